@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One resolution, beneath a root, as a descriptor.  Mounts are crossed (the
+ * plan's own lie on the way); symlinks, magic links and ".." are not. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "macro.h"
+
+/* Opens `path` (relative, normalised; "" is the root itself) beneath the folder
+ * `root` with `flags` (O_CLOEXEC is added).  -ELOOP: a symlink stands in the
+ * way (so never pass O_NOFOLLOW: with O_PATH that opens the link itself).
+ * -EXDEV: the path would leave the root.  One openat2(2); where that is
+ * missing or refused by a filter, a walk of O_PATH|O_NOFOLLOW steps that holds
+ * the same promise.  Safe between clone and exec. */
+int beneath_open(int root, const char *path, int flags, mode_t mode);
+
+/* beneath_open() without openat2, for kernels and filters that lack it. */
+int beneath_walk(int root, const char *path, int flags, mode_t mode);

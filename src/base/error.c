@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Filling and printing struct nsrun_error. */
+#include "error.h"
+
+#include <stdarg.h>
+
+#include "str.h"
+
+static const char *const stage_names[] = {
+        [NSRUN_STAGE_NONE] = "none",       [NSRUN_STAGE_USAGE] = "usage",
+        [NSRUN_STAGE_POLICY] = "policy",   [NSRUN_STAGE_WORKSPACE] = "workspace",
+        [NSRUN_STAGE_PLAN] = "plan",       [NSRUN_STAGE_NAMESPACE] = "namespace",
+        [NSRUN_STAGE_IDMAP] = "idmap",     [NSRUN_STAGE_MOUNT] = "mount",
+        [NSRUN_STAGE_OVERLAY] = "overlay", [NSRUN_STAGE_PROC] = "proc",
+        [NSRUN_STAGE_NETWORK] = "network", [NSRUN_STAGE_HARDENING] = "hardening",
+        [NSRUN_STAGE_EXEC] = "exec",       [NSRUN_STAGE_SUPERVISE] = "supervise",
+};
+
+/* strlcpy that marks a cut with "...". */
+static void copy_bounded(char *to, size_t size, const char *from) {
+        size_t i = 0;
+
+        if (from)
+                for (; from[i] && i + 1 < size; i++)
+                        to[i] = from[i];
+        to[i] = '\0';
+        if (from && from[i])
+                memcpy(to + size - 4, "...", 3);
+}
+
+int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *what,
+              const char *hint) {
+        if (!err || err->stage != NSRUN_STAGE_NONE)
+                return r;
+        err->stage = stage;
+        err->error = -r;
+        copy_bounded(err->path, sizeof(err->path), path);
+        copy_bounded(err->what, sizeof(err->what), what);
+        copy_bounded(err->hint, sizeof(err->hint), hint);
+        return r;
+}
+
+int error_setf(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *hint,
+               const char *what, ...) {
+        char text[sizeof(err->what)];
+        va_list ap;
+
+        va_start(ap, what);
+        (void)vsnprintf(text, sizeof(text), what, ap);
+        va_end(ap);
+        return error_set(err, stage, r, path, text, hint);
+}
+
+int error_oom(struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_PLAN, -ENOMEM, NULL, "out of memory", NULL);
+}
+
+const char *error_stage_name(enum nsrun_stage stage) {
+        if ((size_t)stage >= ARRAY_SIZE(stage_names))
+                return "unknown";
+        return stage_names[stage];
+}
+
+/* One line, without a newline: what, where, why, and what to do about it.  The
+ * program's name is the caller's to print. */
+nsrun_public char *nsrun_error_format(const struct nsrun_error *err) {
+        _cleanup_free_ char *path = NULL;
+        char *line = NULL;
+        int n;
+
+        if (err->path[0]) {
+                path = str_visible(err->path);
+                if (!path)
+                        return NULL;
+        }
+        n = asprintf(&line, "%s%s%s%s%s%s%s", err->what, path ? ": " : "", path ? path : "",
+                     err->error > 0 ? ": " : "", err->error > 0 ? strerror(err->error) : "",
+                     err->hint[0] ? "; " : "", err->hint);
+        return n < 0 ? NULL : line;
+}

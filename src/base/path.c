@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Paths as strings, and the one question about them that the kernel answers:
+ * what is this path really called.  Containment is workspace/'s business. */
+#include "path.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "str.h"
+
+bool path_is_absolute(const char *path) {
+        return path[0] == '/';
+}
+
+char *path_normalise(const char *path) {
+        char *result = malloc(strlen(path) + 2), *end = result;
+
+        if (!result)
+                return NULL;
+        for (;;) {
+                size_t n;
+
+                path += strspn(path, "/");
+                n = strcspn(path, "/");
+                if (n == 0)
+                        break;
+                if (n == 2 && memcmp(path, "..", 2) == 0) {
+                        while (end > result && *--end != '/')
+                                ;
+                } else if (n != 1 || *path != '.') {
+                        *end++ = '/';
+                        memcpy(end, path, n);
+                        end += n;
+                }
+                path += n;
+        }
+        if (end == result)
+                *end++ = '/';
+        *end = '\0';
+        return result;
+}
+
+char *path_join(const char *base, const char *path) {
+        _cleanup_free_ char *joined = NULL;
+
+        if (path_is_absolute(path))
+                return path_normalise(path);
+        if (asprintf(&joined, "%s/%s", base, path) < 0) {
+                joined = NULL;
+                return NULL;
+        }
+        return path_normalise(joined);
+}
+
+const char *path_below(const char *path, const char *root) {
+        const char *rest;
+
+        if (streq(root, "/"))
+                return path + 1;
+        rest = startswith(path, root);
+        if (!rest || (*rest && *rest != '/'))
+                return NULL;
+        return *rest ? rest + 1 : rest;
+}
+
+bool path_is_beneath(const char *path, const char *root) {
+        return path_below(path, root) != NULL;
+}
+
+/* The end sorts first and a slash next, whatever bytes names hold. */
+static int path_rank(char c) {
+        return c == '\0' ? 0 : c == '/' ? 1 : (int)(unsigned char)c + 1;
+}
+
+int path_compare(const char *a, const char *b) {
+        for (; *a && *a == *b; a++, b++)
+                ;
+        return path_rank(*a) - path_rank(*b);
+}
+
+const char *path_basename(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash ? slash + 1 : path;
+}
+
+char *path_parent(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        if (!slash || slash == path)
+                return strdup("/");
+        return strndup(path, (size_t)(slash - path));
+}
+
+/* Opens a path that holds no symlink at all: then its normal form is its name.
+ * -ELOOP where one is met; -ENOSYS before 5.6, -EPERM under an old container's
+ * filter. */
+static int open_without_symlinks(const char *path) {
+        const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+        long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+        return fd < 0 ? -errno : (int)fd;
+}
+
+/* The name that the kernel gives an open file.  -ENOENT where it has none any
+ * more: the kernel appends " (deleted)" then, which a real name may end in too,
+ * so the name counts only if it leads back to the same file.  -ENOSYS: no /proc. */
+static int fd_name(int fd, const struct stat *st, char **ret) {
+        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)], name[PATH_MAX];
+        struct stat found;
+        ssize_t n;
+        char *copy;
+
+        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        n = readlink(link, name, sizeof(name));
+        if (n < 0 || n == (ssize_t)sizeof(name))
+                return n < 0 && errno == ENAMETOOLONG ? -ENAMETOOLONG : -ENOSYS;
+        name[n] = '\0';
+        if (name[0] != '/' || lstat(name, &found) < 0 || found.st_dev != st->st_dev ||
+            found.st_ino != st->st_ino)
+                return -ENOENT;
+        copy = strdup(name);
+        if (!copy)
+                return -ENOMEM;
+        *ret = copy;
+        return 0;
+}
+
+/* Through the links, for a path that has some. */
+static int canonical_slow(const char *path, char **ret_path, struct stat *ret_st) {
+        _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
+        int r;
+
+        if (fd < 0 || fstat(fd, ret_st) < 0)
+                return -errno;
+        r = fd_name(fd, ret_st, ret_path);
+        if (r != -ENOSYS)
+                return r;
+        *ret_path = realpath(path, NULL);
+        return *ret_path ? 0 : -errno;
+}
+
+int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
+        _cleanup_close_ int fd = -EBADF;
+        char *result = NULL;
+        struct stat st;
+
+        if (path_is_absolute(path)) {
+                fd = open_without_symlinks(path);
+                if (fd == -ENOENT)
+                        return -ENOENT;
+        }
+        if (fd >= 0) {
+                if (fstat(fd, &st) < 0)
+                        return -errno;
+                result = path_normalise(path);
+                if (!result)
+                        return -ENOMEM;
+        } else {
+                int r = canonical_slow(path, &result, &st);
+
+                if (r < 0)
+                        return r;
+        }
+        *ret_path = result;
+        if (ret_mode)
+                *ret_mode = st.st_mode;
+        return 0;
+}
+
+char *path_slug(const char *path) {
+        enum {
+                SLUG_MAX = 200
+        };
+        _cleanup_strbuf_ struct strbuf b = {0};
+        uint64_t hash = 0xcbf29ce484222325u;
+
+        for (const char *p = path; *p; p++)
+                hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
+
+        path += strspn(path, "/");
+        for (; *path; path++) {
+                if (*path == '/')
+                        strbuf_add(&b, "-");
+                else if (*path == '-' || *path == '%')
+                        strbuf_addf(&b, "%%%02x", (unsigned)*path);
+                else
+                        strbuf_add_bytes(&b, path, 1);
+        }
+        /* Cut, it is longer than any that is not: the two kinds never meet. */
+        if (!b.has_failed && b.length > SLUG_MAX) {
+                b.length = SLUG_MAX;
+                strbuf_addf(&b, "-%016llx", (unsigned long long)hash);
+        }
+        return strbuf_finish(&b);
+}

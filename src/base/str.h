@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Strings: a growing buffer, NULL-terminated vectors, and the one function that
+ * makes untrusted bytes fit to print. */
+#pragma once
+
+#include "macro.h"
+
+/* A growing text.  An allocation failure sticks: further appends do nothing and
+ * strbuf_finish() returns NULL.  Zero-initialise it. */
+struct strbuf {
+        char *text;
+        size_t length;
+        size_t capacity;
+        bool has_failed;
+};
+
+void strbuf_add(struct strbuf *b, const char *text);
+void strbuf_add_bytes(struct strbuf *b, const char *bytes, size_t n);
+void strbuf_addf(struct strbuf *b, const char *format, ...) nsrun_printf(2, 3);
+/* The text, owned by the caller, or NULL for want of memory.  Empties b. */
+char *strbuf_finish(struct strbuf *b);
+void strbuf_clear(struct strbuf *b);
+#define _cleanup_strbuf_ _cleanup_(strbuf_clear)
+
+/* NULL-terminated vectors of owned strings.  NULL is the empty one. */
+size_t strv_length(char *const *v);
+bool strv_contains(char *const *v, const char *s);
+/* Appends a copy; -ENOMEM leaves *v as it was. */
+int strv_add(char ***v, const char *s);
+/* Appends s itself, and frees it when that fails. */
+int strv_consume(char ***v, char *s);
+int strv_copy(char *const *v, char ***ret);
+void strv_free(char **v);
+void strv_freep(char ***v);
+#define _cleanup_strv_     _cleanup_(strv_freep)
+#define STRV_FOREACH(s, v) for (char *const *s = (v); s && *s; s++)
+
+/* A copy in which every control byte, ESC sequence and invalid or invisible
+ * UTF-8 character is spelled \xNN, so that a path can't draw on a terminal. */
+char *str_visible(const char *s);
+
+/* A copy quoted for a POSIX shell, bare where nothing needs it. */
+char *str_shell_quote(const char *s);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The system calls of sys.h.  No policy, no retries but for EINTR where a
+ * half-done call would be a riddle. */
+#include "sys.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static int result(long r) {
+        return r < 0 ? -errno : (int)r;
+}
+
+static int clone_plain(uint64_t flags, int *pidfd) {
+        /* glibc's clone() wants a stack; the raw call with none is a fork.  s390
+         * has the first two arguments the other way round. */
+#ifdef __s390__
+        return result(syscall(SYS_clone, NULL, (unsigned long)flags | SIGCHLD, pidfd, NULL, NULL));
+#else
+        return result(syscall(SYS_clone, (unsigned long)flags | SIGCHLD, NULL, pidfd, NULL, NULL));
+#endif
+}
+
+int sys_clone_namespaces(uint64_t flags, int *ret_pidfd) {
+        int pidfd = -EBADF, r;
+        struct clone_args args = {
+                .flags = flags | CLONE_PIDFD,
+                .pidfd = (uint64_t)(uintptr_t)&pidfd,
+                .exit_signal = SIGCHLD,
+        };
+
+        SYS_FAULT("clone");
+        r = result(syscall(SYS_clone3, &args, sizeof(args)));
+        /* ENOSYS before 5.3 and from filters that can't read clone3's flags; EPERM
+         * from filters older than that convention.  clone(2) then tells the truth. */
+        if (r == -ENOSYS || r == -EPERM)
+                r = clone_plain(flags | CLONE_PIDFD, &pidfd);
+        if (r > 0)
+                *ret_pidfd = pidfd;
+        return r;
+}
+
+int sys_vfork(int (*child)(void *data), void *data, void *stack_top) {
+        SYS_FAULT("vfork");
+        return result(clone(child, stack_top, CLONE_VM | CLONE_VFORK | SIGCHLD, data));
+}
+
+int sys_execve(const char *path, char *const *argv, char *const *envp) {
+        SYS_FAULT("execve");
+        return result(execve(path, argv, envp));
+}
+
+int sys_execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags) {
+        SYS_FAULT("execveat");
+        return result(syscall(SYS_execveat, dir, path, argv, envp, flags));
+}
+
+int sys_waitid(int idtype, id_t id, siginfo_t *info, int options) {
+        int r;
+
+        SYS_FAULT("waitid");
+        do
+                r = result(waitid((idtype_t)idtype, id, info, options));
+        while (r == -EINTR);
+        return r;
+}
+
+int sys_kill(pid_t pid, int signal) {
+        SYS_FAULT("kill");
+        return result(kill(pid, signal));
+}
+
+int sys_pidfd_open(pid_t pid) {
+        SYS_FAULT("pidfd_open");
+        return result(syscall(SYS_pidfd_open, pid, 0));
+}
+
+int sys_pidfd_send_signal(int pidfd, int signal) {
+        SYS_FAULT("pidfd_send_signal");
+        return result(syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0));
+}
+
+int sys_setsid(void) {
+        SYS_FAULT("setsid");
+        return result(setsid());
+}
+
+int sys_open(int dir, const char *path, int flags, mode_t mode) {
+        SYS_FAULT("open");
+        return result(openat(dir, path, flags | O_CLOEXEC, mode));
+}
+
+int sys_openat2(int dir, const char *path, int flags, mode_t mode, uint64_t resolve) {
+        struct open_how how = {
+                .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+                .mode = mode,
+                .resolve = resolve,
+        };
+
+        SYS_FAULT("openat2");
+        return result(syscall(SYS_openat2, dir, path, &how, sizeof(how)));
+}
+
+int sys_close(int fd) {
+        return result(close(fd));
+}
+
+int sys_close_range(unsigned first, unsigned last) {
+        SYS_FAULT("close_range");
+        return result(syscall(SYS_close_range, first, last, 0));
+}
+
+int sys_pipe(int ret[2]) {
+        SYS_FAULT("pipe2");
+        return result(pipe2(ret, O_CLOEXEC));
+}
+
+int sys_poll(struct pollfd *fds, nfds_t n, int timeout_ms) {
+        SYS_FAULT("poll");
+        return result(poll(fds, n, timeout_ms));
+}
+
+ssize_t sys_read(int fd, void *to, size_t n) {
+        ssize_t r;
+
+        SYS_FAULT("read");
+        do
+                r = read(fd, to, n);
+        while (r < 0 && errno == EINTR);
+        return r < 0 ? -errno : r;
+}
+
+ssize_t sys_write(int fd, const void *from, size_t n) {
+        ssize_t r;
+
+        SYS_FAULT("write");
+        do
+                r = write(fd, from, n);
+        while (r < 0 && errno == EINTR);
+        return r < 0 ? -errno : r;
+}
+
+int sys_fstat(int fd, struct stat *ret) {
+        SYS_FAULT("fstat");
+        return result(fstat(fd, ret));
+}
+
+int sys_stat(const char *path, struct stat *ret) {
+        SYS_FAULT("stat");
+        return result(stat(path, ret));
+}
+
+int sys_fchmod(int fd, mode_t mode) {
+        SYS_FAULT("fchmod");
+        return result(fchmod(fd, mode));
+}
+
+int sys_mkdirat(int dir, const char *path, mode_t mode) {
+        SYS_FAULT("mkdirat");
+        return result(mkdirat(dir, path, mode));
+}
+
+int sys_symlinkat(const char *text, int dir, const char *path) {
+        SYS_FAULT("symlinkat");
+        return result(symlinkat(text, dir, path));
+}
+
+int sys_chdir(const char *path) {
+        SYS_FAULT("chdir");
+        return result(chdir(path));
+}
+
+int sys_fchdir(int fd) {
+        SYS_FAULT("fchdir");
+        return result(fchdir(fd));
+}
+
+int sys_mount(const char *source, const char *target, const char *type, unsigned long flags,
+              const char *data) {
+        SYS_FAULT("mount");
+        return result(mount(source, target, type, flags, data));
+}
+
+int sys_umount(const char *path, int flags) {
+        SYS_FAULT("umount2");
+        return result(umount2(path, flags));
+}
+
+int sys_pivot_root(const char *new_root, const char *put_old) {
+        SYS_FAULT("pivot_root");
+        return result(syscall(SYS_pivot_root, new_root, put_old));
+}
+
+int sys_open_tree(int dir, const char *path, unsigned flags) {
+        SYS_FAULT("open_tree");
+        return result(syscall(SYS_open_tree, dir, path, flags));
+}
+
+int sys_move_mount(int from, int to) {
+        SYS_FAULT("move_mount");
+        return result(syscall(SYS_move_mount, from, "", to, "",
+                              MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+}
+
+int sys_mount_setattr(int fd, unsigned flags, uint64_t set) {
+        struct mount_attr attributes = {.attr_set = set};
+
+        SYS_FAULT("mount_setattr");
+        return result(
+                syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | flags, &attributes, sizeof(attributes)));
+}
+
+bool sys_has_mount_calls(void) {
+        return result(syscall(SYS_open_tree, -1, "", AT_EMPTY_PATH)) == -EBADF &&
+               result(syscall(SYS_move_mount, -1, "", -1, "", ~0U)) != -ENOSYS &&
+               result(syscall(SYS_mount_setattr, -1, "", AT_EMPTY_PATH, NULL, 0)) == -EINVAL;
+}
+
+int sys_prctl(int option, unsigned long a, unsigned long b) {
+        SYS_FAULT("prctl");
+        return result(prctl(option, a, b, 0, 0));
+}
+
+int sys_capset_empty(void) {
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+        SYS_FAULT("capset");
+        return result(syscall(SYS_capset, &header, sets));
+}
+
+int sys_sethostname(const char *name, size_t n) {
+        SYS_FAULT("sethostname");
+        return result(sethostname(name, n));
+}
+
+int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old) {
+        int r;
+
+        SYS_FAULT("sigprocmask");
+        r = pthread_sigmask(how, set, ret_old);
+        return -r;
+}
+
+int sys_signalfd(const sigset_t *set) {
+        SYS_FAULT("signalfd");
+        return result(signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int sys_socket(int domain, int type, int protocol) {
+        SYS_FAULT("socket");
+        return result(socket(domain, type | SOCK_CLOEXEC, protocol));
+}
+
+int sys_ioctl(int fd, unsigned long request, void *argument) {
+        SYS_FAULT("ioctl");
+        /* musl's request is an int, glibc's an unsigned long. */
+        return result(syscall(SYS_ioctl, fd, request, argument));
+}

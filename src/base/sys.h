@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every system call that makes a sandbox, one thin function each: a negative
+ * errno on failure, no state, safe between clone and exec.  The only place where
+ * a test build (-DNSRUN_FAULTS, fault.c) makes the Nth call fail. */
+#pragma once
+
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "macro.h"
+
+/* Kernel headers older than the feature: numbers and structures are ABI. */
+#ifndef CLONE_NEWCGROUP
+#define CLONE_NEWCGROUP 0x02000000
+#endif
+#ifndef CLONE_PIDFD
+#define CLONE_PIDFD 0x00001000
+#endif
+#ifndef OPEN_TREE_CLONE
+#define OPEN_TREE_CLONE 1
+#endif
+#ifndef OPEN_TREE_CLOEXEC
+#define OPEN_TREE_CLOEXEC 02000000
+#endif
+#ifndef MOVE_MOUNT_F_EMPTY_PATH
+#define MOVE_MOUNT_F_EMPTY_PATH 0x00000004
+#endif
+#ifndef MOVE_MOUNT_T_EMPTY_PATH
+#define MOVE_MOUNT_T_EMPTY_PATH 0x00000040
+#endif
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
+#ifdef NSRUN_FAULTS
+/* fault.c: counts the call; -errno where this one is to fail, else 0. */
+int fault_next(const char *call);
+#define SYS_FAULT(call)                        \
+        do {                                   \
+                int fault_ = fault_next(call); \
+                if (fault_ < 0)                \
+                        return fault_;         \
+        } while (0)
+#else
+#define SYS_FAULT(call) ((void)0)
+#endif
+
+/* clone3(2) without a new stack or shared memory: like fork.  Falls back to
+ * clone(2) where clone3 is missing or refused by a filter.  *ret_pidfd. */
+int sys_clone_namespaces(uint64_t flags, int *ret_pidfd);
+/* A child that shares memory and holds the caller until it execs or exits. */
+int sys_vfork(int (*child)(void *data), void *data, void *stack_top);
+int sys_execve(const char *path, char *const *argv, char *const *envp);
+int sys_execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags);
+int sys_waitid(int idtype, id_t id, siginfo_t *info, int options);
+int sys_kill(pid_t pid, int signal);
+int sys_pidfd_open(pid_t pid);
+int sys_pidfd_send_signal(int pidfd, int signal);
+int sys_setsid(void);
+
+int sys_open(int dir, const char *path, int flags, mode_t mode);
+int sys_openat2(int dir, const char *path, int flags, mode_t mode, uint64_t resolve);
+int sys_close(int fd);
+int sys_close_range(unsigned first, unsigned last);
+int sys_pipe(int ret[2]);
+int sys_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+ssize_t sys_read(int fd, void *to, size_t n);
+ssize_t sys_write(int fd, const void *from, size_t n);
+int sys_fstat(int fd, struct stat *ret);
+int sys_stat(const char *path, struct stat *ret);
+int sys_fchmod(int fd, mode_t mode);
+int sys_mkdirat(int dir, const char *path, mode_t mode);
+int sys_symlinkat(const char *text, int dir, const char *path);
+int sys_chdir(const char *path);
+int sys_fchdir(int fd);
+
+int sys_mount(const char *source, const char *target, const char *type, unsigned long flags,
+              const char *data);
+int sys_umount(const char *path, int flags);
+int sys_pivot_root(const char *new_root, const char *put_old);
+int sys_open_tree(int dir, const char *path, unsigned flags);
+int sys_move_mount(int from, int to);
+int sys_mount_setattr(int fd, unsigned flags, uint64_t set);
+/* Whether these three calls exist and pass the filter: asks with arguments that a kernel
+ * which has them refuses before it looks at anything else. */
+bool sys_has_mount_calls(void);
+
+int sys_prctl(int option, unsigned long a, unsigned long b);
+/* Empties the permitted, effective and inheritable sets. */
+int sys_capset_empty(void);
+int sys_sethostname(const char *name, size_t n);
+int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old);
+int sys_signalfd(const sigset_t *set);
+/* Sets an interface's flags: a datagram socket's SIOCSIFFLAGS. */
+int sys_socket(int domain, int type, int protocol);
+int sys_ioctl(int fd, unsigned long request, void *argument);

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun completion`: scripts for bash, zsh and fish, made of the option tables. */
+#include "base/str.h"
+#include "option.h"
+
+static bool is_word_of_choice(char c) {
+        return c >= 'a' && c <= 'z';
+}
+
+/* The choices of "tmpfs|DIR" with `separator` between them; words in capitals
+ * stand for paths and are left out. */
+static void add_choices(struct strbuf *b, const char *choices, const char *separator) {
+        bool is_first = true;
+
+        while (*choices) {
+                size_t n = strcspn(choices, "|");
+
+                if (is_word_of_choice(*choices)) {
+                        strbuf_add(b, is_first ? "" : separator);
+                        strbuf_add_bytes(b, choices, n);
+                        is_first = false;
+                }
+                choices += n + (choices[n] == '|');
+        }
+}
+
+static bool has_path_choice(const char *choices) {
+        return strstr(choices, "DIR") != NULL;
+}
+
+static void add_subcommands(struct strbuf *b) {
+        for (size_t i = 0; i < n_commands; i++)
+                strbuf_addf(b, "%s%s", i > 0 ? " " : "", commands[i].name);
+}
+
+/* Single-quoted text for a shell's script: a quote in it is ended, escaped, begun again. */
+static void add_quoted(struct strbuf *b, const char *text, const char *escaped_quote) {
+        for (; *text; text++)
+                if (*text == '\'')
+                        strbuf_add(b, escaped_quote);
+                else
+                        strbuf_add_bytes(b, text, 1);
+}
+
+static void add_bash_values(struct strbuf *b, const struct command *command) {
+        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
+                for (size_t i = 0; i < *command->tables[t].n; i++) {
+                        const struct option_spec *spec = &command->tables[t].specs[i];
+
+                        if (!spec->argument)
+                                continue;
+                        strbuf_addf(b, "        %s:--%s) ", command->name, spec->name);
+                        switch (spec->completes) {
+                        case OPTION_COMPLETES_CHOICE:
+                                strbuf_add(b, "words='");
+                                add_choices(b, spec->argument, " ");
+                                strbuf_addf(b, "'%s ;;\n",
+                                            has_path_choice(spec->argument) ? " files=-d" : "");
+                                break;
+                        case OPTION_COMPLETES_PATH:
+                                strbuf_add(b, "files=-f ;;\n");
+                                break;
+                        case OPTION_COMPLETES_FOLDER:
+                                strbuf_add(b, "files=-d ;;\n");
+                                break;
+                        case OPTION_COMPLETES_VARIABLE:
+                                strbuf_add(b, "files=-v ;;\n");
+                                break;
+                        case OPTION_COMPLETES_NOTHING:
+                                strbuf_add(b, ";;\n");
+                                break;
+                        }
+                }
+}
+
+static void add_bash_options(struct strbuf *b, const struct command *command) {
+        strbuf_addf(b, "        %s) options='", command->name);
+        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
+                for (size_t i = 0; i < *command->tables[t].n; i++)
+                        strbuf_addf(b, "%s--%s", t + i > 0 ? " " : "", command->tables[t].specs[i].name);
+        strbuf_add(b, "' words='");
+        if (command->words)
+                add_choices(b, command->words, " ");
+        strbuf_add(b, "' ;;\n");
+}
+
+/* The names of the options that take a value, as a case pattern. */
+static void add_bash_valued(struct strbuf *b) {
+        bool is_first = true;
+
+        for (size_t c = 0; c < n_commands; c++)
+                for (size_t t = 0; t < MOST_TABLES && commands[c].tables[t].specs; t++)
+                        for (size_t i = 0; i < *commands[c].tables[t].n; i++)
+                                if (commands[c].tables[t].specs[i].argument) {
+                                        strbuf_addf(b, "%s--%s", is_first ? "" : "|",
+                                                    commands[c].tables[t].specs[i].name);
+                                        is_first = false;
+                                }
+}
+
+static char *bash_text(void) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        strbuf_add(&b, "# bash completion for nsrun; made by 'nsrun completion bash'\n"
+                       "_nsrun() {\n"
+                       "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+                       "    local command=${COMP_WORDS[1]} options='' words='' files='' i\n"
+                       "    COMPREPLY=()\n"
+                       "    if ((COMP_CWORD == 1)); then\n"
+                       "        mapfile -t COMPREPLY < <(compgen -W '");
+        add_subcommands(&b);
+        strbuf_add(&b, " --help --version' -- \"$current\")\n"
+                       "        return\n"
+                       "    fi\n"
+                       "    # readline cuts words at '='\n"
+                       "    if [[ $current == '=' ]]; then\n"
+                       "        current=''\n"
+                       "    elif [[ $previous == '=' ]]; then\n"
+                       "        previous=${COMP_WORDS[COMP_CWORD-2]}\n"
+                       "    fi\n"
+                       "    case $command in\n"
+                       "    run|plan)\n"
+                       "        # behind the options another program's command line begins\n"
+                       "        for ((i = 2; i < COMP_CWORD; i++)); do\n"
+                       "            case ${COMP_WORDS[i]} in\n"
+                       "            --) ((i++)); break ;;\n"
+                       "            ");
+        add_bash_valued(&b);
+        strbuf_add(&b, ")\n"
+                       "                ((i++))\n"
+                       "                [[ ${COMP_WORDS[i]} == '=' ]] && ((i++)) ;;\n"
+                       "            -*) ;;\n"
+                       "            *) break ;;\n"
+                       "            esac\n"
+                       "        done\n"
+                       "        if ((i < COMP_CWORD)) || [[ ${COMP_WORDS[COMP_CWORD-1]} == -- ]]; then\n"
+                       "            if declare -F _command_offset >/dev/null; then\n"
+                       "                _command_offset \"$i\"\n"
+                       "            elif ((i < COMP_CWORD)); then\n"
+                       "                mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+                       "            else\n"
+                       "                mapfile -t COMPREPLY < <(compgen -c -- \"$current\")\n"
+                       "            fi\n"
+                       "            return\n"
+                       "        fi ;;\n"
+                       "    esac\n"
+                       "    case $command:$previous in\n");
+        for (size_t i = 0; i < n_commands; i++)
+                add_bash_values(&b, &commands[i]);
+        strbuf_add(&b, "        *)\n"
+                       "        case $command in\n");
+        for (size_t i = 0; i < n_commands; i++)
+                add_bash_options(&b, &commands[i]);
+        strbuf_add(
+                &b,
+                "        esac\n"
+                "        [[ $current == -* ]] && words=$options\n"
+                "        [[ $command == run || $command == plan ]] && [[ $current != -* ]] && files=-c ;;\n"
+                "    esac\n"
+                "    mapfile -t COMPREPLY < <(\n"
+                "        [[ -n $words ]] && compgen -W \"$words\" -- \"$current\"\n"
+                "        [[ -n $files ]] && compgen \"$files\" -- \"$current\")\n"
+                "    [[ $files == -[df] ]] && compopt -o filenames\n"
+                "}\n"
+                "complete -F _nsrun nsrun\n");
+        return strbuf_finish(&b);
+}
+
+/* What _arguments calls an option's value. */
+static void add_zsh_value(struct strbuf *b, const struct option_spec *spec) {
+        switch (spec->completes) {
+        case OPTION_COMPLETES_CHOICE:
+                strbuf_add(b, ":choice:");
+                if (has_path_choice(spec->argument)) {
+                        strbuf_add(b, "_files -/");
+                        return;
+                }
+                strbuf_add(b, "(");
+                add_choices(b, spec->argument, " ");
+                strbuf_add(b, ")");
+                return;
+        case OPTION_COMPLETES_PATH:
+                strbuf_add(b, ":path:_files");
+                return;
+        case OPTION_COMPLETES_FOLDER:
+                strbuf_add(b, ":folder:_files -/");
+                return;
+        case OPTION_COMPLETES_VARIABLE:
+                strbuf_add(b, ":variable:_parameters -g \"*export*\"");
+                return;
+        case OPTION_COMPLETES_NOTHING:
+                strbuf_add(b, ":value:");
+                return;
+        }
+}
+
+/* Text in brackets within single quotes: brackets and colons would end it. */
+static void add_zsh_help(struct strbuf *b, const char *text) {
+        for (; *text; text++) {
+                if (strchr("[]:\\", *text))
+                        strbuf_add(b, "\\");
+                if (*text == '\'')
+                        strbuf_add(b, "'\\''");
+                else
+                        strbuf_add_bytes(b, text, 1);
+        }
+}
+
+static void add_zsh_command(struct strbuf *b, const struct command *command) {
+        strbuf_addf(b, "    %s)\n        _arguments -S", command->name);
+        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
+                for (size_t i = 0; i < *command->tables[t].n; i++) {
+                        const struct option_spec *spec = &command->tables[t].specs[i];
+
+                        strbuf_addf(b, " \\\n            '*--%s%s[", spec->name, spec->argument ? "=" : "");
+                        add_zsh_help(b, spec->help);
+                        strbuf_add(b, "]");
+                        if (spec->argument)
+                                add_zsh_value(b, spec);
+                        strbuf_add(b, "'");
+                }
+        if (command->takes_command)
+                strbuf_add(b, " \\\n            '(-)1:command:_command_names -e' '*::argument:_normal'");
+        if (command->words) {
+                strbuf_add(b, " \\\n            '1:word:(");
+                add_choices(b, command->words, " ");
+                strbuf_add(b, ")'");
+        }
+        strbuf_add(b, " ;;\n");
+}
+
+static char *zsh_text(void) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        strbuf_add(&b, "#compdef nsrun\n# zsh completion for nsrun; made by 'nsrun completion zsh'\n"
+                       "local -a subcommands=(");
+        for (size_t i = 0; i < n_commands; i++) {
+                strbuf_addf(&b, "\n    '%s:", commands[i].name);
+                add_quoted(&b, commands[i].summary, "'\\''");
+                strbuf_add(&b, "'");
+        }
+        strbuf_add(&b, ")\n"
+                       "if ((CURRENT == 2)); then\n"
+                       "    _describe -t subcommands subcommand subcommands\n"
+                       "    return\n"
+                       "fi\n"
+                       "local subcommand=$words[2]\n"
+                       "shift words\n"
+                       "((CURRENT--))\n"
+                       "case $subcommand in\n");
+        for (size_t i = 0; i < n_commands; i++)
+                add_zsh_command(&b, &commands[i]);
+        strbuf_add(&b, "esac\n");
+        return strbuf_finish(&b);
+}
+
+static void add_fish_option(struct strbuf *b, const struct command *command,
+                            const struct option_spec *spec) {
+        strbuf_addf(b, "complete -c nsrun -n '__fish_seen_subcommand_from %s' -l %s", command->name,
+                    spec->name);
+        if (spec->letter)
+                strbuf_addf(b, " -s %c", spec->letter);
+        if (spec->argument)
+                switch (spec->completes) {
+                case OPTION_COMPLETES_CHOICE:
+                        strbuf_addf(b, " -x -a '");
+                        add_choices(b, spec->argument, " ");
+                        strbuf_add(b, has_path_choice(spec->argument) ? " (__fish_complete_directories)'"
+                                                                      : "'");
+                        break;
+                case OPTION_COMPLETES_PATH:
+                        strbuf_add(b, " -r -F");
+                        break;
+                case OPTION_COMPLETES_FOLDER:
+                        strbuf_add(b, " -x -a '(__fish_complete_directories)'");
+                        break;
+                case OPTION_COMPLETES_VARIABLE:
+                        strbuf_add(b, " -x -a '(set -nx)'");
+                        break;
+                case OPTION_COMPLETES_NOTHING:
+                        strbuf_add(b, " -x");
+                        break;
+                }
+        strbuf_add(b, " -d '");
+        add_quoted(b, spec->help, "\\'");
+        strbuf_add(b, "'\n");
+}
+
+static char *fish_text(void) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        strbuf_add(&b,
+                   "# fish completion for nsrun; made by 'nsrun completion fish'\ncomplete -c nsrun -f\n");
+        for (size_t c = 0; c < n_commands; c++) {
+                const struct command *command = &commands[c];
+
+                strbuf_addf(&b, "complete -c nsrun -n __fish_use_subcommand -a %s -d '", command->name);
+                add_quoted(&b, command->summary, "\\'");
+                strbuf_add(&b, "'\n");
+                for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
+                        for (size_t i = 0; i < *command->tables[t].n; i++)
+                                add_fish_option(&b, command, &command->tables[t].specs[i]);
+                if (command->takes_command)
+                        strbuf_addf(&b,
+                                    "complete -c nsrun -n '__fish_seen_subcommand_from %s' -x -a "
+                                    "'(__fish_complete_subcommand --fcs-skip=2)'\n",
+                                    command->name);
+                if (command->words) {
+                        strbuf_addf(&b, "complete -c nsrun -n '__fish_seen_subcommand_from %s' -a '",
+                                    command->name);
+                        add_choices(&b, command->words, " ");
+                        strbuf_add(&b, "'\n");
+                }
+        }
+        return strbuf_finish(&b);
+}
+
+int completion_text(const char *shell, char **ret) {
+        static const struct {
+                const char *shell;
+                char *(*text)(void);
+        } kinds[] = {{"bash", bash_text}, {"zsh", zsh_text}, {"fish", fish_text}};
+
+        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+                if (streq(shell, kinds[i].shell)) {
+                        *ret = kinds[i].text();
+                        return *ret ? 0 : -ENOMEM;
+                }
+        return -EINVAL;
+}
+
+int completion_main(const struct command *command, char **argv) {
+        _cleanup_free_ char *text = NULL;
+        struct nsrun_error err = {0};
+        size_t first = 0;
+        int status = 0, r;
+
+        if (!option_parse_common(command, argv, &first, &status))
+                return status;
+        if (!argv[first] || argv[first + 1])
+                r = option_usage_error(command, NULL, "name one shell: bash, zsh or fish", &err);
+        else
+                r = completion_text(argv[first], &text);
+        if (r == -EINVAL)
+                r = option_usage_error(command, argv[first], "no completion for this shell", &err);
+        else if (r == -ENOMEM)
+                r = error_oom(&err);
+        if (r < 0)
+                return option_fail(&err);
+        (void)fputs(text, stdout);
+        return option_close_stdout();
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* nsrun, the program: makes sure of fds 0, 1 and 2 and hands over to a
+ * subcommand. */
+#include <fcntl.h>
+
+#include "option.h"
+
+/* A closed standard fd would be given to the next file that is opened, and
+ * that file to the command.  Not O_CLOEXEC: the command gets these. */
+static int open_standard_fds(void) {
+        for (int fd = 0; fd <= 2; fd++)
+                if (fcntl(fd, F_GETFD) < 0) {
+                        if (errno != EBADF)
+                                return -errno;
+                        if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+                                return -EBADF;
+                }
+        return 0;
+}
+
+int main(int argc, char **argv) {
+        const struct command *command;
+        struct nsrun_error err = {0};
+
+        if (open_standard_fds() < 0)
+                return EXIT_NSRUN;
+        if (argc > 0) {
+                program_arguments = argv[0];
+                program_arguments_size = (size_t)(argv[argc - 1] - argv[0]) + strlen(argv[argc - 1]) + 1;
+        }
+        if (argc < 2) {
+                (void)option_usage_error(NULL, NULL, "no subcommand", &err);
+                return option_fail(&err);
+        }
+        if (streq(argv[1], "--help") || streq(argv[1], "-h"))
+                return help_print_all();
+        if (streq(argv[1], "--version") || streq(argv[1], "-V"))
+                return help_print_version();
+        command = command_find(argv[1]);
+        if (!command) {
+                (void)option_usage_error(NULL, argv[1],
+                                         argv[1][0] == '-' ? "unknown option" : "unknown subcommand", &err);
+                return option_fail(&err);
+        }
+        return command->run(command, argv + 1);
+}

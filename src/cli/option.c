@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The parser of every subcommand's options, and how an error is printed.  Knows
+ * tables alone, no option by name but the common two. */
+#include "option.h"
+
+#include "run/supervise.h"
+
+char *program_arguments;
+size_t program_arguments_size;
+
+static int apply_help(void *target, nsrun_unused const struct option_spec *spec,
+                      nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct common_options *common = target;
+
+        common->wants_help = true;
+        return 1;
+}
+
+static int apply_version(void *target, nsrun_unused const struct option_spec *spec,
+                         nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct common_options *common = target;
+
+        common->wants_version = true;
+        return 1;
+}
+
+const struct option_spec common_options[] = {
+        {"help", 'h', NULL, OPTION_COMPLETES_NOTHING, "Help", "show this help", apply_help},
+        {"version", 'V', NULL, OPTION_COMPLETES_NOTHING, "Help", "show the version", apply_version},
+};
+const size_t n_common_options = ARRAY_SIZE(common_options);
+
+/* Ends the hint with a pointer to the help. */
+static void point_to_help(const struct command *command, struct nsrun_error *err) {
+        size_t n = strlen(err->hint);
+
+        (void)snprintf(err->hint + n, sizeof(err->hint) - n, "%ssee 'nsrun %s%s--help'", n > 0 ? "; " : "",
+                       command ? command->name : "", command ? " " : "");
+}
+
+int option_usage_error(const struct command *command, const char *word, const char *what,
+                       struct nsrun_error *err) {
+        (void)error_set(err, NSRUN_STAGE_USAGE, 0, word, what, NULL);
+        point_to_help(command, err);
+        return -EINVAL;
+}
+
+/* The spec that `word` names ("--ro", "--ro=x", "-v") and its target. */
+static const struct option_spec *find_spec(const struct command *command, const char *word,
+                                           void *const *targets, void **ret_target) {
+        const char *name = startswith(word, "--");
+        size_t length = name ? strcspn(name, "=") : 0;
+
+        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
+                for (size_t i = 0; i < *command->tables[t].n; i++) {
+                        const struct option_spec *spec = &command->tables[t].specs[i];
+
+                        if (name ? strlen(spec->name) == length && memcmp(spec->name, name, length) == 0
+                                 : spec->letter && word[1] == spec->letter && !word[2]) {
+                                *ret_target = targets[t];
+                                return spec;
+                        }
+                }
+        return NULL;
+}
+
+/* Applies the option at argv[*i] and leaves *i at its last word. */
+static int parse_one(const struct command *command, char **argv, void *const *targets, size_t *i,
+                     struct nsrun_error *err) {
+        const char *word = argv[*i], *equals = strchr(word, '='), *value = NULL;
+        const struct option_spec *spec;
+        void *target = NULL;
+        int r;
+
+        spec = find_spec(command, word, targets, &target);
+        if (!spec)
+                return option_usage_error(command, word, "unknown option", err);
+        if (spec->argument) {
+                value = equals && word[1] == '-' ? equals + 1 : argv[++*i];
+                if (!value)
+                        return option_usage_error(command, word, "this option needs a value", err);
+        } else if (equals) {
+                return option_usage_error(command, word, "this option takes no value", err);
+        }
+        r = spec->apply(target, spec, value, err);
+        if (r < 0 && err->stage == NSRUN_STAGE_USAGE)
+                point_to_help(command, err);
+        return r;
+}
+
+int option_parse(const struct command *command, char **argv, void *const *targets, size_t *ret_first,
+                 struct nsrun_error *err) {
+        size_t i = 1;
+        int r;
+
+        for (; argv[i] && argv[i][0] == '-' && argv[i][1]; i++) {
+                if (streq(argv[i], "--")) {
+                        i++;
+                        break;
+                }
+                r = parse_one(command, argv, targets, &i, err);
+                if (r != 0)
+                        return r;
+        }
+        *ret_first = i;
+        return 0;
+}
+
+bool option_parse_common(const struct command *command, char **argv, size_t *ret_first, int *ret_status) {
+        struct common_options common = {0};
+        void *const targets[] = {&common};
+        struct nsrun_error err = {0};
+        int r;
+
+        r = option_parse(command, argv, targets, ret_first, &err);
+        if (r == 0)
+                return true;
+        *ret_status = r > 0 ? help_answer(command, &common) : option_fail(&err);
+        return false;
+}
+
+int option_fail(const struct nsrun_error *err) {
+        char *line = nsrun_error_format(err);
+
+        (void)fflush(stdout);
+        (void)fprintf(stderr, "nsrun: %s\n", line ? line : "out of memory");
+        free(line);
+        return supervise_failure_status(err);
+}
+
+int option_close_stdout(void) {
+        struct nsrun_error err = {0};
+
+        if (fflush(stdout) == 0 && !ferror(stdout))
+                return 0;
+        (void)error_set(&err, NSRUN_STAGE_USAGE, -errno, NULL, "the output can't be written", NULL);
+        return option_fail(&err);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The subcommands and their option tables, and the one parser of them. */
+#pragma once
+
+#include "policy/options.h"
+
+/* What nsrun exits with when it failed itself. */
+#define EXIT_NSRUN          125
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND      127
+
+#define MOST_TABLES 3
+
+/* Where the kernel keeps the program's argv; main fills it. */
+extern char *program_arguments;
+extern size_t program_arguments_size;
+
+struct option_table {
+        const struct option_spec *specs;
+        const size_t *n;
+};
+
+struct command {
+        const char *name;
+        const char *arguments; /* how the usage line shows what follows the name */
+        const char *summary;   /* one line */
+        const char *words;     /* what the first argument may be, "bash|zsh|fish", or NULL */
+        bool takes_command;    /* another program's command line follows the options */
+        struct option_table tables[MOST_TABLES];
+        /* Returns the exit status. argv[0] is the subcommand's name. */
+        int (*run)(const struct command *command, char **argv);
+};
+
+extern const struct command commands[];
+extern const size_t n_commands;
+
+/* NULL where there is none. */
+const struct command *command_find(const char *name);
+
+/* --help and --version, of every subcommand. */
+struct common_options {
+        bool wants_help;
+        bool wants_version;
+};
+extern const struct option_spec common_options[];
+extern const size_t n_common_options;
+
+/* Options of one subcommand each: their targets are in the files of the same names. */
+extern const struct option_spec run_options[], plan_options[], toolchains_options[];
+extern const size_t n_run_options, n_plan_options, n_toolchains_options;
+
+int run_main(const struct command *command, char **argv);
+int plan_main(const struct command *command, char **argv);
+int toolchains_main(const struct command *command, char **argv);
+int completion_main(const struct command *command, char **argv);
+int help_main(const struct command *command, char **argv);
+
+/* Reads argv[1] and what follows up to "--" or the first word that is no option.
+ * targets[i] is what the i-th table fills.  0 with the index of the first word left;
+ * 1 where --help or --version was met; -errno with *err filled. */
+int option_parse(const struct command *command, char **argv, void *const *targets, size_t *ret_first,
+                 struct nsrun_error *err);
+
+/* For a subcommand without options of its own, which also answers --help and
+ * --version.  False: all is done or has failed, and *ret_status is the exit status. */
+bool option_parse_common(const struct command *command, char **argv, size_t *ret_first, int *ret_status);
+
+/* Fills *err with "what: word; see 'nsrun NAME --help'"; `command` may be NULL. -EINVAL. */
+int option_usage_error(const struct command *command, const char *word, const char *what,
+                       struct nsrun_error *err);
+
+/* Prints "nsrun: …" on stderr and returns the exit status that fits. */
+int option_fail(const struct nsrun_error *err);
+
+/* Flushes stdout. Returns 0, or the exit status after saying what went wrong. */
+int option_close_stdout(void);
+
+/* The answers to --help and --version; each returns an exit status. */
+int help_print(const struct command *command);
+int help_print_all(void);
+int help_print_version(void);
+int help_answer(const struct command *command, const struct common_options *common);
+
+/* Without the last newline. "bash", "zsh" or "fish"; -EINVAL: another shell. */
+int completion_text(const char *shell, char **ret);
+/* The text of `nsrun NAME --help`. */
+char *help_text(const struct command *command);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun plan`: prints what `nsrun run` would do, and does nothing. */
+#include "plan/plan.h"
+
+#include "option.h"
+
+struct plan_options {
+        enum nsrun_format format;
+};
+
+static int apply_format(void *target, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        static const enum nsrun_format formats[] = {NSRUN_FORMAT_TEXT, NSRUN_FORMAT_JSON,
+                                                    NSRUN_FORMAT_BWRAP};
+        struct plan_options *options = target;
+        int i;
+
+        i = option_choice(spec, value, err);
+        if (i < 0)
+                return i;
+        options->format = formats[i];
+        return 0;
+}
+
+const struct option_spec plan_options[] = {
+        {"format", 0, "text|json|bwrap", OPTION_COMPLETES_CHOICE, "Output",
+         "text (the default), JSON, or an equivalent bubblewrap command for bash", apply_format},
+};
+const size_t n_plan_options = ARRAY_SIZE(plan_options);
+
+static int print(struct nsrun_policy *policy, enum nsrun_format format, struct nsrun_error *err) {
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = nsrun_plan_new(policy, &plan, err);
+        if (r < 0)
+                return r;
+        r = nsrun_plan_format(plan, format, &text, err);
+        if (r < 0)
+                return r;
+        (void)printf("%s%s", text, text[0] && text[strlen(text) - 1] == '\n' ? "" : "\n");
+        return 0;
+}
+
+static int parse_and_print(const struct command *command, char **argv, struct nsrun_policy *policy,
+                           struct common_options *common, struct nsrun_error *err) {
+        struct plan_options options = {.format = NSRUN_FORMAT_TEXT};
+        void *const targets[] = {policy, &options, common};
+        size_t first = 0;
+        int r;
+
+        r = option_parse(command, argv, targets, &first, err);
+        if (r == 0 && !argv[first])
+                r = option_usage_error(command, NULL, "no command", err);
+        if (r == 0)
+                r = nsrun_policy_set_command(policy, (const char *const *)&argv[first], err);
+        return r == 0 ? print(policy, options.format, err) : r;
+}
+
+int plan_main(const struct command *command, char **argv) {
+        struct nsrun_policy *policy = NULL;
+        struct common_options common = {0};
+        struct nsrun_error err = {0};
+        int r;
+
+        r = nsrun_policy_new(&policy);
+        if (r < 0)
+                (void)error_oom(&err);
+        else
+                r = parse_and_print(command, argv, policy, &common, &err);
+        (void)nsrun_policy_free(policy);
+        if (r < 0)
+                return option_fail(&err);
+        return r > 0 ? help_answer(command, &common) : option_close_stdout();
+}

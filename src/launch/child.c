@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The child of the clone, from its first instruction to pid 1's last: a walk
+ * over ready data.  Async-signal-safe calls alone; no allocation, no stdio. */
+#include <fcntl.h>
+#include <sys/prctl.h>
+
+#include "internal.h"
+
+void child_note(struct launch_child *c, const char *what, const char *path) {
+        struct launch_report report = {.kind = LAUNCH_NOTE};
+
+        (void)error_set(&report.error, NSRUN_STAGE_PROC, 0, path, what, NULL);
+        (void)report_send(c->report_fd, &report);
+}
+
+/* From here to the supervisor's death there is no window: either the signal is
+ * armed, or the pidfd shows that it came too late. */
+static int die_with_supervisor(struct launch_child *c) {
+        struct pollfd supervisor = {.fd = c->supervisor_fd, .events = POLLIN};
+        int r;
+
+        if (!c->params->dies_with_thread)
+                return 0;
+        r = sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                 "the parent-death signal can't be set", NULL);
+        r = sys_poll(&supervisor, 1, 0);
+        if (r != 0)
+                _exit(125);
+        return 0;
+}
+
+static int write_map(struct launch_child *c, const char *path, const char *text) {
+        _cleanup_close_ int fd = -EBADF;
+        ssize_t n;
+
+        fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
+        n = fd < 0 ? fd : sys_write(fd, text, strlen(text));
+        /* setgroups came with 3.19; a kernel without it wants no "deny" either. */
+        if (n == -ENOENT && streq(path, "/proc/self/setgroups"))
+                return 0;
+        if (n < 0)
+                return error_set(&c->error, NSRUN_STAGE_IDMAP, (int)n, path, "the id map can't be written",
+                                 n == -ENOENT ? "nsrun needs a mounted /proc to start from" : NULL);
+        return 0;
+}
+
+/* One line each: our own ids onto themselves, which a process may write for its
+ * own namespace without any privilege outside. */
+static int map_ids(struct launch_child *c) {
+        int r;
+
+        r = write_map(c, "/proc/self/setgroups", "deny");
+        if (r >= 0)
+                r = write_map(c, "/proc/self/uid_map", c->uid_map);
+        if (r >= 0)
+                r = write_map(c, "/proc/self/gid_map", c->gid_map);
+        return r;
+}
+
+static int learn_namespaces(struct launch_child *c) {
+        struct launch_namespaces *n = &c->namespaces;
+        const struct {
+                const char *path;
+                uint64_t *to;
+        } all[] = {
+                {"/proc/self/ns/user", &n->user}, {"/proc/self/ns/mnt", &n->mnt},
+                {"/proc/self/ns/pid", &n->pid},   {"/proc/self/ns/ipc", &n->ipc},
+                {"/proc/self/ns/uts", &n->uts},   {"/proc/self/ns/net", &n->net},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+                struct stat st;
+                int r = sys_stat(all[i].path, &st);
+
+                if (r < 0)
+                        return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, all[i].path,
+                                         "a namespace can't be told apart", NULL);
+                *all[i].to = st.st_ino;
+        }
+        return 0;
+}
+
+static int build(struct launch_child *c) {
+        int keep[] = {c->report_fd, c->supervisor_fd, c->init_fd, c->params->overlay_fd, c->params->lock_fd};
+        int r;
+
+        r = die_with_supervisor(c);
+        if (r >= 0)
+                r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
+        if (r >= 0)
+                r = map_ids(c);
+        if (r >= 0 && c->params->wants_started)
+                r = learn_namespaces(c);
+        if (r >= 0 && c->plan->net == POLICY_NET_NONE)
+                r = network_loopback(&c->error);
+        if (r >= 0 && c->plan->hostname) {
+                r = sys_sethostname(c->plan->hostname, strlen(c->plan->hostname));
+                if (r < 0)
+                        return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, NULL,
+                                         "the host name can't be set", NULL);
+        }
+        if (r >= 0)
+                r = mount_private_root(c);
+        if (r >= 0)
+                r = mount_operations(c);
+        if (r >= 0)
+                r = mount_seal(c);
+        if (r >= 0)
+                r = harden_capabilities(&c->error);
+        if (r >= 0)
+                r = harden_process(&c->error);
+        return r;
+}
+
+static _Noreturn void fail(struct launch_child *c) {
+        struct launch_report report = {.kind = LAUNCH_FAILED, .error = c->error};
+
+        (void)report_send(c->report_fd, &report);
+        _exit(125);
+}
+
+_Noreturn void child_finish(struct launch_child *c) {
+        struct launch_report report = {.kind = LAUNCH_EXITED};
+
+        report.status = init_run(c);
+        if (report.status < 0)
+                fail(c);
+        (void)report_send(c->report_fd, &report);
+        _exit(0);
+}
+
+_Noreturn void child_run(struct launch_child *c) {
+        int r;
+
+        c->umask = umask(0);
+        r = build(c);
+        if (r >= 0 && c->init_fd >= 0)
+                r = init_exec(c);
+        if (r < 0)
+                fail(c);
+        /* /proc/1/cmdline is readable by all: the host's paths are not for the command. */
+        if (c->params->command_line)
+                memset(c->params->command_line, 0, c->params->command_line_size);
+        child_finish(c);
+}

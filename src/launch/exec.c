@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The last steps of the command before it is the command: a vforked child that
+ * shares init's memory, so nothing here may allocate or leave a trace. */
+#include <signal.h>
+
+#include "internal.h"
+
+static const char *environment_value(char *const *env, const char *name) {
+        size_t n = strlen(name);
+
+        for (; *env; env++)
+                if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
+                        return *env + n + 1;
+        return NULL;
+}
+
+/* A file without "#!" is a shell script, as execvp(3) and every shell have it. */
+static int exec_file(struct launch_child *c, const char *path) {
+        char *const *argv = c->plan->argv;
+        size_t n = 1;
+        int r;
+
+        r = sys_execve(path, argv, c->plan->env);
+        if (r != -ENOEXEC)
+                return r;
+        c->shell_argv[0] = (char *)"/bin/sh";
+        c->shell_argv[1] = (char *)path;
+        for (; argv[n]; n++)
+                c->shell_argv[n + 1] = argv[n];
+        c->shell_argv[n + 1] = NULL;
+        (void)sys_execve("/bin/sh", c->shell_argv, c->plan->env);
+        return r;
+}
+
+/* As execvp(3): EACCES on one folder doesn't end the search, and is what is told
+ * where no later folder has the file. */
+static int exec_search(struct launch_child *c) {
+        const char *file = c->plan->argv[0], *path = environment_value(c->plan->env, "PATH");
+        size_t file_length = strlen(file);
+        int found = -ENOENT;
+
+        if (strchr(file, '/') || !*file)
+                return *file ? exec_file(c, file) : -ENOENT;
+        if (!path)
+                path = "/usr/local/bin:/usr/bin:/bin";
+        for (const char *end; path; path = *end ? end + 1 : NULL) {
+                size_t n;
+                int r;
+
+                end = strchr(path, ':');
+                if (!end)
+                        end = path + strlen(path);
+                n = (size_t)(end - path);
+                if (n + file_length + 2 > sizeof(c->exec_path))
+                        continue;
+                memcpy(c->exec_path, path, n);
+                if (n > 0)
+                        c->exec_path[n++] = '/';
+                memcpy(c->exec_path + n, file, file_length + 1);
+                r = exec_file(c, c->exec_path);
+                if (r == -EACCES)
+                        found = r;
+                else if (r != -ENOENT && r != -ENOTDIR && r != -ELOOP && r != -ENAMETOOLONG)
+                        return r;
+        }
+        return found;
+}
+
+int exec_command(void *launch_child) {
+        struct launch_child *c = launch_child;
+        int r = 0;
+
+        if (c->plan->new_session)
+                r = sys_setsid();
+        if (r >= 0)
+                r = sys_sigmask(SIG_SETMASK, &c->mask, NULL);
+        if (r < 0) {
+                c->exec_error = r;
+                error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL, "the command's session can't be made",
+                          NULL);
+                _exit(125);
+        }
+        (void)umask(c->umask);
+        c->exec_error = exec_search(c);
+        _exit(125);
+}

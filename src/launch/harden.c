@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What pid 1 and everything after it lives without: capabilities in all five
+ * sets, new privileges, core dumps and tracing of pid 1, other people's
+ * descriptors. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "internal.h"
+
+int harden_capabilities(struct nsrun_error *err) {
+        int r;
+
+        /* Bounding first: that needs CAP_SETPCAP.  EINVAL is past the last
+         * capability that the running kernel knows. */
+        for (unsigned long capability = 0; capability < 64; capability++) {
+                r = sys_prctl(PR_CAPBSET_DROP, capability, 0);
+                if (r == -EINVAL && capability > 0)
+                        break;
+                if (r < 0)
+                        return error_set(err, NSRUN_STAGE_HARDENING, r, NULL,
+                                         "the capability bounding set can't be emptied", NULL);
+        }
+        r = sys_prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL,
+                                 "the ambient capabilities can't be cleared", NULL);
+        r = sys_capset_empty();
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the capabilities can't be dropped",
+                                 NULL);
+        return 0;
+}
+
+int harden_process(struct nsrun_error *err) {
+        int r;
+
+        r = sys_prctl(PR_SET_NO_NEW_PRIVS, 1, 0);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "no_new_privs can't be set", NULL);
+        /* The command has the same uid: only this keeps it out of pid 1's memory,
+         * descriptors and /proc/1/root. */
+        r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "pid 1 can't be made undumpable",
+                                 NULL);
+        return 0;
+}
+
+static void sort_descriptors(int *fds, size_t n) {
+        for (size_t i = 1; i < n; i++)
+                for (size_t j = i; j > 0 && fds[j - 1] > fds[j]; j--) {
+                        int t = fds[j];
+
+                        fds[j] = fds[j - 1];
+                        fds[j - 1] = t;
+                }
+}
+
+static bool is_kept(const int *keep, size_t n, int fd) {
+        for (size_t i = 0; i < n; i++)
+                if (keep[i] == fd)
+                        return true;
+        return false;
+}
+
+struct directory_entry {
+        uint64_t inode;
+        int64_t offset;
+        unsigned short length;
+        unsigned char type;
+        char name[];
+};
+
+/* Without close_range(2) (before 5.9, or filtered): what /proc/self/fd lists, in
+ * passes until one finds nothing to close, since closing moves the list. */
+static int close_listed(const int *keep, size_t n) {
+        _Alignas(struct directory_entry) char buffer[4096];
+        _cleanup_close_ int folder = -EBADF;
+        bool has_closed;
+        long got;
+
+        do {
+                has_closed = false;
+                close_fdp(&folder);
+                folder = sys_open(AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY, 0);
+                if (folder < 0)
+                        return folder;
+                while ((got = syscall(SYS_getdents64, folder, buffer, sizeof(buffer))) > 0)
+                        for (long at = 0; at < got;) {
+                                const struct directory_entry *entry = (const void *)(buffer + at);
+                                int fd = 0;
+
+                                at += entry->length;
+                                if (entry->name[0] == '.')
+                                        continue;
+                                for (const char *digit = entry->name; *digit; digit++)
+                                        fd = fd * 10 + (*digit - '0');
+                                if (fd <= 2 || fd == folder || is_kept(keep, n, fd))
+                                        continue;
+                                (void)sys_close(fd);
+                                has_closed = true;
+                        }
+                if (got < 0)
+                        return -errno;
+        } while (has_closed);
+        return 0;
+}
+
+int harden_descriptors(int *keep, size_t n, struct nsrun_error *err) {
+        unsigned from = 3;
+        int r = 0;
+
+        sort_descriptors(keep, n);
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                if (keep[i] < 3)
+                        continue;
+                if ((unsigned)keep[i] > from)
+                        r = sys_close_range(from, (unsigned)keep[i] - 1);
+                from = (unsigned)keep[i] + 1;
+        }
+        if (r >= 0)
+                r = sys_close_range(from, ~0U);
+        if (r == -ENOSYS || r == -EPERM)
+                r = close_listed(keep, n);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL,
+                                 "inherited descriptors can't be closed", NULL);
+        return 0;
+}

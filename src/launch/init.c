@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* pid 1: starts the command, passes signals on, reaps everything, and leaves
+ * nothing alive when the command has ended.  Has no capabilities, no memory worth
+ * reading, and no way to be read. */
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "internal.h"
+
+/* What a terminal would send to its whole foreground process group. */
+static bool is_terminal_signal(int signal) {
+        return signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGCONT ||
+               signal == SIGHUP || signal == SIGWINCH;
+}
+
+/* Passes on what came from outside the pid namespace (ssi_pid 0) and from a
+ * program.  What the sandbox itself sends to pid 1 is ignored; and what the kernel sends for a
+ * terminal has reached the command already, where it shares our group. */
+static void pass_on(const struct launch_child *c, pid_t command, const struct signalfd_siginfo *info) {
+        int signal = (int)info->ssi_signo;
+        pid_t to = command;
+
+        if (info->ssi_pid != 0 || info->ssi_code == SI_KERNEL)
+                return;
+        if (c->plan->new_session && is_terminal_signal(signal)) {
+                to = -command;
+                /* A session of its own is an orphaned process group to the kernel,
+                 * where SIGTSTP's default is to do nothing. */
+                if (signal == SIGTSTP)
+                        signal = SIGSTOP;
+        }
+        (void)sys_kill(to, signal);
+}
+
+/* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status. */
+static int reap(const struct launch_child *c, pid_t command, int *status) {
+        bool has_ended = false;
+
+        for (;;) {
+                siginfo_t info = {.si_pid = 0};
+                int r;
+
+                r = sys_waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG);
+                if (r < 0 || info.si_pid == 0)
+                        return has_ended;
+                if (info.si_pid != command)
+                        continue;
+                if (info.si_code == CLD_STOPPED) {
+                        struct launch_report report = {.kind = LAUNCH_STOPPED, .status = info.si_status};
+
+                        (void)report_send(c->report_fd, &report);
+                        continue;
+                }
+                *status = info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
+                has_ended = true;
+        }
+}
+
+static int wait_for_command(struct launch_child *c, pid_t command, int *ret_status) {
+        struct pollfd fds[] = {{.fd = c->signal_fd, .events = POLLIN},
+                               {.fd = c->supervisor_fd, .events = POLLIN}};
+
+        for (;;) {
+                struct signalfd_siginfo info;
+                int r;
+
+                r = sys_poll(fds, ARRAY_SIZE(fds), -1);
+                if (r < 0 && r != -EINTR)
+                        return r;
+                /* The supervisor is gone: so is everything here, pid 1 first. */
+                if (fds[1].revents)
+                        _exit(125);
+                while (sys_read(c->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+                        if (info.ssi_signo != SIGCHLD)
+                                pass_on(c, command, &info);
+                        else if (reap(c, command, ret_status))
+                                return 0;
+                }
+        }
+}
+
+/* Ends what the command left behind, so that nothing is alive when its status is told. */
+static void end_the_rest(void) {
+        siginfo_t info;
+
+        (void)sys_kill(-1, SIGKILL);
+        while (sys_waitid(P_ALL, 0, &info, WEXITED) >= 0)
+                ;
+}
+
+static int fail_exec(struct launch_child *c) {
+        struct nsrun_error *err = &c->error;
+        const char *file = c->plan->argv[0];
+        int r = c->exec_error;
+
+        if (r == -ENOENT || r == -ENOTDIR)
+                return error_set(
+                        err, NSRUN_STAGE_EXEC, r, file, "command not found in the sandbox",
+                        strchr(file, '/')
+                                ? "it, or the interpreter it names, is not exposed: add --ro"
+                                : "it is in no folder of the sandbox's PATH: add --ro, or install it");
+        if (r == -EACCES)
+                return error_set(err, NSRUN_STAGE_EXEC, r, file, "command not executable",
+                                 "it needs the x permission, and must not be a folder");
+        return error_set(err, NSRUN_STAGE_EXEC, r, file, "command can't be executed", NULL);
+}
+
+int init_run(struct launch_child *c) {
+        struct sigaction standard = {.sa_handler = SIG_DFL};
+        sigset_t all;
+        pid_t command;
+        int r, status = 0;
+
+        /* Ignored by a careless caller, it would make every child vanish unseen. */
+        (void)sigaction(SIGCHLD, &standard, NULL);
+        (void)sigfillset(&all);
+        c->signal_fd = sys_signalfd(&all);
+        if (c->signal_fd < 0)
+                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, c->signal_fd, NULL,
+                                 "no signalfd for pid 1", NULL);
+        /* Away from the caller's terminal, which would signal pid 1 too. */
+        if (c->plan->new_session)
+                (void)sys_setsid();
+        command = sys_vfork(exec_command, c, c->stack_top);
+        if (command < 0)
+                return error_set(&c->error, NSRUN_STAGE_EXEC, command, c->plan->argv[0],
+                                 "no process for the command", NULL);
+        if (c->exec_error < 0)
+                return fail_exec(c);
+        if (c->params->wants_started) {
+                struct launch_report report = {.kind = LAUNCH_STARTED, .namespaces = c->namespaces};
+
+                r = report_send(c->report_fd, &report);
+                if (r < 0)
+                        return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL, "the supervisor is gone",
+                                         NULL);
+        }
+        r = wait_for_command(c, command, &status);
+        end_the_rest();
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1 can't wait", NULL);
+        return status;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the files of launch/ share.  Everything the child needs is in struct
+ * launch_child before the clone: after it nothing is allocated, formatted or
+ * looked up. */
+#pragma once
+
+#include <signal.h>
+
+#include "base/sys.h"
+#include "launch.h"
+
+/* legacy.c: a mount that a recursive bind brings along, on kernels without
+ * mount_setattr(2). */
+struct legacy_mount {
+        char *below;         /* relative to the bind's source, "" for the source itself */
+        unsigned long flags; /* the MS_* flags it has and must keep */
+};
+
+struct legacy_binds {
+        struct legacy_mount *mounts;
+        size_t n_mounts;
+};
+
+struct launch_child {
+        const struct nsrun_plan *plan;
+        const struct launch_params *params;
+        int report_fd;     /* write end */
+        int supervisor_fd; /* pidfd of the process that asked */
+        int init_fd;       /* O_PATH of nsrun-init, or -EBADF */
+        char uid_map[48];
+        char gid_map[48];
+        sigset_t mask; /* the caller's, for the command */
+        mode_t umask;  /* the caller's, for the command */
+        bool has_hostname;
+        struct legacy_binds *legacy; /* one per operation, or NULL where the kernel is new enough */
+
+        /* The child's own. */
+        int old_root;
+        int new_root;
+        int descriptors; /* the host's /proc/self/fd, the working directory while mounting */
+        int overlay_fd;
+        int signal_fd; /* init's */
+        struct launch_namespaces namespaces;
+        char *stack_top;             /* the command's, between vfork and exec */
+        struct init_exec *init_exec; /* nsrun-init's arguments, where it is asked for */
+        char **shell_argv;           /* room for "/bin/sh", a script and argv[1…] */
+        int exec_error;              /* what the vforked child says */
+        char exec_path[4096];
+        struct nsrun_error error;
+};
+
+/* child.c: the whole life of pid 1.  Never returns. */
+_Noreturn void child_run(struct launch_child *c);
+/* Its last part, when everything is built: the command, the reaping, the report. */
+_Noreturn void child_finish(struct launch_child *c);
+/* report.c: one report over the pipe, in one write. */
+int report_send(int fd, const struct launch_report *report);
+/* Tells of a choice that was left to the launch. */
+void child_note(struct launch_child *c, const char *what, const char *path);
+
+/* mount.c */
+int mount_private_root(struct launch_child *c);
+int mount_operations(struct launch_child *c);
+int mount_seal(struct launch_child *c);
+/* Mounts a new file system at an open folder. */
+int mount_filesystem(struct launch_child *c, int target, const char *type, unsigned long flags,
+                     const char *data);
+/* mount_special.c: overlays and /proc */
+int mount_overlay(struct launch_child *c, const struct plan_op *op);
+int mount_proc(struct launch_child *c, const struct plan_op *op);
+/* The mount point of op, opened; made first where the plan says so. */
+int mount_point(struct launch_child *c, const struct plan_op *op);
+/* Attaches a copy of the tree at `source` to the open `target`. `attributes`: MOUNT_ATTR_*. */
+int mount_attach(struct launch_child *c, const struct plan_op *op, int source, int target,
+                 uint64_t attributes, bool is_recursive);
+
+/* legacy.c */
+int legacy_prepare(struct launch_child *c, struct nsrun_error *err);
+void legacy_free(struct launch_child *c);
+int legacy_attach(struct launch_child *c, const struct plan_op *op, int source, int target,
+                  uint64_t attributes, bool is_recursive);
+int legacy_seal(struct launch_child *c);
+
+/* harden.c: what pid 1 and everything after it lives without. */
+int harden_capabilities(struct nsrun_error *err);
+int harden_process(struct nsrun_error *err);
+/* Closes every descriptor above 2 but those in keep[n], which it sorts; -1s in it are skipped. */
+int harden_descriptors(int *keep, size_t n, struct nsrun_error *err);
+
+/* network.c: brings loopback up in a network namespace of our own. */
+int network_loopback(struct nsrun_error *err);
+
+/* number.c: decimal text without stdio; to[24]. */
+char *number_format(char to[24], uint64_t n);
+
+/* init.c: starts the command and reaps until it and all others are gone.
+ * Returns wait(2)'s status of the command, or a negative errno with c->error. */
+int init_run(struct launch_child *c);
+
+/* init_exec.c: replaces this process by nsrun-init, which goes on with
+ * child_finish().  Returns only on failure. */
+int init_exec_prepare(struct launch_child *c);
+int init_exec(struct launch_child *c);
+
+/* exec.c: runs in the vforked child.  Returns 127 or 126 through _exit, c->exec_error set. */
+int exec_command(void *launch_child);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The caller's side of a launch: prepares everything that the child will need,
+ * makes the namespaces, and keeps one end of the pipe. */
+#include "launch.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+
+/* A vforked child runs its few calls and execve(2) on this. */
+#define STACK_SIZE 65536U
+
+static void child_free(struct launch_child *c) {
+        close_fdp(&c->report_fd);
+        close_fdp(&c->supervisor_fd);
+        close_fdp(&c->init_fd);
+        legacy_free(c);
+        free(c->shell_argv);
+        free(c->init_exec);
+        if (c->stack_top)
+                (void)munmap(c->stack_top - STACK_SIZE, STACK_SIZE);
+}
+#define _cleanup_child_ _cleanup_(child_free)
+
+/* A folder as stdin would be a way out of the root: openat(0, "../..") walks the
+ * host's tree from there. */
+static int refuse_folders(struct nsrun_error *err) {
+        static const char *const names[] = {"standard input", "standard output", "standard error"};
+
+        for (int fd = 0; fd <= 2; fd++) {
+                struct stat st;
+
+                if (sys_fstat(fd, &st) >= 0 && S_ISDIR(st.st_mode))
+                        return error_setf(
+                                err, NSRUN_STAGE_POLICY, -EISDIR, NULL,
+                                "redirect it from a file or /dev/null",
+                                "%s is a folder, through which the command could leave the sandbox",
+                                names[fd]);
+        }
+        return 0;
+}
+
+/* Where the host's 0, 1 or 2 is closed, a new descriptor may get that number,
+ * and the command would inherit it as its standard stream. */
+static int lift_descriptor(int *fd) {
+        int r;
+
+        if (*fd > 2)
+                return 0;
+        r = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+        if (r < 0)
+                return -errno;
+        close_fdp(fd);
+        *fd = r;
+        return 0;
+}
+
+static int open_descriptors(struct launch_child *c, int *ret_report, struct nsrun_error *err) {
+        _cleanup_close_ int read_end = -EBADF;
+        int ends[2], r;
+
+        r = sys_pipe(ends);
+        if (r >= 0) {
+                read_end = ends[0];
+                c->report_fd = ends[1];
+                r = c->supervisor_fd = sys_pidfd_open(getpid());
+        }
+        if (r >= 0)
+                r = lift_descriptor(&read_end);
+        if (r >= 0)
+                r = lift_descriptor(&c->report_fd);
+        if (r >= 0)
+                r = lift_descriptor(&c->supervisor_fd);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "no descriptors to watch the sandbox with",
+                                 r == -ENOSYS ? "nsrun needs Linux 5.3 or later" : NULL);
+        if (c->params->init_path) {
+                r = c->init_fd = sys_open(AT_FDCWD, c->params->init_path, O_PATH, 0);
+                if (r >= 0)
+                        r = lift_descriptor(&c->init_fd);
+                if (r < 0)
+                        return error_set(err, NSRUN_STAGE_EXEC, r, c->params->init_path,
+                                         "nsrun-init can't be opened", "install nsrun completely");
+        }
+        *ret_report = TAKE_FD(read_end);
+        return 0;
+}
+
+static int prepare(struct launch_child *c, struct nsrun_error *err) {
+        const struct nsrun_plan *plan = c->plan;
+        void *stack;
+        int r;
+
+        (void)snprintf(c->uid_map, sizeof(c->uid_map), "%u %u 1\n", plan->uid, plan->uid);
+        (void)snprintf(c->gid_map, sizeof(c->gid_map), "%u %u 1\n", plan->gid, plan->gid);
+        stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (stack == MAP_FAILED)
+                return error_oom(err);
+        c->stack_top = (char *)stack + STACK_SIZE;
+        c->shell_argv = calloc(strv_length(plan->argv) + 3, sizeof(char *));
+        if (!c->shell_argv)
+                return error_oom(err);
+        if (c->params->init_path && init_exec_prepare(c) < 0)
+                return error_oom(err);
+        r = sys_has_mount_calls() ? 0 : legacy_prepare(c, err);
+        return r;
+}
+
+static uint64_t namespaces_of(const struct nsrun_plan *plan) {
+        return CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+               (plan->net == POLICY_NET_NONE ? CLONE_NEWNET : 0U);
+}
+
+/* Signals are blocked across the clone, so that none runs a host's handler in
+ * the child; the host's own mask is as it was when this returns. */
+static int clone_child(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err) {
+        uint64_t flags = namespaces_of(c->plan);
+        sigset_t all, own;
+        int r, pid;
+
+        (void)sigfillset(&all);
+        r = sys_sigmask(SIG_SETMASK, &all, &own);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, "signals can't be blocked", NULL);
+        c->mask = c->params->mask ? *c->params->mask : own;
+        /* A kernel without cgroups says EINVAL: nothing is lost there. */
+        pid = sys_clone_namespaces(flags | CLONE_NEWCGROUP, ret_pidfd);
+        if (pid == -EINVAL)
+                pid = sys_clone_namespaces(flags, ret_pidfd);
+        if (pid == 0)
+                child_run(c);
+        (void)sys_sigmask(SIG_SETMASK, &own, NULL);
+        if (pid < 0)
+                return launch_explain_namespaces(pid, err);
+        return pid;
+}
+
+int launch_start(const struct nsrun_plan *plan, const struct launch_params *params, struct launch *ret,
+                 struct nsrun_error *err) {
+        _cleanup_child_ struct launch_child c = {
+                .plan = plan,
+                .params = params,
+                .report_fd = -EBADF,
+                .supervisor_fd = -EBADF,
+                .init_fd = -EBADF,
+                .old_root = -EBADF,
+                .new_root = -EBADF,
+                .descriptors = -EBADF,
+                .overlay_fd = -EBADF,
+                .signal_fd = -EBADF,
+        };
+        _cleanup_close_ int report_fd = -EBADF;
+        int r, pidfd = -EBADF;
+
+        r = refuse_folders(err);
+        if (r >= 0)
+                r = open_descriptors(&c, &report_fd, err);
+        if (r >= 0)
+                r = prepare(&c, err);
+        if (r >= 0) {
+                c.overlay_fd = params->overlay_fd;
+                r = clone_child(&c, &pidfd, err);
+                c.overlay_fd = -EBADF;
+        }
+        if (r < 0)
+                return r;
+        *ret = (struct launch){.pid = r, .pidfd = pidfd, .report_fd = TAKE_FD(report_fd)};
+        return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A plan becomes a running process.  Knows nothing of workspaces or JSON. */
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "plan/plan.h"
+
+/* Namespaces as their inode numbers, as stat(2) on /proc/PID/ns/x tells. */
+struct launch_namespaces {
+        uint64_t user, mnt, pid, ipc, uts, net;
+};
+
+/* What init reports over its pipe, in this order: at most one FAILED; or STARTED
+ * (if asked for), any number of STOPPED, one EXITED. */
+enum launch_report_kind {
+        LAUNCH_FAILED = 1,
+        LAUNCH_STARTED,
+        LAUNCH_STOPPED,
+        LAUNCH_EXITED,
+        LAUNCH_NOTE
+};
+
+struct launch_report {
+        enum launch_report_kind kind;
+        int status;               /* STOPPED: the signal; EXITED: wait(2)'s status of the command */
+        struct nsrun_error error; /* FAILED; NOTE: something the plan left to the launch */
+        struct launch_namespaces namespaces; /* STARTED */
+};
+
+struct launch_params {
+        int overlay_fd;        /* the umbrella, where overlay-<slug>/{upper,work} are made; or -1 */
+        int lock_fd;           /* kept open by init for as long as the mounts live; or -1 */
+        bool wants_started;    /* report STARTED */
+        bool dies_with_thread; /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
+        const char *init_path; /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
+        const sigset_t *mask;  /* the command's signal mask; NULL: the calling thread's */
+        char *command_line;    /* the program's own argv area, wiped in pid 1; or NULL */
+        size_t command_line_size;
+};
+
+struct launch {
+        pid_t pid;     /* init's, in the caller's pid namespace */
+        int pidfd;     /* always one */
+        int report_fd; /* read end */
+};
+
+/* Makes the namespaces and starts building.  0 with *ret filled; what goes wrong
+ * after that comes as LAUNCH_FAILED. */
+int launch_start(const struct nsrun_plan *plan, const struct launch_params *params, struct launch *ret,
+                 struct nsrun_error *err);
+
+/* Reads one report.  1: got one; 0: init is gone and said nothing more; -errno. */
+int launch_read_report(const struct launch *l, struct launch_report *ret);
+
+/* probe.c: why no user namespace can be had, by probing.  Fills *err, returns r. */
+int launch_explain_namespaces(int r, struct nsrun_error *err);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The two mounts with a story: an overlay with its own upper and work folders,
+ * and /proc, which a container may refuse. */
+#include <fcntl.h>
+#include <sys/mount.h>
+
+#include "base/beneath.h"
+#include "internal.h"
+
+/* Where --overlay-backing=tmpfs keeps the upper layers: a tmpfs laid over the
+ * old root's /proc, which nothing needs any more (the descriptors folder is
+ * already the working directory) and which goes when the old root goes.  The overlays hold on to it. */
+static int overlay_tmpfs(struct launch_child *c, const struct plan_op *op) {
+        _cleanup_close_ int place = -EBADF;
+        char data[64] = "mode=0700,size=", number[24];
+        int r;
+
+        place = beneath_open(c->old_root, "proc", O_PATH | O_DIRECTORY, 0);
+        if (place < 0)
+                return place;
+        strcat(data, number_format(number, op->size));
+        r = mount_filesystem(c, place, "tmpfs", MS_NOSUID | MS_NODEV, data);
+        if (r < 0)
+                return r;
+        return beneath_open(c->old_root, "proc", O_RDONLY | O_DIRECTORY, 0);
+}
+
+static int make_layer(int parent, const char *name, mode_t mode) {
+        int fd, r;
+
+        r = sys_mkdirat(parent, name, 0700);
+        if (r < 0 && r != -EEXIST)
+                return r;
+        fd = beneath_open(parent, name, O_RDONLY | O_DIRECTORY, 0);
+        if (fd < 0)
+                return fd;
+        /* The upper folder's mode is what the merged root shows. */
+        r = sys_fchmod(fd, mode);
+        if (r < 0) {
+                (void)sys_close(fd);
+                return r;
+        }
+        return fd;
+}
+
+/* "lowerdir=N,upperdir=N,workdir=N" in descriptors, relative to the working
+ * directory: no path to escape, none to walk again, none to see in the
+ * sandbox's mountinfo. */
+static void overlay_options(char to[128], int lower, int upper, int work) {
+        char number[24];
+
+        strcpy(to, "userxattr,lowerdir=");
+        strcat(to, number_format(number, (uint64_t)lower));
+        strcat(to, ",upperdir=");
+        strcat(to, number_format(number, (uint64_t)upper));
+        strcat(to, ",workdir=");
+        strcat(to, number_format(number, (uint64_t)work));
+}
+
+static int overlay_fail(struct launch_child *c, const struct plan_op *op, int r) {
+        if (r == -EINVAL || r == -EOPNOTSUPP)
+                return error_set(
+                        &c->error, NSRUN_STAGE_OVERLAY, r, op->target,
+                        c->plan->backing == POLICY_BACKING_DISK
+                                ? "the cache folder's file system can't carry an overlay's upper layer"
+                                : "a tmpfs can't carry an overlay's upper layer on this kernel",
+                        c->plan->backing == POLICY_BACKING_DISK
+                                ? "use --overlay-backing=tmpfs, or point XDG_CACHE_HOME at a local disk"
+                                : "use --overlay-backing=disk");
+        if (r == -ENODEV)
+                return error_set(&c->error, NSRUN_STAGE_OVERLAY, r, op->target,
+                                 "the kernel has no overlayfs",
+                                 "load the module: modprobe overlay (CONFIG_OVERLAY_FS)");
+        if (r == -EPERM)
+                return error_set(&c->error, NSRUN_STAGE_OVERLAY, r, op->target,
+                                 "the kernel refuses overlays in a user namespace",
+                                 "Linux 5.11 and later allow them; leave --overlay out on this one");
+        return error_set(&c->error, NSRUN_STAGE_OVERLAY, r, op->target, "the overlay can't be mounted",
+                         NULL);
+}
+
+int mount_overlay(struct launch_child *c, const struct plan_op *op) {
+        _cleanup_close_ int lower = -EBADF, folder = -EBADF, upper = -EBADF, work = -EBADF, target = -EBADF;
+        char options[128];
+        struct stat st;
+        int r;
+
+        if (c->overlay_fd < 0) {
+                c->overlay_fd = overlay_tmpfs(c, op);
+                if (c->overlay_fd < 0)
+                        return error_set(&c->error, NSRUN_STAGE_OVERLAY, c->overlay_fd, op->target,
+                                         "the tmpfs for the upper layers can't be mounted", NULL);
+        }
+        lower = beneath_open(c->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
+        r = lower < 0 ? lower : sys_fstat(lower, &st);
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_OVERLAY, r, op->source,
+                                 "the lower folder can't be opened", NULL);
+        folder = make_layer(c->overlay_fd, op->text, 0700);
+        upper = folder < 0 ? folder : make_layer(folder, "upper", st.st_mode & 07777);
+        work = upper < 0 ? upper : make_layer(folder, "work", 0700);
+        if (work < 0)
+                return error_set(&c->error, NSRUN_STAGE_OVERLAY, work, op->target,
+                                 "the upper layer can't be made",
+                                 work == -ENOSPC ? "the cache folder's disk is full" : NULL);
+        target = mount_point(c, op);
+        if (target < 0)
+                return target;
+        overlay_options(options, lower, upper, work);
+        r = mount_filesystem(c, target, "overlay", MS_NOSUID | MS_NODEV, options);
+        if (r < 0)
+                return overlay_fail(c, op, r);
+        return 0;
+}
+
+static int proc_new(struct launch_child *c, int target, const char *options) {
+        return mount_filesystem(c, target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
+}
+
+static int proc_host(struct launch_child *c, const struct plan_op *op, int target) {
+        _cleanup_close_ int source = -EBADF;
+
+        source = beneath_open(c->old_root, "proc", O_PATH | O_DIRECTORY, 0);
+        if (source < 0)
+                return source;
+        return mount_attach(c, op, source, target, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+                            true);
+}
+
+int mount_proc(struct launch_child *c, const struct plan_op *op) {
+        _cleanup_close_ int target = -EBADF;
+        int r = -EPERM;
+
+        target = mount_point(c, op);
+        if (target < 0)
+                return target;
+        if (op->proc == POLICY_PROC_NONE)
+                return 0;
+        if (op->proc == POLICY_PROC_BIND)
+                r = proc_host(c, op, target);
+        if (op->proc == POLICY_PROC_NEW || op->proc == POLICY_PROC_AUTO)
+                r = proc_new(c, target, NULL);
+        if (op->proc == POLICY_PROC_SUBSET || (op->proc == POLICY_PROC_AUTO && r < 0)) {
+                r = proc_new(c, target, "subset=pid");
+                if (r >= 0 && op->proc == POLICY_PROC_AUTO)
+                        child_note(c, "a full /proc is refused here: mounted with subset=pid", op->target);
+        }
+        if (r < 0 && op->proc == POLICY_PROC_AUTO) {
+                child_note(c, "no /proc can be mounted here: the sandbox has none", op->target);
+                return 0;
+        }
+        if (r == -EPERM)
+                /* mount_too_revealing(): a masked /proc outside forbids a full one inside. */
+                return error_set(
+                        &c->error, NSRUN_STAGE_PROC, r, op->target, "a new /proc can't be mounted",
+                        "a container masks parts of /proc; run it with an unmasked one, or choose "
+                        "--proc=auto, --proc=none, or --proc=bind (which shows the host's processes)");
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_PROC, r, op->target, "/proc can't be mounted",
+                                 op->proc == POLICY_PROC_SUBSET ? "subset=pid needs Linux 5.8; see --proc"
+                                                                : NULL);
+        return 0;
+}

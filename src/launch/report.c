@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The pipe between init and the supervisor: whole reports, written and read in
+ * one piece. */
+#include <limits.h>
+
+#include "internal.h"
+
+_Static_assert(sizeof(struct launch_report) <= PIPE_BUF, "a report must be one atomic write");
+
+int report_send(int fd, const struct launch_report *report) {
+        ssize_t n = sys_write(fd, report, sizeof(*report));
+
+        return n < 0 ? (int)n : 0;
+}
+
+int launch_read_report(const struct launch *l, struct launch_report *ret) {
+        struct launch_report report;
+        ssize_t n = sys_read(l->report_fd, &report, sizeof(report));
+
+        if (n <= 0)
+                return (int)n;
+        /* Only init holds the other end, and it writes whole ones. */
+        if ((size_t)n != sizeof(report))
+                return -EPROTO;
+        if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_NAMESPACE)
+                (void)launch_explain_namespaces(-report.error.error, &report.error);
+        *ret = report;
+        return 1;
+}

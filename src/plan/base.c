@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The base of every sandbox: system roots, /dev, /proc, /tmp and the home
+ * folder, as DESIGN.md has them under Mounts. */
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "build.h"
+#include "workspace/project.h"
+
+static const char *const system_roots[] = {"/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"};
+
+static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                      "/dev/random", "/dev/urandom", "/dev/tty"};
+
+/* Ways from a process into the kernel's settings.  Root's uid may write there
+ * with no capability at all, so the folder is read-only for everybody. */
+static const char *const proc_covers[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus",
+                                          "/proc/fs"};
+
+/* A symlink on the host (/lib -> usr/lib) is the same symlink inside. */
+static void collect_roots(struct entries *e) {
+        for (size_t i = 0; i < ARRAY_SIZE(system_roots); i++) {
+                char text[PATH_MAX];
+                ssize_t n;
+
+                n = readlink(system_roots[i], text, sizeof(text) - 1);
+                if (n > 0) {
+                        text[n] = '\0';
+                        entries_add_symlink(e, ENTRY_OWN, text, system_roots[i]);
+                } else
+                        entries_add_present(e, system_roots[i]);
+        }
+}
+
+static int add_device(struct entries *e, const char *source, const char *target) {
+        struct plan_op *op;
+        struct stat st;
+
+        if (lstat(source, &st) < 0 || !S_ISCHR(st.st_mode))
+                return 0;
+        op = entries_add(e, ENTRY_OWN, PLAN_BIND, target);
+        op->is_device = true;
+        op->source = strdup(source);
+        return op->source ? 0 : -ENOMEM;
+}
+
+/* The terminal behind one of our standard streams, for /dev/console. */
+static int add_console(struct entries *e) {
+        for (int fd = 0; fd <= 2; fd++) {
+                char link[32], path[PATH_MAX];
+                ssize_t n;
+
+                if (!isatty(fd))
+                        continue;
+                (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+                n = readlink(link, path, sizeof(path) - 1);
+                if (n <= 0)
+                        continue;
+                path[n] = '\0';
+                if (path_is_beneath(path, "/dev"))
+                        return add_device(e, path, "/dev/console");
+        }
+        return 0;
+}
+
+static int collect_dev(struct entries *e, const struct nsrun_policy *p) {
+        struct plan_op *op;
+        int r;
+
+        for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+                r = add_device(e, devices[i], devices[i]);
+                if (r < 0)
+                        return r;
+        }
+        op = entries_add(e, ENTRY_OWN, PLAN_DEVPTS, "/dev/pts");
+        op->text = strdup("newinstance,ptmxmode=0666,mode=0620");
+        if (!op->text)
+                return -ENOMEM;
+        entries_add_symlink(e, ENTRY_OWN, "pts/ptmx", "/dev/ptmx");
+        entries_add_symlink(e, ENTRY_OWN, "/proc/self/fd", "/dev/fd");
+        entries_add_symlink(e, ENTRY_OWN, "/proc/self/fd/0", "/dev/stdin");
+        entries_add_symlink(e, ENTRY_OWN, "/proc/self/fd/1", "/dev/stdout");
+        entries_add_symlink(e, ENTRY_OWN, "/proc/self/fd/2", "/dev/stderr");
+        entries_add_tmpfs(e, ENTRY_OWN, "/dev/shm", 01777, p->tmpfs_size);
+        return add_console(e);
+}
+
+static void collect_proc(struct entries *e, const struct nsrun_policy *p) {
+        struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_PROC, "/proc");
+
+        op->proc = p->proc;
+        if (p->proc == POLICY_PROC_NONE || p->proc == POLICY_PROC_SUBSET)
+                return;
+        for (size_t i = 0; i < ARRAY_SIZE(proc_covers); i++)
+                (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers[i]);
+}
+
+static int collect_tmp(struct entries *e, const struct nsrun_policy *p) {
+        struct plan_op *op;
+
+        if (!p->tmp) {
+                entries_add_tmpfs(e, ENTRY_OWN, "/tmp", 01777, p->tmpfs_size);
+                return 0;
+        }
+        op = entries_add(e, ENTRY_EXPLICIT, PLAN_BIND, "/tmp");
+        op->is_directory = true;
+        op->source = strdup(p->tmp);
+        return op->source ? 0 : -ENOMEM;
+}
+
+int collect_base(struct entries *e, const struct nsrun_policy *p) {
+        int r;
+
+        collect_roots(e);
+        r = collect_dev(e, p);
+        if (r < 0)
+                return r;
+        collect_proc(e, p);
+        r = collect_tmp(e, p);
+        if (r < 0)
+                return r;
+        /* Its own small tmpfs: ~/.gradle/daemon can be made while
+         * ~/.gradle/gradle.properties does not exist.  Not where home is a system
+         * folder (a daemon's "/usr/sbin"), which it would hide. */
+        if (p->home && (streq(p->home, "/root") || !writable_denied(p->home)))
+                entries_add_tmpfs(e, ENTRY_OWN, p->home, 0700, p->tmpfs_size);
+        if (p->no_project)
+                entries_add_tmpfs(e, ENTRY_OWN, "/workspace", 0755, p->tmpfs_size);
+        return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A growing list of operations whose order isn't known yet. */
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "build.h"
+
+void plan_op_clear(struct plan_op *op) {
+        free(op->target);
+        free(op->source);
+        free(op->text);
+        *op = (struct plan_op){0};
+}
+
+struct plan_op *entries_add(struct entries *e, enum entry_origin origin, enum plan_op_kind kind,
+                            const char *target) {
+        static _Thread_local struct plan_op scratch;
+        struct plan_op *op;
+
+        if (e->n == e->capacity) {
+                size_t capacity = e->capacity ? e->capacity * 2 : 64;
+                struct entry *more = reallocarray(e->items, capacity, sizeof(*more));
+
+                if (more) {
+                        e->items = more;
+                        e->capacity = capacity;
+                }
+        }
+        if (e->n == e->capacity) {
+                e->has_failed = true;
+                plan_op_clear(&scratch);
+                return &scratch;
+        }
+        e->items[e->n] = (struct entry){.origin = origin};
+        op = &e->items[e->n++].op;
+        op->kind = kind;
+        op->target = strdup(target);
+        if (!op->target)
+                e->has_failed = true;
+        return op;
+}
+
+void entries_add_present(struct entries *e, const char *path) {
+        _cleanup_free_ char *source = NULL;
+        struct plan_op *op;
+        unsigned mode;
+
+        if (path_canonical(path, &source, &mode) < 0)
+                return;
+        op = entries_add(e, ENTRY_OWN, PLAN_BIND, path);
+        op->source = TAKE_PTR(source);
+        op->is_read_only = true;
+        op->is_directory = S_ISDIR(mode);
+}
+
+void entries_add_symlink(struct entries *e, enum entry_origin origin, const char *text, const char *target) {
+        struct plan_op *op = entries_add(e, origin, PLAN_SYMLINK, target);
+
+        op->text = strdup(text);
+        if (!op->text)
+                e->has_failed = true;
+}
+
+void entries_add_file(struct entries *e, const char *target, const char *text) {
+        struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_FILE, target);
+
+        op->mode = 0444;
+        op->text = strdup(text);
+        if (!op->text)
+                e->has_failed = true;
+}
+
+/* One inode for each page of the bound, so that empty files are bounded too. */
+void entries_add_tmpfs(struct entries *e, enum entry_origin origin, const char *target, mode_t mode,
+                       uint64_t size) {
+        struct plan_op *op = entries_add(e, origin, PLAN_TMPFS, target);
+        uint64_t inodes = size / 4096 < 64 ? 64 : size / 4096;
+
+        op->mode = mode;
+        op->size = size;
+        if (asprintf(&op->text, "mode=%04o,size=%ju,nr_inodes=%ju", (unsigned)mode, (uintmax_t)size,
+                     (uintmax_t)inodes) < 0) {
+                op->text = NULL;
+                e->has_failed = true;
+        }
+}
+
+void entries_clear(struct entries *e) {
+        for (size_t i = 0; i < e->n; i++)
+                plan_op_clear(&e->items[i].op);
+        free(e->items);
+        *e = (struct entries){0};
+}

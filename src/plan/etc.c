@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* /etc: an allowlist.  TLS, DNS, names and time from the reference; what makes a
+ * toolchain work and holds nothing private; and three synthetic files that name
+ * the user, root and nobody, and no one else. */
+#include <sys/utsname.h>
+
+#include "base/path.h"
+#include "build.h"
+#include "workspace/user.h"
+
+static const char *const allowed[] = {
+        "/etc/ssl",           "/etc/ca-certificates", "/etc/pki",          "/etc/resolv.conf",
+        "/etc/nsswitch.conf", "/etc/localtime",       "/etc/hosts",        "/etc/alternatives",
+        "/etc/ld.so.cache",   "/etc/ld.so.conf",      "/etc/ld.so.conf.d",
+};
+
+/* Keys that stand inside the folders above.  Only root, or a member of ssl-cert,
+ * can read them; where we can, so could the command. */
+static const char *const private_folders[] = {
+        "/etc/ssl/private",     "/etc/pki/tls/private", "/etc/pki/CA/private",
+        "/etc/pki/entitlement", "/etc/pki/consumer",
+};
+
+static int add_passwd(struct entries *e, const struct nsrun_policy *p, const struct user *u) {
+        _cleanup_strbuf_ struct strbuf text = {0};
+        _cleanup_free_ char *done = NULL;
+
+        if (p->uid != 0)
+                strbuf_add(&text, "root:x:0:0:root:/root:/bin/sh\n");
+        strbuf_addf(&text, "%s:x:%u:%u::%s:%s\n", u->name, p->uid, p->gid, p->home ? p->home : "/",
+                    u->shell);
+        if (p->uid != 65534)
+                strbuf_add(&text, "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n");
+        done = strbuf_finish(&text);
+        if (!done)
+                return -ENOMEM;
+        entries_add_file(e, "/etc/passwd", done);
+        return 0;
+}
+
+static int add_group(struct entries *e, const struct nsrun_policy *p, const struct user *u) {
+        _cleanup_strbuf_ struct strbuf text = {0};
+        _cleanup_free_ char *done = NULL;
+
+        if (p->gid != 0)
+                strbuf_add(&text, "root:x:0:\n");
+        strbuf_addf(&text, "%s:x:%u:\n", u->group, p->gid);
+        if (p->gid != 65534)
+                strbuf_add(&text, "nogroup:x:65534:\n");
+        done = strbuf_finish(&text);
+        if (!done)
+                return -ENOMEM;
+        entries_add_file(e, "/etc/group", done);
+        return 0;
+}
+
+static int add_hostname(struct entries *e, const struct nsrun_policy *p) {
+        struct utsname names;
+        char text[sizeof(names.nodename) + 2];
+
+        if (uname(&names) < 0)
+                return -errno;
+        (void)snprintf(text, sizeof(text), "%s\n", p->hostname ? p->hostname : names.nodename);
+        entries_add_file(e, "/etc/hostname", text);
+        return 0;
+}
+
+int collect_etc(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
+        struct user u = {0};
+        int r;
+
+        for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
+                entries_add_present(e, allowed[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(private_folders); i++)
+                if (access(private_folders[i], R_OK | X_OK) == 0)
+                        entries_add_tmpfs(e, ENTRY_OWN, private_folders[i], 0555, 4096);
+        r = user_find(p->uid, p->gid, &u);
+        if (r >= 0)
+                r = add_passwd(e, p, &u);
+        if (r >= 0)
+                r = add_group(e, p, &u);
+        if (r >= 0)
+                r = add_hostname(e, p);
+        user_clear(&u);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_PLAN, r, NULL, "the synthetic files of /etc can't be made",
+                                 NULL);
+        return 0;
+}

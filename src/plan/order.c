@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Puts entries in the order in which they can be carried out: parents before
+ * children whatever order they were given in.  Decides which of two entries for one
+ * place stays, and which folders must be made on the way. */
+#include "base/path.h"
+#include "build.h"
+
+/* By path; of two for one place the weightier origin first. */
+static int compare_entries(const void *a, const void *b) {
+        static const int weight[] = {
+                [ENTRY_EXPLICIT] = 0, [ENTRY_DEFAULT] = 1, [ENTRY_OWN] = 2, [ENTRY_ALIAS] = 3};
+        const struct entry *x = a, *y = b;
+        int r = path_compare(x->op.target, y->op.target);
+
+        return r != 0 ? r : weight[x->origin] - weight[y->origin];
+}
+
+static bool is_mount(const struct plan_op *op) {
+        return op->kind != PLAN_DIR && op->kind != PLAN_FILE && op->kind != PLAN_SYMLINK &&
+               op->kind != PLAN_COVER;
+}
+
+/* What lies above an entry: the deepest mount or symlink on the way to it. */
+struct covers {
+        const struct plan_op **stack;
+        size_t n;
+};
+
+static const struct plan_op *find_cover(struct covers *c, const char *target) {
+        while (c->n > 0 && !path_is_beneath(target, c->stack[c->n - 1]->target))
+                c->n--;
+        return c->n > 0 ? c->stack[c->n - 1] : NULL;
+}
+
+/* On a tmpfs of ours things can be made: no command has ever been there. */
+static bool is_ours(const struct plan_op *cover) {
+        return !cover || cover->kind == PLAN_TMPFS;
+}
+
+/* Whether `op` shows, inside `cover`, just the host path that cover has there. */
+static bool is_same_place(const struct plan_op *cover, const struct plan_op *op) {
+        const char *below_target = path_below(op->target, cover->target);
+        const char *below_source;
+
+        if (!op->source || !cover->source || !below_target)
+                return false;
+        below_source = path_below(op->source, cover->source);
+        return below_source && streq(below_source, below_target);
+}
+
+/* 1: the entry stays; 0: it gives way; -errno. */
+static int judge(const struct entry *entry, const struct entry *previous, const struct plan_op *cover,
+                 struct nsrun_error *err) {
+        const struct plan_op *op = &entry->op;
+        bool can_be_made = is_ours(cover);
+
+        if (previous && streq(previous->op.target, op->target)) {
+                if (entry->origin != ENTRY_EXPLICIT)
+                        return 0;
+                return error_set(err, NSRUN_STAGE_PLAN, -EEXIST, op->target, "two rules for one target",
+                                 "drop one of them");
+        }
+        if (entry->origin == ENTRY_ALIAS)
+                return can_be_made;
+        if (cover && cover->kind == PLAN_SYMLINK)
+                return error_set(err, NSRUN_STAGE_PLAN, -ELOOP, op->target,
+                                 "the target lies beneath a symlink of the sandbox", "name the real path");
+        if (op->kind == PLAN_COVER)
+                return 1;
+        if (entry->origin == ENTRY_OWN && !can_be_made)
+                /* A rule shows a host folder there: the base view gives way.  The
+                 * folders that hide keys stay, for they belong into it. */
+                return op->kind == PLAN_TMPFS && op->mode == 0555 && cover->source &&
+                       streq(cover->source, cover->target);
+        if (entry->origin == ENTRY_DEFAULT && !can_be_made)
+                return is_same_place(cover, op);
+        if (op->kind == PLAN_SYMLINK && !can_be_made)
+                return error_set(err, NSRUN_STAGE_PLAN, -EROFS, op->target,
+                                 "a symlink can't be made in a folder of the host",
+                                 "choose another place for it");
+        return 1;
+}
+
+struct ordering {
+        struct nsrun_plan *plan;
+        size_t capacity;
+        struct covers covers;
+        char **made; /* folders made so far that lie above the current target */
+        size_t n_made;
+        size_t made_capacity;
+};
+
+static int append(struct ordering *o, struct plan_op op) {
+        struct nsrun_plan *plan = o->plan;
+
+        if (plan->n_ops == o->capacity) {
+                size_t capacity = o->capacity ? o->capacity * 2 : 128;
+                struct plan_op *more = reallocarray(plan->ops, capacity, sizeof(*more));
+
+                if (!more)
+                        return -ENOMEM;
+                plan->ops = more;
+                o->capacity = capacity;
+        }
+        plan->ops[plan->n_ops++] = op;
+        return 0;
+}
+
+static int remember_made(struct ordering *o, char *path) {
+        if (o->n_made == o->made_capacity) {
+                size_t capacity = o->made_capacity ? o->made_capacity * 2 : 16;
+                char **more = reallocarray(o->made, capacity, sizeof(*more));
+
+                if (!more)
+                        return -ENOMEM;
+                o->made = more;
+                o->made_capacity = capacity;
+        }
+        o->made[o->n_made++] = path;
+        return 0;
+}
+
+static int make_folder(struct ordering *o, const char *path, size_t length) {
+        struct plan_op op = {.kind = PLAN_DIR, .mode = 0755, .makes_target = true};
+        int r;
+
+        op.target = strndup(path, length);
+        if (!op.target)
+                return -ENOMEM;
+        r = append(o, op);
+        if (r < 0) {
+                free(op.target);
+                return r;
+        }
+        return remember_made(o, op.target);
+}
+
+/* Makes what is missing between `cover` and `target`, the target excluded. */
+static int make_parents(struct ordering *o, const struct plan_op *cover, const char *target) {
+        const char *from = cover ? cover->target : "";
+        int r;
+
+        while (o->n_made > 0 && !path_is_beneath(target, o->made[o->n_made - 1]))
+                o->n_made--;
+        /* What was made beneath a tmpfs that has been mounted over it since is gone. */
+        if (o->n_made > 0 && strlen(o->made[o->n_made - 1]) > strlen(from))
+                from = o->made[o->n_made - 1];
+        for (const char *slash = strchr(target + strlen(from) + 1, '/'); slash;
+             slash = strchr(slash + 1, '/')) {
+                r = make_folder(o, target, (size_t)(slash - target));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int place(struct ordering *o, struct entry *entry, const struct plan_op *cover) {
+        struct plan_op *op = &entry->op;
+        int r;
+
+        if (is_ours(cover)) {
+                r = make_parents(o, cover, op->target);
+                if (r < 0)
+                        return r;
+                op->makes_target = op->kind != PLAN_COVER;
+        }
+        r = append(o, *op);
+        if (r < 0)
+                return r;
+        entry->is_placed = true;
+        if (is_mount(op) || op->kind == PLAN_SYMLINK)
+                o->covers.stack[o->covers.n++] = op;
+        return 0;
+}
+
+int order_entries(struct entries *e, struct nsrun_plan *plan, struct nsrun_error *err) {
+        struct ordering o = {.plan = plan};
+        const struct entry *previous = NULL;
+        int r = 0;
+
+        qsort(e->items, e->n, sizeof(*e->items), compare_entries);
+        o.covers.stack = calloc(e->n + 1, sizeof(*o.covers.stack));
+        if (!o.covers.stack)
+                return error_oom(err);
+        for (size_t i = 0; i < e->n && r >= 0; i++) {
+                struct entry *entry = &e->items[i];
+                const struct plan_op *cover = find_cover(&o.covers, entry->op.target);
+
+                r = judge(entry, previous,
+                          previous && streq(previous->op.target, entry->op.target) ? NULL : cover, err);
+                if (r <= 0)
+                        continue;
+                r = place(&o, entry, cover);
+                if (r < 0)
+                        r = error_oom(err);
+                previous = entry;
+        }
+        /* What was placed is the plan's now, whichever way this ends. */
+        for (size_t i = 0; i < e->n; i++)
+                if (e->items[i].is_placed)
+                        e->items[i].op = (struct plan_op){0};
+        free(o.covers.stack);
+        free(o.made);
+        return r < 0 ? r : 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Policy in, plan out; and the plan's part of the public interface. */
+#include "plan.h"
+
+#include <limits.h>
+
+#include "base/path.h"
+#include "build.h"
+
+/* The root holds folders, links and three small files. */
+#define ROOT_SIZE (UINT64_C(1) << 20)
+
+void plan_free(struct nsrun_plan *plan) {
+        if (!plan)
+                return;
+        for (size_t i = 0; i < plan->n_ops; i++)
+                plan_op_clear(&plan->ops[i]);
+        free(plan->ops);
+        free(plan->hostname);
+        free(plan->cwd);
+        free(plan->project);
+        strv_free(plan->argv);
+        strv_free(plan->env);
+        strv_free(plan->left_out);
+        free(plan);
+}
+
+/* /lib/x -> /usr/lib/x where the sandbox's /lib is a symlink, so that a target
+ * never has one of the plan's own symlinks in it. */
+static char *through_system_roots(const char *target, const struct entries *e) {
+        for (size_t i = 0; i < e->n; i++) {
+                const struct plan_op *op = &e->items[i].op;
+                _cleanup_free_ char *joined = NULL;
+                const char *below;
+
+                if (op->kind != PLAN_SYMLINK || e->items[i].origin != ENTRY_OWN || !op->target || !op->text)
+                        continue;
+                below = path_below(target, op->target);
+                if (!below || !*below)
+                        continue;
+                if (asprintf(&joined, "%s/%s", op->text, below) < 0)
+                        return NULL;
+                return path_join("/", joined);
+        }
+        return strdup(target);
+}
+
+static int collect_rule(struct entries *e, const struct policy_rule *rule, uint64_t size) {
+        enum entry_origin origin = rule->is_default ? ENTRY_DEFAULT : ENTRY_EXPLICIT;
+        _cleanup_free_ char *target = NULL;
+        struct plan_op *op;
+
+        target = through_system_roots(rule->target, e);
+        if (!target)
+                return -ENOMEM;
+        op = entries_add(e, origin, rule->access == POLICY_OVERLAY ? PLAN_OVERLAY : PLAN_BIND, target);
+        op->is_read_only = rule->access == POLICY_RO;
+        op->is_directory = rule->is_directory;
+        op->source = strdup(rule->source);
+        if (rule->access == POLICY_OVERLAY) {
+                op->size = size;
+                op->text = path_slug(target);
+        }
+        if (!op->source || (rule->access == POLICY_OVERLAY && !op->text))
+                return -ENOMEM;
+        if (rule->alias)
+                entries_add_symlink(e, ENTRY_ALIAS, target, rule->alias);
+        return 0;
+}
+
+static int collect(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
+        int r;
+
+        r = collect_base(e, p);
+        if (r < 0)
+                return error_oom(err);
+        r = collect_etc(e, p, err);
+        for (size_t i = 0; i < p->n_rules && r >= 0; i++) {
+                r = collect_rule(e, &p->rules[i], p->tmpfs_size);
+                if (r < 0)
+                        return error_oom(err);
+        }
+        for (size_t i = 0; i < p->n_links && r >= 0; i++)
+                entries_add_symlink(e, ENTRY_EXPLICIT, p->links[i].text, p->links[i].path);
+        if (r >= 0 && e->has_failed)
+                r = error_oom(err);
+        return r;
+}
+
+static int fill_environment(struct nsrun_plan *plan, const struct nsrun_policy *p) {
+        char *pwd = NULL;
+        int r = 0;
+
+        /* PWD is the sandbox's to say. */
+        STRV_FOREACH (variable, p->final_env) {
+                if (!startswith(*variable, "PWD="))
+                        r = strv_add(&plan->env, *variable);
+                if (r < 0)
+                        return r;
+        }
+        if (asprintf(&pwd, "PWD=%s", plan->cwd) < 0)
+                return -ENOMEM;
+        return strv_consume(&plan->env, pwd);
+}
+
+static int fill(struct nsrun_plan *plan, const struct nsrun_policy *p) {
+        const char *start = p->project ? p->project : "/workspace";
+        int r;
+
+        plan->root_size = ROOT_SIZE;
+        plan->net = p->net;
+        plan->backing = p->backing;
+        plan->new_session = p->new_session;
+        plan->uid = p->uid;
+        plan->gid = p->gid;
+        plan->cwd = path_join(start, p->chdir ? p->chdir : start);
+        if (!plan->cwd || (p->hostname && !(plan->hostname = strdup(p->hostname))) ||
+            (p->project && !(plan->project = strdup(p->project))))
+                return -ENOMEM;
+        r = strv_copy(p->argv, &plan->argv);
+        if (r >= 0)
+                r = strv_copy(p->left_out, &plan->left_out);
+        if (r >= 0)
+                r = fill_environment(plan, p);
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                plan->has_overlays |= plan->ops[i].kind == PLAN_OVERLAY;
+                plan->has_terminal |= streq(plan->ops[i].target, "/dev/console");
+        }
+        return r;
+}
+
+int plan_build(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err) {
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_entries_ struct entries e = {0};
+        int r;
+
+        plan = calloc(1, sizeof(*plan));
+        if (!plan)
+                return error_oom(err);
+        r = collect(&e, p, err);
+        if (r >= 0)
+                r = order_entries(&e, plan, err);
+        if (r < 0)
+                return r;
+        r = fill(plan, p);
+        if (r < 0)
+                return error_oom(err);
+        *ret = TAKE_PTR(plan);
+        return 0;
+}
+
+nsrun_public int nsrun_plan_new(struct nsrun_policy *policy, struct nsrun_plan **ret,
+                                struct nsrun_error *error) {
+        int r;
+
+        r = policy_resolve(policy, error);
+        if (r < 0)
+                return r;
+        return plan_build(policy, ret, error);
+}
+
+nsrun_public struct nsrun_plan *nsrun_plan_free(struct nsrun_plan *plan) {
+        plan_free(plan);
+        return NULL;
+}
+
+nsrun_public int nsrun_plan_format(const struct nsrun_plan *plan, enum nsrun_format format, char **ret,
+                                   struct nsrun_error *error) {
+        switch (format) {
+        case NSRUN_FORMAT_TEXT:
+                return plan_print_text(plan, ret, error);
+        case NSRUN_FORMAT_JSON:
+                return plan_print_json(plan, ret, error);
+        case NSRUN_FORMAT_BWRAP:
+                return plan_print_bwrap(plan, ret, error);
+        }
+        return error_set(error, NSRUN_STAGE_USAGE, -EINVAL, NULL, "no such format", NULL);
+}

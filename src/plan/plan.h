@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A plan: the ordered list of operations that a launch carries out, and nothing
+ * else.  Made from a resolved policy by plan_build(), which reads the host and
+ * changes nothing.  What is printed is what runs. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "policy/policy.h"
+
+enum plan_op_kind {
+        PLAN_DIR,     /* a folder on one of the plan's own tmpfs: target, mode */
+        PLAN_FILE,    /* a small synthetic file there: target, text, mode */
+        PLAN_SYMLINK, /* a symlink there: text -> target */
+        PLAN_BIND,    /* source (host) at target */
+        PLAN_OVERLAY, /* source (host) as lower, slug's upper and work, at target */
+        PLAN_TMPFS,   /* target, mode, size */
+        PLAN_PROC,    /* target, proc */
+        PLAN_COVER,   /* a path of the new tree bound over itself, read-only; skipped where it is missing */
+        PLAN_DEVPTS,  /* target */
+};
+
+struct plan_op {
+        enum plan_op_kind kind;
+        char *target; /* absolute in the new root, normalised, no symlink in it */
+        char *source; /* canonical host path */
+        char *text;   /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug */
+        mode_t mode;
+        uint64_t size;     /* bytes, PLAN_TMPFS */
+        bool is_read_only; /* PLAN_BIND */
+        bool is_device;    /* PLAN_BIND: a device node, not nodev */
+        bool is_directory; /* PLAN_BIND: what kind of mount point it needs */
+        bool makes_target; /* the mount point lies on a tmpfs of ours and is made; else it must exist */
+        enum policy_proc proc;
+};
+
+struct nsrun_plan {
+        struct plan_op *ops;
+        size_t n_ops;
+        uint64_t root_size; /* bytes, the root tmpfs */
+        enum policy_net net;
+        enum policy_backing backing;
+        bool new_session;
+        bool has_overlays;
+        bool has_terminal;
+        char *hostname;
+        char *cwd; /* absolute inside */
+        char **argv;
+        char **env;
+        char **left_out;
+        uid_t uid; /* host ids, mapped to themselves */
+        gid_t gid;
+        char *project; /* for messages; NULL for none */
+};
+
+/* `p` has been resolved.  0, or -errno with *err filled. */
+int plan_build(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err);
+void plan_free(struct nsrun_plan *plan);
+static inline void plan_freep(struct nsrun_plan **plan) {
+        plan_free(*plan);
+}
+#define _cleanup_plan_ _cleanup_(plan_freep)
+
+/* print.c, print_json.c, print_bwrap.c: the whole text, owned by the caller. */
+int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err);
+int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err);
+/* An argv for bubblewrap 0.11, one shell-quoted line. */
+int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err);

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A plan as text for a person: a few facts, then one operation a line in the
+ * order in which they run. */
+#include "print.h"
+
+#include "base/str.h"
+
+/* Longer targets push what follows them to the right. */
+#define WIDEST_TARGET 36
+
+static const char *const proc_names[] = {
+        [POLICY_PROC_NEW] = "new",   [POLICY_PROC_AUTO] = "auto", [POLICY_PROC_SUBSET] = "subset",
+        [POLICY_PROC_BIND] = "bind", [POLICY_PROC_NONE] = "none",
+};
+
+const char *plan_op_name(const struct plan_op *op) {
+        static const char *const names[] = {
+                [PLAN_DIR] = "dir",   [PLAN_FILE] = "file",   [PLAN_SYMLINK] = "symlink",
+                [PLAN_BIND] = "bind", [PLAN_TMPFS] = "tmpfs", [PLAN_OVERLAY] = "overlay",
+                [PLAN_PROC] = "proc", [PLAN_COVER] = "cover", [PLAN_DEVPTS] = "devpts",
+        };
+
+        return names[op->kind];
+}
+
+const char *plan_proc_name(enum policy_proc proc) {
+        return proc_names[proc];
+}
+
+char **plan_namespaces(const struct nsrun_plan *plan) {
+        static const char *const names[] = {"user", "mnt", "pid", "ipc", "uts", "cgroup"};
+        _cleanup_strv_ char **list = NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (strv_add(&list, names[i]) < 0)
+                        return NULL;
+        if (plan->net == POLICY_NET_NONE && strv_add(&list, "net") < 0)
+                return NULL;
+        return TAKE_PTR(list);
+}
+
+/* "2G" where it is a whole number of them, else bytes. */
+static void add_size(struct strbuf *b, uint64_t size) {
+        static const char suffixes[] = "\0KMGT";
+        size_t i = 0;
+
+        while (size > 0 && size % 1024 == 0 && i < 4) {
+                size /= 1024;
+                i++;
+        }
+        strbuf_addf(b, "%ju%.1s", (uintmax_t)size, &suffixes[i]);
+}
+
+/* A visible copy, and the failure to make one sticks to b. */
+static void add_visible(struct strbuf *b, const char *text) {
+        _cleanup_free_ char *visible = str_visible(text);
+
+        if (visible)
+                strbuf_add(b, visible);
+        else
+                b->has_failed = true;
+}
+
+static void add_details(struct strbuf *b, const struct plan_op *op) {
+        switch (op->kind) {
+        case PLAN_FILE:
+                strbuf_addf(b, "%zu bytes", strlen(op->text));
+                return;
+        case PLAN_SYMLINK:
+                strbuf_add(b, "-> ");
+                add_visible(b, op->text);
+                return;
+        case PLAN_BIND:
+                strbuf_add(b, op->is_device ? "device" : op->is_read_only ? "read-only" : "read-write");
+                if (!streq(op->source, op->target)) {
+                        strbuf_add(b, ", from ");
+                        add_visible(b, op->source);
+                }
+                return;
+        case PLAN_OVERLAY:
+                strbuf_add(b, "read-write, writes are thrown away");
+                if (!streq(op->source, op->target)) {
+                        strbuf_add(b, ", from ");
+                        add_visible(b, op->source);
+                }
+                return;
+        case PLAN_TMPFS:
+                strbuf_addf(b, "mode %04o, at most ", (unsigned)op->mode);
+                add_size(b, op->size);
+                return;
+        case PLAN_PROC:
+                strbuf_add(b, plan_proc_name(op->proc));
+                return;
+        case PLAN_COVER:
+                strbuf_add(b, "read-only");
+                return;
+        case PLAN_DIR:
+        case PLAN_DEVPTS:
+                return;
+        }
+}
+
+static void add_op(struct strbuf *b, const struct plan_op *op, size_t width) {
+        _cleanup_strbuf_ struct strbuf details = {0};
+        _cleanup_free_ char *target = str_visible(op->target), *text = NULL;
+
+        add_details(&details, op);
+        text = strbuf_finish(&details);
+        if (!target || !text)
+                b->has_failed = true;
+        else if (text[0])
+                strbuf_addf(b, "  %-8s %-*s  %s\n", plan_op_name(op), (int)width, target, text);
+        else
+                strbuf_addf(b, "  %-8s %s\n", plan_op_name(op), target);
+}
+
+static void add_fact(struct strbuf *b, const char *name, const char *value) {
+        strbuf_addf(b, "%-11s ", name);
+        add_visible(b, value);
+        strbuf_add(b, "\n");
+}
+
+static void add_command(struct strbuf *b, char *const *argv) {
+        _cleanup_strbuf_ struct strbuf line = {0};
+        _cleanup_free_ char *text = NULL;
+
+        STRV_FOREACH (word, argv) {
+                _cleanup_free_ char *quoted = str_shell_quote(*word);
+
+                if (!quoted)
+                        line.has_failed = true;
+                else
+                        strbuf_addf(&line, "%s%s", word == argv ? "" : " ", quoted);
+        }
+        text = strbuf_finish(&line);
+        if (text)
+                add_fact(b, "command", text);
+        else
+                b->has_failed = true;
+}
+
+static void add_names(struct strbuf *b, const char *fact, char *const *names) {
+        strbuf_addf(b, "%-11s", fact);
+        if (!names || !*names)
+                strbuf_add(b, " nothing");
+        STRV_FOREACH (name, names) {
+                strbuf_add(b, " ");
+                add_visible(b, *name);
+        }
+        strbuf_add(b, "\n");
+}
+
+int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_strv_ char **namespaces = plan_namespaces(plan);
+        size_t width = 0;
+        char *text;
+
+        if (!namespaces)
+                return error_oom(err);
+        add_command(&b, plan->argv);
+        add_fact(&b, "project", plan->project ? plan->project : "none");
+        add_fact(&b, "directory", plan->cwd);
+        add_names(&b, "namespaces", namespaces);
+        strbuf_addf(&b, "%-11s uid %u, gid %u, as on the host; no capabilities\n", "ids",
+                    (unsigned)plan->uid, (unsigned)plan->gid);
+        add_fact(&b, "hostname", plan->hostname ? plan->hostname : "the host's");
+        add_fact(&b, "network", plan->net == POLICY_NET_NONE ? "none but loopback" : "the host's");
+        add_fact(&b, "session", plan->new_session ? "new" : "the caller's");
+        if (plan->has_overlays)
+                add_fact(&b, "overlays", plan->backing == POLICY_BACKING_DISK ? "on disk" : "in memory");
+        add_names(&b, "withheld", plan->left_out);
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                size_t n = strlen(plan->ops[i].target);
+
+                if (n > width && n <= WIDEST_TARGET)
+                        width = n;
+        }
+        strbuf_add(&b, "mounts      the root: a tmpfs, at most ");
+        add_size(&b, plan->root_size);
+        strbuf_add(&b, ", read-only in the end\n");
+        for (size_t i = 0; i < plan->n_ops; i++)
+                add_op(&b, &plan->ops[i], width);
+        text = strbuf_finish(&b);
+        if (!text)
+                return error_oom(err);
+        *ret = text;
+        return 0;
+}

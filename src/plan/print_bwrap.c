@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A plan as a bubblewrap command on one line, for bash: synthetic files come
+ * through process substitutions.  bubblewrap 0.11 for overlays, 0.8 without.
+ * What bubblewrap has no words for (bounds on the root, devpts options) is left out. */
+#include "base/path.h"
+#include "base/str.h"
+#include "print.h"
+
+/* bash keeps 10 for itself in scripts that are read from a file. */
+#define FIRST_FD 11
+
+struct printing {
+        struct strbuf words;
+        struct strbuf redirections;
+        unsigned next_fd;
+        bool has_proc; /* bubblewrap covers /proc/sys and its like by itself */
+};
+
+static void add_word(struct strbuf *b, const char *word) {
+        _cleanup_free_ char *quoted = NULL;
+
+        /* A line break in single quotes would break the line. */
+        if (strpbrk(word, "\n\r")) {
+                strbuf_add(b, " $'");
+                for (; *word; word++)
+                        if (*word == '\n' || *word == '\r')
+                                strbuf_add(b, *word == '\n' ? "\\n" : "\\r");
+                        else
+                                strbuf_addf(b, "%s%c", *word == '\'' || *word == '\\' ? "\\" : "", *word);
+                strbuf_add(b, "'");
+                return;
+        }
+        quoted = str_shell_quote(word);
+        if (!quoted) {
+                b->has_failed = true;
+                return;
+        }
+        strbuf_addf(b, " %s", quoted);
+}
+
+static void add_words(struct strbuf *b, const char *const *words) {
+        for (; *words; words++)
+                add_word(b, *words);
+}
+
+#define ADD(p, ...) add_words(&(p)->words, (const char *const[]){__VA_ARGS__, NULL})
+
+/* "--perms 1777" before what doesn't have the mode that bubblewrap would give it. */
+static void add_mode(struct printing *p, mode_t mode) {
+        char octal[8];
+
+        if (mode == 0755)
+                return;
+        (void)snprintf(octal, sizeof(octal), "%04o", (unsigned)mode);
+        ADD(p, "--perms", octal);
+}
+
+static void add_file(struct printing *p, const struct plan_op *op) {
+        char fd[16];
+
+        (void)snprintf(fd, sizeof(fd), "%u", p->next_fd++);
+        add_mode(p, op->mode);
+        ADD(p, "--ro-bind-data", fd, op->target);
+        strbuf_addf(&p->redirections, " %s< <(printf %%s", fd);
+        add_word(&p->redirections, op->text);
+        strbuf_add(&p->redirections, ")");
+}
+
+static void add_tmpfs(struct printing *p, const struct plan_op *op) {
+        char size[24];
+
+        (void)snprintf(size, sizeof(size), "%ju", (uintmax_t)op->size);
+        add_mode(p, op->mode);
+        ADD(p, "--size", size, "--tmpfs", op->target);
+}
+
+static void add_proc(struct printing *p, const struct plan_op *op) {
+        if (op->proc == POLICY_PROC_BIND)
+                ADD(p, "--ro-bind", "/proc", op->target);
+        else if (op->proc != POLICY_PROC_NONE)
+                ADD(p, "--proc", op->target);
+        p->has_proc = op->proc != POLICY_PROC_BIND && op->proc != POLICY_PROC_NONE;
+}
+
+static void add_op(struct printing *p, const struct plan_op *op) {
+        switch (op->kind) {
+        case PLAN_DIR:
+                add_mode(p, op->mode);
+                ADD(p, "--dir", op->target);
+                return;
+        case PLAN_FILE:
+                add_file(p, op);
+                return;
+        case PLAN_SYMLINK:
+                ADD(p, "--symlink", op->text, op->target);
+                return;
+        case PLAN_BIND:
+                ADD(p,
+                    op->is_device      ? "--dev-bind"
+                    : op->is_read_only ? "--ro-bind"
+                                       : "--bind",
+                    op->source, op->target);
+                return;
+        case PLAN_OVERLAY:
+                ADD(p, "--overlay-src", op->source, "--tmp-overlay", op->target);
+                return;
+        case PLAN_TMPFS:
+                add_tmpfs(p, op);
+                return;
+        case PLAN_PROC:
+                add_proc(p, op);
+                return;
+        case PLAN_COVER:
+                if (!p->has_proc)
+                        ADD(p, "--ro-bind-try", op->target, op->target);
+                return;
+        case PLAN_DEVPTS:
+                return;
+        }
+}
+
+/* The operations.  bubblewrap makes the whole of /dev in one. */
+static void add_ops(struct printing *p, const struct nsrun_plan *plan) {
+        bool has_dev = false;
+
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                if (!path_is_beneath(op->target, "/dev")) {
+                        add_op(p, op);
+                        continue;
+                }
+                if (!has_dev)
+                        ADD(p, "--dev", "/dev");
+                has_dev = true;
+                if (op->kind == PLAN_TMPFS && !streq(op->target, "/dev"))
+                        add_tmpfs(p, op);
+        }
+        if (has_dev)
+                ADD(p, "--remount-ro", "/dev");
+        ADD(p, "--remount-ro", "/");
+}
+
+static void add_environment(struct printing *p, char *const *env) {
+        ADD(p, "--clearenv");
+        STRV_FOREACH (entry, env) {
+                const char *equals = strchr(*entry, '=');
+                _cleanup_free_ char *name = equals ? strndup(*entry, (size_t)(equals - *entry)) : NULL;
+
+                if (name)
+                        ADD(p, "--setenv", name, equals + 1);
+                else
+                        p->words.has_failed = true;
+        }
+}
+
+int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
+        struct printing p = {.next_fd = FIRST_FD};
+        _cleanup_free_ char *words = NULL, *redirections = NULL;
+        char *line = NULL;
+
+        strbuf_add(&p.words,
+                   "bwrap --unshare-user --unshare-ipc --unshare-pid --unshare-uts --unshare-cgroup-try");
+        if (plan->net == POLICY_NET_NONE)
+                ADD(&p, "--unshare-net");
+        ADD(&p, "--die-with-parent", "--cap-drop", "ALL");
+        if (plan->new_session)
+                ADD(&p, "--new-session");
+        if (plan->hostname)
+                ADD(&p, "--hostname", plan->hostname);
+        add_ops(&p, plan);
+        add_environment(&p, plan->env);
+        ADD(&p, "--chdir", plan->cwd, "--");
+        add_words(&p.words, (const char *const *)plan->argv);
+        words = strbuf_finish(&p.words);
+        redirections = strbuf_finish(&p.redirections);
+        if (!words || !redirections || asprintf(&line, "%s%s\n", words, redirections) < 0)
+                return error_oom(err);
+        *ret = line;
+        return 0;
+}

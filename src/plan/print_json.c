@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A plan as one JSON object.  nsrun(1), "The plan as JSON", documents its keys;
+ * "version" grows when one of them changes its meaning. */
+#include "base/json.h"
+#include "print.h"
+
+#define SCHEMA_VERSION 1
+
+static void add_op(struct json_document *d, struct json_value *parent, const struct plan_op *op) {
+        struct json_value *o = json_add_object(d, parent, NULL);
+        char mode[8];
+
+        (void)snprintf(mode, sizeof(mode), "%04o", (unsigned)op->mode);
+        json_add_string(d, o, "op", plan_op_name(op));
+        json_add_string(d, o, "target", op->target);
+        if (op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY)
+                json_add_string(d, o, "source", op->source);
+        if (op->kind == PLAN_BIND) {
+                json_add_bool(d, o, "read_only", op->is_read_only);
+                json_add_bool(d, o, "device", op->is_device);
+                json_add_bool(d, o, "directory", op->is_directory);
+        }
+        if (op->kind == PLAN_FILE || op->kind == PLAN_SYMLINK || op->kind == PLAN_OVERLAY)
+                json_add_string(d, o, op->kind == PLAN_OVERLAY ? "layer" : "text", op->text);
+        if (op->kind == PLAN_DIR || op->kind == PLAN_FILE || op->kind == PLAN_TMPFS)
+                json_add_string(d, o, "mode", mode);
+        if (op->kind == PLAN_TMPFS)
+                json_add_number(d, o, "size", op->size);
+        if (op->kind == PLAN_PROC)
+                json_add_string(d, o, "proc", plan_proc_name(op->proc));
+        if (op->kind != PLAN_COVER)
+                json_add_bool(d, o, "makes_target", op->makes_target);
+}
+
+static void add_environment(struct json_document *d, char *const *env) {
+        struct json_value *o = json_add_object(d, d->root, "environment");
+
+        STRV_FOREACH (entry, env) {
+                const char *equals = strchr(*entry, '=');
+                _cleanup_free_ char *name = equals ? strndup(*entry, (size_t)(equals - *entry)) : NULL;
+
+                if (name)
+                        json_add_string(d, o, name, equals + 1);
+                else
+                        d->has_failed = true;
+        }
+}
+
+int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_strv_ char **namespaces = plan_namespaces(plan);
+        struct json_value *ops;
+        int r;
+
+        if (!namespaces)
+                return error_oom(err);
+        r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        json_add_number(&d, d.root, "version", SCHEMA_VERSION);
+        json_add_strings(&d, d.root, "command", plan->argv);
+        json_add_string(&d, d.root, "project", plan->project);
+        json_add_string(&d, d.root, "directory", plan->cwd);
+        json_add_strings(&d, d.root, "namespaces", namespaces);
+        json_add_number(&d, d.root, "uid", plan->uid);
+        json_add_number(&d, d.root, "gid", plan->gid);
+        json_add_string(&d, d.root, "hostname", plan->hostname);
+        json_add_string(&d, d.root, "net", plan->net == POLICY_NET_NONE ? "none" : "host");
+        json_add_bool(&d, d.root, "new_session", plan->new_session);
+        json_add_string(&d, d.root, "overlay_backing",
+                        plan->backing == POLICY_BACKING_DISK ? "disk" : "tmpfs");
+        json_add_number(&d, d.root, "root_size", plan->root_size);
+        ops = json_add_array(&d, d.root, "operations");
+        for (size_t i = 0; i < plan->n_ops; i++)
+                add_op(&d, ops, &plan->ops[i]);
+        add_environment(&d, plan->env);
+        json_add_strings(&d, d.root, "withheld", plan->left_out);
+        return json_finish(&d, true, ret, err);
+}

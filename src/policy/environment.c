@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What of the caller's environment the command gets: everything, less what points
+ * at things that aren't in the sandbox and less what looks like a secret.  The
+ * table below is the one list; nsrun(1), ENVIRONMENT, repeats it. */
+#include "environment.h"
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static const char secret[] = "secret";
+static const char unreachable[] = "unreachable";
+
+/* Upper case; names are compared without regard to case.  A star stands at the
+ * start, at the end or at both. */
+static const struct {
+        const char *pattern;
+        const char *reason;
+} withheld[] = {
+        /* Sockets, displays, terminals, descriptors and pids of the host. */
+        {"SSH_AUTH_SOCK", unreachable},
+        {"SSH_AGENT_PID", unreachable},
+        {"SSH_AGENT_LAUNCHER", unreachable},
+        {"SSH_TTY", unreachable},
+        {"SSH_ASKPASS*", unreachable},
+        {"GIT_ASKPASS", unreachable},
+        {"SUDO_ASKPASS", unreachable},
+        {"GPG_AGENT_INFO", unreachable},
+        {"GPG_TTY", unreachable},
+        {"GNOME_KEYRING_*", unreachable},
+        {"DBUS_*", unreachable},
+        {"AT_SPI_BUS_ADDRESS", unreachable},
+        {"XDG_RUNTIME_DIR", unreachable},
+        {"DISPLAY", unreachable},
+        {"WAYLAND_DISPLAY", unreachable},
+        {"WAYLAND_SOCKET", unreachable},
+        {"XAUTHORITY", unreachable},
+        {"ICEAUTHORITY", unreachable},
+        {"SESSION_MANAGER", unreachable},
+        {"PULSE_SERVER", unreachable},
+        {"PIPEWIRE_*", unreachable},
+        {"I3SOCK", unreachable},
+        {"SWAYSOCK", unreachable},
+        {"NIRI_SOCKET", unreachable},
+        {"KITTY_LISTEN_ON", unreachable},
+        {"TMUX", unreachable},
+        {"TMUX_PANE", unreachable},
+        {"STY", unreachable},
+        {"NVIM", unreachable},
+        {"NVIM_LISTEN_ADDRESS", unreachable},
+        {"VSCODE_IPC_*", unreachable},
+        {"VSCODE_GIT_*", unreachable},
+        {"DOCKER_HOST", unreachable},
+        {"DOCKER_CONTEXT", unreachable},
+        {"DOCKER_CERT_PATH", unreachable},
+        {"DOCKER_CONFIG", unreachable},
+        {"CONTAINER_HOST", unreachable},
+        {"CONTAINERD_ADDRESS", unreachable},
+        {"BUILDKIT_HOST", unreachable},
+        {"KUBECONFIG", unreachable},
+        {"LISTEN_FDS", unreachable},
+        {"LISTEN_PID", unreachable},
+        {"LISTEN_FDNAMES", unreachable},
+        {"LISTEN_PIDFDID", unreachable},
+        {"NOTIFY_SOCKET", unreachable},
+        {"WATCHDOG_PID", unreachable},
+        {"WATCHDOG_USEC", unreachable},
+        {"MAINPID", unreachable},
+        {"SYSTEMD_EXEC_PID", unreachable},
+        {"TMPDIR", unreachable},
+        {"TMP", unreachable},
+        {"TEMP", unreachable},
+        {"OLDPWD", unreachable},
+
+        /* Whole families that name credentials in many ways. */
+        {"AWS_*", secret},
+        {"AZURE_*", secret},
+        {"ARM_CLIENT_*", secret},
+        {"VAULT_*", secret},
+        {"OP_SESSION_*", secret},
+        {"BW_SESSION", secret},
+        /* By the words in them. */
+        {"*TOKEN", secret},
+        {"*_TOKEN_*", secret},
+        {"*SECRET*", secret},
+        {"*PASSWORD*", secret},
+        {"*PASSWD*", secret},
+        {"*PASSPHRASE*", secret},
+        {"*_PASS", secret},
+        {"*PASSCOMMAND", secret},
+        {"*PASSFILE", secret},
+        {"SSHPASS", secret},
+        {"MYSQL_PWD", secret},
+        {"*CREDENTIAL*", secret},
+        {"*APIKEY*", secret},
+        {"*API_KEY*", secret},
+        {"*ACCESS_KEY*", secret},
+        {"*PRIVATE_KEY*", secret},
+        {"*SIGNING_KEY*", secret},
+        {"*ENCRYPTION_KEY*", secret},
+        {"*MASTER_KEY*", secret},
+        {"*_KEY", secret},
+        {"*_PAT", secret},
+        {"*_JWT", secret},
+        {"*_COOKIE", secret},
+        {"*_AUTH", secret},
+        {"*_BEARER", secret},
+        {"NPM_CONFIG__AUTH*", secret},
+        {"NPM_CONFIG_//*", secret},
+        {"NETRC", secret},
+        {"KRB5CCNAME", secret},
+        /* Addresses that carry a password. */
+        {"*_DSN", secret},
+        {"*DATABASE_URL*", secret},
+        {"*_DB_URL", secret},
+        {"*CONNECTION_STRING*", secret},
+        {"*CONNSTR*", secret},
+        {"*WEBHOOK_URL*", secret},
+        {"MONGO_UR*", secret},
+        {"MONGODB_UR*", secret},
+        {"REDIS_URL", secret},
+        {"AMQP_URL", secret},
+};
+
+/* All that --clean-env lets through. */
+static const char *const clean[] = {
+        "HOME",      "USER", "LOGNAME",  "SHELL", "PATH", "TERM",
+        "COLORTERM", "LANG", "LANGUAGE", "LC_*",  "TZ",   "PWD" /* which the plan sets anew */};
+
+/* ASCII alone: a library must not depend on its caller's locale. */
+static char upper(char c) {
+        return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
+static bool matches_at(const char *name, const char *word, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (upper(name[i]) != word[i])
+                        return false;
+        return true;
+}
+
+static bool matches(const char *name, size_t length, const char *pattern) {
+        bool is_open_left = pattern[0] == '*';
+        const char *word = pattern + is_open_left;
+        size_t n = strlen(word);
+        bool is_open_right = n > 0 && word[n - 1] == '*';
+
+        n -= is_open_right;
+        if (n > length || (!is_open_left && !is_open_right && n != length))
+                return false;
+        if (!is_open_left)
+                return matches_at(name, word, n);
+        if (!is_open_right)
+                return matches_at(name + length - n, word, n);
+        for (size_t i = 0; i + n <= length; i++)
+                if (matches_at(name + i, word, n))
+                        return true;
+        return false;
+}
+
+const char *policy_env_withheld(const char *name) {
+        size_t length = strlen(name);
+
+        for (size_t i = 0; i < ARRAY_SIZE(withheld); i++)
+                if (matches(name, length, withheld[i].pattern))
+                        return withheld[i].reason;
+        return NULL;
+}
+
+size_t environment_n_patterns(void) {
+        return ARRAY_SIZE(withheld);
+}
+
+const char *environment_pattern(size_t i, const char **ret_reason) {
+        *ret_reason = withheld[i].reason;
+        return withheld[i].pattern;
+}
+
+static bool is_clean(const char *name) {
+        size_t length = strlen(name);
+
+        for (size_t i = 0; i < ARRAY_SIZE(clean); i++)
+                if (matches(name, length, clean[i]))
+                        return true;
+        return false;
+}
+
+bool environment_name_is_valid(const char *name, size_t length) {
+        return length > 0 && !memchr(name, '=', length);
+}
+
+char *const *environment_inherited(const struct nsrun_policy *p) {
+        return p->host_environ ? p->host_environ : environ;
+}
+
+const char *environment_get(char *const *environment, const char *name) {
+        size_t n = strlen(name);
+
+        STRV_FOREACH (entry, environment)
+                if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=')
+                        return *entry + n + 1;
+        return NULL;
+}
+
+/* Sets "NAME=VALUE" in *v, in place where NAME is there already.  Takes `entry`
+ * over, also when it fails; NULL is the failure of whoever made it. */
+static int set_entry(char ***v, char *entry) {
+        size_t n;
+
+        if (!entry)
+                return -ENOMEM;
+        n = (size_t)(strchrnul(entry, '=') - entry) + 1;
+        for (char **e = *v; e && *e; e++)
+                if (strncmp(*e, entry, n) == 0) {
+                        free(*e);
+                        *e = entry;
+                        return 0;
+                }
+        return strv_consume(v, entry);
+}
+
+static int set_variable(char ***v, const char *name, const char *value) {
+        char *entry = NULL;
+
+        if (asprintf(&entry, "%s=%s", name, value) < 0)
+                return -ENOMEM;
+        return set_entry(v, entry);
+}
+
+/* Whether one of --env's entries is for `name`. */
+static bool is_asked_for(const struct nsrun_policy *p, const char *name) {
+        size_t n = strlen(name);
+
+        STRV_FOREACH (entry, p->env)
+                if (strncmp(*entry, name, n) == 0 && ((*entry)[n] == '\0' || (*entry)[n] == '='))
+                        return true;
+        return false;
+}
+
+/* One inherited variable goes to *passed, to *left_out, or is gone by --unsetenv. */
+static int inherit(const struct nsrun_policy *p, const char *entry, char ***passed, char ***left_out) {
+        const char *equals = strchr(entry, '=');
+        _cleanup_free_ char *name = NULL;
+
+        /* What has no name can't be looked up by anybody. */
+        if (!equals || equals == entry)
+                return 0;
+        name = strndup(entry, (size_t)(equals - entry));
+        if (!name)
+                return -ENOMEM;
+        if (strv_contains(p->unset, name))
+                return 0;
+        if (!is_asked_for(p, name) && (p->clean_env ? !is_clean(name) : policy_env_withheld(name) != NULL))
+                return strv_contains(*left_out, name) ? 0 : strv_consume(left_out, TAKE_PTR(name));
+        /* The first of two counts, as getenv(3) has it. */
+        if (environment_get(*passed, name))
+                return 0;
+        return strv_add(passed, entry);
+}
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int make_environment(const struct nsrun_policy *p, char ***passed, char ***left_out) {
+        int r;
+
+        STRV_FOREACH (entry, environment_inherited(p)) {
+                r = inherit(p, *entry, passed, left_out);
+                if (r < 0)
+                        return r;
+        }
+        if (p->home && !strv_contains(p->unset, "HOME")) {
+                r = set_variable(passed, "HOME", p->home);
+                if (r < 0)
+                        return r;
+        }
+        if (!environment_get(*passed, "PATH") && !strv_contains(p->unset, "PATH")) {
+                r = set_variable(passed, "PATH", DEFAULT_PATH);
+                if (r < 0)
+                        return r;
+        }
+        STRV_FOREACH (entry, p->env)
+                if (strchr(*entry, '=')) {
+                        r = set_entry(passed, strdup(*entry));
+                        if (r < 0)
+                                return r;
+                }
+        return 0;
+}
+
+int environment_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_strv_ char **passed = NULL, **left_out = NULL;
+
+        if (make_environment(p, &passed, &left_out) < 0)
+                return error_oom(err);
+        if (left_out)
+                qsort(left_out, strv_length(left_out), sizeof(*left_out), compare_names);
+        strv_free(p->final_env);
+        p->final_env = TAKE_PTR(passed);
+        strv_free(p->left_out);
+        p->left_out = TAKE_PTR(left_out);
+        return 0;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The options of `nsrun run` and `nsrun plan` that make a policy, and how each
+ * value is read.  Looks at values alone, never at the host. */
+#include "options.h"
+
+#include "environment.h"
+
+/* A page: less than that the kernel rounds up, and 0 would be "no bound". */
+#define SMALLEST_TMPFS UINT64_C(4096)
+
+int option_refuse(const struct option_spec *spec, const char *value, const char *what, const char *hint,
+                  struct nsrun_error *err) {
+        /* No errno: "Invalid argument" would say again what the words say. */
+        (void)error_setf(err, NSRUN_STAGE_USAGE, 0, value, hint, "--%s: %s", spec->name, what);
+        return -EINVAL;
+}
+
+int option_choice(const struct option_spec *spec, const char *value, struct nsrun_error *err) {
+        char hint[128];
+        size_t length = strlen(value);
+        const char *choice = spec->argument;
+
+        for (int i = 0; *choice; i++) {
+                size_t n = strcspn(choice, "|");
+
+                if (n == length && memcmp(choice, value, n) == 0)
+                        return i;
+                choice += n + (choice[n] == '|');
+        }
+        (void)snprintf(hint, sizeof(hint), "choose one of %s", spec->argument);
+        return option_refuse(spec, value, "no such choice", hint, err);
+}
+
+static int set_string(char **to, const char *value, struct nsrun_error *err) {
+        char *copy = strdup(value);
+
+        if (!copy)
+                return error_oom(err);
+        free(*to);
+        *to = copy;
+        return 0;
+}
+
+static int need_text(const struct option_spec *spec, const char *value, struct nsrun_error *err) {
+        return *value ? 0 : option_refuse(spec, NULL, "an empty value", NULL, err);
+}
+
+static int apply_project(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        int r;
+
+        r = need_text(spec, value, err);
+        if (r < 0)
+                return r;
+        r = set_string(&p->project, value, err);
+        if (r < 0)
+                return r;
+        free(TAKE_PTR(p->project_alias));
+        p->no_project = false;
+        return 0;
+}
+
+static int apply_no_project(void *target, nsrun_unused const struct option_spec *spec,
+                            nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        free(TAKE_PTR(p->project));
+        free(TAKE_PTR(p->project_alias));
+        p->no_project = true;
+        return 0;
+}
+
+static int apply_exposed(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        static const struct {
+                const char *name;
+                const char *option;
+                enum policy_access access;
+        } kinds[] = {
+                {"ro", "--ro", POLICY_RO},
+                {"rw", "--rw", POLICY_RW},
+                {"overlay", "--overlay", POLICY_OVERLAY},
+        };
+        int r;
+
+        r = need_text(spec, value, err);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+                if (streq(spec->name, kinds[i].name))
+                        return policy_add_rule(target, kinds[i].access, value, NULL, kinds[i].option) < 0
+                                       ? error_oom(err)
+                                       : 0;
+        return option_refuse(spec, NULL, "no such access", NULL, err);
+}
+
+/* Cuts `text` at its unescaped colons into at most `max` parts; "\:" is a colon
+ * and "\\" a backslash, any other backslash is itself.  Returns how many parts
+ * there are (more than `max`: the surplus isn't there), or -ENOMEM. */
+static int split_colons(const char *text, char ***ret) {
+        _cleanup_strv_ char **parts = NULL;
+        int n = 0;
+
+        for (bool is_last = false; !is_last; n++) {
+                char *part = malloc(strlen(text) + 1), *to = part;
+
+                if (!part)
+                        return -ENOMEM;
+                for (; *text && *text != ':'; text++) {
+                        if (text[0] == '\\' && (text[1] == ':' || text[1] == '\\'))
+                                text++;
+                        *to++ = *text;
+                }
+                *to = '\0';
+                is_last = !*text;
+                text += !is_last;
+                if (strv_consume(&parts, part) < 0)
+                        return -ENOMEM;
+        }
+        *ret = TAKE_PTR(parts);
+        return n;
+}
+
+static int apply_bind(void *target, const struct option_spec *spec, const char *value,
+                      struct nsrun_error *err) {
+        _cleanup_strv_ char **parts = NULL;
+        enum policy_access access = POLICY_RW;
+        int n;
+
+        n = split_colons(value, &parts);
+        if (n < 0)
+                return error_oom(err);
+        if (n < 2 || n > 3 || !parts[0][0] || !parts[1][0])
+                return option_refuse(spec, value, "not SRC:DEST or SRC:DEST:ro or SRC:DEST:rw",
+                                     "a colon in a path is written '\\:'", err);
+        if (n == 3 && streq(parts[2], "ro"))
+                access = POLICY_RO;
+        else if (n == 3 && !streq(parts[2], "rw"))
+                return option_refuse(spec, value, "neither ro nor rw after the second colon",
+                                     "a colon in a path is written '\\:'", err);
+        return policy_add_rule(target, access, parts[0], parts[1], "--bind") < 0 ? error_oom(err) : 0;
+}
+
+static int apply_symlink(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        _cleanup_strv_ char **parts = NULL;
+        int n;
+
+        n = split_colons(value, &parts);
+        if (n < 0)
+                return error_oom(err);
+        if (n != 2 || !parts[0][0] || !parts[1][0])
+                return option_refuse(spec, value, "not TEXT:PATH", "a colon in a path is written '\\:'",
+                                     err);
+        return policy_add_link(target, parts[0], parts[1]) < 0 ? error_oom(err) : 0;
+}
+
+static int apply_tmp(void *target, const struct option_spec *spec, const char *value,
+                     struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        int r;
+
+        r = need_text(spec, value, err);
+        if (r < 0)
+                return r;
+        if (streq(value, "tmpfs")) {
+                free(TAKE_PTR(p->tmp));
+                return 0;
+        }
+        return set_string(&p->tmp, value, err);
+}
+
+static int apply_tmpfs_size(void *target, const struct option_spec *spec, const char *value,
+                            struct nsrun_error *err) {
+        static const char hint[] = "give bytes, or a number with K, M, G or T: 512M";
+        static const char suffixes[] = "KMGT";
+        struct nsrun_policy *p = target;
+        uint64_t size = 0;
+        const char *s = value, *suffix;
+        unsigned shift;
+
+        for (; *s >= '0' && *s <= '9'; s++)
+                if (__builtin_mul_overflow(size, 10, &size) ||
+                    __builtin_add_overflow(size, (uint64_t)(*s - '0'), &size))
+                        return option_refuse(spec, value, "too big", hint, err);
+        suffix = s > value && *s ? strchr(suffixes, *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s) : NULL;
+        if (s == value || (*s && (!suffix || s[1])))
+                return option_refuse(spec, value, "not a size", hint, err);
+        shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+        if (size > (uint64_t)INT64_MAX >> shift)
+                return option_refuse(spec, value, "too big", hint, err);
+        if (size << shift < SMALLEST_TMPFS)
+                return option_refuse(spec, value, "too small", "the least is 4K", err);
+        p->tmpfs_size = size << shift;
+        return 0;
+}
+
+static int apply_net(void *target, const struct option_spec *spec, const char *value,
+                     struct nsrun_error *err) {
+        static const enum policy_net nets[] = {POLICY_NET_HOST, POLICY_NET_NONE};
+        struct nsrun_policy *p = target;
+        int i;
+
+        i = option_choice(spec, value, err);
+        if (i < 0)
+                return i;
+        p->net = nets[i];
+        return 0;
+}
+
+static int apply_proc(void *target, const struct option_spec *spec, const char *value,
+                      struct nsrun_error *err) {
+        static const enum policy_proc procs[] = {POLICY_PROC_AUTO, POLICY_PROC_NEW, POLICY_PROC_SUBSET,
+                                                 POLICY_PROC_BIND, POLICY_PROC_NONE};
+        struct nsrun_policy *p = target;
+        int i;
+
+        i = option_choice(spec, value, err);
+        if (i < 0)
+                return i;
+        p->proc = procs[i];
+        return 0;
+}
+
+static int apply_backing(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        static const enum policy_backing backings[] = {POLICY_BACKING_DISK, POLICY_BACKING_TMPFS};
+        struct nsrun_policy *p = target;
+        int i;
+
+        i = option_choice(spec, value, err);
+        if (i < 0)
+                return i;
+        p->backing = backings[i];
+        return 0;
+}
+
+static int apply_hostname(void *target, const struct option_spec *spec, const char *value,
+                          struct nsrun_error *err) {
+        static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+        struct nsrun_policy *p = target;
+        size_t n = strlen(value);
+
+        /* 64: what the kernel holds (__NEW_UTS_LEN). */
+        if (n == 0 || n > 64 || strspn(value, allowed) != n)
+                return option_refuse(spec, value, "not a host name",
+                                     "1 to 64 letters, digits, dots and hyphens", err);
+        return set_string(&p->hostname, value, err);
+}
+
+static int apply_chdir(void *target, const struct option_spec *spec, const char *value,
+                       struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        int r;
+
+        r = need_text(spec, value, err);
+        return r < 0 ? r : set_string(&p->chdir, value, err);
+}
+
+/* Takes every entry for the `length` bytes of `name` out of v: the last word on a
+ * variable counts. */
+static void forget(char **v, const char *name, size_t length) {
+        char **to = v;
+
+        for (char **from = v; from && *from; from++)
+                if (strncmp(*from, name, length) == 0 && ((*from)[length] == '\0' || (*from)[length] == '='))
+                        free(*from);
+                else
+                        *to++ = *from;
+        if (to)
+                *to = NULL;
+}
+
+static int apply_env(void *target, const struct option_spec *spec, const char *value,
+                     struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        size_t n = strcspn(value, "=");
+
+        if (!environment_name_is_valid(value, n))
+                return option_refuse(spec, value, "not NAME or NAME=VALUE", NULL, err);
+        forget(p->env, value, n);
+        forget(p->unset, value, n);
+        return strv_add(&p->env, value) < 0 ? error_oom(err) : 0;
+}
+
+static int apply_unsetenv(void *target, const struct option_spec *spec, const char *value,
+                          struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        size_t n = strlen(value);
+
+        if (!environment_name_is_valid(value, n))
+                return option_refuse(spec, value, "not a variable's name", NULL, err);
+        forget(p->env, value, n);
+        forget(p->unset, value, n);
+        return strv_add(&p->unset, value) < 0 ? error_oom(err) : 0;
+}
+
+static int apply_clean_env(void *target, nsrun_unused const struct option_spec *spec,
+                           nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        p->clean_env = true;
+        return 0;
+}
+
+static int apply_session(void *target, const struct option_spec *spec, nsrun_unused const char *value,
+                         nsrun_unused struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        p->new_session = streq(spec->name, "new-session");
+        return 0;
+}
+
+static const char files[] = "Files";
+static const char environment[] = "Environment";
+static const char isolation[] = "Isolation";
+
+const struct option_spec policy_options[] = {
+        {"project", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
+         "the writable working directory (default: the git top level above the current folder, else that folder)",
+         apply_project},
+        {"no-project", 0, NULL, OPTION_COMPLETES_NOTHING, files,
+         "an empty, ephemeral working directory (" POLICY_NO_PROJECT_DIR ") instead", apply_no_project},
+        {"ro", 0, "PATH", OPTION_COMPLETES_PATH, files, "expose PATH read-only, where it is", apply_exposed},
+        {"rw", 0, "PATH", OPTION_COMPLETES_PATH, files, "expose PATH writable, where it is", apply_exposed},
+        {"overlay", 0, "PATH", OPTION_COMPLETES_FOLDER, files,
+         "expose the folder PATH; what is written to it is thrown away at the end", apply_exposed},
+        {"bind", 0, "SRC:DEST[:ro|rw]", OPTION_COMPLETES_PATH, files,
+         "expose SRC at DEST, writable unless :ro (a colon in a path: '\\:')", apply_bind},
+        {"symlink", 0, "TEXT:PATH", OPTION_COMPLETES_NOTHING, files, "make PATH a symlink that says TEXT",
+         apply_symlink},
+        {"tmp", 0, "tmpfs|DIR", OPTION_COMPLETES_CHOICE, files,
+         "what /tmp is: empty and ephemeral (the default), or the host's folder DIR", apply_tmp},
+        {"tmpfs-size", 0, "SIZE", OPTION_COMPLETES_NOTHING, files,
+         "the bound of each writable tmpfs, in bytes or with K, M, G or T (default: 2G)", apply_tmpfs_size},
+        {"overlay-backing", 0, "disk|tmpfs", OPTION_COMPLETES_CHOICE, files,
+         "where overlays keep what is written: below ~/.cache/nsrun (the default), or in memory",
+         apply_backing},
+        {"chdir", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
+         "start in DIR, absolute or relative to the project (default: the project)", apply_chdir},
+        {"env", 0, "NAME[=VALUE]", OPTION_COMPLETES_VARIABLE, environment,
+         "set NAME, or pass the caller's NAME although it would be withheld", apply_env},
+        {"unsetenv", 0, "NAME", OPTION_COMPLETES_VARIABLE, environment, "don't pass NAME", apply_unsetenv},
+        {"clean-env", 0, NULL, OPTION_COMPLETES_NOTHING, environment,
+         "pass only HOME, USER, LOGNAME, SHELL, PATH, TERM, COLORTERM, LANG, LANGUAGE, LC_* and TZ",
+         apply_clean_env},
+        {"net", 0, "host|none", OPTION_COMPLETES_CHOICE, isolation,
+         "share the host's network (the default), or have loopback alone", apply_net},
+        {"hostname", 0, "NAME", OPTION_COMPLETES_NOTHING, isolation,
+         "the host name inside (default: the host's)", apply_hostname},
+        {"proc", 0, "auto|new|subset|bind|none", OPTION_COMPLETES_CHOICE, isolation,
+         "what /proc is: new (the default) has the sandbox's processes alone; see nsrun(1)", apply_proc},
+        {"new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
+         "a session of its own for the command (the default)", apply_session},
+        {"no-new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
+         "stay in the caller's session: job control, and the terminal's input, are shared", apply_session},
+};
+
+const size_t n_policy_options = ARRAY_SIZE(policy_options);

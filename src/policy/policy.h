@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the user wants, as one struct.  Filled by options (options.c) or a
+ * library's caller, checked and made absolute by policy_resolve(), then read by
+ * plan/.  Validation and refusals live in this folder and only here. */
+#pragma once
+
+#include "base/error.h"
+#include "base/macro.h"
+#include "base/str.h"
+
+/* The working directory of a run with --no-project. */
+#define POLICY_NO_PROJECT_DIR "/workspace"
+
+enum policy_net {
+        POLICY_NET_HOST,
+        POLICY_NET_NONE
+};
+enum policy_proc {
+        POLICY_PROC_NEW,
+        POLICY_PROC_AUTO,
+        POLICY_PROC_SUBSET,
+        POLICY_PROC_BIND,
+        POLICY_PROC_NONE
+};
+enum policy_backing {
+        POLICY_BACKING_DISK,
+        POLICY_BACKING_TMPFS
+};
+enum policy_access {
+        POLICY_RO,
+        POLICY_RW,
+        POLICY_OVERLAY
+};
+
+/* One path of the host that the sandbox sees. */
+struct policy_rule {
+        enum policy_access access;
+        char *source;       /* as given; canonical after policy_resolve() */
+        char *target;       /* NULL as given means "where the source is"; normalised after */
+        char *alias;        /* after: how the user spelled the target where that differs; a symlink */
+        const char *option; /* who asked: "--ro", "the project", "toolchains"; static text */
+        bool is_default;    /* nsrun's own: an explicit rule for the same target replaces it */
+        bool is_directory;  /* after */
+};
+
+struct policy_link {
+        char *text;
+        char *path; /* normalised after */
+};
+
+struct nsrun_policy {
+        char *project;       /* as given or NULL for "find it"; canonical after; NULL after for no_project */
+        char *project_alias; /* after: how it was spelled, where that differs; kept for a second resolve */
+        bool no_project;     /* an empty working directory on a tmpfs instead */
+        struct policy_rule *rules;
+        size_t n_rules;
+        struct policy_link *links;
+        size_t n_links;
+
+        char *tmp;           /* a host folder for /tmp, canonical after, or NULL for a tmpfs */
+        uint64_t tmpfs_size; /* bytes, the bound of each writable tmpfs */
+        enum policy_net net;
+        enum policy_proc proc;
+        enum policy_backing backing;
+        bool new_session;
+        bool clean_env;
+        char *hostname; /* NULL: as the host's */
+        char *chdir;    /* as given: absolute, or relative to the project; NULL: the project */
+        char **env;     /* "NAME=VALUE" or "NAME" (bring back), in the order given */
+        char **unset;   /* names; none of them is in `env` too */
+        char **argv;    /* the command */
+
+        char **host_environ; /* what is inherited; NULL: environ */
+
+        /* Filled by policy_resolve(). */
+        char *home;       /* $HOME inside, normalised, or NULL for none of its own */
+        char **final_env; /* what the command gets, but for PWD */
+        char **left_out;  /* names that were inherited and are withheld, sorted */
+        uid_t uid;
+        gid_t gid;
+};
+
+/* Copies its strings. */
+int policy_add_rule(struct nsrun_policy *p, enum policy_access access, const char *source,
+                    const char *target, const char *option);
+int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
+
+/* Finds the project, makes every path canonical, merges nsrun's own defaults
+ * (toolchains, see workspace/toolchains.h), decides the environment and refuses
+ * what must be refused.  Changes nothing on the host.  Idempotent. */
+int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err);
+
+/* environment.c: the documented list of what is withheld.  Returns the reason
+ * ("secret", "unreachable") or NULL where `name` may pass. */
+const char *policy_env_withheld(const char *name);

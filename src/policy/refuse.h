@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a rule may not expose and where it may not put it.  Each refusal says
+ * what, where, why and what to do; none of them changes anything. */
+#pragma once
+
+#include "policy.h"
+
+/* -EPERM with *err filled, without an errno in the message: the words say it. */
+int refuse(struct nsrun_error *err, const char *path, const char *hint, const char *what, ...)
+        nsrun_printf(4, 5);
+
+/* The control sockets of container engines and virtual machines, in every form
+ * (as listed, and where symlinks lead), whether they exist or not. */
+int refuse_list_sockets(char *const *environment, char ***ret);
+
+/* `rule->source` is canonical. */
+int refuse_source(const struct policy_rule *rule, char *const *sockets, struct nsrun_error *err);
+
+/* Whether nsrun makes `target` (normalised) itself, or something beneath it. */
+bool refuse_is_own(const char *target);
+
+/* `target` is normalised. */
+int refuse_target(const struct nsrun_policy *p, const char *target, const char *option,
+                  struct nsrun_error *err);

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A policy as it was asked for becomes one that can be planned: paths canonical,
+ * defaults merged, conflicts settled or refused.  Reads the host only. */
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "environment.h"
+#include "policy.h"
+#include "refuse.h"
+#include "workspace/project.h"
+#include "workspace/toolchains.h"
+#include "workspace/user.h"
+
+static const char asked_for_project[] = "--project";
+
+struct resolving {
+        struct nsrun_policy *policy;
+        char *cwd; /* NULL where it can't be told */
+        char **sockets;
+};
+
+static void resolving_clear(struct resolving *c) {
+        free(c->cwd);
+        strv_free(c->sockets);
+}
+
+static void rule_clear(struct policy_rule *rule) {
+        free(rule->source);
+        free(rule->target);
+        free(rule->alias);
+        *rule = (struct policy_rule){0};
+}
+
+/* Takes the rules away that have been cleared, and keeps the order. */
+static void compact(struct nsrun_policy *p) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < p->n_rules; i++)
+                if (p->rules[i].source)
+                        p->rules[n++] = p->rules[i];
+        p->n_rules = n;
+}
+
+static void drop_defaults(struct nsrun_policy *p) {
+        for (size_t i = 0; i < p->n_rules; i++)
+                if (p->rules[i].is_default)
+                        rule_clear(&p->rules[i]);
+        compact(p);
+}
+
+/* Whether a tmpfs at `home` would stand in the way of what else is there. */
+static bool home_is_unusable(const char *home) {
+        static const char *const roots[] = {"/usr", "/opt", "/etc", "/sys", "/tmp", "/bin", "/sbin"};
+
+        if (streq(home, "/") || startswith(home, "/lib") || refuse_is_own(home))
+                return true;
+        for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+                if (path_is_beneath(home, roots[i]) && (!streq(roots[i], "/tmp") || streq(home, "/tmp")))
+                        return true;
+        return false;
+}
+
+static int find_home(struct nsrun_policy *p) {
+        const char *home = environment_get(environment_inherited(p), "HOME");
+        struct user user = {0};
+        char *normalised = NULL;
+        int r = 0;
+
+        p->uid = geteuid();
+        p->gid = getegid();
+        if (!home || !path_is_absolute(home)) {
+                r = user_find(p->uid, p->gid, &user);
+                home = r < 0 ? NULL : user.home;
+        }
+        if (home && path_is_absolute(home)) {
+                normalised = path_normalise(home);
+                r = normalised ? 0 : -ENOMEM;
+        }
+        user_clear(&user);
+        if (r < 0)
+                return r;
+        if (normalised && home_is_unusable(normalised))
+                free(TAKE_PTR(normalised));
+        free(p->home);
+        p->home = normalised;
+        return 0;
+}
+
+/* How the user spelled a path, where that differs from what it leads to and is a
+ * place that can hold a symlink; else NULL.  A lexical ".." may have crossed a
+ * symlink: then the spelling leads elsewhere and is dropped. */
+static int find_alias(const struct resolving *c, const char *spelled, const char *canonical, char **ret) {
+        _cleanup_free_ char *absolute = NULL, *leads_to = NULL;
+        int r;
+
+        if (!path_is_absolute(spelled) && !c->cwd) {
+                *ret = NULL;
+                return 0;
+        }
+        absolute = path_join(c->cwd, spelled);
+        if (!absolute)
+                return -ENOMEM;
+        if (!streq(absolute, canonical) && !refuse_is_own(absolute)) {
+                r = path_canonical(absolute, &leads_to, NULL);
+                if (r == -ENOMEM)
+                        return r;
+        }
+        *ret = leads_to && streq(leads_to, canonical) ? TAKE_PTR(absolute) : NULL;
+        return 0;
+}
+
+static int add_default(struct nsrun_policy *p, enum policy_access access, const char *source,
+                       const char *option) {
+        int r;
+
+        r = policy_add_rule(p, access, source, NULL, option);
+        if (r < 0)
+                return r;
+        p->rules[p->n_rules - 1].is_default = true;
+        return 0;
+}
+
+static int project_error(const struct nsrun_policy *p, int r, const char *path, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_POLICY, r, path,
+                         p->project ? "the project can't be opened" : "the current folder can't be opened",
+                         "choose a folder with --project DIR, or use --no-project");
+}
+
+static int resolve_project(struct resolving *c, struct nsrun_error *err) {
+        static const char hint[] = "choose a folder with --project DIR, or use --no-project";
+        _cleanup_free_ char *canonical = NULL;
+        struct nsrun_policy *p = c->policy;
+        const char *option = p->project ? asked_for_project : "the project";
+        const char *reason;
+        struct policy_rule *rule;
+        unsigned mode = 0;
+        int r;
+
+        if (p->no_project)
+                return 0;
+        if (p->project)
+                r = path_canonical(p->project, &canonical, &mode);
+        else
+                r = c->cwd ? project_find(c->cwd, &canonical) : -ENOENT;
+        if (r < 0)
+                return project_error(p, r, p->project ? p->project : c->cwd, err);
+        if (p->project && (mode & S_IFMT) != S_IFDIR)
+                return project_error(p, -ENOTDIR, p->project, err);
+        reason = project_denied(canonical, p->home);
+        if (reason)
+                return refuse(err, canonical, hint, "%s can't be the project", reason);
+        if (p->project && !p->project_alias && find_alias(c, p->project, canonical, &p->project_alias) < 0)
+                return error_oom(err);
+        if (add_default(p, POLICY_RW, canonical, option) < 0)
+                return error_oom(err);
+        rule = &p->rules[p->n_rules - 1];
+        if (p->project_alias && !(rule->alias = strdup(p->project_alias)))
+                return error_oom(err);
+        free(p->project);
+        p->project = TAKE_PTR(canonical);
+        return 0;
+}
+
+static int add_toolchain(void *data, const struct toolchain_entry *entry, const char *path) {
+        return add_default(data, entry->access == TOOLCHAIN_OVERLAY ? POLICY_OVERLAY : POLICY_RO, path,
+                           "toolchains");
+}
+
+static int resolve_target(const struct resolving *c, struct policy_rule *rule, const char *spelled,
+                          struct nsrun_error *err) {
+        _cleanup_free_ char *normalised = NULL;
+
+        if (!rule->target) {
+                if (!rule->alias && find_alias(c, spelled, rule->source, &rule->alias) < 0)
+                        return error_oom(err);
+                rule->target = strdup(rule->source);
+                if (!rule->target)
+                        return error_oom(err);
+        } else {
+                if (!path_is_absolute(rule->target))
+                        return refuse(err, rule->target, "targets are absolute paths inside the sandbox",
+                                      "a relative target (%s)", rule->option);
+                normalised = path_normalise(rule->target);
+                if (!normalised)
+                        return error_oom(err);
+                free(rule->target);
+                rule->target = TAKE_PTR(normalised);
+        }
+        return refuse_target(c->policy, rule->target, rule->option, err);
+}
+
+static int resolve_rule(const struct resolving *c, struct policy_rule *rule, struct nsrun_error *err) {
+        _cleanup_free_ char *spelled = NULL, *canonical = NULL;
+        unsigned mode = 0;
+        int r;
+
+        r = path_canonical(rule->source, &canonical, &mode);
+        if (r == -ENOENT && rule->is_default) {
+                rule_clear(rule); /* nsrun's own lists take what is there */
+                return 0;
+        }
+        if (r < 0)
+                return error_setf(err, NSRUN_STAGE_POLICY, r, rule->source,
+                                  r == -ENOENT ? "create it first, or leave the option out" : NULL,
+                                  "the source of %s can't be opened", rule->option);
+        spelled = TAKE_PTR(rule->source);
+        rule->source = TAKE_PTR(canonical);
+        rule->is_directory = (mode & S_IFMT) == S_IFDIR;
+        if (rule->access == POLICY_OVERLAY && !rule->is_directory)
+                return error_setf(err, NSRUN_STAGE_POLICY, -ENOTDIR, rule->source,
+                                  "expose it with --ro or --rw", "only a folder can be the source of %s",
+                                  rule->option);
+        r = refuse_source(rule, c->sockets, err);
+        if (r < 0)
+                return r;
+        return resolve_target(c, rule, spelled, err);
+}
+
+/* By target; for one target an explicit rule before a default one, then as given. */
+static int compare_rules(const void *a, const void *b) {
+        const struct policy_rule *x = *(struct policy_rule *const *)a, *y = *(struct policy_rule *const *)b;
+        int c = strcmp(x->target, y->target);
+
+        if (c != 0)
+                return c;
+        if (x->is_default != y->is_default)
+                return x->is_default ? 1 : -1;
+        return x < y ? -1 : x > y;
+}
+
+static int compare_target(const void *key, const void *element) {
+        return strcmp(key, (*(struct policy_rule *const *)element)->target);
+}
+
+static int refuse_two(const char *target, const char *a, const char *b, struct nsrun_error *err) {
+        return refuse(err, target, "keep one of them", "two rules for one target (%s and %s)", a, b);
+}
+
+/* Leaves one rule for each target in `sorted`, returns how many that are. */
+static int merge_sorted(struct policy_rule **sorted, size_t n, size_t *ret_n, struct nsrun_error *err) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                struct policy_rule *rule = sorted[i], *first = kept > 0 ? sorted[kept - 1] : NULL;
+
+                if (!first || !streq(first->target, rule->target)) {
+                        sorted[kept++] = rule;
+                        continue;
+                }
+                if (!rule->is_default &&
+                    (first->access != rule->access || !streq(first->source, rule->source)))
+                        return refuse_two(rule->target, first->option, rule->option, err);
+                if (!first->alias && streq(first->source, rule->source))
+                        first->alias = TAKE_PTR(rule->alias);
+                rule_clear(rule);
+        }
+        *ret_n = kept;
+        return 0;
+}
+
+static int resolve_links(struct nsrun_policy *p, struct policy_rule **sorted, size_t n,
+                         struct nsrun_error *err) {
+        for (size_t i = 0; i < p->n_links; i++) {
+                struct policy_link *link = &p->links[i];
+                struct policy_rule **rule;
+                char *normalised;
+                int r;
+
+                if (!path_is_absolute(link->path))
+                        return refuse(err, link->path, "targets are absolute paths inside the sandbox",
+                                      "a relative target (--symlink)");
+                normalised = path_normalise(link->path);
+                if (!normalised)
+                        return error_oom(err);
+                free(link->path);
+                link->path = normalised;
+                r = refuse_target(p, link->path, "--symlink", err);
+                if (r < 0)
+                        return r;
+                rule = n > 0 ? bsearch(link->path, sorted, n, sizeof(*sorted), compare_target) : NULL;
+                if (rule)
+                        return refuse_two(link->path, (*rule)->option, "--symlink", err);
+                for (size_t j = i; j-- > 0;)
+                        if (streq(p->links[j].path, link->path) && !streq(p->links[j].text, link->text))
+                                return refuse_two(link->path, "--symlink", "--symlink", err);
+        }
+        return 0;
+}
+
+/* The same link twice is one. */
+static void merge_links(struct nsrun_policy *p) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < p->n_links; i++) {
+                bool is_known = false;
+
+                for (size_t j = 0; j < n && !is_known; j++)
+                        is_known = streq(p->links[j].path, p->links[i].path);
+                if (is_known) {
+                        free(p->links[i].text);
+                        free(p->links[i].path);
+                } else {
+                        p->links[n++] = p->links[i];
+                }
+        }
+        p->n_links = n;
+}
+
+/* Settles what takes two rules to see. */
+static int merge(struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_free_ struct policy_rule **sorted = NULL;
+        size_t n = 0;
+        int r;
+
+        sorted = calloc(p->n_rules + 1, sizeof(struct policy_rule *));
+        if (!sorted)
+                return error_oom(err);
+        for (size_t i = 0; i < p->n_rules; i++)
+                sorted[i] = &p->rules[i];
+        qsort(sorted, p->n_rules, sizeof(struct policy_rule *), compare_rules);
+        r = merge_sorted(sorted, p->n_rules, &n, err);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n; i++)
+                if (sorted[i]->alias &&
+                    bsearch(sorted[i]->alias, sorted, n, sizeof(*sorted), compare_target))
+                        free(TAKE_PTR(sorted[i]->alias));
+        r = resolve_links(p, sorted, n, err);
+        if (r < 0)
+                return r;
+        merge_links(p);
+        compact(p);
+        return 0;
+}
+
+static int resolve_tmp(struct resolving *c, struct nsrun_error *err) {
+        struct nsrun_policy *p = c->policy;
+        _cleanup_free_ char *canonical = NULL;
+        struct policy_rule rule = {.access = POLICY_RW, .option = "--tmp"};
+        unsigned mode = 0;
+        int r;
+
+        if (!p->tmp)
+                return 0;
+        r = path_canonical(p->tmp, &canonical, &mode);
+        if (r == 0 && (mode & S_IFMT) != S_IFDIR)
+                r = -ENOTDIR;
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, p->tmp, "the folder of --tmp can't be opened",
+                                 "create it first, or use --tmp=tmpfs");
+        rule.source = canonical;
+        r = refuse_source(&rule, c->sockets, err);
+        if (r < 0)
+                return r;
+        free(p->tmp);
+        p->tmp = TAKE_PTR(canonical);
+        return 0;
+}
+
+int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_(resolving_clear) struct resolving c = {.policy = p};
+        int r;
+
+        if (!p->argv || !p->argv[0]) {
+                (void)error_set(err, NSRUN_STAGE_USAGE, 0, NULL, "no command", NULL);
+                return -EINVAL;
+        }
+        c.cwd = getcwd(NULL, 0);
+        drop_defaults(p);
+        if (find_home(p) < 0 || refuse_list_sockets(environment_inherited(p), &c.sockets) < 0)
+                return error_oom(err);
+        r = resolve_project(&c, err);
+        if (r < 0)
+                return r;
+        if (toolchains_each(p->home, add_toolchain, p) < 0)
+                return error_oom(err);
+        for (size_t i = 0; i < p->n_rules; i++) {
+                r = resolve_rule(&c, &p->rules[i], err);
+                if (r < 0)
+                        return r;
+        }
+        compact(p);
+        r = merge(p, err);
+        if (r < 0)
+                return r;
+        r = resolve_tmp(&c, err);
+        return r < 0 ? r : environment_resolve(p, err);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The library's running sandbox: for hosts with threads and signals of their
+ * own, so this file touches neither. */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/sys.h"
+#include "launch/launch.h"
+#include "workspace/umbrella.h"
+
+struct nsrun_sandbox {
+        struct launch launch;
+        struct umbrella umbrella;
+        bool has_ended;
+        bool has_status;
+        int status; /* wait(2)'s, of the command */
+};
+
+/* The installed nsrun-init; NSRUN_INIT names another one (a build folder's). */
+static const char *init_path(void) {
+        const char *path = secure_getenv("NSRUN_INIT");
+
+        return path ? path : NSRUN_INIT_PATH;
+}
+
+/* Takes reports until one is about the command's start or its end, or pid 1 is
+ * gone.  1: such a one; 0: gone. */
+static int take_report(struct nsrun_sandbox *s, struct nsrun_error *err) {
+        for (;;) {
+                struct launch_report report;
+                int r;
+
+                r = launch_read_report(&s->launch, &report);
+                if (r < 0)
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1's report can't be read",
+                                         NULL);
+                if (r == 0)
+                        return 0;
+                if (report.kind == LAUNCH_FAILED) {
+                        if (err && err->stage == NSRUN_STAGE_NONE)
+                                *err = report.error;
+                        return -report.error.error;
+                }
+                if (report.kind == LAUNCH_EXITED) {
+                        s->has_status = true;
+                        s->status = report.status;
+                }
+                if (report.kind == LAUNCH_STARTED || report.kind == LAUNCH_EXITED)
+                        return 1;
+        }
+}
+
+/* Waits for pid 1, which a host that ignores SIGCHLD never sees: the pidfd does. */
+static void reap_init(struct nsrun_sandbox *s) {
+        struct pollfd end = {.fd = s->launch.pidfd, .events = POLLIN};
+        siginfo_t info;
+
+        if (s->has_ended)
+                return;
+        while (sys_poll(&end, 1, -1) == -EINTR)
+                ;
+        (void)sys_waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WEXITED);
+        s->has_ended = true;
+}
+
+nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox **ret,
+                             struct nsrun_error *error) {
+        struct launch_params params = {.wants_started = true, .init_path = init_path()};
+        struct nsrun_sandbox *s;
+        int r = 0;
+
+        s = calloc(1, sizeof(*s));
+        if (!s)
+                return error_oom(error);
+        s->launch = (struct launch){.pidfd = -EBADF, .report_fd = -EBADF};
+        s->umbrella = (struct umbrella){.dir_fd = -EBADF, .lock_fd = -EBADF};
+        s->has_ended = true;
+        if (plan->has_overlays && plan->backing == POLICY_BACKING_DISK)
+                r = umbrella_make(&s->umbrella, error);
+        if (r >= 0) {
+                params.overlay_fd = s->umbrella.dir_fd;
+                params.lock_fd = s->umbrella.lock_fd;
+                r = launch_start(plan, &params, &s->launch, error);
+        }
+        if (r >= 0) {
+                s->has_ended = false;
+                r = take_report(s, error);
+                if (r == 0)
+                        r = error_set(error, NSRUN_STAGE_SUPERVISE, -EIO, NULL,
+                                      "the sandbox was killed while it was being built", NULL);
+        }
+        if (r < 0) {
+                (void)nsrun_sandbox_free(s);
+                return r;
+        }
+        *ret = s;
+        return 0;
+}
+
+nsrun_public int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox) {
+        return sandbox->launch.pidfd;
+}
+
+nsrun_public int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int signal) {
+        if (sandbox->has_ended)
+                return -ESRCH;
+        return sys_pidfd_send_signal(sandbox->launch.pidfd, signal);
+}
+
+nsrun_public int nsrun_sandbox_wait(struct nsrun_sandbox *sandbox, struct nsrun_exit *ret,
+                                    struct nsrun_error *error) {
+        int r = 1;
+
+        while (!sandbox->has_status && r > 0)
+                r = take_report(sandbox, error);
+        if (r < 0)
+                return r;
+        reap_init(sandbox);
+        if (!sandbox->has_status)
+                return error_set(error, NSRUN_STAGE_SUPERVISE, -EIO, NULL,
+                                 "the sandbox was killed, and the command with it", NULL);
+        if (WIFSIGNALED(sandbox->status))
+                *ret = (struct nsrun_exit){.code = -1, .signal = WTERMSIG(sandbox->status)};
+        else
+                *ret = (struct nsrun_exit){.code = WEXITSTATUS(sandbox->status)};
+        return 0;
+}
+
+nsrun_public struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sandbox) {
+        if (!sandbox)
+                return NULL;
+        if (!sandbox->has_ended) {
+                (void)sys_pidfd_send_signal(sandbox->launch.pidfd, SIGKILL);
+                reap_init(sandbox);
+        }
+        umbrella_remove(&sandbox->umbrella);
+        close_fdp(&sandbox->launch.pidfd);
+        close_fdp(&sandbox->launch.report_fd);
+        free(sandbox);
+        return NULL;
+}

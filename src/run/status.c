@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Writing the status lines. */
+#include "status.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "base/json.h"
+#include "base/sys.h"
+
+/* A pipe takes a line of this size in one piece; so does a file. */
+static int write_line(int fd, struct json_document *d, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL, *line = NULL;
+        size_t left;
+        int r;
+
+        r = json_finish(d, false, &text, err);
+        if (r < 0)
+                return r;
+        r = asprintf(&line, "%s\n", text);
+        if (r < 0)
+                return error_oom(err);
+        left = (size_t)r;
+        for (const char *at = line; left > 0;) {
+                ssize_t n = sys_write(fd, at, left);
+
+                if (n < 0)
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, (int)n, NULL,
+                                         "the status can't be written",
+                                         "--status-fd names a descriptor that is open for writing");
+                at += n;
+                left -= (size_t)n;
+        }
+        return 0;
+}
+
+static int open_event(struct json_document *d, const char *event, struct nsrun_error *err) {
+        int r = json_open(d, err);
+
+        if (r >= 0)
+                json_add_string(d, d->root, "event", event);
+        return r;
+}
+
+/* init's only child, in our pid namespace; 0 where the kernel doesn't list them
+ * (CONFIG_PROC_CHILDREN). */
+static uint64_t find_command(pid_t init) {
+        _cleanup_close_ int fd = -EBADF;
+        char path[64], found[32];
+        ssize_t n;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", init, init);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        n = fd < 0 ? fd : sys_read(fd, found, sizeof(found) - 1);
+        if (n <= 0)
+                return 0;
+        found[n] = '\0';
+        return strtoull(found, NULL, 10);
+}
+
+int status_started(int fd, const struct launch *l, const struct launch_report *report,
+                   struct nsrun_error *err) {
+        const struct launch_namespaces *n = &report->namespaces;
+        _cleanup_json_ struct json_document d = {0};
+        struct json_value *namespaces;
+        uint64_t command = find_command(l->pid);
+        int r;
+
+        r = open_event(&d, "started", err);
+        if (r < 0)
+                return r;
+        json_add_number(&d, d.root, "init_pid", (uint64_t)l->pid);
+        if (command > 0)
+                json_add_number(&d, d.root, "command_pid", command);
+        namespaces = json_add_object(&d, d.root, "namespaces");
+        json_add_number(&d, namespaces, "user", n->user);
+        json_add_number(&d, namespaces, "mnt", n->mnt);
+        json_add_number(&d, namespaces, "pid", n->pid);
+        json_add_number(&d, namespaces, "ipc", n->ipc);
+        json_add_number(&d, namespaces, "uts", n->uts);
+        json_add_number(&d, namespaces, "net", n->net);
+        return write_line(fd, &d, err);
+}
+
+int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        int r;
+
+        r = open_event(&d, "note", err);
+        if (r < 0)
+                return r;
+        json_add_string(&d, d.root, "message", note->what);
+        json_add_string(&d, d.root, "path", note->path);
+        return write_line(fd, &d, err);
+}
+
+int status_exited(int fd, int status, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        int r;
+
+        r = open_event(&d, "exited", err);
+        if (r < 0)
+                return r;
+        if (WIFSIGNALED(status))
+                json_add_number(&d, d.root, "signal", (uint64_t)WTERMSIG(status));
+        else
+                json_add_number(&d, d.root, "code", (uint64_t)WEXITSTATUS(status));
+        return write_line(fd, &d, err);
+}
+
+int status_failed(int fd, const struct nsrun_error *failure, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        int r;
+
+        r = open_event(&d, "failed", err);
+        if (r < 0)
+                return r;
+        json_add_string(&d, d.root, "stage", error_stage_name(failure->stage));
+        json_add_number(&d, d.root, "errno", (uint64_t)failure->error);
+        json_add_string(&d, d.root, "path", failure->path);
+        json_add_string(&d, d.root, "message", failure->what);
+        json_add_string(&d, d.root, "hint", failure->hint);
+        return write_line(fd, &d, err);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The lines of --status-fd: one JSON object each, whole or not at all. */
+#pragma once
+
+#include "launch/launch.h"
+
+/* {"event":"started","init_pid":N,"command_pid":N,"namespaces":{"user":N,…}} */
+int status_started(int fd, const struct launch *l, const struct launch_report *report,
+                   struct nsrun_error *err);
+/* {"event":"note","message":"…","path":"…"} */
+int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err);
+/* {"event":"exited","code":N} or {"event":"exited","signal":N} of wait(2)'s status */
+int status_exited(int fd, int status, struct nsrun_error *err);
+/* {"event":"failed","stage":"…","errno":N,"path":"…","message":"…","hint":"…"} */
+int status_failed(int fd, const struct nsrun_error *failure, struct nsrun_error *err);

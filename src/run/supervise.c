@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The nsrun program's side of a run: waits for the command, passes signals on,
+ * stops and goes on as the command does, and tells how it ended. */
+#include "supervise.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "base/json.h"
+#include "base/sys.h"
+#include "launch/launch.h"
+#include "status.h"
+#include "workspace/umbrella.h"
+
+struct run {
+        const struct supervise_params *params;
+        const struct nsrun_plan *plan;
+        struct launch launch;
+        int signal_fd;
+        bool has_exited;
+        int status; /* wait(2)'s, of the command */
+        struct nsrun_error *err;
+};
+
+/* Everything a person or a program may send.  The faults of our own (SIGSEGV…)
+ * stay deadly, and job control's stops of background output stay the terminal's. */
+static void passed_on(sigset_t *set) {
+        static const int own[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP, SIGSYS, SIGABRT,
+                                  SIGCHLD, SIGTTIN, SIGTTOU, SIGPROF, SIGXCPU, SIGXFSZ};
+
+        (void)sigfillset(set);
+        for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+                (void)sigdelset(set, own[i]);
+}
+
+static void take_signals(struct run *run) {
+        struct signalfd_siginfo info;
+
+        while (sys_read(run->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+                int signal = (int)info.ssi_signo;
+
+                /* A write to a closed pipe of our own is no news for the command; and
+                 * what a terminal sent has reached it where it shares our group. */
+                if (signal == SIGPIPE || (info.ssi_code == SI_KERNEL && !run->plan->new_session))
+                        continue;
+                (void)sys_pidfd_send_signal(run->launch.pidfd, signal);
+        }
+}
+
+static int take_report(struct run *run, const struct launch_report *report) {
+        int fd = run->params->status_fd;
+
+        switch (report->kind) {
+        case LAUNCH_FAILED:
+                *run->err = report->error;
+                return -report->error.error;
+        case LAUNCH_STARTED:
+                return fd >= 0 ? status_started(fd, &run->launch, report, run->err) : 0;
+        case LAUNCH_NOTE:
+                (void)fprintf(stderr, "nsrun: note: %s: %s\n", report->error.what, report->error.path);
+                return fd >= 0 ? status_note(fd, &report->error, run->err) : 0;
+        case LAUNCH_STOPPED:
+                /* The shell that watches nsrun shall see a stopped job, and "fg" wakes both. */
+                (void)sys_kill(getpid(), SIGSTOP);
+                return 0;
+        case LAUNCH_EXITED:
+                run->has_exited = true;
+                run->status = report->status;
+                return 0;
+        }
+        return -EPROTO;
+}
+
+/* Until the pipe ends, and with it pid 1. */
+static int watch(struct run *run) {
+        struct pollfd fds[] = {{.fd = run->launch.report_fd, .events = POLLIN},
+                               {.fd = run->signal_fd, .events = POLLIN}};
+
+        for (;;) {
+                struct launch_report report;
+                int r;
+
+                r = sys_poll(fds, ARRAY_SIZE(fds), -1);
+                if (r < 0 && r != -EINTR)
+                        return error_set(run->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
+                if (fds[1].revents)
+                        take_signals(run);
+                if (!fds[0].revents)
+                        continue;
+                r = launch_read_report(&run->launch, &report);
+                if (r == 0)
+                        return 0;
+                if (r > 0)
+                        r = take_report(run, &report);
+                if (r < 0)
+                        return error_set(run->err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                         "pid 1's report can't be read", NULL);
+        }
+}
+
+/* Ends what still runs, and waits until the sandbox is gone.  Its wait(2) status. */
+static int finish(struct run *run, bool has_failed) {
+        siginfo_t info = {.si_status = 0};
+
+        if (has_failed)
+                (void)sys_pidfd_send_signal(run->launch.pidfd, SIGKILL);
+        (void)sys_waitid(P_PIDFD, (id_t)run->launch.pidfd, &info, WEXITED);
+        close_fdp(&run->launch.pidfd);
+        close_fdp(&run->launch.report_fd);
+        return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
+}
+
+static int run_plan(struct run *run, struct launch_params *params) {
+        int r, init_status;
+
+        r = launch_start(run->plan, params, &run->launch, run->err);
+        if (r < 0)
+                return r;
+        r = watch(run);
+        init_status = finish(run, r < 0);
+        if (r < 0)
+                return r;
+        if (!run->has_exited) {
+                (void)fprintf(
+                        stderr,
+                        "nsrun: the sandbox's pid 1 was killed by signal %d, and the command with it\n",
+                        WTERMSIG(init_status));
+                run->status = WIFSIGNALED(init_status) ? init_status : SIGKILL;
+        }
+        return run->params->status_fd >= 0 ? status_exited(run->params->status_fd, run->status, run->err)
+                                           : 0;
+}
+
+/* Where JSON is asked for and can't be had, the command must not start. */
+static int check_status_fd(int fd, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        struct stat st;
+        int r;
+
+        if (fd < 0)
+                return 0;
+        r = sys_fstat(fd, &st);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_USAGE, r, NULL, "--status-fd names no open descriptor",
+                                 NULL);
+        return json_open(&d, err);
+}
+
+int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
+              struct nsrun_error *err) {
+        struct run run = {.params = params, .plan = plan, .signal_fd = -EBADF, .err = err};
+        struct umbrella umbrella = {.dir_fd = -EBADF, .lock_fd = -EBADF};
+        struct launch_params launch_params = {
+                .overlay_fd = -EBADF,
+                .lock_fd = -EBADF,
+                .wants_started = params->status_fd >= 0,
+                .dies_with_thread = true,
+                .command_line = params->command_line,
+                .command_line_size = params->command_line_size,
+        };
+        struct sigaction standard = {.sa_handler = SIG_DFL};
+        sigset_t set, before;
+        int r;
+
+        r = check_status_fd(params->status_fd, err);
+        if (r < 0)
+                return r;
+        /* Ignored by a careless parent, it would keep us from learning the end. */
+        (void)sigaction(SIGCHLD, &standard, NULL);
+        passed_on(&set);
+        r = sys_sigmask(SIG_BLOCK, &set, &before);
+        run.signal_fd = r < 0 ? r : sys_signalfd(&set);
+        if (run.signal_fd < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, run.signal_fd, NULL, "no signalfd", NULL);
+        launch_params.mask = &before;
+        if (plan->has_overlays && plan->backing == POLICY_BACKING_DISK)
+                r = umbrella_make(&umbrella, err);
+        if (r >= 0) {
+                launch_params.overlay_fd = umbrella.dir_fd;
+                launch_params.lock_fd = umbrella.lock_fd;
+                r = run_plan(&run, &launch_params);
+        }
+        umbrella_remove(&umbrella);
+        close_fdp(&run.signal_fd);
+        if (r < 0)
+                return r;
+        *ret_status = WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);
+        return 0;
+}
+
+void supervise_report_failure(int status_fd, const struct nsrun_error *err) {
+        if (status_fd >= 0)
+                (void)status_failed(status_fd, err, NULL);
+}
+
+int supervise_failure_status(const struct nsrun_error *err) {
+        if (err->stage != NSRUN_STAGE_EXEC)
+                return 125;
+        if (err->error == ENOENT || err->error == ENOTDIR)
+                return 127;
+        return err->error == EACCES || err->error == ENOEXEC || err->error == EISDIR ? 126 : 125;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One run of the nsrun program, from a plan to an exit status: the umbrella,
+ * the launch, signals and terminal stops, the status lines.  Owns the process's signals
+ * while it runs, so it is not for the library (sandbox.c is). */
+#pragma once
+
+#include "plan/plan.h"
+
+struct supervise_params {
+        int status_fd; /* JSON lines, or -1 */
+        bool is_verbose;
+        char *command_line; /* the program's own argv area, hidden from the sandbox; or NULL */
+        size_t command_line_size;
+};
+
+/* *ret_status: what nsrun is to exit with.  On failure the command never ran,
+ * *err tells why, and nothing is left behind. */
+int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
+              struct nsrun_error *err);
+
+/* The `failed` line of --status-fd. */
+void supervise_report_failure(int status_fd, const struct nsrun_error *err);
+
+/* 127, 126 or 125. */
+int supervise_failure_status(const struct nsrun_error *err);

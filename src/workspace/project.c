@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where a project begins, and which folders can't be one: a guard against a slip
+ * of the hand that would open a whole system or a whole home.  What a sandbox may
+ * reach is decided by its rules, not here. */
+#include "project.h"
+
+#include <sys/stat.h>
+
+#include "base/path.h"
+
+/* Each by its own name alone: what lies in /usr/src/x or /tmp/x may be a project. */
+static const char *const system_roots[] = {
+        "/",          "/bin",         "/boot",       "/dev",         "/etc",           "/home",
+        "/lib",       "/lib32",       "/lib64",      "/libx32",      "/lost+found",    "/media",
+        "/mnt",       "/nix",         "/opt",        "/proc",        "/root",          "/run",
+        "/run/lock",  "/run/user",    "/sbin",       "/snap",        "/srv",           "/sys",
+        "/tmp",       "/usr",         "/usr/bin",    "/usr/include", "/usr/lib",       "/usr/lib32",
+        "/usr/lib64", "/usr/libexec", "/usr/libx32", "/usr/local",   "/usr/local/bin", "/usr/local/lib",
+        "/usr/sbin",  "/usr/share",   "/var",        "/var/cache",   "/var/lib",       "/var/log",
+        "/var/mail",  "/var/run",     "/var/spool",  "/var/tmp",
+};
+
+/* Nothing below these is anybody's project either. */
+static const char *const system_trees[] = {"/boot", "/dev", "/etc", "/proc", "/sys"};
+
+/* Below these a write speaks to the kernel and is no write to a folder. */
+static const char *const kernel_trees[] = {"/dev", "/proc", "/sys"};
+
+static bool is_one_of(const char *path, const char *const *list, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(path, list[i]))
+                        return true;
+        return false;
+}
+
+static bool is_beneath_one_of(const char *path, const char *const *list, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (path_is_beneath(path, list[i]))
+                        return true;
+        return false;
+}
+
+/* /home/u, or /run/user/1000, which holds a user's sockets as a home holds keys. */
+static bool is_child_of(const char *path, const char *parent) {
+        const char *name = path_below(path, parent);
+
+        return name && *name && !strchr(name, '/');
+}
+
+static bool has_git(const char *folder, int *ret_r) {
+        _cleanup_free_ char *dot_git = path_join(folder, ".git");
+        struct stat st;
+
+        if (!dot_git) {
+                *ret_r = -ENOMEM;
+                return false;
+        }
+        return stat(dot_git, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode));
+}
+
+int project_find(const char *start, char **ret) {
+        _cleanup_free_ char *folder = strdup(start);
+        int r = 0;
+
+        if (!folder)
+                return -ENOMEM;
+        while (!has_git(folder, &r)) {
+                char *parent;
+
+                if (r < 0)
+                        return r;
+                if (streq(folder, "/")) {
+                        free(folder);
+                        folder = strdup(start);
+                        if (!folder)
+                                return -ENOMEM;
+                        break;
+                }
+                parent = path_parent(folder);
+                if (!parent)
+                        return -ENOMEM;
+                free(folder);
+                folder = parent;
+        }
+        *ret = TAKE_PTR(folder);
+        return 0;
+}
+
+static const char *home_denied(const char *path, const char *home) {
+        if (streq(path, home))
+                return "a home folder";
+        return path_is_beneath(home, path) ? "a folder that holds a home folder" : NULL;
+}
+
+const char *project_denied(const char *path, const char *home) {
+        _cleanup_free_ char *spelled = NULL, *canonical = NULL;
+        const char *why = NULL;
+
+        if (is_child_of(path, "/home") || streq(path, "/root"))
+                return "a home folder";
+        if (is_one_of(path, system_roots, ARRAY_SIZE(system_roots)))
+                return "a system root";
+        if (is_beneath_one_of(path, system_trees, ARRAY_SIZE(system_trees)))
+                return "a folder of the system";
+        if (is_child_of(path, "/run/user"))
+                return "a runtime folder";
+        if (!home || !path_is_absolute(home))
+                return NULL;
+
+        /* $HOME may lead through a symlink, and path is what it leads to. */
+        spelled = path_normalise(home);
+        if (spelled)
+                why = home_denied(path, spelled);
+        if (!why && path_canonical(home, &canonical, NULL) == 0)
+                why = home_denied(path, canonical);
+        return why;
+}
+
+const char *writable_denied(const char *path) {
+        if (is_one_of(path, system_roots, ARRAY_SIZE(system_roots)))
+                return "a system root";
+        if (is_beneath_one_of(path, kernel_trees, ARRAY_SIZE(kernel_trees)))
+                return "a folder of the kernel's";
+        return NULL;
+}

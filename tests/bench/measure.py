@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs nsrun, floor, bwrap, unshare and crun side by side with hyperfine and
+prints medians, ratios and the bars of DESIGN's table.  Started by scripts/bench,
+which builds and chooses the user; nsrun and floor lie beside this file."""
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NSRUN = os.path.join(HERE, "nsrun")
+FLOOR = os.path.join(HERE, "floor")
+PROJECT = os.path.join(os.environ["HOME"], "project")
+TRUE = shutil.which("true") or "/bin/true"
+
+
+def output(argv, **options):
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PROJECT, **options)
+    if done.returncode != 0:
+        sys.exit(f"bench: {shlex.join(argv)[:300]}: exit {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def nsrun(*options, command=(TRUE,)):
+    return [NSRUN, "run", *options, "--", *command]
+
+
+def plan_of(*options):
+    return json.loads(output([NSRUN, "plan", "--format=json", *options, "--", TRUE]))
+
+
+# ------------------------------------------------------------ the contenders
+
+
+def floor_words(plan, command):
+    """The plan as floor's words; the same operations in the same order."""
+    words = [FLOOR, f"mode=0755,size={plan['root_size']}", plan["hostname"], plan["directory"]]
+    for op in plan["operations"]:
+        words += floor_operation(op)
+    return words + ["--", *command]
+
+
+def floor_operation(op):
+    kind, target = op["op"], op["target"]
+    made = "made" if op.get("makes_target") else "there"
+    if kind == "dir":
+        return ["dir", target, op["mode"]]
+    if kind == "file":
+        return ["file", target, op["mode"], op["text"]]
+    if kind == "symlink":
+        return ["link", op["text"], target]
+    if kind == "bind":
+        access = "dev" if op["device"] else "ro" if op["read_only"] else "rw"
+        place = "there" if made == "there" else "folder" if op["directory"] else "file"
+        return ["bind", access, place, op["source"], target]
+    if kind == "tmpfs":
+        return ["mount", "tmpfs", str(2 | 4), f"mode={op['mode']},size={op['size']},nr_inodes={op['size'] // 4096}", target, made]
+    if kind == "devpts":
+        return ["mount", "devpts", str(2 | 8), "newinstance,ptmxmode=0666,mode=0620", target, made]
+    if kind == "proc" and op["proc"] == "new":
+        return ["mount", "proc", str(2 | 4 | 8), "", target, made]
+    if kind == "cover":
+        return ["cover", target]
+    sys.exit(f"bench: floor can't do {kind}: this user's default plan is not the bare one")
+
+
+# Stands in for bwrap: keeps the words, and what the descriptors hold as files.
+KEEP_WORDS = """
+bwrap() {
+  local i data
+  for ((i = 1; i < $#; i++)); do
+    if [ "${!i}" = --ro-bind-data ]; then
+      data=$((i + 1))
+      cat <&"${!data}" >"$FOLDER/data-${!data}"
+    fi
+  done
+  printf '%s\\0' "$@" >"$FOLDER/words"
+}
+"""
+
+
+def bwrap_argv(folder, *options, command=(TRUE,)):
+    """The argv of `nsrun plan --format=bwrap`, which is a line for bash.  What it
+    hands over in descriptors becomes files, since hyperfine runs no shell."""
+    line = output([NSRUN, "plan", "--format=bwrap", *options, "--", *command])
+    kept = tempfile.mkdtemp(dir=folder)
+    subprocess.run(["bash"], input=KEEP_WORDS + line, text=True, env={**os.environ, "FOLDER": kept}, check=True)
+    with open(os.path.join(kept, "words")) as f:
+        words = iter(f.read().split("\0")[:-1])
+    argv = [shutil.which("bwrap")]
+    for word in words:
+        argv += ["--ro-bind", os.path.join(kept, f"data-{next(words)}")] if word == "--ro-bind-data" else [word]
+    return argv
+
+
+def unshare_argv():
+    return ["unshare", "-Urmpf", "--mount-proc", TRUE]
+
+
+def crun_argv(plan, folder, command=(TRUE,)):
+    """A rootless bundle with the plan's binds.  crun makes its own /dev and /proc."""
+    bundle = os.path.join(folder, "bundle")
+    os.makedirs(os.path.join(bundle, "rootfs"), exist_ok=True)
+    subprocess.run(["crun", "spec", "--rootless"], cwd=bundle, check=True, stdout=subprocess.DEVNULL)
+    path = os.path.join(bundle, "config.json")
+    with open(path) as f:
+        spec = json.load(f)
+    spec["process"].update(terminal=False, args=list(command), cwd=plan["directory"])
+    spec["process"]["noNewPrivileges"] = True
+    for name in spec["process"].get("capabilities", {}):
+        spec["process"]["capabilities"][name] = []
+    spec["root"] = {"path": "rootfs", "readonly": True}
+    spec["linux"].pop("resources", None)
+    spec["linux"]["namespaces"] = [n for n in spec["linux"]["namespaces"] if n["type"] not in ("network", "cgroup")]
+    spec["linux"].pop("seccomp", None)
+    # The plan has no /sys, and crun refuses some hosts' cgroups when it is asked for one.
+    spec["mounts"] = [m for m in spec["mounts"] if not m["destination"].startswith("/sys")]
+    for op in plan["operations"]:
+        if op["op"] == "bind" and not op["device"]:
+            spec["mounts"].append({"type": "bind", "source": op["source"], "destination": op["target"],
+                                   "options": ["rbind", "ro" if op["read_only"] else "rw", "nosuid", "nodev"]})
+        elif op["op"] == "symlink" and op["target"].count("/") == 1:
+            link = os.path.join(bundle, "rootfs", op["target"][1:])
+            if not os.path.lexists(link):
+                os.symlink(op["text"], link)
+    with open(path, "w") as f:
+        json.dump(spec, f)
+    return ["crun", "--cgroup-manager=disabled", "--root", os.path.join(folder, "crun"), "run", "--bundle", bundle, "x"]
+
+
+# -------------------------------------------------------------- what is equal
+
+
+def mounts_inside(argv):
+    """Mount point, root, file system and options of every mount, in order."""
+    seen = []
+    for line in output(argv).splitlines():
+        before, _, after = line.partition(" - ")
+        fields = before.split()
+        seen.append((fields[4], fields[3], after.split()[0], fields[5]))
+    return seen
+
+
+def verify_same_mounts(plan, plain):
+    cat = (shutil.which("cat"), "/proc/self/mountinfo")
+    ours = mounts_inside(nsrun(command=cat))
+    theirs = mounts_inside(floor_words(plan, cat))
+    if ours != theirs:
+        only = [f"  nsrun: {m}" for m in ours if m not in theirs] + [f"  floor: {m}" for m in theirs if m not in ours]
+        sys.exit("bench: nsrun and floor made different mounts:\n" + "\n".join(only or ["  in another order"]))
+    print(f"nsrun and floor make the same {len(ours)} mounts; ", end="")
+    if plain:
+        argv = plain[:-1] + list(cat)
+        print(f"bwrap makes {len(mounts_inside(argv))} for the same plan")
+    else:
+        print("no bwrap here")
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def medians(commands, rounds, runs, warmup):
+    """{name: argv} -> {name: median in ms}.  hyperfine takes the commands one after
+    the other; several rounds spread a machine's moods over all of them."""
+    times = {name: [] for name in commands}
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        for _ in range(rounds):
+            argv = ["hyperfine", "-N", "-w", str(warmup), "-r", str(runs), "--export-json", report.name]
+            for command in commands.values():
+                argv.append(shlex.join(command))
+            output(argv)
+            with open(report.name) as f:
+                results = json.load(f)["results"]
+            for name, result in zip(commands, results):
+                times[name] += result["times"]
+    return {name: statistics.median(values) * 1000 for name, values in times.items()}
+
+
+def works(name, argv):
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT)
+    if done.returncode != 0:
+        print(f"{name}: left out, it does not run here: exit {done.returncode}: {done.stdout.strip()[:200]}")
+    return done.returncode == 0
+
+
+def descendants(pid):
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children") as f:
+            for child in f.read().split():
+                found += [int(child), *descendants(int(child))]
+    return found
+
+
+def peak_memory(argv):
+    """KiB: the sum of VmHWM of the launcher and everything it started but the
+    command, read while the command sleeps."""
+    process = subprocess.Popen(argv, cwd=PROJECT, stdin=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            total, has_command = 0, False
+            for pid in [process.pid, *descendants(process.pid)]:
+                with open(f"/proc/{pid}/status") as f:
+                    status = dict(line.split(":\t", 1) for line in f if ":\t" in line)
+                if status["Name"].strip() == "sleep":
+                    has_command = True
+                else:
+                    total += int(status["VmHWM"].split()[0])
+            if has_command:
+                return total
+        sys.exit(f"bench: {argv[0]}: its command never started")
+    finally:
+        process.kill()
+        process.wait()
+
+
+# ----------------------------------------------------------------- the report
+
+
+class Bars:
+    """Bars are judged as they are printed; a smoke run is too short to judge."""
+
+    def __init__(self, is_smoke):
+        self.is_smoke, self.has_failed = is_smoke, False
+
+    def line(self, what, value, bar, unit="x"):
+        verdict = "PASS" if value <= bar else "FAIL"
+        if self.is_smoke:
+            verdict = "not judged"
+        elif value > bar:
+            self.has_failed = True
+        print(f"{what:<52} {value:8.2f} {unit:<3} bar {bar:.2f} {unit}: {verdict}")
+
+
+def cold(plan, folder, sizes):
+    commands = {"nsrun": nsrun(), "floor": floor_words(plan, [TRUE])}
+    if shutil.which("bwrap"):
+        argv = bwrap_argv(folder)
+        if works("bwrap", argv):
+            commands["bwrap"] = argv
+    else:
+        print("bwrap: not installed")
+    verify_same_mounts(plan, commands.get("bwrap"))
+    if works("unshare", unshare_argv()):
+        commands["unshare"] = unshare_argv()
+    if not shutil.which("crun"):
+        print("crun: not installed")
+    else:
+        argv = crun_argv(plan, folder)
+        if works("crun", argv):
+            commands["crun"] = argv
+    result = medians(commands, *sizes)
+    print(f"\n{'cold run of true':<20} {'median ms':>10} {'x bwrap':>9} {'x floor':>9}")
+    for name, ms in result.items():
+        against = f"{ms / result['bwrap']:9.2f}" if "bwrap" in result else f"{'-':>9}"
+        print(f"{name:<20} {ms:10.3f} {against} {ms / result['floor']:9.2f}")
+    return result
+
+
+def binds(folder, sizes):
+    source = os.path.join(os.environ["HOME"], "source")
+    os.makedirs(source, exist_ok=True)
+    commands = {}
+    for n in (200, 2000):
+        options = [f"--bind={source}:/m/{i}:ro" for i in range(n)]
+        commands[f"nsrun {n}"] = nsrun(*options)
+        commands[f"floor {n}"] = floor_words(plan_of(*options), [TRUE])
+        if shutil.which("bwrap"):
+            commands[f"bwrap {n}"] = bwrap_argv(folder, *options)
+    result = medians(commands, *sizes)
+    print(f"\n{'binds':<20} {'200, ms':>10} {'2,000, ms':>10} {'ratio':>9}")
+    for name in ("nsrun", "floor", "bwrap"):
+        if f"{name} 200" in result:
+            few, many = result[f"{name} 200"], result[f"{name} 2000"]
+            print(f"{name:<20} {few:10.2f} {many:10.2f} {many / few:9.2f}")
+    return result["nsrun 2000"] / result["nsrun 200"]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/bench")
+    parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("--assert", dest="asserts", action="store_true")
+    parser.add_argument("--rounds", type=int, default=6)
+    args = parser.parse_args()
+    bars = Bars(args.smoke)
+    sizes = (1, 5, 1) if args.smoke else (args.rounds, 200, 20)
+    bind_sizes = (1, 2, 1) if args.smoke else (3, 8, 1)
+
+    print(f"user {os.getuid()}, Linux {os.uname().release}, {os.cpu_count()} CPUs, "
+          f"{sizes[0]} rounds of {sizes[1]} runs each")
+    plan = plan_of()
+    sleep = (shutil.which("sleep"), "60")
+    with tempfile.TemporaryDirectory(dir=os.environ["HOME"]) as folder:
+        result = cold(plan, folder, sizes)
+        ratio = binds(folder, bind_sizes)
+        memory = {"nsrun": peak_memory(nsrun(command=sleep))}
+        if "bwrap" in result:
+            memory["bwrap"] = peak_memory(bwrap_argv(folder, command=sleep))
+    print("\npeak memory (sum of VmHWM of the launcher's processes while the command sleeps): "
+          + ", ".join(f"{name} {kib} KiB" for name, kib in memory.items()) + "\n")
+    if "bwrap" in result:
+        bars.line("cold run of true, vs bwrap with the same plan", result["nsrun"] / result["bwrap"], 0.55)
+    bars.line("cold run of true, vs floor", result["nsrun"] / result["floor"], 1.25)
+    bars.line("2,000 binds vs 200 binds", ratio, 12)
+    if "bwrap" in memory:
+        bars.line("peak memory vs bwrap's", memory["nsrun"] / memory["bwrap"], 1)
+    return 1 if args.asserts and bars.has_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

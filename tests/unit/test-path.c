@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* base/path.c: lexical paths, slugs, and the canonical name of what exists. */
+#include "base/path.h"
+
+#include <limits.h>
+
+#include "scratch.h"
+
+static void a_normal_path_has_no_dots_and_no_doubled_slashes(void **state nsrun_unused) {
+        static const struct {
+                const char *in, *out;
+        } cases[] = {
+                {"/", "/"},
+                {"//", "/"},
+                {"/.", "/"},
+                {"/..", "/"},
+                {"/../../x", "/x"},
+                {"/a/./b//c/../d/", "/a/b/d"},
+                {"/a/..", "/"},
+                {"/a/../", "/"},
+                {"/a/b/../../..", "/"},
+                {"/...", "/..."},
+                {"/..a/.b/c..", "/..a/.b/c.."},
+                {"/a/...//.//..", "/a"},
+                {"///a///b///", "/a/b"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *out = path_normalise(cases[i].in), *again = NULL;
+
+                assert_string_equal(out, cases[i].out);
+                again = path_normalise(out);
+                assert_string_equal(again, out);
+        }
+}
+
+static void a_relative_path_starts_at_its_base(void **state nsrun_unused) {
+        static const struct {
+                const char *base, *path, *out;
+        } cases[] = {
+                {"/a", "b", "/a/b"},      {"/a/", "b/", "/a/b"}, {"/a", "/b", "/b"},
+                {"/a/b", "../c", "/a/c"}, {"/a", "", "/a"},      {"/", "x", "/x"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *out = path_join(cases[i].base, cases[i].path);
+
+                assert_string_equal(out, cases[i].out);
+        }
+}
+
+static void a_path_is_beneath_its_parents_alone(void **state nsrun_unused) {
+        static const struct {
+                const char *path, *root, *below; /* NULL: not beneath */
+        } cases[] = {
+                {"/a/b", "/a", "b"},  {"/a", "/a", ""},     {"/a/b/c", "/a", "b/c"}, {"/ab", "/a", NULL},
+                {"/a", "/a/b", NULL}, {"/a", "/", "a"},     {"/", "/", ""},          {"/", "/a", NULL},
+                {"/b", "/a", NULL},   {"/a-b", "/a", NULL},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char *below = path_below(cases[i].path, cases[i].root);
+
+                if (cases[i].below)
+                        assert_string_equal(below, cases[i].below);
+                else
+                        assert_null(below);
+                assert_int_equal(path_is_beneath(cases[i].path, cases[i].root), cases[i].below != NULL);
+        }
+}
+
+static void a_parent_sorts_right_before_what_it_holds(void **state nsrun_unused) {
+        static const char *const sorted[] = {
+                "/", "/a", "/a/\x01", "/a/b", "/a/b/c", "/a\x01", "/a b", "/a-b", "/a-b/c", "/b", "/\xff",
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(sorted); i++)
+                for (size_t j = 0; j < ARRAY_SIZE(sorted); j++) {
+                        int r = path_compare(sorted[i], sorted[j]);
+
+                        assert_int_equal((r > 0) - (r < 0), (i > j) - (i < j));
+                }
+}
+
+static void a_path_has_a_parent_and_a_last_name(void **state nsrun_unused) {
+        static const struct {
+                const char *path, *parent, *name;
+        } cases[] = {{"/a/b", "/a", "b"}, {"/a", "/", "a"}, {"/", "/", ""}, {"/a/b/c.d", "/a/b", "c.d"}};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *parent = path_parent(cases[i].path);
+
+                assert_string_equal(parent, cases[i].parent);
+                assert_string_equal(path_basename(cases[i].path), cases[i].name);
+        }
+        assert_true(path_is_absolute("/a"));
+        assert_false(path_is_absolute("a/"));
+        assert_false(path_is_absolute(""));
+}
+
+static void slugs_read_like_their_paths(void **state nsrun_unused) {
+        static const struct {
+                const char *path, *slug;
+        } cases[] = {
+                {"/home/u/.npm", "home-u-.npm"},
+                {"/home/u/a-b", "home-u-a%2db"},
+                {"/x/100%", "x-100%25"},
+        };
+        char longest[4096];
+        _cleanup_free_ char *one = NULL, *two = NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *slug = path_slug(cases[i].path);
+
+                assert_string_equal(slug, cases[i].slug);
+        }
+
+        /* A name that a folder can have, and yet its own. */
+        memset(longest, 'a', sizeof(longest));
+        longest[0] = '/';
+        longest[sizeof(longest) - 1] = '\0';
+        one = path_slug(longest);
+        longest[sizeof(longest) - 2] = 'b';
+        two = path_slug(longest);
+        assert_int_equal(strlen(one), 217);
+        assert_int_equal(strlen(two), 217);
+        assert_string_not_equal(one, two);
+        assert_memory_equal(one, two, 201);
+}
+
+static int compare_texts(const void *a, const void *b) {
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Every path of up to five characters of the ones that a slug changes. */
+static void two_paths_never_share_a_slug(void **state nsrun_unused) {
+        enum {
+                LETTERS = 6,
+                LENGTH = 5,
+                MAX = 7776
+        };
+        static const char letters[LETTERS + 1] = "/-%2da";
+        char **slugs = calloc(MAX, sizeof(*slugs));
+        size_t n = 0;
+
+        assert_non_null(slugs);
+        for (unsigned i = 0; i < MAX; i++) {
+                char path[LENGTH + 2] = "/";
+                _cleanup_free_ char *normal = NULL;
+
+                for (unsigned k = 0, rest = i; k < LENGTH; k++, rest /= LETTERS)
+                        path[k + 1] = letters[rest % LETTERS];
+                normal = path_normalise(path);
+                if (streq(normal, path))
+                        slugs[n++] = path_slug(path);
+        }
+        assert_true(n > 1000);
+        qsort(slugs, n, sizeof(*slugs), compare_texts);
+        for (size_t i = 0; i < n; i++) {
+                assert_null(strchr(slugs[i], '/'));
+                if (i > 0)
+                        assert_string_not_equal(slugs[i - 1], slugs[i]);
+        }
+        for (size_t i = 0; i < n; i++)
+                free(slugs[i]);
+        free(slugs);
+}
+
+static int make_tree(void **state) {
+        char *top = scratch_make();
+
+        scratch_file(top, "a/b/file", "x");
+        scratch_file(top, "a/x (deleted)", "x");
+        scratch_folder(top, "a/odd \x01\xff\n name");
+        scratch_link(top, "to-a", "a");
+        scratch_link(top, "a/up", "..");
+        scratch_link(top, "chain", "to-a/up/to-a/b");
+        scratch_link(top, "loop", "loop");
+        scratch_link(top, "loop-1", "loop-2");
+        scratch_link(top, "loop-2", "loop-1");
+        scratch_link(top, "dangling", "nowhere");
+        scratch_link(top, "absolute", "/usr/../");
+        scratch_link(top, "to-file", "a/b/file");
+        *state = top;
+        return 0;
+}
+
+static int remove_tree_again(void **state) {
+        scratch_remove(*state);
+        return 0;
+}
+
+static void the_canonical_path_is_what_realpath_says(void **state) {
+        static const char *const cases[] = {
+                "",
+                "/",
+                ".",
+                "a",
+                "a/",
+                "a/b/file",
+                "a/b/file/",
+                "a/b/file/.",
+                "a/b/..",
+                "to-a",
+                "to-a/",
+                "to-a/b/../..",
+                "to-a/up",
+                "chain",
+                "chain/file",
+                "chain/..",
+                "loop",
+                "loop/x",
+                "loop-1",
+                "dangling",
+                "dangling/",
+                "absolute",
+                "absolute/bin",
+                "to-file",
+                "to-file/",
+                "to-file/..",
+                "a//b///file",
+                "a/./b/./file",
+                "missing",
+                "missing/..",
+                "a/x (deleted)",
+                "a/x",
+                "a/odd \x01\xff\n name",
+                "../",
+                "a/up/a/up/a/b",
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char *path = scratch_path(*state, cases[i]), *expected, *got = NULL;
+                struct stat st;
+                unsigned mode = 0;
+                int r;
+
+                expected = realpath(path, NULL);
+                r = expected ? 0 : -errno;
+                assert_int_equal(path_canonical(path, &got, &mode), r);
+                if (r == 0) {
+                        assert_string_equal(got, expected);
+                        assert_int_equal(stat(path, &st), 0);
+                        assert_int_equal(mode, st.st_mode);
+                } else {
+                        assert_null(got);
+                        assert_int_equal(mode, 0);
+                }
+                free(path);
+                free(expected);
+                free(got);
+        }
+}
+
+static void a_relative_path_gets_its_canonical_name(void **state) {
+        _cleanup_close_ int back = scratch_open(".");
+        _cleanup_free_ char *got = NULL, *here = NULL, *expected = scratch_path(*state, "a/b");
+
+        assert_int_equal(chdir(*state), 0);
+        assert_int_equal(path_canonical("to-a/b", &got, NULL), 0);
+        assert_string_equal(got, expected);
+        assert_int_equal(path_canonical(".", &here, NULL), 0);
+        assert_string_equal(here, (char *)*state);
+        got = (free(got), NULL);
+        assert_int_equal(path_canonical("", &got, NULL), -ENOENT);
+        assert_int_equal(fchdir(back), 0);
+}
+
+/* The kernel calls it "gone (deleted)", and there is a folder of that name. */
+static void a_removed_folder_has_no_name(void **state) {
+        _cleanup_close_ int back = scratch_open(".");
+        _cleanup_free_ char *gone = scratch_path(*state, "gone");
+        char *got = NULL;
+
+        scratch_folder(*state, "gone");
+        scratch_folder(*state, "gone (deleted)");
+        assert_int_equal(chdir(gone), 0);
+        assert_int_equal(rmdir(gone), 0);
+        assert_int_equal(path_canonical(".", &got, NULL), -ENOENT);
+        assert_null(got);
+        assert_int_equal(fchdir(back), 0);
+}
+
+static void a_path_that_is_too_long_says_so(void **state nsrun_unused) {
+        char path[PATH_MAX + 2];
+        char *got = NULL;
+
+        memset(path, '/', sizeof(path));
+        path[sizeof(path) - 2] = 'x';
+        path[sizeof(path) - 1] = '\0';
+        assert_int_equal(path_canonical(path, &got, NULL), -ENAMETOOLONG);
+        assert_null(got);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_normal_path_has_no_dots_and_no_doubled_slashes),
+                cmocka_unit_test(a_relative_path_starts_at_its_base),
+                cmocka_unit_test(a_path_is_beneath_its_parents_alone),
+                cmocka_unit_test(a_parent_sorts_right_before_what_it_holds),
+                cmocka_unit_test(a_path_has_a_parent_and_a_last_name),
+                cmocka_unit_test(slugs_read_like_their_paths),
+                cmocka_unit_test(two_paths_never_share_a_slug),
+                cmocka_unit_test(the_canonical_path_is_what_realpath_says),
+                cmocka_unit_test(a_relative_path_gets_its_canonical_name),
+                cmocka_unit_test(a_removed_folder_has_no_name),
+                cmocka_unit_test(a_path_that_is_too_long_says_so),
+        };
+
+        return cmocka_run_group_tests(tests, make_tree, remove_tree_again);
+}
