@@ -84,13 +84,22 @@ static void add_bash_options(struct strbuf *b, const struct command *command) {
         strbuf_add(b, "' ;;\n");
 }
 
+/* Whether a command before the c-th shares its t-th table. */
+static bool is_repeated(size_t c, size_t t) {
+        for (size_t before = 0; before < c; before++)
+                for (size_t i = 0; i < MOST_TABLES; i++)
+                        if (commands[before].tables[i].specs == commands[c].tables[t].specs)
+                                return true;
+        return false;
+}
+
 /* The names of the options that take a value, as a case pattern. */
 static void add_bash_valued(struct strbuf *b) {
         bool is_first = true;
 
         for (size_t c = 0; c < n_commands; c++)
                 for (size_t t = 0; t < MOST_TABLES && commands[c].tables[t].specs; t++)
-                        for (size_t i = 0; i < *commands[c].tables[t].n; i++)
+                        for (size_t i = 0; i < *commands[c].tables[t].n && !is_repeated(c, t); i++)
                                 if (commands[c].tables[t].specs[i].argument) {
                                         strbuf_addf(b, "%s--%s", is_first ? "" : "|",
                                                     commands[c].tables[t].specs[i].name);
@@ -98,71 +107,80 @@ static void add_bash_valued(struct strbuf *b) {
                                 }
 }
 
+static const char bash_start[] =
+        "# bash completion for nsrun; made by 'nsrun completion bash'\n"
+        "_nsrun() {\n"
+        "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+        "    local command=${COMP_WORDS[1]} options='' words='' files='' i\n"
+        "    COMPREPLY=()\n"
+        "    if ((COMP_CWORD == 1)); then\n"
+        "        mapfile -t COMPREPLY < <(compgen -W '";
+
+static const char bash_find_command[] =
+        " --help --version' -- \"$current\")\n"
+        "        return\n"
+        "    fi\n"
+        "    # readline cuts words at '='\n"
+        "    if [[ $current == '=' ]]; then\n"
+        "        current=''\n"
+        "    elif [[ $previous == '=' ]]; then\n"
+        "        previous=${COMP_WORDS[COMP_CWORD-2]}\n"
+        "    fi\n"
+        "    case $command in\n"
+        "    run|plan)\n"
+        "        # behind the options another program's command line begins\n"
+        "        for ((i = 2; i < COMP_CWORD; i++)); do\n"
+        "            case ${COMP_WORDS[i]} in\n"
+        "            --) ((i++)); break ;;\n"
+        "            ";
+
+static const char bash_complete_command[] =
+        ")\n"
+        "                ((i++))\n"
+        "                [[ ${COMP_WORDS[i]} == '=' ]] && ((i++)) ;;\n"
+        "            -*) ;;\n"
+        "            *) break ;;\n"
+        "            esac\n"
+        "        done\n"
+        "        if ((i < COMP_CWORD)) || [[ ${COMP_WORDS[COMP_CWORD-1]} == -- ]]; then\n"
+        "            if declare -F _command_offset >/dev/null; then\n"
+        "                _command_offset \"$i\"\n"
+        "            elif ((i < COMP_CWORD)); then\n"
+        "                mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+        "            else\n"
+        "                mapfile -t COMPREPLY < <(compgen -c -- \"$current\")\n"
+        "            fi\n"
+        "            return\n"
+        "        fi ;;\n"
+        "    esac\n"
+        "    case $command:$previous in\n";
+
+static const char bash_end[] =
+        "        esac\n"
+        "        [[ $current == -* ]] && words=$options\n"
+        "        [[ $command == run || $command == plan ]] && [[ $current != -* ]] && files=-c ;;\n"
+        "    esac\n"
+        "    mapfile -t COMPREPLY < <(\n"
+        "        [[ -n $words ]] && compgen -W \"$words\" -- \"$current\"\n"
+        "        [[ -n $files ]] && compgen \"$files\" -- \"$current\")\n"
+        "    [[ $files == -[df] ]] && compopt -o filenames\n"
+        "}\n"
+        "complete -F _nsrun nsrun\n";
+
 static char *bash_text(void) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
-        strbuf_add(&b, "# bash completion for nsrun; made by 'nsrun completion bash'\n"
-                       "_nsrun() {\n"
-                       "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-                       "    local command=${COMP_WORDS[1]} options='' words='' files='' i\n"
-                       "    COMPREPLY=()\n"
-                       "    if ((COMP_CWORD == 1)); then\n"
-                       "        mapfile -t COMPREPLY < <(compgen -W '");
+        strbuf_add(&b, bash_start);
         add_subcommands(&b);
-        strbuf_add(&b, " --help --version' -- \"$current\")\n"
-                       "        return\n"
-                       "    fi\n"
-                       "    # readline cuts words at '='\n"
-                       "    if [[ $current == '=' ]]; then\n"
-                       "        current=''\n"
-                       "    elif [[ $previous == '=' ]]; then\n"
-                       "        previous=${COMP_WORDS[COMP_CWORD-2]}\n"
-                       "    fi\n"
-                       "    case $command in\n"
-                       "    run|plan)\n"
-                       "        # behind the options another program's command line begins\n"
-                       "        for ((i = 2; i < COMP_CWORD; i++)); do\n"
-                       "            case ${COMP_WORDS[i]} in\n"
-                       "            --) ((i++)); break ;;\n"
-                       "            ");
+        strbuf_add(&b, bash_find_command);
         add_bash_valued(&b);
-        strbuf_add(&b, ")\n"
-                       "                ((i++))\n"
-                       "                [[ ${COMP_WORDS[i]} == '=' ]] && ((i++)) ;;\n"
-                       "            -*) ;;\n"
-                       "            *) break ;;\n"
-                       "            esac\n"
-                       "        done\n"
-                       "        if ((i < COMP_CWORD)) || [[ ${COMP_WORDS[COMP_CWORD-1]} == -- ]]; then\n"
-                       "            if declare -F _command_offset >/dev/null; then\n"
-                       "                _command_offset \"$i\"\n"
-                       "            elif ((i < COMP_CWORD)); then\n"
-                       "                mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
-                       "            else\n"
-                       "                mapfile -t COMPREPLY < <(compgen -c -- \"$current\")\n"
-                       "            fi\n"
-                       "            return\n"
-                       "        fi ;;\n"
-                       "    esac\n"
-                       "    case $command:$previous in\n");
+        strbuf_add(&b, bash_complete_command);
         for (size_t i = 0; i < n_commands; i++)
                 add_bash_values(&b, &commands[i]);
-        strbuf_add(&b, "        *)\n"
-                       "        case $command in\n");
+        strbuf_add(&b, "        *)\n        case $command in\n");
         for (size_t i = 0; i < n_commands; i++)
                 add_bash_options(&b, &commands[i]);
-        strbuf_add(
-                &b,
-                "        esac\n"
-                "        [[ $current == -* ]] && words=$options\n"
-                "        [[ $command == run || $command == plan ]] && [[ $current != -* ]] && files=-c ;;\n"
-                "    esac\n"
-                "    mapfile -t COMPREPLY < <(\n"
-                "        [[ -n $words ]] && compgen -W \"$words\" -- \"$current\"\n"
-                "        [[ -n $files ]] && compgen \"$files\" -- \"$current\")\n"
-                "    [[ $files == -[df] ]] && compopt -o filenames\n"
-                "}\n"
-                "complete -F _nsrun nsrun\n");
+        strbuf_add(&b, bash_end);
         return strbuf_finish(&b);
 }
 
@@ -170,14 +188,12 @@ static char *bash_text(void) {
 static void add_zsh_value(struct strbuf *b, const struct option_spec *spec) {
         switch (spec->completes) {
         case OPTION_COMPLETES_CHOICE:
-                strbuf_add(b, ":choice:");
-                if (has_path_choice(spec->argument)) {
-                        strbuf_add(b, "_files -/");
-                        return;
-                }
-                strbuf_add(b, "(");
+                strbuf_add(b, has_path_choice(spec->argument)
+                                      ? ":choice:{_alternative \"choices\\:choice\\:("
+                                      : ":choice:(");
                 add_choices(b, spec->argument, " ");
-                strbuf_add(b, ")");
+                strbuf_add(b,
+                           has_path_choice(spec->argument) ? ")\" \"folders\\:folder\\:_files -/\"}" : ")");
                 return;
         case OPTION_COMPLETES_PATH:
                 strbuf_add(b, ":path:_files");

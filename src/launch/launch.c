@@ -159,11 +159,8 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                 r = open_descriptors(&c, &report_fd, err);
         if (r >= 0)
                 r = prepare(&c, err);
-        if (r >= 0) {
-                c.overlay_fd = params->overlay_fd;
+        if (r >= 0)
                 r = clone_child(&c, &pidfd, err);
-                c.overlay_fd = -EBADF;
-        }
         if (r < 0)
                 return r;
         *ret = (struct launch){.pid = r, .pidfd = pidfd, .report_fd = TAKE_FD(report_fd)};

@@ -25,6 +25,25 @@ static int overlay_tmpfs(struct launch_child *c, const struct plan_op *op) {
         return beneath_open(c->old_root, "proc", O_RDONLY | O_DIRECTORY, 0);
 }
 
+/* The umbrella, opened anew: the caller's descriptor belongs to a mount of the
+ * caller's namespace, and overlayfs takes layers from its own alone.  It must
+ * still be the folder that the caller locked. */
+static int overlay_folder(struct launch_child *c) {
+        _cleanup_close_ int fd = -EBADF;
+        struct stat given, found;
+        int r;
+
+        fd = beneath_open(c->old_root, c->params->overlay_path + 1, O_RDONLY | O_DIRECTORY, 0);
+        if (fd < 0)
+                return fd;
+        r = sys_fstat(c->params->overlay_fd, &given);
+        if (r >= 0)
+                r = sys_fstat(fd, &found);
+        if (r >= 0 && (given.st_dev != found.st_dev || given.st_ino != found.st_ino))
+                r = -ESTALE;
+        return r < 0 ? r : TAKE_FD(fd);
+}
+
 static int make_layer(int parent, const char *name, mode_t mode) {
         int fd, r;
 
@@ -86,10 +105,15 @@ int mount_overlay(struct launch_child *c, const struct plan_op *op) {
         int r;
 
         if (c->overlay_fd < 0) {
-                c->overlay_fd = overlay_tmpfs(c, op);
+                bool is_disk = c->plan->backing == POLICY_BACKING_DISK;
+
+                c->overlay_fd = is_disk ? overlay_folder(c) : overlay_tmpfs(c, op);
                 if (c->overlay_fd < 0)
-                        return error_set(&c->error, NSRUN_STAGE_OVERLAY, c->overlay_fd, op->target,
-                                         "the tmpfs for the upper layers can't be mounted", NULL);
+                        return error_set(&c->error, NSRUN_STAGE_OVERLAY, c->overlay_fd,
+                                         is_disk ? c->params->overlay_path : op->target,
+                                         is_disk ? "the umbrella folder can't be opened"
+                                                 : "the tmpfs for the upper layers can't be mounted",
+                                         NULL);
         }
         lower = beneath_open(c->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
         r = lower < 0 ? lower : sys_fstat(lower, &st);

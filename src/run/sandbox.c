@@ -73,12 +73,13 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox
         if (!s)
                 return error_oom(error);
         s->launch = (struct launch){.pidfd = -EBADF, .report_fd = -EBADF};
-        s->umbrella = (struct umbrella){.dir_fd = -EBADF, .lock_fd = -EBADF};
+        s->umbrella = UMBRELLA_INIT;
         s->has_ended = true;
         if (plan->has_overlays && plan->backing == POLICY_BACKING_DISK)
                 r = umbrella_make(&s->umbrella, error);
         if (r >= 0) {
                 params.overlay_fd = s->umbrella.dir_fd;
+                params.overlay_path = s->umbrella.path;
                 params.lock_fd = s->umbrella.lock_fd;
                 r = launch_start(plan, &params, &s->launch, error);
         }

@@ -150,7 +150,7 @@ static int check_status_fd(int fd, struct nsrun_error *err) {
 int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
               struct nsrun_error *err) {
         struct run run = {.params = params, .plan = plan, .signal_fd = -EBADF, .err = err};
-        struct umbrella umbrella = {.dir_fd = -EBADF, .lock_fd = -EBADF};
+        struct umbrella umbrella = UMBRELLA_INIT;
         struct launch_params launch_params = {
                 .overlay_fd = -EBADF,
                 .lock_fd = -EBADF,
@@ -178,6 +178,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                 r = umbrella_make(&umbrella, err);
         if (r >= 0) {
                 launch_params.overlay_fd = umbrella.dir_fd;
+                launch_params.overlay_path = umbrella.path;
                 launch_params.lock_fd = umbrella.lock_fd;
                 r = run_plan(&run, &launch_params);
         }

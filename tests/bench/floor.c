@@ -217,7 +217,7 @@ static _Noreturn void run(char **command) {
         _exit(exit_code(status));
 }
 
-/* floor ROOT-TMPFS-DATA HOSTNAME CWD OPERATION… -- COMMAND [ARGUMENT…] */
+/* floor ROOT-TMPFS-DATA HOSTNAME|"" CWD OPERATION… -- COMMAND [ARGUMENT…] */
 int main(int argc, char **argv) {
         struct clone_args args = {.exit_signal = SIGCHLD};
         uid_t uid = geteuid();
@@ -239,7 +239,8 @@ int main(int argc, char **argv) {
         check(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "pdeathsig");
         check(syscall(SYS_close_range, 3, ~0U, 0), "close_range");
         map_ids(uid, gid);
-        check(sethostname(argv[2], strlen(argv[2])), "hostname");
+        if (*argv[2])
+                check(sethostname(argv[2], strlen(argv[2])), "hostname");
         make_root(argv[1]);
         command = walk(argv + 4);
         seal_root(argv[3]);

@@ -444,9 +444,9 @@ static void no_umbrella_is_stolen_while_others_come_and_go(void **state) {
         assert_int_equal(count_base(*state), 0);
 }
 
-/* Runs a whole life of an umbrella and kills it at its nth stop at a system call
- * (each stops twice, before and after).  False where it ended before that. */
-static bool kill_at_stop(unsigned n) {
+/* Starts a whole life of an umbrella and holds it at its nth stop at a system call
+ * (each stops twice, before and after).  -1 where it ended before that. */
+static pid_t hold_at_stop(unsigned n) {
         pid_t pid = fork();
         int status;
 
@@ -464,26 +464,50 @@ static bool kill_at_stop(unsigned n) {
                 assert_int_equal(waitpid(pid, &status, 0), pid);
                 if (WIFEXITED(status)) {
                         assert_int_equal(WEXITSTATUS(status), 0);
-                        return false;
+                        return -1;
                 }
                 assert_true(WIFSTOPPED(status));
         }
-        assert_int_equal(kill(pid, SIGKILL), 0);
-        exit_status_is(pid, SIGKILL);
-        return true;
+        return pid;
 }
 
 static void killed_at_any_system_call_it_leaves_nothing_to_the_next_sweep(void **state) {
         unsigned n = 1, leftovers = 0;
+        pid_t pid;
 
         scratch_folder(*state, "nsrun");
-        for (; kill_at_stop(n); n++) {
+        for (; (pid = hold_at_stop(n)) >= 0; n++) {
+                assert_int_equal(kill(pid, SIGKILL), 0);
+                exit_status_is(pid, SIGKILL);
                 leftovers += count_base(*state) > 0;
                 sweep(*state);
                 assert_int_equal(count_base(*state), 0);
         }
         assert_true(n > 40);
         assert_true(leftovers > 20); /* else the sweeps above had nothing to do */
+}
+
+/* It has a dead one to sweep as well, so it is overtaken in that too. */
+static void overtaken_at_any_system_call_it_still_gets_an_umbrella_of_its_own(void **state) {
+        _cleanup_free_ char *aside = scratch_path(*state, "aside"),
+                            *again = scratch_path(*state, "nsrun/workspace-dead00");
+        unsigned n = 1;
+        pid_t pid;
+
+        for (;; n++) {
+                _cleanup_free_ char *dead = make_dead();
+
+                assert_int_equal(rename(dead, aside), 0);
+                assert_int_equal(rename(aside, again), 0);
+                pid = hold_at_stop(n);
+                if (pid < 0)
+                        break;
+                assert_int_equal(make_and_remove(1), 0);
+                assert_int_equal(ptrace(PTRACE_DETACH, pid, NULL, NULL), 0);
+                exit_status_is(pid, 0);
+                assert_int_equal(count_base(*state), 0);
+        }
+        assert_true(n > 40);
 }
 
 #define WITH_CACHE(test) cmocka_unit_test_setup_teardown(test, make_cache, remove_cache)
@@ -503,6 +527,7 @@ int main(void) {
                 WITH_CACHE(sweepers_at_once_take_the_dead_and_spare_the_living),
                 WITH_CACHE(no_umbrella_is_stolen_while_others_come_and_go),
                 WITH_CACHE(killed_at_any_system_call_it_leaves_nothing_to_the_next_sweep),
+                WITH_CACHE(overtaken_at_any_system_call_it_still_gets_an_umbrella_of_its_own),
         };
 
         /* A scratch folder must not be refused for what the caller's umask made it. */
