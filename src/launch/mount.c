@@ -7,8 +7,10 @@
 #include "base/beneath.h"
 #include "internal.h"
 
-#define ATTRIBUTES_BIND   (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
-#define ATTRIBUTES_DEVICE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
+#define ATTRIBUTES_BIND (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+/* Read-only keeps chmod and utimes off the host's nodes, which root's uid owns;
+ * writing to a device is not writing to its file system. */
+#define ATTRIBUTES_DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 #define ATTRIBUTES_COVER  (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
 /* The new file system is mounted by mount(2) with a bare number as its path: the
