@@ -26,7 +26,10 @@ static int die_with_supervisor(struct launch_child *c) {
                 return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
                                  "the parent-death signal can't be set", NULL);
         r = sys_poll(&supervisor, 1, 0);
-        if (r != 0)
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the supervisor can't be watched", NULL);
+        if (r > 0)
                 _exit(125);
         return 0;
 }

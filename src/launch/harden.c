@@ -12,11 +12,11 @@
 int harden_capabilities(struct nsrun_error *err) {
         int r;
 
-        /* Bounding first: that needs CAP_SETPCAP.  EINVAL is past the last
-         * capability that the running kernel knows. */
+        /* Bounding first: that needs CAP_SETPCAP. */
         for (unsigned long capability = 0; capability < 64; capability++) {
                 r = sys_prctl(PR_CAPBSET_DROP, capability, 0);
-                if (r == -EINVAL && capability > 0)
+                /* Past the last one that the running kernel knows. */
+                if (r == -EINVAL && sys_prctl(PR_CAPBSET_READ, capability, 0) == -EINVAL)
                         break;
                 if (r < 0)
                         return error_set(err, NSRUN_STAGE_HARDENING, r, NULL,

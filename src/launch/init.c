@@ -33,7 +33,8 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
         (void)sys_kill(to, signal);
 }
 
-/* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status. */
+/* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status;
+ * 0 when it has not; -errno. */
 static int reap(const struct launch_child *c, pid_t command, int *status) {
         bool has_ended = false;
 
@@ -42,6 +43,8 @@ static int reap(const struct launch_child *c, pid_t command, int *status) {
                 int r;
 
                 r = sys_waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG);
+                if (r < 0 && r != -ECHILD)
+                        return r;
                 if (r < 0 || info.si_pid == 0)
                         return has_ended;
                 if (info.si_pid != command)
@@ -63,6 +66,7 @@ static int wait_for_command(struct launch_child *c, pid_t command, int *ret_stat
 
         for (;;) {
                 struct signalfd_siginfo info;
+                ssize_t n;
                 int r;
 
                 r = sys_poll(fds, ARRAY_SIZE(fds), -1);
@@ -71,20 +75,28 @@ static int wait_for_command(struct launch_child *c, pid_t command, int *ret_stat
                 /* The supervisor is gone: so is everything here, pid 1 first. */
                 if (fds[1].revents)
                         _exit(125);
-                while (sys_read(c->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+                while ((n = sys_read(c->signal_fd, &info, sizeof(info))) == (ssize_t)sizeof(info)) {
+                        r = 0;
                         if (info.ssi_signo != SIGCHLD)
                                 pass_on(c, command, &info);
-                        else if (reap(c, command, ret_status))
-                                return 0;
+                        else
+                                r = reap(c, command, ret_status);
+                        if (r != 0)
+                                return r < 0 ? r : 0;
                 }
+                if (n != -EAGAIN)
+                        return n < 0 ? (int)n : -EIO;
         }
 }
 
 /* Ends what the command left behind, so that nothing is alive when its status is told. */
 static void end_the_rest(void) {
         siginfo_t info;
+        int r = sys_kill(-1, SIGKILL);
 
-        (void)sys_kill(-1, SIGKILL);
+        /* Then pid 1's own end must do it: the kernel kills all of a namespace with it. */
+        if (r < 0 && r != -ESRCH)
+                return;
         while (sys_waitid(P_ALL, 0, &info, WEXITED) >= 0)
                 ;
 }

@@ -30,8 +30,14 @@ static int refuse_folders(struct nsrun_error *err) {
 
         for (int fd = 0; fd <= 2; fd++) {
                 struct stat st;
+                int r = sys_fstat(fd, &st);
 
-                if (sys_fstat(fd, &st) >= 0 && S_ISDIR(st.st_mode))
+                if (r == -EBADF)
+                        continue;
+                if (r < 0)
+                        return error_setf(err, NSRUN_STAGE_SUPERVISE, r, NULL, NULL, "%s can't be looked at",
+                                          names[fd]);
+                if (S_ISDIR(st.st_mode))
                         return error_setf(
                                 err, NSRUN_STAGE_POLICY, -EISDIR, NULL,
                                 "redirect it from a file or /dev/null",

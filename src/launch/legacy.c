@@ -179,12 +179,19 @@ int legacy_attach(struct launch_child *c, const struct plan_op *op, int source, 
         if (r >= 0 && b->n_mounts == 0)
                 r = remount(top, mount_flags(attributes));
         for (size_t i = 0; i < b->n_mounts && r >= 0; i++) {
-                _cleanup_close_ int fd = beneath_open(top, b->mounts[i].below, O_PATH, 0);
+                unsigned long flags = b->mounts[i].flags | mount_flags(attributes);
+                _cleanup_close_ int fd = -EBADF;
 
+                /* The first is the source's own, which may be a file. */
+                if (!*b->mounts[i].below) {
+                        r = remount(top, flags);
+                        continue;
+                }
+                fd = beneath_open(top, b->mounts[i].below, O_PATH, 0);
                 /* Covered by another mount, or gone since the table was read. */
                 if (fd == -ENOENT)
                         continue;
-                r = fd < 0 ? fd : remount(fd, b->mounts[i].flags | mount_flags(attributes));
+                r = fd < 0 ? fd : remount(fd, flags);
         }
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_MOUNT, r, op->target,

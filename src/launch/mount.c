@@ -158,8 +158,11 @@ int mount_attach(struct launch_child *c, const struct plan_op *op, int source, i
                 return error_set(&c->error, NSRUN_STAGE_MOUNT, r, op->target,
                                  "the mount point and the source are not both folders or both files", NULL);
         if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_MOUNT, r, op->target, "the bind can't be attached",
-                                 NULL);
+                return error_set(
+                        &c->error, NSRUN_STAGE_MOUNT, r, op->target, "the bind can't be attached",
+                        r == -EPERM
+                                ? "a seccomp filter refuses move_mount: allow it, or refuse it with ENOSYS"
+                                : NULL);
         return 0;
 }
 

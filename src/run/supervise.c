@@ -121,12 +121,15 @@ static int run_plan(struct run *run, struct launch_params *params) {
         init_status = finish(run, r < 0);
         if (r < 0)
                 return r;
+        if (!run->has_exited && !WIFSIGNALED(init_status))
+                return error_set(run->err, NSRUN_STAGE_SUPERVISE, -EIO, NULL, "pid 1 ended without a report",
+                                 NULL);
         if (!run->has_exited) {
                 (void)fprintf(
                         stderr,
                         "nsrun: the sandbox's pid 1 was killed by signal %d, and the command with it\n",
                         WTERMSIG(init_status));
-                run->status = WIFSIGNALED(init_status) ? init_status : SIGKILL;
+                run->status = init_status;
         }
         return run->params->status_fd >= 0 ? status_exited(run->params->status_fd, run->status, run->err)
                                            : 0;

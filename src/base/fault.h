@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What nsrun-faults and the tests that run it share: one page, which is the file
+ * that $NSRUN_FAULT_LOG names.  See fault.c.  In no program that is installed. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "macro.h"
+
+enum fault_state {
+        FAULT_WAITING, /* the call has not come yet: N is past the end */
+        FAULT_ASKED,   /* a child came to it: the watcher is to kill the supervisor */
+        FAULT_DONE,    /* it failed, or the supervisor is dead */
+};
+
+struct fault_page {
+        atomic_uint calls; /* so far, of all processes */
+        atomic_int state;
+        int is_supervisors; /* whose call it was */
+        char call[32];      /* its name */
+};

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where a path leads, walked component by component as the kernel would in the
+ * sandbox: with /tmp an alias, and with what no root holds not there.  Looks at
+ * the host and changes nothing. */
+#include "resolve.h"
+
+#include <fcntl.h>
+#include <limits.h>
+
+#include "base/beneath.h"
+#include "base/path.h"
+
+enum {
+        LINKS_MAX = 40,  /* the kernel's own */
+        OPEN_TRIES = 64, /* against somebody who swaps the path as it is opened */
+};
+
+static const char refuse_hint[] = "only the project and the roots given to nsrun can be reached";
+
+struct walk {
+        const struct workspace *w;
+        char at[PATH_MAX];       /* where it stands, as the sandbox calls it; "" is / */
+        char rest[2 * PATH_MAX]; /* what is still to be walked */
+        unsigned n_missing;      /* the last so many components of `at` do not exist */
+        unsigned n_links;
+        bool is_led; /* a symlink in a root was followed: what no root holds is out of sight */
+};
+
+/* A path of the sandbox as one of the host: below /tmp it is temp's, unless a root
+ * of its own is mounted there. */
+static int host_path(const struct workspace *w, const char *path, char host[PATH_MAX]) {
+        const char *below = w->alias_tmp_to_temp ? path_below(path, "/tmp") : NULL;
+        int n;
+
+        if (below) {
+                const struct workspace_root *root = workspace_root_of(w, path);
+
+                if (root && path_is_beneath(root->path, "/tmp"))
+                        below = NULL;
+        }
+        if (below)
+                n = snprintf(host, PATH_MAX, "%s%s%s", w->temp, *below ? "/" : "", below);
+        else
+                n = snprintf(host, PATH_MAX, "%s", *path ? path : "/");
+        return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* What a symlink in a root may lead through: what the sandbox has too.  Those are
+ * the roots, the folders above them, the system's links in / (/lib), and the one
+ * folder of /etc that is full of links. */
+static bool is_in_sight(const struct workspace *w, const char *path, const char *host) {
+        if (workspace_root_of(w, host) || !strchr(path + 1, '/') ||
+            path_is_beneath(path, "/etc/alternatives"))
+                return true;
+        for (size_t i = 0; i < w->n_roots; i++)
+                if (path_is_beneath(w->roots[i].path, path))
+                        return true;
+        return streq(path, "/etc");
+}
+
+static void walk_up(struct walk *k) {
+        char *slash = strrchr(k->at, '/');
+
+        if (slash)
+                *slash = '\0';
+        if (k->n_missing > 0)
+                k->n_missing--;
+}
+
+/* Puts a symlink's text before the rest. */
+static int walk_link(struct walk *k, const char *text, size_t n, const char *host) {
+        char rest[sizeof(k->rest)];
+        int length;
+
+        if (++k->n_links > LINKS_MAX)
+                return -ELOOP;
+        length = snprintf(rest, sizeof(rest), "%.*s/%s", (int)n, text, k->rest);
+        if (length < 0 || (size_t)length >= sizeof(rest))
+                return -ENAMETOOLONG;
+        memcpy(k->rest, rest, (size_t)length + 1);
+        if (workspace_root_of(k->w, host))
+                k->is_led = true;
+        if (text[0] == '/')
+                k->at[0] = '\0';
+        else
+                walk_up(k);
+        return 0;
+}
+
+/* One step down.  `name` is neither "." nor "..". */
+static int walk_down(struct walk *k, const char *name, size_t n) {
+        char host[PATH_MAX], text[PATH_MAX];
+        size_t length = strlen(k->at);
+        ssize_t text_length;
+        int r;
+
+        if (n > NAME_MAX || length + 1 + n >= sizeof(k->at))
+                return -ENAMETOOLONG;
+        k->at[length] = '/';
+        memcpy(k->at + length + 1, name, n);
+        k->at[length + 1 + n] = '\0';
+        if (k->n_missing > 0) {
+                k->n_missing++;
+                return 0;
+        }
+        r = host_path(k->w, k->at, host);
+        if (r < 0)
+                return r;
+        if (k->is_led && !is_in_sight(k->w, k->at, host))
+                return -EPERM;
+        text_length = readlink(host, text, sizeof(text));
+        if (text_length >= 0)
+                return walk_link(k, text, (size_t)text_length, host);
+        if (errno == EINVAL)
+                return 0;
+        if (errno != ENOENT && errno != ENOTDIR)
+                return -errno;
+        k->n_missing = 1;
+        return 0;
+}
+
+/* The next component off the rest, copied since a symlink rewrites the rest. */
+static size_t next_name(struct walk *k, char name[PATH_MAX]) {
+        char *start = k->rest + strspn(k->rest, "/");
+        size_t n = strcspn(start, "/");
+
+        if (n < PATH_MAX)
+                memcpy(name, start, n);
+        memmove(k->rest, start + n, strlen(start + n) + 1);
+        return n;
+}
+
+static int walk(struct walk *k) {
+        char name[PATH_MAX];
+        size_t n;
+        int r;
+
+        while ((n = next_name(k, name)) > 0) {
+                if (n >= sizeof(name))
+                        return -ENAMETOOLONG;
+                if (n == 1 && name[0] == '.')
+                        continue;
+                if (n == 2 && name[0] == '.' && name[1] == '.') {
+                        walk_up(k);
+                        continue;
+                }
+                r = walk_down(k, name, n);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static bool has_dot_dot(const char *path) {
+        for (; (path = strstr(path, "/..")); path += 3)
+                if (path[3] == '/' || path[3] == '\0')
+                        return true;
+        return false;
+}
+
+/* A path that exists and has no symlink in it, which is nearly every one, costs
+ * one system call.  -EAGAIN: it must be walked. */
+static int resolve_plain(const struct workspace *w, const char *absolute, char host[PATH_MAX]) {
+        _cleanup_free_ char *normal = NULL, *canonical = NULL;
+        int r;
+
+        if (has_dot_dot(absolute))
+                return -EAGAIN;
+        normal = path_normalise(absolute);
+        if (!normal)
+                return -ENOMEM;
+        r = host_path(w, normal, host);
+        if (r < 0)
+                return r;
+        r = path_canonical(host, &canonical, NULL);
+        return r == 0 && streq(canonical, host) ? 0 : -EAGAIN;
+}
+
+static int resolve_walking(const struct workspace *w, const char *absolute, char host[PATH_MAX]) {
+        struct walk *k = calloc(1, sizeof(*k));
+        int r;
+
+        if (!k)
+                return -ENOMEM;
+        k->w = w;
+        memcpy(k->rest, absolute, strlen(absolute) + 1);
+        r = walk(k);
+        if (r == 0)
+                r = host_path(w, k->at, host);
+        free(k);
+        return r;
+}
+
+static int resolve(const struct workspace *w, const char *path, char host[PATH_MAX]) {
+        char absolute[PATH_MAX];
+        int n, r;
+
+        if (!*path)
+                return -ENOENT;
+        n = path_is_absolute(path) ? snprintf(absolute, sizeof(absolute), "%s", path)
+                                   : snprintf(absolute, sizeof(absolute), "%s/%s", w->roots[0].path, path);
+        if (n < 0 || (size_t)n >= sizeof(absolute))
+                return -ENAMETOOLONG;
+        r = resolve_plain(w, absolute, host);
+        return r == -EAGAIN ? resolve_walking(w, absolute, host) : r;
+}
+
+/* resolve(), and the root that allows it. */
+static int resolve_within(const struct workspace *w, enum workspace_access access, const char *path,
+                          char host[PATH_MAX], const struct workspace_root **ret_root,
+                          struct nsrun_error *err) {
+        const struct workspace_root *root;
+        int r = resolve(w, path, host);
+
+        if (r == -ENOMEM)
+                return error_oom(err);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, path, "the path leads nowhere",
+                                 r == -EPERM ? refuse_hint : NULL);
+        root = workspace_root_of(w, host);
+        if (!root)
+                return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path,
+                                 "the path leads out of the workspace", refuse_hint);
+        if (access == WORKSPACE_WRITE && !root->is_writable)
+                return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path,
+                                 "the path is in a folder that may only be read", NULL);
+        *ret_root = root;
+        return 0;
+}
+
+int workspace_resolve(const struct workspace *w, enum workspace_access access, const char *path, char **ret,
+                      struct nsrun_error *err) {
+        const struct workspace_root *root;
+        char host[PATH_MAX];
+        char *copy;
+        int r;
+
+        r = resolve_within(w, access, path, host, &root, err);
+        if (r < 0)
+                return r;
+        copy = strdup(host);
+        if (!copy)
+                return error_oom(err);
+        *ret = copy;
+        return 0;
+}
+
+static int open_in_root(const struct workspace_root *root, const char *host, int flags, mode_t mode) {
+        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+        int fd;
+
+        if (root->is_directory)
+                return beneath_open(root->fd, path_below(host, root->path), flags, mode);
+        /* A root that is a file is opened again through its descriptor. */
+        if (!streq(host, root->path))
+                return -ENOTDIR;
+        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", root->fd);
+        fd = open(link, flags & ~(O_CREAT | O_EXCL));
+        return fd < 0 ? -errno : fd;
+}
+
+int workspace_open(const struct workspace *w, enum workspace_access access, const char *path, int flags,
+                   mode_t mode, int *ret_fd, struct nsrun_error *err) {
+        const struct workspace_root *root;
+        char host[PATH_MAX];
+        int r = -EAGAIN;
+
+        if (access == WORKSPACE_READ &&
+            ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC | O_APPEND)) ||
+             (flags & O_TMPFILE) == O_TMPFILE))
+                return error_set(err, NSRUN_STAGE_POLICY, -EINVAL, path, "flags that write, to read with",
+                                 NULL);
+        flags = (flags & ~O_NOFOLLOW) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+        if (flags & O_PATH)
+                flags &= O_PATH | O_DIRECTORY | O_CLOEXEC;
+        for (unsigned i = 0; i < OPEN_TRIES && r == -EAGAIN; i++) {
+                r = resolve_within(w, access, path, host, &root, err);
+                if (r < 0)
+                        return r;
+                r = open_in_root(root, host, flags, mode);
+                /* It had no symlink in it a moment ago. */
+                if (r == -ELOOP || r == -EXDEV)
+                        r = -EAGAIN;
+        }
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, path, "the path can't be opened",
+                                 r == -EAGAIN ? "somebody keeps changing it" : NULL);
+        *ret_fd = r;
+        return 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Gathering the roots of a workspace.  Whether a path lies in one is resolve.c's
+ * question. */
+#include "roots.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "project.h"
+
+static struct workspace_root *find_root(struct workspace *w, const char *path) {
+        for (size_t i = 0; i < w->n_roots; i++)
+                if (streq(w->roots[i].path, path))
+                        return &w->roots[i];
+        return NULL;
+}
+
+/* Takes path and fd over, also where it fails. */
+static int append_root(struct workspace *w, char *path, int fd, bool is_writable, bool is_directory) {
+        struct workspace_root *grown = reallocarray(w->roots, w->n_roots + 1, sizeof(*grown));
+
+        if (!grown) {
+                free(path);
+                close_fdp(&fd);
+                return -ENOMEM;
+        }
+        w->roots = grown;
+        w->roots[w->n_roots++] = (struct workspace_root){
+                .path = path, .fd = fd, .is_writable = is_writable, .is_directory = is_directory};
+        return 0;
+}
+
+/* `path` is canonical, and taken over. */
+static int add_canonical(struct workspace *w, enum workspace_access access, char *path,
+                         struct nsrun_error *err) {
+        _cleanup_free_ char *owned = path;
+        _cleanup_close_ int fd = -EBADF;
+        struct workspace_root *known = find_root(w, path);
+        struct stat st;
+
+        if (known) {
+                known->is_writable = known->is_writable || access == WORKSPACE_WRITE;
+                return 0;
+        }
+        fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, -errno, path, "the root can't be opened", NULL);
+        if (S_ISLNK(st.st_mode))
+                return error_set(err, NSRUN_STAGE_POLICY, -ELOOP, path, "the root was swapped for a symlink",
+                                 NULL);
+        if (append_root(w, TAKE_PTR(owned), TAKE_FD(fd), access == WORKSPACE_WRITE, S_ISDIR(st.st_mode)) < 0)
+                return error_oom(err);
+        return 0;
+}
+
+static int refuse(const char *path, const char *role, const char *why, struct nsrun_error *err) {
+        return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, path, "choose a folder further down",
+                          "%s can't be %s", why, role);
+}
+
+int workspace_set_project(struct workspace *w, const char *project, const char *home,
+                          struct nsrun_error *err) {
+        _cleanup_free_ char *path = NULL;
+        const char *why;
+        unsigned mode;
+        int r;
+
+        r = path_canonical(project, &path, &mode);
+        if (r == 0 && !S_ISDIR(mode))
+                r = -ENOTDIR;
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, project, "the project can't be opened", NULL);
+        why = project_denied(path, home);
+        if (why)
+                return refuse(path, "the project", why, err);
+        return add_canonical(w, WORKSPACE_WRITE, TAKE_PTR(path), err);
+}
+
+int workspace_add_root(struct workspace *w, enum workspace_access access, const char *given,
+                       struct nsrun_error *err) {
+        _cleanup_free_ char *path = NULL;
+        const char *why;
+        int r;
+
+        r = path_canonical(given, &path, NULL);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, given, "the root can't be opened", NULL);
+        why = access == WORKSPACE_WRITE ? writable_denied(path) : NULL;
+        if (why)
+                return refuse(path, "writable", why, err);
+        return add_canonical(w, access, TAKE_PTR(path), err);
+}
+
+int workspace_set_temp(struct workspace *w, const char *given, bool alias_tmp, struct nsrun_error *err) {
+        _cleanup_free_ char *path = NULL;
+        unsigned mode;
+        int r;
+
+        r = path_canonical(given, &path, &mode);
+        if (r == 0 && !S_ISDIR(mode))
+                r = -ENOTDIR;
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, given, "the folder for /tmp can't be opened",
+                                 NULL);
+        r = workspace_add_root(w, WORKSPACE_WRITE, path, err);
+        if (r < 0)
+                return r;
+        free(w->temp);
+        w->temp = TAKE_PTR(path);
+        w->alias_tmp_to_temp = alias_tmp;
+        return 0;
+}
+
+void workspace_clear(struct workspace *w) {
+        for (size_t i = 0; i < w->n_roots; i++) {
+                free(w->roots[i].path);
+                close_fdp(&w->roots[i].fd);
+        }
+        free(w->roots);
+        free(w->temp);
+        *w = (struct workspace){0};
+}
+
+const struct workspace_root *workspace_root_of(const struct workspace *w, const char *path) {
+        const struct workspace_root *best = NULL;
+        size_t best_length = 0;
+
+        for (size_t i = 0; i < w->n_roots; i++) {
+                size_t n = strlen(w->roots[i].path);
+
+                if ((!best || n > best_length) && path_is_beneath(path, w->roots[i].path)) {
+                        best = &w->roots[i];
+                        best_length = n;
+                }
+        }
+        return best;
+}

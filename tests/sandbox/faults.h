@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the tests that run nsrun-faults and the helper programs share. */
+#pragma once
+
+#include <poll.h>
+#include <sys/wait.h>
+
+#include "base/fault.h"
+#include "harness.h"
+
+static inline const char *faults_program(void) {
+        const char *path = getenv("NSRUN_FAULTS");
+
+        return path && *path ? path : "./nsrun-faults";
+}
+
+/* A program that was built beside the tests, for the caller to free. */
+static inline char *helper_path(const char *name) {
+        const char *folder = getenv("NSRUN_HELPERS");
+
+        return realpath(text_of("%s/%s", folder && *folder ? folder : "tests/sandbox", name), NULL);
+}
+
+/* The project gets its own copy of what is to run inside. */
+static inline void copy_helper(const struct site *s, const char *name) {
+        _cleanup_free_ char *from = helper_path(name);
+        const char *const argv[] = {"cp", "--", from, s->project, NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_non_null(from);
+        run(&(struct request){.argv = argv}, &o);
+        expect_status(&o, 0);
+}
+
+/* Runs it with $NSRUN_FAULT set to `wanted` (NULL: nothing goes wrong), and reads what
+ * became of that. */
+static inline void run_faulty(const struct site *s, const char *const *argv, const char *wanted,
+                              struct outcome *ret, struct fault_page *ret_page) {
+        _cleanup_free_ char *log = path_of(s->root, "fault");
+        _cleanup_close_ int fd = open(log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+        assert_true(fd >= 0);
+        assert_int_equal(setenv("NSRUN_FAULT_LOG", log, 1), 0);
+        if (wanted)
+                assert_int_equal(setenv("NSRUN_FAULT", wanted, 1), 0);
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = s->root}, ret);
+        assert_int_equal(unsetenv("NSRUN_FAULT"), 0);
+        assert_int_equal(unsetenv("NSRUN_FAULT_LOG"), 0);
+        assert_int_equal(pread(fd, ret_page, sizeof(*ret_page), 0), sizeof(*ret_page));
+}
+
+/* Waits for everything that a dead parent handed on to us, which the harness made
+ * us a subreaper for.  Only a process that survives its sandbox keeps it waiting. */
+static inline void reap_orphans(void) {
+        for (int i = 0; i < 3000; i++) {
+                const struct timespec moment = {.tv_nsec = 10000000};
+                siginfo_t info = {.si_pid = 0};
+                int r;
+
+                while ((r = waitid(P_ALL, 0, &info, WEXITED | WNOHANG)) == 0 && info.si_pid != 0)
+                        info.si_pid = 0;
+                if (r < 0)
+                        return;
+                (void)nanosleep(&moment, NULL);
+        }
+        fail_msg("a process has outlived its sandbox");
+}

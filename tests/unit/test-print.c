@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan/print*.c: a small plan in all three forms, byte for byte, and base/json.c. */
+#include "scratch.h"
+
+#include "base/json.h"
+#include "plan/plan.h"
+
+static char usr_bin[] = "usr/bin", bin[] = "/bin", dev[] = "/dev", null[] = "/dev/null", shm[] = "/dev/shm",
+            pts[] = "/dev/pts", passwd[] = "/etc/passwd", users[] = "u:x:1:1:it's 100%:/h:/bin/sh\n",
+            etc[] = "/etc", proc[] = "/proc", proc_sys[] = "/proc/sys", tmp[] = "/tmp", usr[] = "/usr",
+            project[] = "/srv/a b", npm[] = "/h/.npm", slug[] = "h-.npm", data[] = "/data",
+            bad[] = "/d\xff\033", tmpfs_options[] = "mode=1777";
+
+static struct plan_op ops[] = {
+        {.kind = PLAN_SYMLINK, .target = bin, .text = usr_bin, .makes_target = true},
+        {.kind = PLAN_DIR, .target = dev, .mode = 0755, .makes_target = true},
+        {.kind = PLAN_BIND, .target = null, .source = null, .is_device = true, .makes_target = true},
+        {.kind = PLAN_DEVPTS, .target = pts, .makes_target = true},
+        {.kind = PLAN_TMPFS, .target = shm, .mode = 01777, .size = 65536, .makes_target = true},
+        {.kind = PLAN_DIR, .target = etc, .mode = 0755, .makes_target = true},
+        {.kind = PLAN_FILE, .target = passwd, .text = users, .mode = 0444, .makes_target = true},
+        {.kind = PLAN_PROC, .target = proc, .proc = POLICY_PROC_NEW, .makes_target = true},
+        {.kind = PLAN_COVER, .target = proc_sys},
+        {.kind = PLAN_TMPFS,
+         .target = tmp,
+         .text = tmpfs_options,
+         .mode = 01777,
+         .size = 2147483648,
+         .makes_target = true},
+        {.kind = PLAN_BIND,
+         .target = usr,
+         .source = usr,
+         .is_read_only = true,
+         .is_directory = true,
+         .makes_target = true},
+        {.kind = PLAN_BIND, .target = project, .source = data, .is_directory = true, .makes_target = true},
+        {.kind = PLAN_OVERLAY, .target = npm, .source = npm, .text = slug, .makes_target = true},
+        {.kind = PLAN_BIND, .target = bad, .source = bad, .is_directory = true},
+};
+
+static char make[] = "make", quoted[] = "it's $x", empty[] = "", host[] = "box", path[] = "PATH=/bin",
+            lines[] = "TEXT=a\n'b\\", token[] = "A_TOKEN", display[] = "DISPLAY";
+static char *argv[] = {make, quoted, empty, NULL}, *env[] = {path, lines, NULL},
+            *left_out[] = {token, display, NULL};
+
+static struct nsrun_plan new_plan(void) {
+        return (struct nsrun_plan){
+                .ops = ops,
+                .n_ops = ARRAY_SIZE(ops),
+                .root_size = 1 << 20,
+                .net = POLICY_NET_NONE,
+                .new_session = true,
+                .has_overlays = true,
+                .hostname = host,
+                .cwd = project,
+                .argv = argv,
+                .env = env,
+                .left_out = left_out,
+                .uid = 1000,
+                .gid = 100,
+                .project = project,
+        };
+}
+
+static void text_has_one_operation_a_line(void **state nsrun_unused) {
+        struct nsrun_plan plan = new_plan();
+        char *text = NULL;
+
+        assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
+        assert_string_equal(text, "command     make 'it'\\''s $x' ''\n"
+                                  "project     /srv/a b\n"
+                                  "directory   /srv/a b\n"
+                                  "namespaces  user mnt pid ipc uts cgroup net\n"
+                                  "ids         uid 1000, gid 100, as on the host; no capabilities\n"
+                                  "hostname    box\n"
+                                  "network     none but loopback\n"
+                                  "session     new\n"
+                                  "overlays    on disk\n"
+                                  "withheld    A_TOKEN DISPLAY\n"
+                                  "mounts      the root: a tmpfs, at most 1M, read-only in the end\n"
+                                  "  symlink  /bin         -> usr/bin\n"
+                                  "  dir      /dev\n"
+                                  "  bind     /dev/null    device\n"
+                                  "  devpts   /dev/pts\n"
+                                  "  tmpfs    /dev/shm     mode 1777, at most 64K\n"
+                                  "  dir      /etc\n"
+                                  "  file     /etc/passwd  29 bytes\n"
+                                  "  proc     /proc        new\n"
+                                  "  cover    /proc/sys    read-only\n"
+                                  "  tmpfs    /tmp         mode 1777, at most 2G\n"
+                                  "  bind     /usr         read-only\n"
+                                  "  bind     /srv/a b     read-write, from /data\n"
+                                  "  overlay  /h/.npm      read-write, writes are thrown away\n"
+                                  "  bind     /d\\xff\\x1b   read-write\n");
+        free(text);
+}
+
+static void text_says_what_is_the_hosts(void **state nsrun_unused) {
+        struct nsrun_plan plan = {.argv = argv, .cwd = project};
+        char *text = NULL;
+
+        assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
+        assert_non_null(strstr(text, "\nproject     none\n"));
+        assert_non_null(strstr(text, "\nnamespaces  user mnt pid ipc uts cgroup\n"));
+        assert_non_null(strstr(
+                text, "\nhostname    the host's\nnetwork     the host's\nsession     the caller's\n"));
+        assert_non_null(strstr(text, "\nwithheld    nothing\n"));
+        assert_null(strstr(text, "overlays"));
+        free(text);
+}
+
+static void bwrap_is_one_line_for_bash(void **state nsrun_unused) {
+        struct nsrun_plan plan = new_plan();
+        char *text = NULL;
+
+        assert_int_equal(plan_print_bwrap(&plan, &text, NULL), 0);
+        assert_string_equal(
+                text,
+                "bwrap --unshare-user --unshare-ipc --unshare-pid --unshare-uts --unshare-cgroup-try "
+                "--unshare-net --die-with-parent --cap-drop ALL --new-session --hostname box "
+                "--symlink usr/bin /bin --dev /dev --perms 1777 --size 65536 --tmpfs /dev/shm --dir /etc "
+                "--perms 0444 --ro-bind-data 11 /etc/passwd --proc /proc "
+                "--perms 1777 --size 2147483648 --tmpfs /tmp --ro-bind /usr /usr --bind /data '/srv/a b' "
+                "--overlay-src /h/.npm --tmp-overlay /h/.npm --bind '/d\xff\033' '/d\xff\033' "
+                "--remount-ro /dev --remount-ro / --clearenv --setenv PATH /bin --setenv TEXT $'a\\n\\'b\\\\' "
+                "--chdir '/srv/a b' -- make 'it'\\''s $x' '' "
+                "11< <(printf %s $'u:x:1:1:it\\'s 100%:/h:/bin/sh\\n')\n");
+        free(text);
+}
+
+/* A host's /proc has to be covered by hand; a new one is bubblewrap's business. */
+static void bwrap_covers_a_bound_proc(void **state nsrun_unused) {
+        struct plan_op few[] = {
+                {.kind = PLAN_PROC, .target = proc, .proc = POLICY_PROC_BIND, .makes_target = true},
+                {.kind = PLAN_COVER, .target = proc_sys},
+        };
+        struct nsrun_plan plan = {.ops = few, .n_ops = ARRAY_SIZE(few), .argv = argv, .cwd = usr};
+        char *text = NULL;
+
+        assert_int_equal(plan_print_bwrap(&plan, &text, NULL), 0);
+        assert_non_null(
+                strstr(text, " --ro-bind /proc /proc --ro-bind-try /proc/sys /proc/sys --remount-ro / "));
+        assert_null(strstr(text, "--unshare-net"));
+        assert_null(strstr(text, "--new-session"));
+        assert_null(strstr(text, "--dev"));
+        free(text);
+        few[0].proc = POLICY_PROC_NONE;
+        assert_int_equal(plan_print_bwrap(&plan, &text, NULL), 0);
+        assert_null(strstr(text, "bind /proc /proc"));
+        assert_null(strstr(text, "--proc"));
+        free(text);
+}
+
+static void json_has_every_operation(void **state nsrun_unused) {
+        static const char *const pieces[] = {
+                "\"version\": 1,",
+                "\"command\": [\n    \"make\",\n    \"it's $x\",\n    \"\"\n  ],",
+                "\"project\": \"/srv/a b\",",
+                "\"uid\": 1000,",
+                "\"gid\": 100,",
+                "\"hostname\": \"box\",",
+                "\"net\": \"none\",",
+                "\"new_session\": true,",
+                "\"overlay_backing\": \"disk\",",
+                "\"root_size\": 1048576,",
+                "{\n      \"op\": \"symlink\",\n      \"target\": \"/bin\",\n      \"text\": \"usr/bin\",\n      "
+                "\"makes_target\": true\n    }",
+                "{\n      \"op\": \"bind\",\n      \"target\": \"/usr\",\n      \"source\": \"/usr\",\n      "
+                "\"read_only\": true,\n      \"device\": false,\n      \"directory\": true,\n      "
+                "\"makes_target\": true\n    }",
+                "{\n      \"op\": \"overlay\",\n      \"target\": \"/h/.npm\",\n      \"source\": \"/h/.npm\",\n"
+                "      \"layer\": \"h-.npm\",\n      \"makes_target\": true\n    }",
+                "{\n      \"op\": \"tmpfs\",\n      \"target\": \"/tmp\",\n      \"mode\": \"1777\",\n      "
+                "\"size\": 2147483648,\n      \"makes_target\": true\n    }",
+                "{\n      \"op\": \"proc\",\n      \"target\": \"/proc\",\n      \"proc\": \"new\",\n      "
+                "\"makes_target\": true\n    }",
+                "{\n      \"op\": \"cover\",\n      \"target\": \"/proc/sys\"\n    }",
+                "\"target\": \"/d\xef\xbf\xbd\\u001b\",",
+                "\"environment\": {\n    \"PATH\": \"/bin\",\n    \"TEXT\": \"a\\n'b\\\\\"\n  },",
+                "\"withheld\": [\n    \"A_TOKEN\",\n    \"DISPLAY\"\n  ]\n}",
+        };
+        struct nsrun_plan plan = new_plan();
+        char *text = NULL;
+
+        assert_int_equal(plan_print_json(&plan, &text, NULL), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(pieces); i++)
+                if (!strstr(text, pieces[i]))
+                        fail_msg("lacks %s in:\n%s", pieces[i], text);
+        free(text);
+}
+
+static void json_replaces_what_is_no_utf8(void **state nsrun_unused) {
+        static const struct {
+                const char *text, *json;
+        } cases[] = {
+                {"plain", "{\"k\":\"plain\"}"},
+                {"a/b\"\\\n", "{\"k\":\"a/b\\\"\\\\\\n\"}"},
+                {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\xa7",
+                 "{\"k\":\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\xa7\"}"},
+                {"\xff", "{\"k\":\"\xef\xbf\xbd\"}"},
+                {"\xc3", "{\"k\":\"\xef\xbf\xbd\"}"},
+                {"\xc3(", "{\"k\":\"\xef\xbf\xbd(\"}"},
+                {"\xe2\x82", "{\"k\":\"\xef\xbf\xbd\xef\xbf\xbd\"}"},
+                {"\xc0\xaf", "{\"k\":\"\xef\xbf\xbd\xef\xbf\xbd\"}"},                 /* overlong */
+                {"\xed\xa0\x80", "{\"k\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"}"}, /* surrogate */
+                {"\xf4\x90\x80\x80", "{\"k\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"}"},
+                {"\xf4\x8f\xbf\xbf", "{\"k\":\"\xf4\x8f\xbf\xbf\"}"},
+                {NULL, "{\"k\":null}"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_json_ struct json_document d = {0};
+                _cleanup_free_ char *text = NULL;
+
+                assert_int_equal(json_open(&d, NULL), 0);
+                json_add_string(&d, d.root, "k", cases[i].text);
+                assert_int_equal(json_finish(&d, false, &text, NULL), 0);
+                assert_string_equal(text, cases[i].json);
+        }
+}
+
+static void json_keys_and_numbers_are_safe(void **state nsrun_unused) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ char *text = NULL;
+        struct json_value *array;
+
+        assert_int_equal(json_open(&d, NULL), 0);
+        json_add_number(&d, d.root, "a\xff", UINT64_MAX);
+        array = json_add_array(&d, d.root, "b");
+        json_add_number(&d, array, NULL, 0);
+        json_add_bool(&d, array, NULL, false);
+        json_add_strings(&d, json_add_object(&d, array, NULL), "c", NULL);
+        assert_int_equal(json_finish(&d, false, &text, NULL), 0);
+        assert_string_equal(text, "{\"a\xef\xbf\xbd\":9223372036854775807,\"b\":[0,false,{\"c\":[]}]}");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(text_has_one_operation_a_line),
+                cmocka_unit_test(text_says_what_is_the_hosts),
+                cmocka_unit_test(bwrap_is_one_line_for_bash),
+                cmocka_unit_test(bwrap_covers_a_bound_proc),
+                cmocka_unit_test(json_has_every_operation),
+                cmocka_unit_test(json_replaces_what_is_no_utf8),
+                cmocka_unit_test(json_keys_and_numbers_are_safe),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
