@@ -55,45 +55,47 @@ int refuse(struct nsrun_error *err, const char *path, const char *hint, const ch
         return -EPERM;
 }
 
-/* Adds `path` and, where they differ, what it leads to, or what the folder that
- * it would be made in leads to. */
+/* Adds `path` and, where it exists and they differ, what it leads to.  One look
+ * at each, and no more where there is nothing: this is on every run's way. */
 static int list_socket(char ***sockets, const char *path) {
-        _cleanup_free_ char *canonical = NULL, *parent = NULL, *folder = NULL;
+        _cleanup_free_ char *canonical = NULL;
         int r;
 
         if (strv_contains(*sockets, path))
                 return 0;
         r = strv_add(sockets, path);
-        if (r < 0)
+        if (r < 0 || access(path, F_OK) < 0)
                 return r;
         r = path_canonical(path, &canonical, NULL);
-        if (r == -ENOMEM)
-                return r;
-        if (r < 0) {
-                parent = path_parent(path);
-                if (!parent)
-                        return -ENOMEM;
-                r = path_canonical(parent, &folder, NULL);
-                if (r < 0)
-                        return r == -ENOMEM ? r : 0;
-                canonical = path_join(folder, path_basename(path));
-                if (!canonical)
-                        return -ENOMEM;
-        }
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
         return strv_contains(*sockets, canonical) ? 0 : strv_consume(sockets, TAKE_PTR(canonical));
 }
 
-static int list_rootless(char ***sockets, const char *runtime) {
-        int r;
+static int list_below(char ***sockets, const char *runtime) {
+        int r = 0;
 
-        for (size_t i = 0; i < ARRAY_SIZE(rootless_sockets); i++) {
+        for (size_t i = 0; i < ARRAY_SIZE(rootless_sockets) && r >= 0; i++) {
                 _cleanup_free_ char *path = path_join(runtime, rootless_sockets[i]);
 
                 r = path ? list_socket(sockets, path) : -ENOMEM;
-                if (r < 0)
-                        return r;
         }
-        return 0;
+        return r;
+}
+
+/* Sockets that a service may make any time now count too, under the folder's
+ * spelling and under its real name. */
+static int list_rootless(char ***sockets, const char *runtime) {
+        _cleanup_free_ char *canonical = NULL;
+        int r;
+
+        r = list_below(sockets, runtime);
+        if (r < 0)
+                return r;
+        r = path_canonical(runtime, &canonical, NULL);
+        if (r < 0 || streq(canonical, runtime))
+                return r == -ENOMEM ? r : 0;
+        return list_below(sockets, canonical);
 }
 
 /* DOCKER_HOST=unix:///somewhere/docker.sock, and CONTAINER_HOST likewise. */

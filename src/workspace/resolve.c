@@ -45,17 +45,19 @@ static int host_path(const struct workspace *w, const char *path, char host[PATH
         return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* What a symlink in a root may lead through: what the sandbox has too.  Those are
- * the roots, the folders above them, the system's links in / (/lib), and the one
- * folder of /etc that is full of links. */
-static bool is_in_sight(const struct workspace *w, const char *path, const char *host) {
-        if (workspace_root_of(w, host) || !strchr(path + 1, '/') ||
-            path_is_beneath(path, "/etc/alternatives"))
+/* What a symlink in a root may lead through is what the sandbox has as well: the
+ * roots, the folders above them, the system's own links in / (such as /lib), and the one
+ * folder of /etc that is all links. */
+static bool is_in_sight(const struct workspace *w, const char *path, const char *host, bool is_link) {
+        static const char alternatives[] = "/etc/alternatives";
+
+        if (workspace_root_of(w, host) || path_is_beneath(path, alternatives) ||
+            path_is_beneath(alternatives, path))
                 return true;
         for (size_t i = 0; i < w->n_roots; i++)
                 if (path_is_beneath(w->roots[i].path, path))
                         return true;
-        return streq(path, "/etc");
+        return is_link && !strchr(path + 1, '/');
 }
 
 static void walk_up(struct walk *k) {
@@ -106,15 +108,16 @@ static int walk_down(struct walk *k, const char *name, size_t n) {
         r = host_path(k->w, k->at, host);
         if (r < 0)
                 return r;
-        if (k->is_led && !is_in_sight(k->w, k->at, host))
-                return -EPERM;
         text_length = readlink(host, text, sizeof(text));
-        if (text_length >= 0)
+        r = text_length < 0 ? -errno : text_length == (ssize_t)sizeof(text) ? -ENAMETOOLONG : 0;
+        if (k->is_led && !is_in_sight(k->w, k->at, host, r == 0))
+                return -EPERM;
+        if (r == 0)
                 return walk_link(k, text, (size_t)text_length, host);
-        if (errno == EINVAL)
+        if (r == -EINVAL) /* it exists and is no symlink */
                 return 0;
-        if (errno != ENOENT && errno != ENOTDIR)
-                return -errno;
+        if (r != -ENOENT && r != -ENOTDIR)
+                return r;
         k->n_missing = 1;
         return 0;
 }
@@ -215,10 +218,10 @@ static int resolve_within(const struct workspace *w, enum workspace_access acces
         if (r == -ENOMEM)
                 return error_oom(err);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, r, path, "the path leads nowhere",
-                                 r == -EPERM ? refuse_hint : NULL);
-        root = workspace_root_of(w, host);
-        if (!root)
+                root = NULL;
+        else
+                root = workspace_root_of(w, host);
+        if (r == -EPERM || (r == 0 && !root))
                 return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path,
                                  "the path leads out of the workspace", refuse_hint);
         if (access == WORKSPACE_WRITE && !root->is_writable)
@@ -273,6 +276,8 @@ int workspace_open(const struct workspace *w, enum workspace_access access, cons
         flags = (flags & ~O_NOFOLLOW) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
         if (flags & O_PATH)
                 flags &= O_PATH | O_DIRECTORY | O_CLOEXEC;
+        if (!(flags & O_CREAT) && (flags & O_TMPFILE) != O_TMPFILE)
+                mode = 0; /* openat2(2) refuses one where nothing is made */
         for (unsigned i = 0; i < OPEN_TRIES && r == -EAGAIN; i++) {
                 r = resolve_within(w, access, path, host, &root, err);
                 if (r < 0)

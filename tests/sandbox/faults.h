@@ -2,8 +2,8 @@
 /* What the tests that run nsrun-faults and the helper programs share. */
 #pragma once
 
-#include <poll.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/fault.h"
 #include "harness.h"
@@ -17,8 +17,12 @@ static inline const char *faults_program(void) {
 /* A program that was built beside the tests, for the caller to free. */
 static inline char *helper_path(const char *name) {
         const char *folder = getenv("NSRUN_HELPERS");
+        _cleanup_free_ char *path = path_of(folder && *folder ? folder : "tests/sandbox", name);
+        char *real = realpath(path, NULL);
 
-        return realpath(text_of("%s/%s", folder && *folder ? folder : "tests/sandbox", name), NULL);
+        if (!real)
+                fail_msg("%s: %s", path, strerror(errno));
+        return real;
 }
 
 /* The project gets its own copy of what is to run inside. */
@@ -27,14 +31,13 @@ static inline void copy_helper(const struct site *s, const char *name) {
         const char *const argv[] = {"cp", "--", from, s->project, NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
-        assert_non_null(from);
         run(&(struct request){.argv = argv}, &o);
         expect_status(&o, 0);
 }
 
-/* Runs it with $NSRUN_FAULT set to `wanted` (NULL: nothing goes wrong), and reads what
- * became of that. */
-static inline void run_faulty(const struct site *s, const char *const *argv, const char *wanted,
+/* Runs it with $NSRUN_FAULT set to `wanted` (NULL: nothing goes wrong) and standard input
+ * from `input` (0: /dev/null), and reads what became of that. */
+static inline void run_faulty(const struct site *s, const char *const *argv, const char *wanted, int input,
                               struct outcome *ret, struct fault_page *ret_page) {
         _cleanup_free_ char *log = path_of(s->root, "fault");
         _cleanup_close_ int fd = open(log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -44,7 +47,7 @@ static inline void run_faulty(const struct site *s, const char *const *argv, con
         if (wanted)
                 assert_int_equal(setenv("NSRUN_FAULT", wanted, 1), 0);
         outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->root}, ret);
+        run(&(struct request){.argv = argv, .cwd = s->root, .standard_input = input}, ret);
         assert_int_equal(unsetenv("NSRUN_FAULT"), 0);
         assert_int_equal(unsetenv("NSRUN_FAULT_LOG"), 0);
         assert_int_equal(pread(fd, ret_page, sizeof(*ret_page), 0), sizeof(*ret_page));

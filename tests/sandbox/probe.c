@@ -31,6 +31,16 @@ static void try_open(const char *path, int flags) {
                 (void)close(fd);
 }
 
+/* Some files of /proc can be opened by all and read by few. */
+static void try_read(const char *path) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        char byte;
+
+        say(path, fd < 0 ? fd : (int)read(fd, &byte, 1));
+        if (fd >= 0)
+                (void)close(fd);
+}
+
 static void probe_open(const char *path) {
         try_open(path, O_RDONLY);
 }
@@ -85,7 +95,7 @@ static void probe_pid1(const char *pid) {
 
         for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
                 path = text_of("/proc/%s/%s", pid, files[i]);
-                try_open(path, O_RDONLY);
+                try_read(path);
                 free(path);
         }
         say("ptrace", (int)ptrace(PTRACE_SEIZE, to, NULL, NULL));
@@ -125,16 +135,14 @@ static void probe_pty(nsrun_unused const char *argument) {
         pid_t pid;
 
         pid = forkpty(&terminal, NULL, NULL, NULL);
-        say("forkpty", pid);
-        if (pid < 0)
-                return;
         if (pid == 0) {
                 int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
 
                 (void)dprintf(fd, "%s", isatty(fd) && ttyname(0) ? ttyname(0) : "no");
                 _exit(0);
         }
-        (void)read(terminal, text, sizeof(text) - 1);
+        say("forkpty", pid);
+        say("read", (int)read(terminal, text, sizeof(text) - 1));
         (void)printf("name: %s\n", text);
         (void)waitpid(pid, NULL, 0);
 }
