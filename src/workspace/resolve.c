@@ -9,6 +9,7 @@
 
 #include "base/beneath.h"
 #include "base/path.h"
+#include "base/sys.h"
 
 enum {
         LINKS_MAX = 40,  /* the kernel's own */
@@ -26,18 +27,26 @@ struct walk {
         bool is_led; /* a symlink in a root was followed: what no root holds is out of sight */
 };
 
-/* A path of the sandbox as one of the host: below /tmp it is temp's, unless a root
- * of its own is mounted there. */
+/* Whether `path`, below /tmp, is a root of its own there, or lies in one or above
+ * one: roots are mounted over the temp. */
+static bool is_mounted_below_tmp(const struct workspace *w, const char *path) {
+        for (size_t i = 0; i < w->n_roots; i++) {
+                const char *root = w->roots[i].path;
+
+                if (path_is_beneath(root, "/tmp") &&
+                    (path_is_beneath(path, root) || (path_is_beneath(root, path) && !streq(path, "/tmp"))))
+                        return true;
+        }
+        return false;
+}
+
+/* A path of the sandbox as one of the host: /tmp and what is below are temp's. */
 static int host_path(const struct workspace *w, const char *path, char host[PATH_MAX]) {
         const char *below = w->alias_tmp_to_temp ? path_below(path, "/tmp") : NULL;
         int n;
 
-        if (below) {
-                const struct workspace_root *root = workspace_root_of(w, path);
-
-                if (root && path_is_beneath(root->path, "/tmp"))
-                        below = NULL;
-        }
+        if (below && is_mounted_below_tmp(w, path))
+                below = NULL;
         if (below)
                 n = snprintf(host, PATH_MAX, "%s%s%s", w->temp, *below ? "/" : "", below);
         else
@@ -162,9 +171,10 @@ static bool has_dot_dot(const char *path) {
 }
 
 /* A path that exists and has no symlink in it, which is nearly every one, costs
- * one system call.  -EAGAIN: it must be walked. */
+ * one open.  -EAGAIN: it must be walked. */
 static int resolve_plain(const struct workspace *w, const char *absolute, char host[PATH_MAX]) {
-        _cleanup_free_ char *normal = NULL, *canonical = NULL;
+        _cleanup_free_ char *normal = NULL;
+        _cleanup_close_ int fd = -EBADF;
         int r;
 
         if (has_dot_dot(absolute))
@@ -175,8 +185,23 @@ static int resolve_plain(const struct workspace *w, const char *absolute, char h
         r = host_path(w, normal, host);
         if (r < 0)
                 return r;
-        r = path_canonical(host, &canonical, NULL);
-        return r == 0 && streq(canonical, host) ? 0 : -EAGAIN;
+        fd = sys_openat2(AT_FDCWD, host, O_PATH, 0, RESOLVE_NO_SYMLINKS);
+        return fd >= 0 ? 0 : -EAGAIN;
+}
+
+/* A root has no symlink in its path: what begins with one is walked from there. */
+static void start_walk(struct walk *k, const char *absolute) {
+        size_t skip = 0;
+
+        for (size_t i = 0; i < k->w->n_roots; i++) {
+                const char *root = k->w->roots[i].path;
+                size_t n = strlen(root);
+
+                if (n > skip && n > 1 && startswith(absolute, root) && absolute[n] == '/')
+                        skip = n;
+        }
+        memcpy(k->at, absolute, skip);
+        memcpy(k->rest, absolute + skip, strlen(absolute + skip) + 1);
 }
 
 static int resolve_walking(const struct workspace *w, const char *absolute, char host[PATH_MAX]) {
@@ -186,7 +211,7 @@ static int resolve_walking(const struct workspace *w, const char *absolute, char
         if (!k)
                 return -ENOMEM;
         k->w = w;
-        memcpy(k->rest, absolute, strlen(absolute) + 1);
+        start_walk(k, absolute);
         r = walk(k);
         if (r == 0)
                 r = host_path(w, k->at, host);
@@ -217,11 +242,10 @@ static int resolve_within(const struct workspace *w, enum workspace_access acces
 
         if (r == -ENOMEM)
                 return error_oom(err);
-        if (r < 0)
-                root = NULL;
-        else
-                root = workspace_root_of(w, host);
-        if (r == -EPERM || (r == 0 && !root))
+        if (r < 0 && r != -EPERM)
+                return error_set(err, NSRUN_STAGE_POLICY, r, path, "the path can't be followed", NULL);
+        root = r == 0 ? workspace_root_of(w, host) : NULL;
+        if (!root)
                 return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path,
                                  "the path leads out of the workspace", refuse_hint);
         if (access == WORKSPACE_WRITE && !root->is_writable)

@@ -2,6 +2,7 @@
 /* What the tests that run nsrun-faults and the helper programs share. */
 #pragma once
 
+#include <poll.h>
 #include <sys/wait.h>
 #include <time.h>
 

@@ -482,6 +482,20 @@ static void a_control_socket_is_refused_by_any_way(void **state) {
         resolve(w);
 }
 
+/* An engine's folder that is a symlink: its socket will be where that leads. */
+static void a_socket_is_looked_for_where_its_folder_leads(void **state) {
+        struct world *w = *state;
+
+        scratch_link(w->top, "runtime/buildkit", "../data/cache");
+        set(w, "no-project", NULL);
+        set(w, "ro", "@/data");
+        assert_refused(
+                w, -EPERM,
+                "--ro would expose a container engine's control socket: @/data; whoever can connect to "
+                "@/data/cache/buildkitd.sock is as good as root on this machine; name the folders below that "
+                "the command needs");
+}
+
 static void a_socket_that_docker_host_names_is_refused(void **state) {
         struct world *w = *state;
         char *home = in(w, "HOME=@/home"), *docker = in(w, "DOCKER_HOST=unix://@/link/my.sock");
@@ -583,6 +597,7 @@ int main(void) {
                 TEST(a_bad_project_is_refused),
                 TEST(a_bad_rule_is_refused),
                 TEST(a_control_socket_is_refused_by_any_way),
+                TEST(a_socket_is_looked_for_where_its_folder_leads),
                 TEST(a_socket_that_docker_host_names_is_refused),
                 TEST(two_rules_for_one_target_are_refused),
                 TEST(nested_rules_are_fine),

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The steps of a stage.  See stage.h. */
+#include "stage.h"
+
+#include <sched.h>
+#include <sys/mount.h>
+
+void stage_fail(const char *what) {
+        (void)fprintf(stderr, "stage: %s: %s\n", what, strerror(errno));
+        _exit(119);
+}
+
+void stage_write(const char *path, const char *text) {
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+        if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+                stage_fail(path);
+        (void)close(fd);
+}
+
+static void enter(int namespaces) {
+        unsigned uid = geteuid(), gid = getegid();
+        char map[64];
+
+        if (unshare(namespaces) < 0)
+                stage_fail("unshare");
+        stage_write("/proc/self/setgroups", "deny");
+        (void)snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+        stage_write("/proc/self/uid_map", map);
+        (void)snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+        stage_write("/proc/self/gid_map", map);
+}
+
+void stage_enter(void) {
+        enter(CLONE_NEWUSER | CLONE_NEWNS);
+        if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+                stage_fail("a private tree");
+}
+
+void stage_nest(void) {
+        enter(CLONE_NEWUSER);
+}
+
+void stage_tmpfs(const char *target, unsigned long flags) {
+        if (mount("tmpfs", target, "tmpfs", flags, "mode=0755,size=1m") < 0)
+                stage_fail(target);
+}
+
+void stage_bind(const char *source, const char *target) {
+        if (mount(source, target, NULL, MS_BIND, NULL) < 0)
+                stage_fail(target);
+}
+
+void stage_make_file(const char *path, const char *text) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+        if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+                stage_fail(path);
+        (void)close(fd);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Older kernels and other people's filters: with each of the newer system calls
+ * refused, as unknown or as forbidden, the sandbox is the same to the last mount
+ * flag, or nsrun says what is missing and starts nothing. */
+#include <sys/mount.h>
+#include <sys/syscall.h>
+
+#include "faults.h"
+#include "stage.h"
+
+static const char no_libmount[] =
+        "nsrun: this kernel or its seccomp filter lacks mount_setattr, and libmount is missing: "
+        "Operation not supported; install libmount (libmount1, libmount), or use Linux 5.12 or later\n";
+static const char no_pidfd_unknown[] = "nsrun: no descriptors to watch the sandbox with: Function not "
+                                       "implemented; nsrun needs Linux 5.3 or later\n";
+static const char no_pidfd_refused[] =
+        "nsrun: no descriptors to watch the sandbox with: Operation not permitted\n";
+
+/* A source with mounts of all kinds below it: what is read-only stays so, what comes
+ * along gets the rule's flags, and a flag that somebody locked stays locked. */
+static void set_stage(void *data) {
+        const struct site *s = data;
+        _cleanup_free_ char *writable = path_of(s->outside, "source/writable"),
+                            *read_only = path_of(s->outside, "source/read-only"),
+                            *odd = path_of(s->outside, "source/odd \\name"),
+                            *below = path_of(s->outside, "source/writable/below"),
+                            *file = path_of(s->outside, "source/file"),
+                            *text = path_of(s->outside, "source/text");
+
+        stage_enter();
+        stage_tmpfs(writable, 0);
+        if (mkdir(below, 0755) < 0)
+                stage_fail(below);
+        stage_tmpfs(below, MS_NODEV | MS_NOATIME);
+        stage_tmpfs(read_only, MS_RDONLY | MS_NOSUID);
+        stage_tmpfs(odd, MS_NOEXEC);
+        stage_bind(text, file);
+        /* Descriptors that a caller leaks. */
+        if (dup2(0, 30) < 0 || dup2(0, 700) < 0)
+                stage_fail("leaked descriptors");
+}
+
+static void make_source(const struct site *s) {
+        make_folder(s->outside, "source");
+        make_folder(s->outside, "source/writable");
+        make_folder(s->outside, "source/read-only");
+        make_folder(s->outside, "source/odd \\name");
+        make_file(s->outside, "source/file", "");
+        make_file(s->outside, "source/text", "text");
+        make_folder(s->outside, "layered");
+}
+
+/* Runs look behind a filter; `calls` NULL: behind none. */
+static void run_filtered(const struct site *s, const char *nsrun, int error, const char *calls,
+                         const char *access, struct outcome *ret) {
+        _cleanup_free_ char *number = text_of("%d", error), *deny = helper_path("deny"),
+                            *source = path_of(s->outside, "source"),
+                            *layered = path_of(s->outside, "layered");
+        _cleanup_free_ char *a = path_of(source, "new"), *b = path_of(source, "writable/new"),
+                            *c = path_of(source, "writable/below/new"),
+                            *d = path_of(source, "read-only/new"), *e = path_of(source, "odd \\name/new"),
+                            *f = path_of(source, "file");
+        const char *const argv[] = {
+                deny,
+                number,
+                calls ? calls : "",
+                nsrun,
+                "run",
+                "--project",
+                s->project,
+                access,
+                source,
+                "--overlay",
+                layered,
+                "--net=none",
+                "--",
+                "./look",
+                a,
+                b,
+                c,
+                d,
+                e,
+                f,
+                "/usr/x",
+                "/proc/sys/kernel/hostname",
+                "/dev/shm/x",
+                NULL,
+        };
+
+        outcome_clear(ret);
+        run(&(struct request){.argv = calls ? argv : argv + 3,
+                              .cwd = s->root,
+                              .in_child = set_stage,
+                              .data = (void *)(uintptr_t)s},
+            ret);
+}
+
+struct refusal {
+        const char *calls;
+        bool has_no_way; /* the program says so, in these words */
+        const char *unknown;
+        const char *refused;
+};
+
+/* With libmount at hand. */
+static const struct refusal refusals[] = {
+        {"clone3", false, NULL, NULL},
+        {"openat2", false, NULL, NULL},
+        {"close_range", false, NULL, NULL},
+        {"mount_setattr", false, NULL, NULL},
+        {"open_tree", false, NULL, NULL},
+        /* Outside, the kernel itself says EPERM: nobody can know before it is too late. */
+        {"move_mount", false, NULL, "the bind can't be attached"},
+        {"pidfd_send_signal", false, NULL, NULL},
+        {"pidfd_open", true, no_pidfd_unknown, no_pidfd_refused},
+        {"clone3,openat2,close_range,mount_setattr,open_tree,move_mount,pidfd_send_signal", false, NULL,
+         NULL},
+};
+
+static void compare_views(const struct site *s, const char *nsrun, int error, bool has_libmount,
+                          const char *access) {
+        _cleanup_outcome_ struct outcome expected = {0}, o = {0};
+
+        run_filtered(s, nsrun, 0, NULL, access, &expected);
+        expect_status(&expected, 7);
+        expect_in(expected.out, "source/writable/below");
+        for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+                const struct refusal *refusal = &refusals[i];
+                const char *words = error == ENOSYS ? refusal->unknown : refusal->refused;
+
+                run_filtered(s, nsrun, error, refusal->calls, access, &o);
+                if (words || (!has_libmount && streq(o.err, no_libmount))) {
+                        expect_status(&o, 125);
+                        expect_out(&o, "");
+                        expect_in(o.err, words ? words : no_libmount);
+                } else if (o.status != 7 || !streq(o.out, expected.out) || o.err[0])
+                        fail_msg("%s without %s (%s): status %d, err: %s\n%s\ninstead of\n%s", nsrun,
+                                 refusal->calls, strerror(error), o.status, o.err, o.out, expected.out);
+        }
+}
+
+static void compare_all(void **state, int error) {
+        const struct site *s = *state;
+
+        make_source(s);
+        copy_helper(s, "look");
+        /* Dynamic, as the library is. */
+        compare_views(s, faults_program(), error, true, "--ro");
+        compare_views(s, faults_program(), error, true, "--rw");
+        /* The program that is installed: it may be static, and then has no libmount. */
+        compare_views(s, program(), error, false, "--ro");
+}
+
+static void without_a_newer_call_the_sandbox_is_the_same(void **state) {
+        compare_all(state, ENOSYS);
+}
+
+static void behind_a_filter_the_sandbox_is_the_same(void **state) {
+        compare_all(state, EPERM);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(without_a_newer_call_the_sandbox_is_the_same, site_setup,
+                                                site_teardown),
+                cmocka_unit_test_setup_teardown(behind_a_filter_the_sandbox_is_the_same, site_setup,
+                                                site_teardown),
+        };
+
+        return cmocka_run_group_tests_name("fallback", tests, NULL, NULL);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A workspace that the command filled on an earlier run: whatever is planted in it,
+ * no option makes or changes anything on the host outside the roots, and nothing
+ * from there shows inside. */
+#include "harness.h"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* What "evil" is.  %s: the site's root. */
+static const char *const evils[] = {
+        "/",
+        "/oldroot",
+        "../../..",
+        "/proc/self/root",
+        "/proc/self/cwd",
+        "/proc/1/root",
+        "/proc/self/fd/3",
+        "../outside",
+        "%s/outside",
+        "%s",
+        "..",
+        ".",
+        "evil",
+        "two",
+        "missing",
+        "%s/outside/fifo",
+        "/dev/full",
+        "/tmp",
+        "/usr",
+        "%s/home",
+};
+
+/* Option lists; "@" stands for the project, "#" for a folder of sources. */
+static const char *const attacks[][5] = {
+        {"--bind", "#/file:@/evil"},
+        {"--bind", "#/file:@/evil/y"},
+        {"--bind", "#/folder:@/evil/y:ro"},
+        {"--bind", "#/folder:@/evil"},
+        {"--bind", "#/folder:@/evil/outside/folder:ro"},
+        {"--bind", "#/file:@/evil/outside/file:ro"},
+        {"--bind", "#/file:@/evil/file:ro"},
+        {"--bind", "@:@/evil/folder"},
+        {"--bind", "@/folder:@/evil/folder/deeper"},
+        {"--symlink", "x:@/evil"},
+        {"--symlink", "x:@/evil/y"},
+        {"--symlink", "x:@/evil/outside/y"},
+        {"--overlay", "@/folder", "--bind", "#/file:@/folder/evil/y"},
+        {"--bind", "#/file:@/folder/evil"},
+        {"--ro", "@/folder", "--bind", "#/folder:@/folder/evil/z"},
+        {"--tmp=@", "--bind", "#/file:/tmp/evil/y"},
+        {"--tmp=@/folder", "--bind", "#/folder:/tmp/evil"},
+        {"--tmp=@/evil", "--bind", "#/file:/tmp/y"},
+        {"--bind", "@/folder:/inside:rw", "--bind", "#/folder:/inside/evil/y"},
+        {"--overlay", "@", "--symlink", "x:@/evil/y"},
+        {"--overlay", "@", "--bind", "#/file:@/evil/y"},
+};
+
+static char *expand(const char *text, const char *mark, const char *with) {
+        char *result = NULL;
+        size_t size;
+        FILE *f = open_memstream(&result, &size);
+
+        assert_non_null(f);
+        for (const char *at = text, *next;; at = next + strlen(mark)) {
+                next = strstr(at, mark);
+                if (!next) {
+                        (void)fputs(at, f);
+                        break;
+                }
+                (void)fprintf(f, "%.*s%s", (int)(next - at), at, with);
+        }
+        assert_int_equal(fclose(f), 0);
+        return result;
+}
+
+static void plant(const struct site *s, const char *text) {
+        _cleanup_free_ char *target = expand(text, "%s", s->root);
+        _cleanup_free_ char *folder = path_of(s->project, "folder");
+
+        make_link(s->project, "evil", target);
+        make_link(s->project, "two", "evil");
+        make_link(folder, "evil", target);
+}
+
+static void pull_out(const struct site *s) {
+        static const char *const names[] = {"evil", "two", "folder/evil"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_free_ char *path = path_of(s->project, names[i]);
+
+                assert_int_equal(unlink(path), 0);
+        }
+}
+
+static void fill(const struct site *s) {
+        _cleanup_free_ char *fifo = path_of(s->outside, "fifo");
+
+        make_folder(s->root, "sources");
+        make_file(s->root, "sources/file", "source\n");
+        make_folder(s->root, "sources/folder");
+        make_folder(s->project, "folder");
+        make_folder(s->outside, "folder");
+        make_file(s->outside, "file", "outside\n");
+        make_file(s->outside, "folder/file", "outside\n");
+        assert_int_equal(mkfifo(fifo, 0600), 0);
+}
+
+/* The host's own top level: no new name in it, as root too. */
+static char *top_level(void) {
+        const char *const argv[] = {"sh", "-c", "LC_ALL=C ls -A / /usr /usr/bin /oldroot 2>/dev/null", NULL};
+        struct outcome o = {0};
+
+        run(&(struct request){.argv = argv}, &o);
+        free(o.err);
+        return o.out;
+}
+
+/* The command does its worst through the link, from where it may write. */
+static const char worst[] =
+        "for d in evil folder/evil; do (: >$d/made; mkdir $d/made-folder; echo x >>$d/file; "
+        "echo x >>$d/outside/file; rm -f $d/outside/file) 2>/dev/null; done; "
+        "cat evil/outside/file evil/file evil/secret 2>/dev/null; "
+        "cat /oldroot/etc/hostname /../etc/shadow 2>/dev/null; :";
+
+static void try_all(const struct site *s, const char *evil, const char *const *options, size_t n) {
+        _cleanup_free_ char *sources = path_of(s->root, "sources");
+        _cleanup_outcome_ struct outcome o = {0};
+        const char *argv[16];
+        char *expanded[8] = {NULL};
+        size_t used = 0;
+
+        for (; used < n && options[used]; used++) {
+                _cleanup_free_ char *half = expand(options[used], "@", s->project);
+
+                argv[used] = expanded[used] = expand(half, "#", sources);
+        }
+        argv[used] = "--";
+        argv[used + 1] = "sh";
+        argv[used + 2] = "-c";
+        argv[used + 3] = worst;
+        argv[used + 4] = NULL;
+        run_nsrun(s, &o, argv);
+        if (strstr(o.out, "outside"))
+                fail_msg("with evil -> %s and %s %s the command reads: %s", evil, argv[0], argv[1], o.out);
+        /* It ran, or it was refused in a line. */
+        if (o.status != 0 && (o.status != 125 || strncmp(o.err, "nsrun: ", 7) != 0))
+                fail_msg("with evil -> %s and %s %s: status %d, %s", evil, argv[0], argv[1], o.status,
+                         o.err);
+        for (size_t i = 0; i < used; i++)
+                free(expanded[i]);
+}
+
+static void a_planted_symlink_never_leads_out_of_the_roots(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *before_top = top_level(), *after_top = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        fill(s);
+        for (size_t i = 0; i < ARRAY_SIZE(evils); i++) {
+                char *outside = snapshot(s->outside), *home = snapshot(s->home);
+
+                plant(s, evils[i]);
+                for (size_t j = 0; j < ARRAY_SIZE(attacks); j++)
+                        try_all(s, evils[i], attacks[j], ARRAY_SIZE(attacks[j]));
+                expect_unchanged(s->outside, outside);
+                expect_unchanged(s->home, home);
+                pull_out(s);
+                /* Only what the command wrote itself, beneath the project. */
+                run_outside(s, &o, "rm -rf made made-folder file folder/*; ls -A . folder");
+                expect_out(&o, ".:\nfolder\n\nfolder:\n");
+        }
+        after_top = top_level();
+        assert_string_equal(before_top, after_top);
+
+        /* The same script does its worst where nothing holds it. */
+        plant(s, "%s/outside");
+        run_outside(s, &o, worst);
+        expect_in(o.out, "outside\n");
+        run_outside(s, &o, "ls ../outside");
+        expect_in(o.out, "made\n");
+}
+
+static void a_mount_point_that_is_a_symlink_is_refused(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *bind = text_of("/usr/bin/env:%s/evil:ro", s->project);
+        _cleanup_free_ char *line = text_of(
+                "nsrun: a symlink stands in the way of a mount point: %s/evil: Too many levels of symbolic "
+                "links; nsrun follows none there: name the real path, or remove the link",
+                s->project);
+        _cleanup_free_ char *evil = path_of(s->project, "evil");
+        _cleanup_outcome_ struct outcome o = {0};
+        char *before;
+
+        fill(s);
+        make_link(s->project, "evil", "../outside/file");
+        before = snapshot(s->root);
+        RUN(s, &o, "--bind", bind, "--", "true");
+        expect_refusal(&o, 125, line);
+        expect_unchanged(s->root, before);
+        /* The same bind over a real file works, and leaves it as it was. */
+        assert_int_equal(unlink(evil), 0);
+        make_file(s->project, "evil", "mine\n");
+        before = snapshot(s->root);
+        RUN(s, &o, "--bind", bind, "--", "cmp", evil, "/usr/bin/env");
+        expect_status(&o, 0);
+        expect_unchanged(s->root, before);
+}
+
+static void no_ghost_mount_point_is_made_in_a_folder_of_the_host(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *bind = text_of("/usr/bin:%s/new:ro", s->project);
+        _cleanup_free_ char *line = text_of(
+                "nsrun: the mount point does not exist: %s/new: No such file or directory; make it on the "
+                "host first: nsrun leaves no ghost files in your folders",
+                s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+        char *before = snapshot(s->root);
+
+        RUN(s, &o, "--bind", bind, "--", "true");
+        expect_refusal(&o, 125, line);
+        expect_unchanged(s->root, before);
+        make_folder(s->project, "new");
+        RUN(s, &o, "--bind", bind, "--", "test", "-x", "new/env");
+        expect_status(&o, 0);
+}
+
+static void a_planted_source_is_judged_by_what_it_leads_to(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *evil = path_of(s->project, "evil");
+        _cleanup_free_ char *home = path_of(s->project, "home");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_link(s->project, "evil", "/");
+        make_link(s->project, "home", s->home);
+        RUN(s, &o, "--rw", evil, "--", "true");
+        expect_refusal(
+                &o, 125,
+                "nsrun: --rw would expose the whole file system: /; name the folders that the command needs");
+        RUN(s, &o, "--ro", evil, "--", "true");
+        expect_status(&o, 125);
+        RUN(s, &o, "--project", evil, "--", "true");
+        expect_status(&o, 125);
+        RUN(s, &o, "--project", home, "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, "a home folder can't be the project");
+        /* A link to something harmless is followed. */
+        assert_int_equal(unlink(evil), 0);
+        make_link(s->project, "evil", s->outside);
+        RUN(s, &o, "--ro", evil, "--", "ls", s->outside);
+        expect_status(&o, 0);
+}
+
+static void chdir_does_not_leave_the_sandbox(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_link(s->project, "evil", "../outside");
+        make_link(s->project, "root", "/");
+        RUN(s, &o, "--chdir", "evil", "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, "the working directory can't be entered");
+        RUN(s, &o, "--chdir", "root", "--", "sh", "-c",
+            "ls -A . | grep -c -x -e boot -e run -e srv; pwd -P");
+        expect_out(&o, "0\n/\n");
+}
+
+/* ------------------------------------------------------------------- races */
+
+/* Swaps the folder "sub" and the symlink "link" as fast as it can, until it is
+ * killed. */
+static pid_t start_swapping(const char *folder) {
+        pid_t pid;
+
+        (void)fflush(NULL);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+                for (;;)
+                        (void)syscall(SYS_renameat2, fd, "sub", fd, "link", 2 /* RENAME_EXCHANGE */);
+        }
+        return pid;
+}
+
+static void stop_swapping(pid_t pid) {
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Runs `options` again and again for some seconds, and on until it has been both
+ * carried out and refused: a race in which one side always wins proves nothing. */
+static void race(const struct site *s, const char *const *options, const char *expected) {
+        time_t begin = time(NULL);
+        unsigned n_shown = 0, n_refused = 0;
+
+        while (time(NULL) < begin + 3 || (!(n_shown && n_refused) && time(NULL) < begin + 100)) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run_nsrun(s, &o, options);
+                if (o.status == 0) {
+                        expect_out(&o, expected);
+                        n_shown++;
+                } else {
+                        expect_status(&o, 125);
+                        expect_out(&o, "");
+                        expect_in(o.err, "nsrun: ");
+                        n_refused++;
+                }
+        }
+        assert_true(n_shown > 0 && n_refused > 0);
+}
+
+/* The link leads to what policy refuses: it may be refused, or the folder be shown,
+ * but never what was checked in one form be mounted in the other. */
+static void a_source_swapped_for_a_symlink_shows_nothing_else(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *bind = text_of("%s/sub:/view:ro", s->project);
+        const char *const options[] = {"--bind", bind, "--", "ls", "-A", "/view", NULL};
+        pid_t pid;
+
+        make_folder(s->project, "sub");
+        make_file(s->project, "sub/inside", "");
+        make_link(s->project, "link", "/");
+        pid = start_swapping(s->project);
+        race(s, options, "inside\n");
+        stop_swapping(pid);
+}
+
+static void a_mount_point_swapped_for_a_symlink_moves_no_mount(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *bind = text_of("%s:%s/sub:ro", s->outside, s->project);
+        const char *const options[] = {"--bind", bind, "--", "sh", "-c", "ls -A other", NULL};
+        pid_t pid;
+
+        make_file(s->outside, "shown", "");
+        make_folder(s->project, "sub");
+        make_folder(s->project, "other");
+        make_file(s->project, "other/own", "");
+        make_link(s->project, "link", "other");
+        pid = start_swapping(s->project);
+        race(s, options, "own\n");
+        stop_swapping(pid);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_planted_symlink_never_leads_out_of_the_roots),
+                TEST(a_mount_point_that_is_a_symlink_is_refused),
+                TEST(no_ghost_mount_point_is_made_in_a_folder_of_the_host),
+                TEST(a_planted_source_is_judged_by_what_it_leads_to),
+                TEST(chdir_does_not_leave_the_sandbox),
+                TEST(a_source_swapped_for_a_symlink_shows_nothing_else),
+                TEST(a_mount_point_swapped_for_a_symlink_moves_no_mount),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
