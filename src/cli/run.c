@@ -60,7 +60,6 @@ static int run(struct nsrun_policy *policy, const struct run_options *options, i
                struct nsrun_error *err) {
         const struct supervise_params params = {
                 .status_fd = options->status_fd,
-                .is_verbose = options->is_verbose,
                 .command_line = program_arguments,
                 .command_line_size = program_arguments_size,
         };

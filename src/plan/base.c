@@ -14,10 +14,15 @@ static const char *const system_roots[] = {"/bin", "/sbin", "/lib", "/lib64", "/
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                       "/dev/random", "/dev/urandom", "/dev/tty"};
 
-/* Ways from a process into the kernel's settings.  Root's uid may write there
- * with no capability at all, so the folder is read-only for everybody. */
-static const char *const proc_covers[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus",
-                                          "/proc/fs"};
+/* Ways from a process into the kernel's settings.  The folder is read-only for
+ * everybody. */
+static const char *const proc_covers[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"};
+
+/* Root's uid owns these and may write there with no capability at all. */
+static const char *const proc_covers_for_root[] = {
+        "/proc/acpi", "/proc/asound",        "/proc/driver", "/proc/dynamic_debug", "/proc/fs",
+        "/proc/mtrr", "/proc/latency_stats", "/proc/scsi",   "/proc/timer_stats",   "/proc/tty",
+};
 
 /* A symlink on the host (/lib -> usr/lib) is the same symlink inside. */
 static void collect_roots(struct entries *e) {
@@ -95,6 +100,9 @@ static void collect_proc(struct entries *e, const struct nsrun_policy *p) {
                 return;
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers); i++)
                 (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers[i]);
+        for (size_t i = 0; p->uid == 0 && i < ARRAY_SIZE(proc_covers_for_root); i++)
+                if (access(proc_covers_for_root[i], F_OK) == 0)
+                        (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers_for_root[i]);
 }
 
 static int collect_tmp(struct entries *e, const struct nsrun_policy *p) {

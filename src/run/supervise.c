@@ -187,8 +187,10 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         }
         umbrella_remove(&umbrella);
         close_fdp(&run.signal_fd);
-        if (r < 0)
+        if (r < 0) {
+                supervise_report_failure(params->status_fd, err);
                 return r;
+        }
         *ret_status = WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);
         return 0;
 }

@@ -7,8 +7,7 @@
 #include "plan/plan.h"
 
 struct supervise_params {
-        int status_fd; /* JSON lines, or -1 */
-        bool is_verbose;
+        int status_fd;      /* JSON lines, or -1 */
         char *command_line; /* the program's own argv area, hidden from the sandbox; or NULL */
         size_t command_line_size;
 };

@@ -30,6 +30,19 @@ char *path_of(const char *folder, const char *name) {
         return text_of("%s/%s", folder, name);
 }
 
+char *replaced(const char *text, const char *mark, const char *with) {
+        char *result = NULL;
+        size_t size = 0;
+        FILE *f = open_memstream(&result, &size);
+
+        assert_non_null(f);
+        for (const char *next; (next = strstr(text, mark)); text = next + strlen(mark))
+                (void)fprintf(f, "%.*s%s", (int)(next - text), text, with);
+        (void)fputs(text, f);
+        assert_int_equal(fclose(f), 0);
+        return result;
+}
+
 void make_folder(const char *folder, const char *name) {
         _cleanup_free_ char *path = path_of(folder, name);
 

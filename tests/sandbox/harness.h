@@ -32,10 +32,12 @@ struct site {
 int site_setup(void **state);
 int site_teardown(void **state);
 
-/* The fields of path are joined with '/'; the caller frees it. */
+/* folder/name, for the caller to free. */
 char *path_of(const char *folder, const char *name);
 /* printf, for the caller to free. */
 char *text_of(const char *format, ...) nsrun_printf(1, 2);
+/* A copy of `text` with `with` wherever `mark` is. */
+char *replaced(const char *text, const char *mark, const char *with);
 /* Make folder/name; the folder must be there. */
 void make_folder(const char *folder, const char *name);
 void make_file(const char *folder, const char *name, const char *text);

@@ -18,12 +18,9 @@ void stage_write(const char *path, const char *text) {
         (void)close(fd);
 }
 
-static void enter(int namespaces) {
-        unsigned uid = geteuid(), gid = getegid();
+static void map_ids(unsigned uid, unsigned gid) {
         char map[64];
 
-        if (unshare(namespaces) < 0)
-                stage_fail("unshare");
         stage_write("/proc/self/setgroups", "deny");
         (void)snprintf(map, sizeof(map), "%u %u 1", uid, uid);
         stage_write("/proc/self/uid_map", map);
@@ -32,13 +29,25 @@ static void enter(int namespaces) {
 }
 
 void stage_enter(void) {
-        enter(CLONE_NEWUSER | CLONE_NEWNS);
+        unsigned uid = geteuid(), gid = getegid();
+
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+                stage_fail("unshare");
+        map_ids(uid, gid);
         if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
                 stage_fail("a private tree");
 }
 
-void stage_nest(void) {
-        enter(CLONE_NEWUSER);
+bool stage_nest(void) {
+        unsigned uid = geteuid(), gid = getegid();
+
+        if (unshare(CLONE_NEWUSER) < 0) {
+                if (errno != ENOSPC)
+                        stage_fail("unshare");
+                return false;
+        }
+        map_ids(uid, gid);
+        return true;
 }
 
 void stage_tmpfs(const char *target, unsigned long flags) {

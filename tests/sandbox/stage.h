@@ -13,8 +13,8 @@ _Noreturn void stage_fail(const char *what);
 
 /* Our own ids on themselves; nothing that is mounted later leaves these namespaces. */
 void stage_enter(void);
-/* One more user namespace, as deep as one likes. */
-void stage_nest(void);
+/* One more user namespace; false at the kernel's own end. */
+bool stage_nest(void);
 /* What a kernel file says from now on: the real one is written to. */
 void stage_write(const char *path, const char *text);
 /* Mounts. */

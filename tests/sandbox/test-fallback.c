@@ -159,12 +159,121 @@ static void behind_a_filter_the_sandbox_is_the_same(void **state) {
         compare_all(state, EPERM);
 }
 
+/* As automounters leave them: one on top of another, and one beneath a later one. */
+static void set_stacked_stage(void *data) {
+        const struct site *s = data;
+        _cleanup_free_ char *writable = path_of(s->outside, "source/writable"),
+                            *below = path_of(s->outside, "source/writable/below"),
+                            *odd = path_of(s->outside, "source/odd \\name");
+
+        stage_enter();
+        stage_tmpfs(odd, MS_NOATIME | MS_NODEV);
+        stage_tmpfs(odd, 0);
+        stage_tmpfs(writable, 0);
+        if (mkdir(below, 0755) < 0)
+                stage_fail(below);
+        stage_tmpfs(below, MS_NOATIME);
+        stage_tmpfs(writable, 0);
+        if (mkdir(below, 0755) < 0)
+                stage_fail(below);
+}
+
+static void covered_mounts_are_in_nobodys_way(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", ENOSYS),
+                            *source = path_of(s->outside, "source"), *odd = path_of(source, "odd \\name/x"),
+                            *below = path_of(source, "writable/below/x");
+        const char *const argv[] = {deny,   number,      "mount_setattr", faults_program(),
+                                    "run",  "--project", s->project,      "--ro",
+                                    source, "--",        "./look",        odd,
+                                    below,  NULL};
+        _cleanup_free_ char *first = text_of("write %s: Read-only file system\n", odd),
+                            *second = text_of("write %s: Read-only file system\n", below);
+
+        make_source(s);
+        copy_helper(s, "look");
+        /* With the newer calls, and without. */
+        for (int skipped = 3; skipped >= 0; skipped -= 3) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run(&(struct request){.argv = argv + skipped,
+                                      .cwd = s->root,
+                                      .in_child = set_stacked_stage,
+                                      .data = (void *)(uintptr_t)s},
+                    &o);
+                expect_status(&o, 7);
+                expect_in(o.out, first);
+                expect_in(o.out, second);
+        }
+}
+
+/* Without openat2 the walk is nsrun's own: it must say no to the same links. */
+static void without_openat2_a_planted_symlink_still_stops_a_bind(void **state) {
+        static const char *const targets[] = {"evil/secret", "loop/x", "dots/outside/secret", "proc/etc"};
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", ENOSYS);
+
+        make_file(s->outside, "secret", "");
+        make_file(s->root, "source", "new");
+        make_link(s->project, "evil", s->outside);
+        make_link(s->project, "loop", "loop");
+        make_link(s->project, "dots", "..");
+        make_link(s->project, "proc", "/proc/self/root");
+        for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+                _cleanup_free_ char *bind = text_of("%s/source:%s/%s", s->root, s->project, targets[i]);
+                const char *const argv[] = {deny,       number,   "openat2", program(), "run",  "--project",
+                                            s->project, "--bind", bind,      "--",      "true", NULL};
+                _cleanup_outcome_ struct outcome with = {0}, without = {0};
+                char *before = snapshot(s->outside);
+
+                run(&(struct request){.argv = argv + 3, .cwd = s->root}, &with);
+                run(&(struct request){.argv = argv, .cwd = s->root}, &without);
+                expect_status(&with, 125);
+                expect_status(&without, 125);
+                assert_string_equal(without.err, with.err);
+                expect_unchanged(s->outside, before);
+        }
+}
+
+/* pidfd_send_signal gone, the signal still has to come through. */
+static void without_pidfd_signals_the_command_gets_its_signals(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", ENOSYS);
+        const char *const argv[] = {deny,
+                                    number,
+                                    "pidfd_send_signal",
+                                    program(),
+                                    "run",
+                                    "--project",
+                                    s->project,
+                                    "--",
+                                    "sh",
+                                    "-c",
+                                    "trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done",
+                                    NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *line = NULL;
+        struct running r;
+
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
+        line = read_line(r.out);
+        assert_int_equal(syscall(SYS_pidfd_send_signal, r.pidfd, SIGTERM, NULL, 0), 0);
+        finish(&r, &o);
+        expect_status(&o, 42);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(without_a_newer_call_the_sandbox_is_the_same, site_setup,
                                                 site_teardown),
                 cmocka_unit_test_setup_teardown(behind_a_filter_the_sandbox_is_the_same, site_setup,
                                                 site_teardown),
+                cmocka_unit_test_setup_teardown(covered_mounts_are_in_nobodys_way, site_setup,
+                                                site_teardown),
+                cmocka_unit_test_setup_teardown(without_openat2_a_planted_symlink_still_stops_a_bind,
+                                                site_setup, site_teardown),
+                cmocka_unit_test_setup_teardown(without_pidfd_signals_the_command_gets_its_signals,
+                                                site_setup, site_teardown),
         };
 
         return cmocka_run_group_tests_name("fallback", tests, NULL, NULL);
