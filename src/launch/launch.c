@@ -172,3 +172,9 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
         *ret = (struct launch){.pid = r, .pidfd = pidfd, .report_fd = TAKE_FD(report_fd)};
         return 0;
 }
+
+int launch_signal(const struct launch *l, int signal) {
+        int r = sys_pidfd_send_signal(l->pidfd, signal);
+
+        return r == -ENOSYS || r == -EPERM ? sys_kill(l->pid, signal) : r;
+}

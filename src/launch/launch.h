@@ -52,6 +52,10 @@ struct launch {
 int launch_start(const struct nsrun_plan *plan, const struct launch_params *params, struct launch *ret,
                  struct nsrun_error *err);
 
+/* Sends a signal to init, which passes it on; SIGKILL ends the sandbox.  By pidfd,
+ * or by pid where a filter refuses that: init is the caller's child and not yet reaped. */
+int launch_signal(const struct launch *l, int signal);
+
 /* Reads one report.  1: got one; 0: init is gone and said nothing more; -errno. */
 int launch_read_report(const struct launch *l, struct launch_report *ret);
 

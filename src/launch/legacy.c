@@ -69,16 +69,32 @@ static int add_mount(struct legacy_binds *b, const char *below, unsigned long fl
         return 0;
 }
 
-/* Takes note of one mount of the host for one bind: it is the source's own
- * (the deepest above it, the last of several on one place), or it lies beneath. */
+/* Forgets the submounts that a later mount at `below` ("": above them all) covers. */
+static void forget_covered(struct legacy_binds *b, const char *below) {
+        size_t kept = 1;
+
+        for (size_t i = 1; i < b->n_mounts; i++)
+                if (!*below || path_is_beneath(b->mounts[i].below, below))
+                        free(b->mounts[i].below);
+                else
+                        b->mounts[kept++] = b->mounts[i];
+        b->n_mounts = kept;
+}
+
+/* Takes note of one mount of the host for one bind: it lies beneath the source,
+ * or it is the source's own (the deepest above it).  The table has parents before
+ * children and the covered before what covers it. */
 static int note_mount(struct legacy_binds *b, const char *source, const char *mount, unsigned long flags) {
         const char *below = path_below(mount, source);
 
-        if (below && *below)
+        if (below && *below) {
+                forget_covered(b, below);
                 return add_mount(b, below, flags);
-        /* The table has parents before children, so a later match is a deeper one. */
-        if (path_is_beneath(source, mount))
+        }
+        if (path_is_beneath(source, mount)) {
+                forget_covered(b, "");
                 b->mounts[0].flags = flags;
+        }
         return 0;
 }
 

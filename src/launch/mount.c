@@ -136,6 +136,13 @@ int mount_point(struct launch_child *c, const struct plan_op *op) {
         return r;
 }
 
+/* move_mount(2) says EINVAL for this and for much else. */
+static bool is_same_kind(int a, int b) {
+        struct stat x, y;
+
+        return sys_fstat(a, &x) < 0 || sys_fstat(b, &y) < 0 || S_ISDIR(x.st_mode) == S_ISDIR(y.st_mode);
+}
+
 int mount_attach(struct launch_child *c, const struct plan_op *op, int source, int target,
                  uint64_t attributes, bool is_recursive) {
         unsigned recursive = is_recursive ? AT_RECURSIVE : 0;
@@ -154,8 +161,8 @@ int mount_attach(struct launch_child *c, const struct plan_op *op, int source, i
                 return error_set(&c->error, NSRUN_STAGE_MOUNT, r, op->source ? op->source : op->target,
                                  "the bind's attributes can't be set", NULL);
         r = sys_move_mount(tree, target);
-        if (r == -ENOTDIR)
-                return error_set(&c->error, NSRUN_STAGE_MOUNT, r, op->target,
+        if (r == -EINVAL && !is_same_kind(source, target))
+                return error_set(&c->error, NSRUN_STAGE_MOUNT, -ENOTDIR, op->target,
                                  "the mount point and the source are not both folders or both files", NULL);
         if (r < 0)
                 return error_set(

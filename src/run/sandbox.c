@@ -105,7 +105,7 @@ nsrun_public int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox) {
 nsrun_public int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int signal) {
         if (sandbox->has_ended)
                 return -ESRCH;
-        return sys_pidfd_send_signal(sandbox->launch.pidfd, signal);
+        return launch_signal(&sandbox->launch, signal);
 }
 
 nsrun_public int nsrun_sandbox_wait(struct nsrun_sandbox *sandbox, struct nsrun_exit *ret,
@@ -131,7 +131,7 @@ nsrun_public struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sand
         if (!sandbox)
                 return NULL;
         if (!sandbox->has_ended) {
-                (void)sys_pidfd_send_signal(sandbox->launch.pidfd, SIGKILL);
+                (void)launch_signal(&sandbox->launch, SIGKILL);
                 reap_init(sandbox);
         }
         umbrella_remove(&sandbox->umbrella);

@@ -44,7 +44,7 @@ static void take_signals(struct run *run) {
                  * what a terminal sent has reached it where it shares our group. */
                 if (signal == SIGPIPE || (info.ssi_code == SI_KERNEL && !run->plan->new_session))
                         continue;
-                (void)sys_pidfd_send_signal(run->launch.pidfd, signal);
+                (void)launch_signal(&run->launch, signal);
         }
 }
 
@@ -104,7 +104,7 @@ static int finish(struct run *run, bool has_failed) {
         siginfo_t info = {.si_status = 0};
 
         if (has_failed)
-                (void)sys_pidfd_send_signal(run->launch.pidfd, SIGKILL);
+                (void)launch_signal(&run->launch, SIGKILL);
         (void)sys_waitid(P_PIDFD, (id_t)run->launch.pidfd, &info, WEXITED);
         close_fdp(&run->launch.pidfd);
         close_fdp(&run->launch.report_fd);

@@ -279,12 +279,13 @@ static void proc_auto_takes_what_it_can_get_and_says_so(void **state) {
 /* It shows the host's processes; it gives none of them away. */
 static void a_bound_proc_opens_no_host_process(void **state) {
         const struct site *s = *state;
-        _cleanup_free_ char *look =
-                text_of("cd /proc/%d && cat comm >/dev/null && echo seen; ls root/ "
-                        "2>&1; cat environ 2>&1; cat fd/0 2>&1; cat maps 2>&1; kill -0 %d 2>&1; echo x "
-                        ">/proc/sys/kernel/hostname",
-                        getpid(), getpid());
-        _cleanup_free_ char *here = text_of("cd /proc/%d && ls root/ && cat environ fd/0 maps", getpid());
+        _cleanup_free_ char *look = text_of(
+                "cd /proc/%d && cat comm >/dev/null && echo seen; ls root/ "
+                "2>&1; cat environ 2>&1; readlink fd/0 || echo unseen; cat maps 2>&1; kill -0 %d 2>&1; echo x "
+                ">/proc/sys/kernel/hostname",
+                getpid(), getpid());
+        _cleanup_free_ char *here =
+                text_of("cd /proc/%d && ls root/ && cat environ maps && readlink fd/0", getpid());
         _cleanup_outcome_ struct outcome o = {0};
 
         run_outside(s, &o, here);
@@ -294,7 +295,7 @@ static void a_bound_proc_opens_no_host_process(void **state) {
         expect_in(o.out, "seen\n");
         expect_in(o.out, "root/': Permission denied\n");
         expect_in(o.out, "cat: environ: Permission denied\n");
-        expect_in(o.out, "cat: fd/0: Permission denied\n");
+        expect_in(o.out, "\nunseen\n");
         expect_in(o.out, "cat: maps: Permission denied\n");
         expect_in(o.out, "No such process");
         expect_in(o.err, "Read-only file system");
@@ -338,7 +339,8 @@ static void a_cache_that_carries_no_overlay_is_refused(void **state) {
         run_on(s, stage_overlaid_cache, &host, NULL,
                OPTIONS("--overlay", layered, "--overlay-backing=tmpfs"), script, &o);
         expect_fine(&o);
-        make_file(layered, "file", "the host's");
+        /* Each wrote to a layer of its own. */
+        assert_int_equal(rmdir(layered), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How a run ends and what it is told on the way: exit statuses, orphans, signals,
+ * stops, the lines of --status-fd. */
+#include "harness.h"
+
+#include <json-c/json.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+static void the_exit_status_is_the_commands_own(void **state) {
+        static const struct {
+                const char *script;
+                int status;
+        } cases[] = {
+                {"exit 0", 0},          {"exit 7", 7},
+                {"exit 255", 255},      {"kill -KILL $$", 137},
+                {"kill -TERM $$", 143}, {"kill -SEGV $$", 139},
+                {"kill -HUP $$", 129},  {"(kill -KILL $$)", 137},
+                {"exit 125", 125},      {"trap '' TERM; kill $$; exit 3", 3},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                run_inside(s, &o, cases[i].script);
+                expect_status(&o, cases[i].status);
+                assert_string_equal(o.err, "");
+        }
+}
+
+#define NOT_FOUND "nsrun: command not found in the sandbox: "
+#define EXPOSE    ": No such file or directory; it, or the interpreter it names, is not exposed: add --ro"
+#define NOT_EXEC  "nsrun: command not executable: "
+#define NEEDS_X   ": Permission denied; it needs the x permission, and must not be a folder"
+
+static void make_program(const char *folder, const char *name, const char *text, mode_t mode) {
+        _cleanup_free_ char *path = path_of(folder, name);
+
+        make_file(folder, name, text);
+        assert_int_equal(chmod(path, mode), 0);
+}
+
+static void a_command_that_can_not_be_run_is_127_or_126(void **state) {
+        static const struct {
+                const char *command;
+                int status;
+                const char *line;
+        } cases[] = {
+                {"no-such-command", 127,
+                 NOT_FOUND
+                 "no-such-command: No such file or directory; it is in no folder of the sandbox's PATH: add "
+                 "--ro, or install it"},
+                {"./none", 127, NOT_FOUND "./none" EXPOSE},
+                {"./lost", 127, NOT_FOUND "./lost" EXPOSE},
+                {"../outside/tool", 127, NOT_FOUND "../outside/tool" EXPOSE},
+                {"./plain/x", 127,
+                 NOT_FOUND
+                 "./plain/x: Not a directory; it, or the interpreter it names, is not exposed: add --ro"},
+                {"./plain", 126, NOT_EXEC "./plain" NEEDS_X},
+                {".", 126, NOT_EXEC "." NEEDS_X},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_program(s->outside, "tool", "#!/bin/sh\necho $1\n", 0755);
+        make_program(s->project, "lost", "#!/no/such/interpreter\n", 0755);
+        make_program(s->project, "plain", "#!/bin/sh\n", 0644);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                RUN(s, &o, "--", cases[i].command);
+                expect_refusal(&o, cases[i].status, cases[i].line);
+        }
+        RUN(s, &o, "--ro", s->outside, "--", "../outside/tool", "shown");
+        expect_status(&o, 0);
+        expect_out(&o, "shown\n");
+}
+
+static void the_command_is_found_as_execvp_finds_it(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *folder = path_of(s->project, "bin");
+        _cleanup_free_ char *path =
+                text_of("PATH=%s:/nowhere:%s/file:%s", folder, s->project, getenv("PATH"));
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "bin");
+        make_file(s->project, "file", "");
+        make_program(folder, "env", "echo not executable\n", 0644);
+        make_program(folder, "bare", "echo \"$0 $1 $#\"\n", 0755);
+        RUN(s, &o, "--env", path, "--", "env", "printf", "%s", "found");
+        expect_status(&o, 0);
+        expect_out(&o, "found");
+        /* No "#!": a shell script, as for every shell. */
+        RUN(s, &o, "--env", path, "--", "bare", "one", "two words");
+        expect_status(&o, 0);
+        expect_in(o.out, "/bin/bare one 2\n");
+}
+
+static void orphans_are_reaped_and_belong_to_pid_1(void **state) {
+        static const char script[] =
+                "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "
+                "sh -c 'sh -c \"echo \\$\\$ >>/tmp/pids\" & '; done; "
+                "while [ $(wc -l </tmp/pids) -lt 20 ]; do :; done; "
+                "for pid in $(cat /tmp/pids); do while [ -e /proc/$pid ]; do :; done; done; "
+                "sh -c 'sleep 1000 & echo $! >/tmp/sleeper'; "
+                "grep PPid /proc/$(cat /tmp/sleeper)/status; grep -l '^State:.Z' /proc/[0-9]*/status; "
+                "exit 5";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_inside(s, &o, script);
+        expect_status(&o, 5);
+        expect_out(&o, "PPid:\t1\n");
+}
+
+/* Whether any process of this machine has `word` in its command line. */
+static bool is_running(const struct site *s, const char *word) {
+        _cleanup_free_ char *script = text_of("cat /proc/[0-9]*/cmdline 2>/dev/null | grep -q %s", word);
+        _cleanup_free_ char *path = path_of(s->root, "search");
+        const char *const argv[] = {"sh", path, NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->root, "search", script);
+        run(&(struct request){.argv = argv}, &o);
+        return o.status == 0;
+}
+
+static void what_is_left_in_the_background_is_dead_when_nsrun_returns(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *word = text_of("31%06d", getpid());
+        _cleanup_free_ char *script = text_of(
+                "sleep %s & setsid sleep %s </dev/null >/dev/null 2>&1 & trap '' TERM HUP; "
+                "(trap '' TERM HUP INT; setsid sh -c 'echo up; sleep %s') & while ! pgrep -f 'sleep 31' >/dev/null; do :; done; "
+                "exit 3",
+                word, word, word);
+        _cleanup_outcome_ struct outcome o = {0};
+        const char *const argv[] = {"sleep", word, NULL};
+        struct running sleeper;
+
+        run_inside(s, &o, script);
+        expect_status(&o, 3);
+        assert_false(is_running(s, word));
+        /* The search finds what there is to find. */
+        spawn(&(struct request){.argv = argv}, &sleeper);
+        while (!is_running(s, word))
+                ;
+        assert_int_equal(kill(sleeper.pid, SIGKILL), 0);
+        outcome_clear(&o);
+        finish(&sleeper, &o);
+        expect_status(&o, 1000 + SIGKILL);
+}
+
+/* ----------------------------------------------------------------- signals */
+
+static void start(const struct site *s, const char *option, const char *script, const struct request *as,
+                  struct running *ret) {
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, (const char *const[]){option, "--", "sh", "-c", script, NULL});
+        struct request request = *as;
+        _cleanup_free_ char *line = NULL;
+
+        request.argv = argv;
+        spawn(&request, ret);
+        line = read_line(ret->out);
+        assert_string_equal(line, "ready\n");
+}
+
+static void signals_sent_to_nsrun_reach_the_command(void **state) {
+        static const struct {
+                const char *name;
+                int signal;
+        } signals[] = {{"TERM", SIGTERM}, {"INT", SIGINT},   {"HUP", SIGHUP},     {"QUIT", SIGQUIT},
+                       {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"WINCH", SIGWINCH}, {"ALRM", SIGALRM}};
+        static const char *const options[] = {"--new-session", "--no-new-session"};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+                for (size_t j = 0; j < ARRAY_SIZE(options); j++) {
+                        _cleanup_free_ char *script =
+                                text_of("trap 'echo got; exit 9' %s; echo ready; sleep 1000 & wait; wait",
+                                        signals[i].name);
+                        _cleanup_outcome_ struct outcome o = {0};
+                        struct running running;
+
+                        start(s, options[j], script, &(struct request){0}, &running);
+                        assert_int_equal(kill(running.pid, signals[i].signal), 0);
+                        finish(&running, &o);
+                        expect_status(&o, 9);
+                        expect_out(&o, "got\n");
+                }
+}
+
+static void a_signal_ends_the_command_and_nsrun_says_which(void **state) {
+        static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running running;
+
+                start(s, "--new-session", "echo ready; exec sleep 1000", &(struct request){0}, &running);
+                assert_int_equal(kill(running.pid, signals[i]), 0);
+                finish(&running, &o);
+                expect_status(&o, 128 + signals[i]);
+        }
+}
+
+static void the_sandbox_dies_with_nsrun(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+
+        start(s, "--new-session",
+              "trap '' TERM HUP INT; setsid sleep 1000 & echo ready; sleep 1000; sleep 1000",
+              &(struct request){0}, &running);
+        assert_int_equal(kill(running.pid, SIGKILL), 0);
+        /* The ends of its outputs tell that every process is gone. */
+        finish(&running, &o);
+        expect_status(&o, 1000 + SIGKILL);
+}
+
+static void take_terminal(void *data) {
+        const int *terminal = data;
+
+        if (setsid() < 0 || ioctl(*terminal, TIOCSCTTY, 0) < 0)
+                _exit(123);
+}
+
+static void control_c_reaches_the_command_once(void **state) {
+        static const char *const options[] = {"--new-session", "--no-new-session"};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                int master, slave;
+                _cleanup_outcome_ struct outcome o = {0};
+                _cleanup_free_ char *line = NULL;
+                struct running running;
+
+                assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
+                start(s, options[i],
+                      "trap 'echo interrupted' INT; trap 'echo end; exit 4' TERM; echo ready; sleep 1000 & wait; wait; wait",
+                      &(struct request){.standard_input = slave, .in_child = take_terminal, .data = &slave},
+                      &running);
+                assert_int_equal(write(master, "\003", 1), 1);
+                line = read_line(running.out);
+                assert_string_equal(line, "interrupted\n");
+                assert_int_equal(kill(running.pid, SIGTERM), 0);
+                finish(&running, &o);
+                expect_status(&o, 4);
+                expect_out(&o, "end\n");
+                (void)close(master);
+                (void)close(slave);
+        }
+}
+
+static void expect_stopped(const struct running *running) {
+        siginfo_t info = {.si_pid = 0};
+
+        assert_int_equal(waitid(P_PID, (id_t)running->pid, &info, WSTOPPED | WEXITED), 0);
+        assert_int_equal(info.si_code, CLD_STOPPED);
+}
+
+/* The command's echo of a line shows that it runs. */
+static void expect_echo(const struct running *running, int input) {
+        _cleanup_free_ char *line = NULL;
+
+        assert_int_equal(write(input, "hello\n", 6), 6);
+        line = read_line(running->out);
+        assert_string_equal(line, "hello\n");
+}
+
+static void nsrun_stops_and_goes_on_as_the_command_does(void **state) {
+        static const char *const options[] = {"--new-session", "--no-new-session"};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                int ends[2];
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running running;
+
+                assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+                start(s, options[i], "echo ready; read line; echo $line; kill -STOP $$; exec cat",
+                      &(struct request){.standard_input = ends[0]}, &running);
+                expect_echo(&running, ends[1]);
+                expect_stopped(&running); /* by itself */
+                assert_int_equal(kill(running.pid, SIGCONT), 0);
+                expect_echo(&running, ends[1]);
+                assert_int_equal(kill(running.pid, SIGTSTP), 0);
+                expect_stopped(&running); /* by us, as with ^Z */
+                assert_int_equal(kill(running.pid, SIGCONT), 0);
+                expect_echo(&running, ends[1]);
+                (void)close(ends[1]);
+                (void)close(ends[0]);
+                finish(&running, &o);
+                expect_status(&o, 0);
+        }
+}
+
+/* ------------------------------------------------------------ --status-fd */
+
+enum {
+        STATUS_FD = 9
+};
+
+static void give_status_fd(void *data) {
+        const int *fd = data;
+
+        if (dup2(*fd, STATUS_FD) < 0)
+                _exit(123);
+}
+
+/* The next line, whose "event" is checked; free with json_object_put(). */
+static struct json_object *read_event(int fd, const char *event) {
+        _cleanup_free_ char *line = read_line(fd);
+        struct json_object *object = json_tokener_parse(line);
+
+        if (!object)
+                fail_msg("no JSON: %s", line);
+        assert_string_equal(json_object_get_string(json_object_object_get(object, "event")), event);
+        return object;
+}
+
+static int64_t number_of(struct json_object *object, const char *key) {
+        struct json_object *value = NULL;
+
+        if (!json_object_object_get_ex(object, key, &value) || !json_object_is_type(value, json_type_int))
+                fail_msg("no number %s in %s", key, json_object_to_json_string(object));
+        return json_object_get_int64(value);
+}
+
+static void expect_no_more(int fd) {
+        char byte;
+
+        assert_int_equal(read(fd, &byte, 1), 0);
+}
+
+static void status_lines_tell_of_start_and_end(void **state) {
+        static const char *const names[] = {"user", "mnt", "pid", "ipc", "uts", "net"};
+        const struct site *s = *state;
+        _cleanup_free_ const char **argv = nsrun_argv(
+                s,
+                (const char *const[]){
+                        "--status-fd", "9", "--", "sh", "-c",
+                        "cd /proc/self/ns; stat -L -c %i user mnt pid ipc uts net; cat; sleep 1000", NULL});
+        int status[2], input[2];
+        _cleanup_outcome_ struct outcome o = {0};
+        struct json_object *started, *exited;
+        struct running running;
+
+        assert_int_equal(pipe2(status, O_CLOEXEC), 0);
+        assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+        spawn(&(struct request){.argv = argv,
+                                .standard_input = input[0],
+                                .in_child = give_status_fd,
+                                .data = &status[1]},
+              &running);
+        (void)close(status[1]);
+        started = read_event(status[0], "started");
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_free_ char *line = read_line(running.out);
+                _cleanup_free_ char *expected =
+                        text_of("%jd\n", (intmax_t)number_of(json_object_object_get(started, "namespaces"),
+                                                             names[i]));
+
+                assert_string_equal(line, expected);
+        }
+        assert_int_equal(kill((pid_t)number_of(started, "init_pid"), 0), 0);
+        assert_int_equal(kill((pid_t)number_of(started, "command_pid"), SIGTERM), 0);
+        exited = read_event(status[0], "exited");
+        assert_int_equal(number_of(exited, "signal"), SIGTERM);
+        assert_false(json_object_object_get_ex(exited, "code", NULL));
+        expect_no_more(status[0]);
+        (void)close(status[0]);
+        (void)close(input[0]);
+        (void)close(input[1]);
+        finish(&running, &o);
+        expect_status(&o, 128 + SIGTERM);
+        json_object_put(started);
+        json_object_put(exited);
+}
+
+/* One run whose only line is `event`. */
+static struct json_object *run_for_event(const struct site *s, const char *const *arguments,
+                                         const char *event, int expected) {
+        _cleanup_free_ const char **argv = nsrun_argv(s, arguments);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct json_object *object;
+        struct running running;
+        int status[2];
+
+        assert_int_equal(pipe2(status, O_CLOEXEC), 0);
+        spawn(&(struct request){.argv = argv, .in_child = give_status_fd, .data = &status[1]}, &running);
+        (void)close(status[1]);
+        finish(&running, &o);
+        expect_status(&o, expected);
+        object = read_event(status[0], event);
+        expect_no_more(status[0]);
+        (void)close(status[0]);
+        return object;
+}
+
+static void status_lines_tell_of_failures(void **state) {
+        static const struct {
+                const char *arguments[6];
+                int status, error;
+                const char *stage, *path;
+        } cases[] = {
+                {{"--status-fd", "9", "--", "no-such"}, 127, ENOENT, "exec", "no-such"},
+                {{"--status-fd", "9", "--", "."}, 126, EACCES, "exec", "."},
+                {{"--status-fd", "9", "--rw", "/usr", "true"}, 125, 0, "policy", "/usr"},
+                {{"--status-fd", "9", "--net", "x", "true"}, 125, 0, "usage", "x"},
+                {{"--status-fd", "9", "--bind", "/usr:/usr/nowhere:ro", "true"},
+                 125,
+                 ENOENT,
+                 "mount",
+                 "/usr/nowhere"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct json_object *failed =
+                        run_for_event(*state, cases[i].arguments, "failed", cases[i].status);
+
+                assert_int_equal(number_of(failed, "errno"), cases[i].error);
+                assert_string_equal(json_object_get_string(json_object_object_get(failed, "stage")),
+                                    cases[i].stage);
+                assert_string_equal(json_object_get_string(json_object_object_get(failed, "path")),
+                                    cases[i].path);
+                assert_true(json_object_get_string_len(json_object_object_get(failed, "message")) > 0);
+                json_object_put(failed);
+        }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(the_exit_status_is_the_commands_own),
+                TEST(a_command_that_can_not_be_run_is_127_or_126),
+                TEST(the_command_is_found_as_execvp_finds_it),
+                TEST(orphans_are_reaped_and_belong_to_pid_1),
+                TEST(what_is_left_in_the_background_is_dead_when_nsrun_returns),
+                TEST(signals_sent_to_nsrun_reach_the_command),
+                TEST(a_signal_ends_the_command_and_nsrun_says_which),
+                TEST(the_sandbox_dies_with_nsrun),
+                TEST(control_c_reaches_the_command_once),
+                TEST(nsrun_stops_and_goes_on_as_the_command_does),
+                TEST(status_lines_tell_of_start_and_end),
+                TEST(status_lines_tell_of_failures),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
