@@ -463,12 +463,22 @@ static char *mounts_now(void) {
         return text;
 }
 
+void collect_orphans(void) {
+        siginfo_t info;
+
+        (void)alarm(DEADLINE_SECONDS);
+        while (waitid(P_ALL, 0, &info, WEXITED) == 0)
+                ;
+        assert_int_equal(errno, ECHILD);
+        (void)alarm(0);
+}
+
 char *leftovers(const struct site *s) {
         _cleanup_free_ char *mounts = mounts_now(), *umbrellas = path_of(s->cache, "nsrun");
         siginfo_t info = {.si_pid = 0};
 
-        if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0)
-                return text_of("a process, %d", (int)info.si_pid);
+        if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG) == 0)
+                return text_of("a process, %s %d", info.si_pid > 0 ? "dead:" : "alive:", (int)info.si_pid);
         assert_int_equal(errno, ECHILD);
         if (!streq(mounts, s->mounts)) {
                 print_missing("before:", s->mounts, mounts);

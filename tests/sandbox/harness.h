@@ -104,6 +104,9 @@ char *snapshot(const char *path);
 /* Takes a new one, frees `before`, and fails with the lines that differ. */
 void expect_unchanged(const char *path, char *before);
 
+/* After nsrun was killed: collects what it left to us, once the kernel has ended it. */
+void collect_orphans(void);
+
 /* What is left of runs, in words, or NULL: children of ours or of a dead child,
  * mounts that weren't there, umbrellas. */
 char *leftovers(const struct site *s);

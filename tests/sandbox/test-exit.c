@@ -216,6 +216,7 @@ static void the_sandbox_dies_with_nsrun(void **state) {
         /* The ends of its outputs tell that every process is gone. */
         finish(&running, &o);
         expect_status(&o, 1000 + SIGKILL);
+        collect_orphans();
 }
 
 static void take_terminal(void *data) {

@@ -1,119 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The public functions, called as a big threaded program calls them: from threads
- * that come and go, with signals, descriptors and memory of its own, of which
- * nothing may change and nothing may reach the sandbox. */
-#include <poll.h>
+/* The public functions: a sandbox's life from its start to its end, from threads
+ * that come and go, and every failure in its words. */
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
+#include <stdatomic.h>
 
-#include "harness.h"
-#include "nsrun.h"
+#include "library.h"
 
 enum {
         N_THREADS = 5,
         N_EACH = 10,
 };
-
-/* ------------------------------------------------------------------ starting one */
-
-static struct nsrun_policy *make_policy(const struct site *s, const char *const *argv) {
-        struct nsrun_policy *policy = NULL;
-        struct nsrun_error err = {0};
-
-        assert_int_equal(nsrun_policy_new(&policy), 0);
-        assert_int_equal(nsrun_policy_set(policy, "project", s->project, &err), 0);
-        assert_int_equal(nsrun_policy_set_command(policy, argv, &err), 0);
-        assert_int_equal(err.stage, NSRUN_STAGE_NONE);
-        return policy;
-}
-
-/* Starts a shell script; 0 or what the library said.  Safe in any thread: asserts
- * nothing. */
-static int start_script(const struct site *s, const char *script, struct nsrun_sandbox **ret,
-                        struct nsrun_error *err) {
-        const char *const argv[] = {"sh", "-c", script, NULL};
-        struct nsrun_policy *policy = NULL;
-        struct nsrun_plan *plan = NULL;
-        int r;
-
-        r = nsrun_policy_new(&policy);
-        if (r >= 0)
-                r = nsrun_policy_set(policy, "project", s->project, err);
-        if (r >= 0)
-                r = nsrun_policy_set_command(policy, argv, err);
-        if (r >= 0)
-                r = nsrun_plan_new(policy, &plan, err);
-        if (r >= 0)
-                r = nsrun_start(plan, ret, err);
-        (void)nsrun_plan_free(plan);
-        (void)nsrun_policy_free(policy);
-        return r;
-}
-
-static struct nsrun_sandbox *start(const struct site *s, const char *script) {
-        struct nsrun_sandbox *sandbox = NULL;
-        struct nsrun_error err = {0};
-
-        if (start_script(s, script, &sandbox, &err) != 0)
-                fail_msg("not started: %s: %s: %s", err.what, err.path, strerror(err.error));
-        return sandbox;
-}
-
-static void expect_end(struct nsrun_sandbox *sandbox, int code, int signal) {
-        struct nsrun_exit end = {0};
-        struct nsrun_error err = {0};
-
-        if (nsrun_sandbox_wait(sandbox, &end, &err) != 0)
-                fail_msg("no end: %s: %s", err.what, strerror(err.error));
-        assert_int_equal(end.code, code);
-        assert_int_equal(end.signal, signal);
-}
-
-/* A fifo in the project: its reader learns that a sandbox has come so far, and, at
- * its end, that every process in it is gone. */
-static int open_fifo(const struct site *s) {
-        _cleanup_free_ char *path = path_of(s->project, "fifo");
-        int fd;
-
-        assert_true(mkfifo(path, 0600) == 0 || errno == EEXIST);
-        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        assert_true(fd >= 0);
-        assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
-        return fd;
-}
-
-static const char waiting[] = "exec >fifo; setsid sleep 1000 & echo ready; exec sleep 1000";
-
-static void expect_ready(int fd) {
-        _cleanup_free_ char *line = read_line(fd);
-
-        assert_string_equal(line, "ready\n");
-}
-
-static void expect_all_gone(int fd) {
-        struct pollfd end = {.fd = fd, .events = POLLIN};
-        char byte;
-
-        assert_int_equal(poll(&end, 1, 60000), 1);
-        assert_int_equal(read(fd, &byte, 1), 0);
-}
-
-static void expect_alive(int fd) {
-        struct pollfd end = {.fd = fd, .events = POLLIN};
-
-        assert_int_equal(poll(&end, 1, 0), 0);
-}
-
-static pid_t pid_of(int pidfd) {
-        _cleanup_free_ char *path = text_of("/proc/self/fdinfo/%d", pidfd), *text = file_text(path);
-        const char *found = text ? strstr(text, "\nPid:") : NULL;
-        int pid = 0;
-
-        assert_non_null(found);
-        assert_int_equal(sscanf(found, " Pid: %d", &pid), 1);
-        return pid;
-}
 
 /* ----------------------------------------------------------------------- the life */
 
@@ -182,8 +78,8 @@ static void free_ends_what_runs(void **state) {
 
 static void an_overlay_leaves_nothing_on_disk(void **state) {
         const struct site *s = *state;
-        const char *const argv[] = {"sh", "-c", "echo x >\"$1\"/file && cat \"$1\"/file >seen", "sh", NULL,
-                                    NULL};
+        const char *const argv[] = {"sh", "-c", "echo x >\"$1\"/file && cat \"$1\"/file >seen",
+                                    "sh", NULL, NULL};
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *seen = path_of(s->project, "seen"),
                             *text = NULL, *left = NULL;
         struct nsrun_policy *policy;
@@ -319,121 +215,131 @@ static void fifty_at_once_are_all_alive(void **state) {
         expect_all_gone(fifo);
 }
 
-/* ----------------------------------------------------------------- the host's own */
+/* ------------------------------------------------------------------------- errors */
 
-struct host_state {
-        char *folder;
-        char *descriptors;
-        char *environment;
-        sigset_t mask;
-        struct sigaction actions[65];
-        mode_t umask;
-};
+static void expect_error(int r, int expected, enum nsrun_stage stage, struct nsrun_error *err,
+                         const char *line) {
+        _cleanup_free_ char *found = nsrun_error_format(err);
 
-static char *describe_descriptors(void) {
-        char *text = text_of("%s", "");
-
-        for (int fd = 0; fd < 1024; fd++) {
-                struct stat st;
-                int flags = fcntl(fd, F_GETFD);
-
-                if (flags >= 0 && fstat(fd, &st) == 0) {
-                        char *longer = text_of("%s%d %d %ju %ju\n", text, fd, flags, (uintmax_t)st.st_dev,
-                                               (uintmax_t)st.st_ino);
-
-                        free(text);
-                        text = longer;
-                }
-        }
-        return text;
+        assert_non_null(found);
+        assert_string_equal(found, line);
+        assert_int_equal(r, expected);
+        assert_int_equal(err->stage, stage);
+        memset(err, 0, sizeof(*err));
 }
 
-static void take_state(struct host_state *ret) {
-        char *environment = text_of("%s", "");
-
-        for (char **e = environ; *e; e++) {
-                char *longer = text_of("%s%s\n", environment, *e);
-
-                free(environment);
-                environment = longer;
-        }
-        memset(ret, 0, sizeof(*ret));
-        ret->environment = environment;
-        ret->folder = getcwd(NULL, 0);
-        ret->descriptors = describe_descriptors();
-        assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &ret->mask), 0);
-        for (int signal = 1; signal < 65; signal++)
-                (void)sigaction(signal, NULL, &ret->actions[signal]);
-        ret->umask = umask(0);
-        (void)umask(ret->umask);
-}
-
-static void clear_state(struct host_state *h) {
-        free(h->folder);
-        free(h->descriptors);
-        free(h->environment);
-}
-
-static void expect_same_state(const struct host_state *before) {
-        struct host_state now;
-
-        take_state(&now);
-        assert_string_equal(now.folder, before->folder);
-        assert_string_equal(now.descriptors, before->descriptors);
-        assert_string_equal(now.environment, before->environment);
-        assert_int_equal(now.umask, before->umask);
-        for (int signal = 1; signal < 65; signal++) {
-                assert_int_equal(sigismember(&now.mask, signal), sigismember(&before->mask, signal));
-                assert_true(now.actions[signal].sa_handler == before->actions[signal].sa_handler);
-                assert_int_equal(now.actions[signal].sa_flags, before->actions[signal].sa_flags);
-        }
-        clear_state(&now);
-}
-
-static void count_signal(nsrun_unused int signal) {
-}
-
-static void the_host_is_as_it_was(void **state) {
+static void a_command_that_is_not_there_is_named(void **state) {
         const struct site *s = *state;
-        struct sigaction counting = {.sa_handler = count_signal, .sa_flags = SA_RESTART}, old;
-        sigset_t blocked, old_mask;
+        const char *const absent[] = {"no-such-command", NULL}, *const folder[] = {"/usr", NULL},
+                          *const path[] = {"./absent", NULL};
         struct nsrun_sandbox *sandbox = NULL;
         struct nsrun_error err = {0};
-        struct host_state before;
-        mode_t old_umask = umask(027);
 
-        (void)sigemptyset(&blocked);
-        (void)sigaddset(&blocked, SIGUSR1);
-        (void)sigaddset(&blocked, SIGCHLD);
-        assert_int_equal(pthread_sigmask(SIG_SETMASK, &blocked, &old_mask), 0);
-        assert_int_equal(sigaction(SIGTERM, &counting, &old), 0);
-        take_state(&before);
-
-        sandbox = start(s, "exit 0");
-        expect_end(sandbox, 0, 0);
-        assert_null(nsrun_sandbox_free(sandbox));
-        expect_same_state(&before);
-        /* After a failure too. */
-        assert_int_equal(start_script(s, NULL, &sandbox, &err), -ENOENT);
-        expect_same_state(&before);
-
-        clear_state(&before);
-        assert_int_equal(sigaction(SIGTERM, &old, NULL), 0);
-        assert_int_equal(pthread_sigmask(SIG_SETMASK, &old_mask, NULL), 0);
-        (void)umask(old_umask);
+        expect_error(
+                start_command(s, absent, &sandbox, &err), -ENOENT, NSRUN_STAGE_EXEC, &err,
+                "command not found in the sandbox: no-such-command: No such file or directory; it is in "
+                "no folder of the sandbox's PATH: add --ro, or install it");
+        expect_error(start_command(s, path, &sandbox, &err), -ENOENT, NSRUN_STAGE_EXEC, &err,
+                     "command not found in the sandbox: ./absent: No such file or directory; it, or the "
+                     "interpreter it names, is not exposed: add --ro");
+        expect_error(start_command(s, folder, &sandbox, &err), -EACCES, NSRUN_STAGE_EXEC, &err,
+                     "command not executable: /usr: Permission denied; it needs the x permission, and must "
+                     "not be a folder");
+        assert_null(sandbox);
+        /* Nobody needs to want the words. */
+        assert_int_equal(start_command(s, absent, &sandbox, NULL), -ENOENT);
+        assert_null(sandbox);
 }
 
-static void a_host_that_ignores_its_children_still_learns_the_end(void **state) {
-        struct sigaction ignored = {.sa_handler = SIG_IGN}, old;
-        struct nsrun_sandbox *sandbox;
+static void a_wrong_option_is_named(void **state) {
+        const char *const nothing[] = {NULL}, *const command[] = {"true", NULL};
+        struct nsrun_policy *policy = make_policy(*state, command);
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_error err = {0};
 
-        assert_int_equal(sigaction(SIGCHLD, &ignored, &old), 0);
-        sandbox = start(*state, "true & wait; exit 9");
-        expect_end(sandbox, 9, 0);
-        assert_null(nsrun_sandbox_free(sandbox));
-        assert_int_equal(sigaction(SIGCHLD, &old, NULL), 0);
+        expect_error(nsrun_policy_set(policy, "no-such-option", "x", &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
+                     "unknown option: no-such-option");
+        expect_error(nsrun_policy_set(policy, "net", "everywhere", &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
+                     "--net: no such choice: everywhere; choose one of host|none");
+        expect_error(nsrun_policy_set(policy, "net", NULL, &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
+                     "this option needs a value: net");
+        expect_error(nsrun_policy_set(policy, "clean-env", "x", &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
+                     "this option takes no value: clean-env");
+        expect_error(nsrun_policy_set_command(policy, nothing, &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
+                     "no command");
+        /* The policy is as it was before the mistakes. */
+        assert_int_equal(nsrun_plan_new(policy, &plan, &err), 0);
+        assert_null(nsrun_plan_free(plan));
+        assert_int_equal(nsrun_policy_set(policy, "rw", "/usr", &err), 0);
+        plan = NULL;
+        assert_int_equal(nsrun_plan_new(policy, &plan, &err), -EPERM);
+        assert_int_equal(err.stage, NSRUN_STAGE_POLICY);
+        assert_null(plan);
+        assert_null(nsrun_policy_free(policy));
 }
+
+static void a_missing_nsrun_init_is_named(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *saved = strdup(getenv("NSRUN_INIT")), *path = path_of(s->root, "absent");
+        _cleanup_free_ char *line = text_of("nsrun-init can't be opened: %s: No such file or directory; "
+                                            "install nsrun completely",
+                                            path);
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_error err = {0};
+
+        assert_int_equal(setenv("NSRUN_INIT", path, 1), 0);
+        expect_error(start_script(s, "exit 0", &sandbox, &err), -ENOENT, NSRUN_STAGE_EXEC, &err, line);
+        /* A program that isn't one. */
+        make_file(s->root, "absent", "no program");
+        assert_int_equal(start_script(s, "exit 0", &sandbox, &err), -EACCES);
+        assert_string_equal(err.what, "nsrun-init can't be executed");
+        assert_int_equal(setenv("NSRUN_INIT", saved, 1), 0);
+        expect_end((sandbox = start(s, "exit 0")), 0, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+}
+
+static void a_plan_prints_in_every_format(void **state) {
+        static const struct {
+                enum nsrun_format format;
+                const char *begins;
+        } formats[] = {{NSRUN_FORMAT_TEXT, ""}, {NSRUN_FORMAT_JSON, "{"}, {NSRUN_FORMAT_BWRAP, "bwrap "}};
+        const struct site *s = *state;
+        const char *const command[] = {"true", NULL};
+        struct nsrun_policy *policy = make_policy(s, command);
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_error err = {0};
+
+        assert_int_equal(nsrun_plan_new(policy, &plan, &err), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+                _cleanup_free_ char *text = NULL;
+
+                assert_int_equal(nsrun_plan_format(plan, formats[i].format, &text, &err), 0);
+                assert_non_null(startswith(text, formats[i].begins));
+                expect_in(text, s->project);
+        }
+        assert_null(nsrun_plan_free(plan));
+        assert_null(nsrun_policy_free(policy));
+        assert_null(nsrun_plan_free(NULL));
+        assert_null(nsrun_policy_free(NULL));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
 
 int main(void) {
-        return 0;
+        const struct CMUnitTest tests[] = {
+                TEST(a_sandbox_ends_as_its_command_does),
+                TEST(a_signal_reaches_the_command),
+                TEST(a_killed_sandbox_says_so),
+                TEST(free_ends_what_runs),
+                TEST(an_overlay_leaves_nothing_on_disk),
+                TEST(a_sandbox_outlives_the_thread_that_started_it),
+                TEST(fifty_from_several_threads_end_each_in_its_own_way),
+                TEST(fifty_at_once_are_all_alive),
+                TEST(a_command_that_is_not_there_is_named),
+                TEST(a_wrong_option_is_named),
+                TEST(a_missing_nsrun_init_is_named),
+                TEST(a_plan_prints_in_every_format),
+        };
+
+        return cmocka_run_group_tests_name("library", tests, NULL, NULL);
 }

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The library in a host that has signals, descriptors, threads and secrets of its
+ * own: nothing of it changes, nothing of it reaches the sandbox, and the sandbox
+ * ends with it. */
+#include <inttypes.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "faults.h"
+#include "library.h"
+
+#define RANDOM_KILLS 50
+
+struct host_state {
+        char *folder;
+        char *descriptors;
+        char *environment;
+        sigset_t mask;
+        struct sigaction actions[65];
+        mode_t umask;
+};
+
+static char *describe_descriptors(void) {
+        char *text = text_of("%s", "");
+
+        for (int fd = 0; fd < 1024; fd++) {
+                struct stat st;
+                int flags = fcntl(fd, F_GETFD);
+
+                if (flags >= 0 && fstat(fd, &st) == 0) {
+                        char *longer = text_of("%s%d %d %ju %ju\n", text, fd, flags, (uintmax_t)st.st_dev,
+                                               (uintmax_t)st.st_ino);
+
+                        free(text);
+                        text = longer;
+                }
+        }
+        return text;
+}
+
+static void take_state(struct host_state *ret) {
+        char *environment = text_of("%s", "");
+
+        for (char **e = environ; *e; e++) {
+                char *longer = text_of("%s%s\n", environment, *e);
+
+                free(environment);
+                environment = longer;
+        }
+        memset(ret, 0, sizeof(*ret));
+        ret->environment = environment;
+        ret->folder = getcwd(NULL, 0);
+        ret->descriptors = describe_descriptors();
+        assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &ret->mask), 0);
+        for (int signal = 1; signal < 65; signal++)
+                (void)sigaction(signal, NULL, &ret->actions[signal]);
+        ret->umask = umask(0);
+        (void)umask(ret->umask);
+}
+
+static void clear_state(struct host_state *h) {
+        free(h->folder);
+        free(h->descriptors);
+        free(h->environment);
+}
+
+static void expect_same_state(const struct host_state *before) {
+        struct host_state now;
+
+        take_state(&now);
+        assert_string_equal(now.folder, before->folder);
+        assert_string_equal(now.descriptors, before->descriptors);
+        assert_string_equal(now.environment, before->environment);
+        assert_int_equal(now.umask, before->umask);
+        for (int signal = 1; signal < 65; signal++) {
+                assert_int_equal(sigismember(&now.mask, signal), sigismember(&before->mask, signal));
+                assert_true(now.actions[signal].sa_handler == before->actions[signal].sa_handler);
+                assert_int_equal(now.actions[signal].sa_flags, before->actions[signal].sa_flags);
+        }
+        clear_state(&now);
+}
+
+static void count_signal(nsrun_unused int signal) {
+}
+
+static void the_host_is_as_it_was(void **state) {
+        const struct site *s = *state;
+        struct sigaction counting = {.sa_handler = count_signal, .sa_flags = SA_RESTART}, old;
+        const char *const absent[] = {"no-such-command", NULL};
+        sigset_t blocked, old_mask;
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_error err = {0};
+        struct host_state before;
+        mode_t old_umask = umask(027);
+
+        (void)sigemptyset(&blocked);
+        (void)sigaddset(&blocked, SIGUSR1);
+        (void)sigaddset(&blocked, SIGCHLD);
+        assert_int_equal(pthread_sigmask(SIG_SETMASK, &blocked, &old_mask), 0);
+        assert_int_equal(sigaction(SIGTERM, &counting, &old), 0);
+        take_state(&before);
+
+        sandbox = start(s, "exit 0");
+        expect_end(sandbox, 0, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+        expect_same_state(&before);
+        /* After a failure too. */
+        assert_int_equal(start_command(s, absent, &sandbox, &err), -ENOENT);
+        expect_same_state(&before);
+
+        clear_state(&before);
+        assert_int_equal(sigaction(SIGTERM, &old, NULL), 0);
+        assert_int_equal(pthread_sigmask(SIG_SETMASK, &old_mask, NULL), 0);
+        (void)umask(old_umask);
+}
+
+static void a_host_that_ignores_its_children_still_learns_the_end(void **state) {
+        struct sigaction ignored = {.sa_handler = SIG_IGN}, old;
+        struct nsrun_sandbox *sandbox;
+
+        assert_int_equal(sigaction(SIGCHLD, &ignored, &old), 0);
+        sandbox = start(*state, "true & wait; exit 9");
+        expect_end(sandbox, 9, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+        assert_int_equal(sigaction(SIGCHLD, &old, NULL), 0);
+}
+
+/* ------------------------------------------------------------ what pid 1 knows */
+
+static pid_t pid_of(int pidfd) {
+        _cleanup_free_ char *path = text_of("/proc/self/fdinfo/%d", pidfd), *text = file_text(path);
+        const char *found = text ? strstr(text, "\nPid:") : NULL;
+        int pid = 0;
+
+        assert_non_null(found);
+        assert_int_equal(sscanf(found, " Pid: %d", &pid), 1);
+        return pid;
+}
+
+/* How often `marker` stands in a process's memory.  By process_vm_readv(2): who made
+ * the user namespace may, though /proc/PID/mem belongs to root. */
+static int count_in_memory(pid_t pid, const char *marker) {
+        _cleanup_free_ char *path = text_of("/proc/%d/maps", pid), *maps = file_text(path);
+        size_t n = strlen(marker), n_read = 0;
+        int count = 0;
+
+        assert_non_null(maps);
+        for (const char *line = maps; *line; line = strchr(line, '\n') + 1) {
+                static char block[1 << 16];
+                uintptr_t from, to;
+
+                assert_int_equal(sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to), 2);
+                while (from < to) {
+                        struct iovec here = {.iov_base = block, .iov_len = sizeof(block)},
+                                     there = {.iov_base = (void *)from,
+                                              .iov_len =
+                                                      to - from < sizeof(block) ? to - from : sizeof(block)};
+                        ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+
+                        for (char *at = block;
+                             got > 0 && (at = memmem(at, (size_t)(block + got - at), marker, n)); at++)
+                                count++;
+                        n_read += got > 0 ? (size_t)got : 0;
+                        /* Not to miss one that lies across two blocks. */
+                        if (got <= (ssize_t)n)
+                                break;
+                        from += (size_t)got - n;
+                }
+        }
+        assert_true(n_read > 10000);
+        return count;
+}
+
+static void pid_1_has_nothing_of_the_hosts_memory(void **state) {
+        const struct site *s = *state;
+        char *marker = text_of("secret-%d-%jd-of-the-host", (int)getpid(), (intmax_t)time(NULL));
+        _cleanup_close_ int fifo = open_fifo(s);
+        struct nsrun_sandbox *sandbox = start(s, waiting);
+        pid_t init = pid_of(nsrun_sandbox_pidfd(sandbox));
+        _cleanup_free_ char *exe = text_of("/proc/%d/exe", init),
+                            *line_path = text_of("/proc/%d/cmdline", init), *line = NULL;
+        _cleanup_free_ char *wanted = realpath(getenv("NSRUN_INIT"), NULL);
+        char found[4096] = "";
+
+        expect_ready(fifo);
+        /* The control: the search finds what is there. */
+        assert_true(count_in_memory(getpid(), marker) > 0);
+        line = file_text(line_path);
+        assert_string_equal(line, "nsrun-init");
+        assert_int_equal(count_in_memory(init, marker), 0);
+        assert_true(readlink(exe, found, sizeof(found) - 1) > 0);
+        assert_string_equal(found, wanted);
+        assert_null(nsrun_sandbox_free(sandbox));
+        free(marker);
+}
+
+static void the_command_gets_no_descriptor_of_the_hosts(void **state) {
+        const struct site *s = *state;
+        int leaked = dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 77);
+        _cleanup_free_ char *path = path_of(s->project, "seen"), *seen = NULL;
+        struct nsrun_sandbox *sandbox;
+
+        copy_helper(s, "look");
+        assert_int_equal(leaked, 77);
+        sandbox = start(s, "./look >seen");
+        expect_end(sandbox, 7, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+        seen = file_text(path);
+        /* 3 is the folder in which it looks. */
+        expect_in(seen, "fd 0\nfd 1\nfd 2\nfd 3\nmount ");
+        (void)close(leaked);
+}
+
+/* In a forked host, so that what it does to itself stays there: its exit status. */
+static int in_another_host(const struct site *s, int (*host)(const struct site *s)) {
+        siginfo_t info = {.si_pid = 0};
+        pid_t pid;
+
+        (void)fflush(NULL);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+                _exit(host(s));
+        assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
+        assert_int_equal(info.si_code, CLD_EXITED);
+        return info.si_status;
+}
+
+static int start_with_closed_streams(const struct site *s) {
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_error err = {0};
+        struct nsrun_exit end;
+
+        for (int fd = 0; fd <= 2; fd++)
+                (void)close(fd);
+        if (start_script(s, "./look >seen", &sandbox, &err) < 0 ||
+            nsrun_sandbox_wait(sandbox, &end, &err) < 0)
+                return 100;
+        (void)nsrun_sandbox_free(sandbox);
+        /* Nothing of the library's is left where a stream should be. */
+        for (int fd = 0; fd <= 2; fd++)
+                if (fcntl(fd, F_GETFD) >= 0)
+                        return 101;
+        return end.code;
+}
+
+static void closed_standard_streams_stay_closed(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->project, "seen"), *seen = NULL;
+
+        copy_helper(s, "look");
+        assert_int_equal(in_another_host(s, start_with_closed_streams), 7);
+        seen = file_text(path);
+        /* 0 is the folder in which it looks, 1 the file. */
+        expect_in(seen, "fd 0\nfd 1\nmount ");
+}
+
+/* ---------------------------------------------------------- when the host is gone */
+
+/* Starts one sandbox after another until it is killed. */
+static _Noreturn void be_a_host(const struct site *s, int out) {
+        if (dup2(out, 1) < 0)
+                _exit(100);
+        for (;;) {
+                struct nsrun_sandbox *sandbox = NULL;
+                struct nsrun_error err = {0};
+
+                if (start_script(s, "setsid sleep 1000 & :", &sandbox, &err) < 0)
+                        _exit(101);
+        }
+}
+
+static void killed_with_its_sandboxes_a_host_leaves_nothing(void **state) {
+        const struct site *s = *state;
+        unsigned seed = (unsigned)time(NULL);
+
+        print_message("seed %u\n", seed);
+        assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+        for (int i = 0; i < RANDOM_KILLS; i++) {
+                const struct timespec moment = {.tv_nsec = rand_r(&seed) % 20000000};
+                siginfo_t info = {.si_pid = 0};
+                int ends[2];
+                pid_t pid;
+
+                assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+                (void)fflush(NULL);
+                pid = fork();
+                assert_true(pid >= 0);
+                if (pid == 0)
+                        be_a_host(s, ends[1]);
+                (void)close(ends[1]);
+                (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+                assert_int_equal(kill(pid, SIGKILL), 0);
+                assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
+                assert_int_equal(info.si_code, CLD_KILLED);
+                expect_all_gone(ends[0]);
+                (void)close(ends[0]);
+                reap_orphans();
+        }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(the_host_is_as_it_was),
+                TEST(a_host_that_ignores_its_children_still_learns_the_end),
+                TEST(pid_1_has_nothing_of_the_hosts_memory),
+                TEST(the_command_gets_no_descriptor_of_the_hosts),
+                TEST(closed_standard_streams_stay_closed),
+                TEST(killed_with_its_sandboxes_a_host_leaves_nothing),
+        };
+
+        return cmocka_run_group_tests_name("library-host", tests, NULL, NULL);
+}
