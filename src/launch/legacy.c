@@ -143,7 +143,8 @@ int legacy_prepare(struct launch_child *c, struct nsrun_error *err) {
                 return error_set(
                         err, NSRUN_STAGE_MOUNT, r, NULL,
                         "this kernel or its seccomp filter lacks mount_setattr, and libmount is missing",
-                        "install libmount (libmount1, libmount), or use Linux 5.12 or later");
+                        "install libmount, which a static nsrun can't load (configure --disable-static-program); or "
+                        "use Linux 5.12 or later");
         c->legacy = calloc(c->plan->n_ops + 1, sizeof(*c->legacy));
         if (!c->legacy)
                 return error_oom(err);

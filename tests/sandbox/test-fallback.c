@@ -10,7 +10,7 @@
 
 static const char no_libmount[] =
         "nsrun: this kernel or its seccomp filter lacks mount_setattr, and libmount is missing: "
-        "Operation not supported; install libmount (libmount1, libmount), or use Linux 5.12 or later\n";
+        "Operation not supported; install libmount, which a static nsrun can't load (configure --disable-static-program); or use Linux 5.12 or later\n";
 static const char no_pidfd_unknown[] = "nsrun: no descriptors to watch the sandbox with: Function not "
                                        "implemented; nsrun needs Linux 5.3 or later\n";
 static const char no_pidfd_refused[] =
