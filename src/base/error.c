@@ -36,6 +36,8 @@ int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char
         err->error = -r;
         copy_bounded(err->path, sizeof(err->path), path);
         copy_bounded(err->what, sizeof(err->what), what);
+        if (r == -EMFILE || r == -ENFILE)
+                hint = "raise the limit of open files (ulimit -n)";
         copy_bounded(err->hint, sizeof(err->hint), hint);
         return r;
 }

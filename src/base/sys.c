@@ -92,6 +92,11 @@ int sys_setsid(void) {
         return result(setsid());
 }
 
+int sys_setpgid(pid_t pid, pid_t group) {
+        SYS_FAULT("setpgid");
+        return result(setpgid(pid, group));
+}
+
 int sys_open(int dir, const char *path, int flags, mode_t mode) {
         SYS_FAULT("open");
         return result(openat(dir, path, flags | O_CLOEXEC, mode));

@@ -62,6 +62,7 @@ int sys_kill(pid_t pid, int signal);
 int sys_pidfd_open(pid_t pid);
 int sys_pidfd_send_signal(int pidfd, int signal);
 int sys_setsid(void);
+int sys_setpgid(pid_t pid, pid_t group);
 
 int sys_open(int dir, const char *path, int flags, mode_t mode);
 int sys_openat2(int dir, const char *path, int flags, mode_t mode, uint64_t resolve);

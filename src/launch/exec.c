@@ -2,6 +2,7 @@
 /* The last steps of the command before it is the command: a vforked child that
  * shares init's memory, so nothing here may allocate or leave a trace. */
 #include <signal.h>
+#include <sys/ioctl.h>
 
 #include "internal.h"
 
@@ -66,12 +67,24 @@ static int exec_search(struct launch_child *c) {
         return found;
 }
 
+/* In the caller's session, but not in its process group: kill(0, ...) crosses pid
+ * namespaces.  In the foreground where the caller was, as a shell does it. */
+static int own_group(const struct launch_child *c) {
+        pid_t group = getpid();
+        int r;
+
+        r = sys_setpgid(0, 0);
+        /* SIGTTOU is blocked, as all signals are until the exec. */
+        if (r >= 0 && c->params->terminal_fd >= 0)
+                (void)sys_ioctl(c->params->terminal_fd, TIOCSPGRP, &group);
+        return r;
+}
+
 int exec_command(void *launch_child) {
         struct launch_child *c = launch_child;
         int r = 0;
 
-        if (c->plan->new_session)
-                r = sys_setsid();
+        r = c->plan->new_session ? sys_setsid() : own_group(c);
         if (r >= 0)
                 r = sys_sigmask(SIG_SETMASK, &c->mask, NULL);
         if (r < 0) {

@@ -15,22 +15,22 @@ static bool is_terminal_signal(int signal) {
 }
 
 /* Passes on what came from outside the pid namespace (ssi_pid 0) and from a
- * program.  What the sandbox itself sends to pid 1 is ignored; and what the kernel sends for a
- * terminal has reached the command already, where it shares our group. */
+ * program.  What the sandbox itself sends to pid 1 is ignored; what a terminal
+ * sends to our process group nsrun has got too, and passes on. */
 static void pass_on(const struct launch_child *c, pid_t command, const struct signalfd_siginfo *info) {
         int signal = (int)info->ssi_signo;
-        pid_t to = command;
 
         if (info->ssi_pid != 0 || info->ssi_code == SI_KERNEL)
                 return;
-        if (c->plan->new_session && is_terminal_signal(signal)) {
-                to = -command;
-                /* A session of its own is an orphaned process group to the kernel,
-                 * where SIGTSTP's default is to do nothing. */
-                if (signal == SIGTSTP)
-                        signal = SIGSTOP;
+        if (!is_terminal_signal(signal)) {
+                (void)sys_kill(command, signal);
+                return;
         }
-        (void)sys_kill(to, signal);
+        /* A session of its own is an orphaned process group to the kernel, where
+         * SIGTSTP's default is to do nothing. */
+        if (signal == SIGTSTP && c->plan->new_session)
+                signal = SIGSTOP;
+        (void)sys_kill(-command, signal);
 }
 
 /* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status;

@@ -33,11 +33,13 @@ struct launch_params {
         int overlay_fd;           /* the umbrella, where overlay-<slug>/{upper,work} are made; or -1 */
         const char *overlay_path; /* its canonical path */
         int lock_fd;              /* kept open by init for as long as the mounts live; or -1 */
-        bool wants_started;       /* report STARTED */
-        bool dies_with_thread;    /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
-        const char *init_path;    /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
-        const sigset_t *mask;     /* the command's signal mask; NULL: the calling thread's */
-        char *command_line;       /* the program's own argv area, wiped in pid 1; or NULL */
+        int terminal_fd; /* 0, 1 or 2: handed to the command's process group without a session of its own; or
+                            -1 */
+        bool wants_started;    /* report STARTED */
+        bool dies_with_thread; /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
+        const char *init_path; /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
+        const sigset_t *mask;  /* the command's signal mask; NULL: the calling thread's */
+        char *command_line;    /* the program's own argv area, wiped in pid 1; or NULL */
         size_t command_line_size;
 };
 

@@ -264,29 +264,49 @@ int mount_operations(struct launch_child *c) {
         return 0;
 }
 
-/* Lets go of the host's tree and makes the root read-only. */
+/* Enters the working directory beneath the new root.  Symlinks in it may be the
+ * plan's or a former command's and stay inside; a magic link of /proc would not. */
+static int enter_directory(struct launch_child *c) {
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        fd = sys_openat2(c->new_root, c->plan->cwd, O_PATH | O_DIRECTORY, 0,
+                         RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+        if (fd == -ENOSYS || fd == -EPERM)
+                fd = beneath_walk(c->new_root, c->plan->cwd + 1, O_PATH | O_DIRECTORY, 0);
+        r = fd < 0 ? fd : sys_fchdir(fd);
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_MOUNT, r, c->plan->cwd,
+                                 "the working directory can't be entered",
+                                 "--chdir names a folder that the sandbox has");
+        return 0;
+}
+
+/* Lets go of the host's tree, of every descriptor that leads into it, and makes
+ * the root read-only. */
 int mount_seal(struct launch_child *c) {
         int r;
 
         r = sys_fchdir(c->old_root);
         if (r >= 0)
                 r = sys_umount(".", MNT_DETACH);
+        /* The detached tree is whole while it is somebody's working directory. */
+        if (r >= 0)
+                r = sys_chdir("/");
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_MOUNT, r, "/", "the host's root can't be detached",
                                  NULL);
         close_fdp(&c->old_root);
         close_fdp(&c->descriptors);
         close_fdp(&c->overlay_fd);
+        if (c->params->overlay_fd >= 0)
+                (void)sys_close(c->params->overlay_fd);
         r = c->legacy ? legacy_seal(c)
                       : sys_mount_setattr(c->new_root, 0, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_MOUNT, r, "/", "the root can't be made read-only",
                                  NULL);
+        r = enter_directory(c);
         close_fdp(&c->new_root);
-        r = sys_chdir(c->plan->cwd);
-        if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_MOUNT, r, c->plan->cwd,
-                                 "the working directory can't be entered",
-                                 "--chdir names a folder that the sandbox has");
-        return 0;
+        return r;
 }

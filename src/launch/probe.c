@@ -97,6 +97,10 @@ int launch_explain_namespaces(int r, struct nsrun_error *err) {
         if (!err)
                 return r;
         memset(err, 0, sizeof(*err));
+        if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EAGAIN)
+                return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL,
+                                 "no process for the sandbox can be made",
+                                 r == -EAGAIN ? "raise the limit of processes (ulimit -u)" : NULL);
         if (sys_stat("/proc/self/ns/user", &st) == -ENOENT)
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, "the kernel has no user namespaces",
                                  "it needs CONFIG_USER_NS=y");

@@ -96,6 +96,10 @@ static void collect_proc(struct entries *e, const struct nsrun_policy *p) {
         struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_PROC, "/proc");
 
         op->proc = p->proc;
+        /* A nested user namespace may mount a full /proc unless the one it sees has
+         * something covered (mount_too_revealing(), 4.2): subset=pid alone is undone. */
+        if (p->proc == POLICY_PROC_SUBSET || p->proc == POLICY_PROC_AUTO)
+                (void)entries_add(e, ENTRY_OWN, PLAN_COVER, "/proc/1/task");
         if (p->proc == POLICY_PROC_NONE || p->proc == POLICY_PROC_SUBSET)
                 return;
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers); i++)
@@ -134,6 +138,8 @@ int collect_base(struct entries *e, const struct nsrun_policy *p) {
          * folder (a daemon's "/usr/sbin"), which it would hide. */
         if (p->home && (streq(p->home, "/root") || !writable_denied(p->home)))
                 entries_add_tmpfs(e, ENTRY_OWN, p->home, 0700, p->tmpfs_size);
+        STRV_FOREACH (folder, p->ephemeral)
+                entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, p->tmpfs_size);
         if (p->no_project)
                 entries_add_tmpfs(e, ENTRY_OWN, "/workspace", 0755, p->tmpfs_size);
         return 0;

@@ -260,6 +260,21 @@ static int compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* What the caller's environment says of the committer goes first, as it does for git. */
+static int add_identity(const struct nsrun_policy *p, char ***passed) {
+        STRV_FOREACH (entry, p->identity) {
+                _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
+                int r;
+
+                if (!name)
+                        return -ENOMEM;
+                r = environment_get(*passed, name) ? 0 : strv_add(passed, *entry);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int make_environment(const struct nsrun_policy *p, char ***passed, char ***left_out) {
         int r;
 
@@ -278,6 +293,9 @@ static int make_environment(const struct nsrun_policy *p, char ***passed, char *
                 if (r < 0)
                         return r;
         }
+        r = add_identity(p, passed);
+        if (r < 0)
+                return r;
         STRV_FOREACH (entry, p->env)
                 if (strchr(*entry, '=')) {
                         r = set_entry(passed, strdup(*entry));

@@ -27,6 +27,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
                 free(p->rules[i].source);
                 free(p->rules[i].target);
                 free(p->rules[i].alias);
+                free(p->rules[i].spelled);
         }
         free(p->rules);
         for (size_t i = 0; i < p->n_links; i++) {
@@ -46,6 +47,8 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         strv_free(p->host_environ);
         strv_free(p->final_env);
         strv_free(p->left_out);
+        strv_free(p->identity);
+        strv_free(p->ephemeral);
         free(p);
         return NULL;
 }
@@ -128,6 +131,17 @@ int policy_add_rule(struct nsrun_policy *p, enum policy_access access, const cha
                 .target = TAKE_PTR(target_copy),
                 .option = option,
         };
+        return 0;
+}
+
+int policy_add_default(struct nsrun_policy *p, enum policy_access access, const char *source,
+                       const char *option) {
+        int r;
+
+        r = policy_add_rule(p, access, source, NULL, option);
+        if (r < 0)
+                return r;
+        p->rules[p->n_rules - 1].is_default = true;
         return 0;
 }
 

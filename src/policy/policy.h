@@ -39,8 +39,9 @@ struct policy_rule {
         char *target;       /* NULL as given means "where the source is"; normalised after */
         char *alias;        /* after: how the user spelled the target where that differs; a symlink */
         const char *option; /* who asked: "--ro", "the project", "toolchains"; static text */
-        bool is_default;    /* nsrun's own: an explicit rule for the same target replaces it */
-        bool is_directory;  /* after */
+        char *spelled;     /* after: the source as given, absolute, where a symlink is on its way; or NULL */
+        bool is_default;   /* nsrun's own: an explicit rule for the same target replaces it */
+        bool is_directory; /* after */
 };
 
 struct policy_link {
@@ -76,6 +77,8 @@ struct nsrun_policy {
         char *home;       /* $HOME inside, normalised, or NULL for none of its own */
         char **final_env; /* what the command gets, but for PWD */
         char **left_out;  /* names that were inherited and are withheld, sorted */
+        char **identity;  /* "GIT_AUTHOR_NAME=…" and so on: what git on the host says */
+        char **ephemeral; /* folders that are a tmpfs of their own inside, with rules beneath them */
         uid_t uid;
         gid_t gid;
 };
@@ -83,6 +86,9 @@ struct nsrun_policy {
 /* Copies its strings. */
 int policy_add_rule(struct nsrun_policy *p, enum policy_access access, const char *source,
                     const char *target, const char *option);
+/* One of nsrun's own, where the source is: it is left out where that is missing. */
+int policy_add_default(struct nsrun_policy *p, enum policy_access access, const char *source,
+                       const char *option);
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
 
 /* Finds the project, makes every path canonical, merges nsrun's own defaults

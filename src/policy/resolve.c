@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "environment.h"
+#include "git.h"
 #include "policy.h"
 #include "refuse.h"
 #include "workspace/project.h"
@@ -17,9 +18,11 @@ struct resolving {
         struct nsrun_policy *policy;
         char *cwd; /* NULL where it can't be told */
         char **sockets;
+        struct gitdir gitdir; /* where the project's .git is a file; else empty */
 };
 
 static void resolving_clear(struct resolving *c) {
+        gitdir_clear(&c->gitdir);
         free(c->cwd);
         strv_free(c->sockets);
 }
@@ -46,6 +49,8 @@ static void drop_defaults(struct nsrun_policy *p) {
                 if (p->rules[i].is_default)
                         rule_clear(&p->rules[i]);
         compact(p);
+        strv_free(TAKE_PTR(p->ephemeral));
+        strv_free(TAKE_PTR(p->identity));
 }
 
 /* Whether a tmpfs at `home` would stand in the way of what else is there. */
@@ -109,15 +114,27 @@ static int find_alias(const struct resolving *c, const char *spelled, const char
         return 0;
 }
 
-static int add_default(struct nsrun_policy *p, enum policy_access access, const char *source,
-                       const char *option) {
-        int r;
+/* Remembers how a source was spelled where that is not its name: what lies in
+ * between is judged when all roots are known. */
+static int remember_spelling(const struct resolving *c, struct policy_rule *rule, const char *spelled) {
+        if (streq(spelled, rule->source))
+                return 0;
+        free(TAKE_PTR(rule->spelled));
+        if (path_is_absolute(spelled))
+                rule->spelled = strdup(spelled);
+        else if (asprintf(&rule->spelled, "%s/%s", c->cwd ? c->cwd : "", spelled) < 0)
+                rule->spelled = NULL;
+        return rule->spelled ? 0 : -ENOMEM;
+}
 
-        r = policy_add_rule(p, access, source, NULL, option);
-        if (r < 0)
-                return r;
-        p->rules[p->n_rules - 1].is_default = true;
-        return 0;
+static int refuse_all_planted(const struct nsrun_policy *p, struct nsrun_error *err) {
+        int r = 0;
+
+        for (size_t i = 0; i < p->n_rules && r >= 0; i++)
+                if (p->rules[i].spelled)
+                        r = refuse_planted(p, p->rules[i].spelled, p->rules[i].source, p->rules[i].option,
+                                           err);
+        return r;
 }
 
 static int project_error(const struct nsrun_policy *p, int r, const char *path, struct nsrun_error *err) {
@@ -151,10 +168,12 @@ static int resolve_project(struct resolving *c, struct nsrun_error *err) {
                 return refuse(err, canonical, hint, "%s can't be the project", reason);
         if (p->project && !p->project_alias && find_alias(c, p->project, canonical, &p->project_alias) < 0)
                 return error_oom(err);
-        if (add_default(p, POLICY_RW, canonical, option) < 0)
+        if (policy_add_default(p, POLICY_RW, canonical, option) < 0)
                 return error_oom(err);
         rule = &p->rules[p->n_rules - 1];
         if (p->project_alias && !(rule->alias = strdup(p->project_alias)))
+                return error_oom(err);
+        if (p->project && remember_spelling(c, rule, p->project) < 0)
                 return error_oom(err);
         free(p->project);
         p->project = TAKE_PTR(canonical);
@@ -162,8 +181,8 @@ static int resolve_project(struct resolving *c, struct nsrun_error *err) {
 }
 
 static int add_toolchain(void *data, const struct toolchain_entry *entry, const char *path) {
-        return add_default(data, entry->access == TOOLCHAIN_OVERLAY ? POLICY_OVERLAY : POLICY_RO, path,
-                           "toolchains");
+        return policy_add_default(data, entry->access == TOOLCHAIN_OVERLAY ? POLICY_OVERLAY : POLICY_RO,
+                                  path, "toolchains");
 }
 
 static int resolve_target(const struct resolving *c, struct policy_rule *rule, const char *spelled,
@@ -206,6 +225,8 @@ static int resolve_rule(const struct resolving *c, struct policy_rule *rule, str
         spelled = TAKE_PTR(rule->source);
         rule->source = TAKE_PTR(canonical);
         rule->is_directory = (mode & S_IFMT) == S_IFDIR;
+        if (remember_spelling(c, rule, spelled) < 0)
+                return error_oom(err);
         if (rule->access == POLICY_OVERLAY && !rule->is_directory)
                 return error_setf(err, NSRUN_STAGE_POLICY, -ENOTDIR, rule->source,
                                   "expose it with --ro or --rw", "only a folder can be the source of %s",
@@ -350,6 +371,11 @@ static int resolve_tmp(struct resolving *c, struct nsrun_error *err) {
                                  "create it first, or use --tmp=tmpfs");
         rule.source = canonical;
         r = refuse_source(&rule, c->sockets, err);
+        if (r >= 0 && remember_spelling(c, &rule, p->tmp) < 0)
+                r = error_oom(err);
+        if (r >= 0 && rule.spelled)
+                r = refuse_planted(p, rule.spelled, canonical, rule.option, err);
+        free(rule.spelled);
         if (r < 0)
                 return r;
         free(p->tmp);
@@ -370,6 +396,8 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         if (find_home(p) < 0 || refuse_list_sockets(environment_inherited(p), &c.sockets) < 0)
                 return error_oom(err);
         r = resolve_project(&c, err);
+        if (r >= 0)
+                r = git_add_rules(p, &c.gitdir, err);
         if (r < 0)
                 return r;
         if (toolchains_each(p->home, add_toolchain, p) < 0)
@@ -384,5 +412,9 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         if (r < 0)
                 return r;
         r = resolve_tmp(&c, err);
+        if (r >= 0)
+                r = refuse_all_planted(p, err);
+        if (r >= 0)
+                r = git_find_identity(p, c.gitdir.common_dir, err);
         return r < 0 ? r : environment_resolve(p, err);
 }

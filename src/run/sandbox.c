@@ -65,7 +65,7 @@ static void reap_init(struct nsrun_sandbox *s) {
 
 nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox **ret,
                              struct nsrun_error *error) {
-        struct launch_params params = {.wants_started = true, .init_path = init_path()};
+        struct launch_params params = {.terminal_fd = -1, .wants_started = true, .init_path = init_path()};
         struct nsrun_sandbox *s;
         int r = 0;
 

@@ -4,6 +4,7 @@
 #include "supervise.h"
 
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
@@ -18,6 +19,8 @@ struct run {
         const struct nsrun_plan *plan;
         struct launch launch;
         int signal_fd;
+        int terminal_fd; /* ours to hand to the command's process group and back; or -1 */
+        bool was_asked_to_stop;
         bool has_exited;
         int status; /* wait(2)'s, of the command */
         struct nsrun_error *err;
@@ -40,12 +43,48 @@ static void take_signals(struct run *run) {
         while (sys_read(run->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
                 int signal = (int)info.ssi_signo;
 
-                /* A write to a closed pipe of our own is no news for the command; and
-                 * what a terminal sent has reached it where it shares our group. */
-                if (signal == SIGPIPE || (info.ssi_code == SI_KERNEL && !run->plan->new_session))
+                /* A write to a closed pipe of our own is no news for the command. */
+                if (signal == SIGPIPE)
                         continue;
+                run->was_asked_to_stop |= signal == SIGTSTP;
                 (void)launch_signal(&run->launch, signal);
         }
+}
+
+/* The command has started: its status is what nsrun tells, whatever became of
+ * the reader of --status-fd. */
+static void warn_unless_told(int r) {
+        if (r < 0)
+                (void)fprintf(stderr, "nsrun: the status can't be written to --status-fd: %s\n",
+                              strerror(-r));
+}
+
+static void give_terminal(const struct run *run, pid_t group) {
+        if (run->terminal_fd >= 0 && group > 0)
+                (void)sys_ioctl(run->terminal_fd, TIOCSPGRP, &group);
+}
+
+static pid_t terminal_group(int fd) {
+        pid_t group = -1;
+
+        return sys_ioctl(fd, TIOCGPGRP, &group) < 0 ? -1 : group;
+}
+
+/* The command stopped.  Where the user asked for that the shell that watches nsrun
+ * shall see a stopped job, and "fg" wakes both; a stop of the command's own making
+ * is none of ours, and must not keep us from signals. */
+static void stop_too(struct run *run) {
+        pid_t group = -1;
+
+        if (!run->was_asked_to_stop && run->terminal_fd < 0)
+                return;
+        run->was_asked_to_stop = false;
+        if (run->terminal_fd >= 0)
+                group = terminal_group(run->terminal_fd);
+        give_terminal(run, getpgrp());
+        (void)sys_kill(getpid(), SIGSTOP);
+        if (run->terminal_fd >= 0 && terminal_group(run->terminal_fd) == getpgrp())
+                give_terminal(run, group);
 }
 
 static int take_report(struct run *run, const struct launch_report *report) {
@@ -56,13 +95,16 @@ static int take_report(struct run *run, const struct launch_report *report) {
                 *run->err = report->error;
                 return -report->error.error;
         case LAUNCH_STARTED:
-                return fd >= 0 ? status_started(fd, &run->launch, report, run->err) : 0;
+                if (fd >= 0)
+                        warn_unless_told(status_started(fd, &run->launch, report, NULL));
+                return 0;
         case LAUNCH_NOTE:
                 (void)fprintf(stderr, "nsrun: note: %s: %s\n", report->error.what, report->error.path);
-                return fd >= 0 ? status_note(fd, &report->error, run->err) : 0;
+                if (fd >= 0)
+                        warn_unless_told(status_note(fd, &report->error, NULL));
+                return 0;
         case LAUNCH_STOPPED:
-                /* The shell that watches nsrun shall see a stopped job, and "fg" wakes both. */
-                (void)sys_kill(getpid(), SIGSTOP);
+                stop_too(run);
                 return 0;
         case LAUNCH_EXITED:
                 run->has_exited = true;
@@ -131,8 +173,9 @@ static int run_plan(struct run *run, struct launch_params *params) {
                         WTERMSIG(init_status));
                 run->status = init_status;
         }
-        return run->params->status_fd >= 0 ? status_exited(run->params->status_fd, run->status, run->err)
-                                           : 0;
+        if (run->params->status_fd >= 0)
+                warn_unless_told(status_exited(run->params->status_fd, run->status, NULL));
+        return 0;
 }
 
 /* Where JSON is asked for and can't be had, the command must not start. */
@@ -150,20 +193,30 @@ static int check_status_fd(int fd, struct nsrun_error *err) {
         return json_open(&d, err);
 }
 
+/* Our controlling terminal, where we are in its foreground. */
+static int find_terminal(void) {
+        for (int fd = 0; fd <= 2; fd++)
+                if (terminal_group(fd) == getpgrp())
+                        return fd;
+        return -1;
+}
+
 int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
               struct nsrun_error *err) {
-        struct run run = {.params = params, .plan = plan, .signal_fd = -EBADF, .err = err};
+        struct run run = {
+                .params = params, .plan = plan, .signal_fd = -EBADF, .terminal_fd = -1, .err = err};
         struct umbrella umbrella = UMBRELLA_INIT;
         struct launch_params launch_params = {
                 .overlay_fd = -EBADF,
                 .lock_fd = -EBADF,
+                .terminal_fd = -1,
                 .wants_started = params->status_fd >= 0,
                 .dies_with_thread = true,
                 .command_line = params->command_line,
                 .command_line_size = params->command_line_size,
         };
         struct sigaction standard = {.sa_handler = SIG_DFL};
-        sigset_t set, before;
+        sigset_t set, before, terminal_output;
         int r;
 
         r = check_status_fd(params->status_fd, err);
@@ -171,8 +224,15 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                 return r;
         /* Ignored by a careless parent, it would keep us from learning the end. */
         (void)sigaction(SIGCHLD, &standard, NULL);
+        if (!plan->new_session)
+                run.terminal_fd = launch_params.terminal_fd = find_terminal();
         passed_on(&set);
         r = sys_sigmask(SIG_BLOCK, &set, &before);
+        /* Taking the terminal back from the background would stop us. */
+        (void)sigemptyset(&terminal_output);
+        (void)sigaddset(&terminal_output, SIGTTOU);
+        if (r >= 0)
+                r = sys_sigmask(SIG_BLOCK, &terminal_output, NULL);
         run.signal_fd = r < 0 ? r : sys_signalfd(&set);
         if (run.signal_fd < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, run.signal_fd, NULL, "no signalfd", NULL);
@@ -185,6 +245,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                 launch_params.lock_fd = umbrella.lock_fd;
                 r = run_plan(&run, &launch_params);
         }
+        give_terminal(&run, getpgrp());
         umbrella_remove(&umbrella);
         close_fdp(&run.signal_fd);
         if (r < 0) {

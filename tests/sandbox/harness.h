@@ -45,6 +45,9 @@ void make_link(const char *folder, const char *name, const char *text);
 /* The whole of a file, NULL where there is none. */
 char *file_text(const char *path);
 
+/* How long anything is waited for, in seconds; only a hang gets that far. */
+extern int deadline_seconds;
+
 /* How something is run.  All but argv may be left zero. */
 struct request {
         const char *const *argv;

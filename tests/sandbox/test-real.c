@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Real work in the sandbox: git, Python, npm, and nsrun's own build.  What it needs
+ * of the host is there by default, and the host's caches stay as they were. */
+#include "harness.h"
+
+/* Where a continuous-integration run has the time and the network. */
+static bool is_thorough(void) {
+        const char *ci = getenv("CI"), *slow = getenv("NSRUN_TEST_SLOW");
+
+        return (ci && *ci) || (slow && *slow);
+}
+
+static void a_repository_is_made_and_committed_to(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (!has_program("git"))
+                skip_because("skipped: git is not installed");
+        run_inside(
+                s, &o,
+                "git init -q . && echo text >file && git add file && "
+                "git -c user.name=N -c user.email=n@example.org commit -q -m 'the subject' && git status --short");
+        assert_string_equal(o.err, "");
+        expect_status(&o, 0);
+        expect_out(&o, "");
+        run_outside(s, &o, "git log --format='%an %s' && git fsck --strict");
+        expect_status(&o, 0);
+        expect_out(&o, "N the subject\n");
+}
+
+static void a_python_environment_is_made_and_works(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *expected = text_of("%s/venv\n", s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, "python3 -c 'import venv, ensurepip'");
+        if (o.status != 0)
+                skip_because("skipped: Python's venv is not installed");
+        run_inside(s, &o,
+                   "python3 -m venv venv && venv/bin/python -c 'import sys; print(sys.prefix)' && "
+                   "venv/bin/python -m pip --version >/dev/null && "
+                   "venv/bin/python -c 'import multiprocessing as m; m.Lock(); m.Queue()'");
+        expect_status(&o, 0);
+        expect_out(&o, expected);
+}
+
+/* A package whose installation fills the cache, without a registry. */
+static void make_package(const struct site *s) {
+        make_folder(s->project, "package");
+        make_file(s->project, "package/package.json",
+                  "{\"name\": \"small\", \"version\": \"1.0.0\", \"main\": \"index.js\"}\n");
+        make_file(s->project, "package/index.js", "module.exports = 'installed';\n");
+        make_file(s->project, "package.json",
+                  "{\"name\": \"user\", \"version\": \"1.0.0\", \"private\": true}\n");
+}
+
+static void npm_installs_and_leaves_the_hosts_cache_alone(void **state) {
+        static const char warm[] =
+                "npm pack --silent ./package >/dev/null && npm cache add ./small-1.0.0.tgz && ls ~/.npm/_cacache >/dev/null";
+        static const char install[] =
+                "npm install --silent ./small-1.0.0.tgz && node -p 'require(\"small\")' && "
+                "echo mine >~/.npm/_cacache/mine";
+        const struct site *s = *state;
+        _cleanup_free_ char *cache = path_of(s->home, ".npm");
+        _cleanup_outcome_ struct outcome o = {0};
+        char *before;
+
+        if (!has_program("npm"))
+                skip_because("skipped: npm is not installed");
+        make_package(s);
+        run_outside(s, &o, warm);
+        expect_status(&o, 0);
+        before = snapshot(cache);
+        RUN(s, &o, "--overlay", cache, "--", "sh", "-c", install);
+        expect_status(&o, 0);
+        expect_out(&o, "installed\n");
+        expect_unchanged(cache, before);
+        /* On the host the same changes it. */
+        before = snapshot(cache);
+        run_outside(s, &o, install);
+        expect_status(&o, 0);
+        free(before);
+        run_outside(s, &o, "ls ~/.npm/_cacache/mine");
+        expect_status(&o, 0);
+}
+
+/* The same with what other people publish, over the network. */
+static void npm_installs_from_its_registry(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *cache = path_of(s->home, ".npm");
+        _cleanup_outcome_ struct outcome o = {0};
+        char *before;
+
+        if (!has_program("npm"))
+                skip_because("skipped: npm is not installed");
+        make_package(s);
+        run_outside(s, &o, "npm view left-pad@1.3.0 version");
+        if (o.status != 0)
+                skip_because("skipped: npm's registry can't be reached");
+        before = snapshot(cache);
+        RUN(s, &o, "--overlay", cache, "--", "sh", "-c",
+            "npm install --silent left-pad@1.3.0 && node -p 'require(\"left-pad\")(7, 3, 0)'");
+        expect_status(&o, 0);
+        expect_out(&o, "007\n");
+        expect_unchanged(cache, before);
+}
+
+static void nsrun_builds_and_tests_itself(void **state) {
+        static const char build[] =
+                "set -e; [ -x configure ] || sh scripts/autogen >autogen.log 2>&1; mkdir build; cd build; "
+                "../configure >configure.out; make -s -j2 >make.out 2>&1; make -s -j2 check TESTS= >>make.out 2>&1; "
+                "tests=$(find tests/unit -name 'test-*' -type f ! -name '*.*'); "
+                "make -s check TESTS=\"$(echo $tests)\" >check.out 2>&1 || { cat check.out; cat tests/unit/test-user.log; exit 1; }; "
+                "./nsrun --version; echo $tests | wc -w";
+        const struct site *s = *state;
+        const char *source = getenv("NSRUN_SOURCE");
+        _cleanup_free_ char *copy = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_non_null(source);
+        copy = text_of(
+                "cd '%s' && tar -cf - --exclude=.git --exclude='./_*' --exclude='*.o' --exclude='*.lo' configure.ac "
+                "Makefile.am COPYING README* src seccomp tests scripts .build-aux configure Makefile.in aclocal.m4 "
+                ".ci .clang-format .editorconfig .gitignore 2>/dev/null | tar -xf - -C '%s'",
+                source, s->project);
+        run_outside(s, &o, copy);
+        expect_status(&o, 0);
+        deadline_seconds = 900;
+        run_inside(s, &o, build);
+        if (o.status != 0)
+                print_message("%s%s", o.out, o.err);
+        expect_status(&o, 0);
+        expect_in(o.out, "nsrun ");
+        assert_true(strtol(strchr(o.out, '\n'), NULL, 10) > 5);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_repository_is_made_and_committed_to),
+                TEST(a_python_environment_is_made_and_works),
+                TEST(npm_installs_and_leaves_the_hosts_cache_alone),
+        };
+        const struct CMUnitTest thorough[] = {
+                TEST(npm_installs_from_its_registry),
+                TEST(nsrun_builds_and_tests_itself),
+        };
+        int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+        if (is_thorough())
+                failed += cmocka_run_group_tests(thorough, NULL, NULL);
+        return failed;
+}
