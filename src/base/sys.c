@@ -11,7 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 static int result(long r) {
@@ -160,6 +162,17 @@ int sys_fstat(int fd, struct stat *ret) {
 int sys_stat(const char *path, struct stat *ret) {
         SYS_FAULT("stat");
         return result(stat(path, ret));
+}
+
+int sys_statx(const char *path, struct statx *ret) {
+        SYS_FAULT("statx");
+        return result(statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_MNT_ID, ret));
+}
+
+bool sys_is_read_only(int fd) {
+        struct statfs st;
+
+        return fstatfs(fd, &st) < 0 || (st.f_flags & ST_RDONLY);
 }
 
 int sys_fchmod(int fd, mode_t mode) {

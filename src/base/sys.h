@@ -74,6 +74,9 @@ ssize_t sys_read(int fd, void *to, size_t n);
 ssize_t sys_write(int fd, const void *from, size_t n);
 int sys_fstat(int fd, struct stat *ret);
 int sys_stat(const char *path, struct stat *ret);
+/* Device, inode and mount of what `path` leads to (mount ids: 5.8). */
+int sys_statx(const char *path, struct statx *ret);
+bool sys_is_read_only(int fd);
 int sys_fchmod(int fd, mode_t mode);
 int sys_mkdirat(int dir, const char *path, mode_t mode);
 int sys_symlinkat(const char *text, int dir, const char *path);

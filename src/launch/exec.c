@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The last steps of the command before it is the command: a vforked child that
  * shares init's memory, so nothing here may allocate or leave a trace. */
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 
@@ -15,12 +16,54 @@ static const char *environment_value(char *const *env, const char *name) {
         return NULL;
 }
 
+/* How deep the kernel follows "#!" lines. */
+#define INTERPRETERS_MAX 5
+
+/* The interpreter that a script's first line names, ended in place; NULL for
+ * anything else. */
+static const char *script_interpreter(char *line) {
+        char *start;
+
+        if (line[0] != '#' || line[1] != '!')
+                return NULL;
+        start = line + 2 + strspn(line + 2, " \t");
+        start[strcspn(start, " \t\n")] = '\0';
+        return *start ? start : NULL;
+}
+
+/* Refuses a command, or a script's interpreter, that is reached through a magic
+ * link: /proc/self/exe is nsrun itself here, by the host's mount, and a process
+ * of it would be a way to the host's file.  init looks again after the exec.
+ * -ELOOP; what the open says of a file that isn't there; 0 where the kernel
+ * is to decide. */
+static int refuse_magic_links(const char *path) {
+        char line[256];
+
+        for (int depth = 0; path && depth < INTERPRETERS_MAX; depth++) {
+                _cleanup_close_ int fd = -EBADF;
+                ssize_t n;
+
+                fd = sys_openat2(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, RESOLVE_NO_MAGICLINKS);
+                if (fd == -ELOOP || (depth == 0 && (fd == -ENOENT || fd == -ENOTDIR)))
+                        return fd;
+                n = fd < 0 ? fd : sys_read(fd, line, sizeof(line) - 1);
+                if (n < 0)
+                        return 0;
+                line[n] = '\0';
+                path = script_interpreter(line);
+        }
+        return 0;
+}
+
 /* A file without "#!" is a shell script, as execvp(3) and every shell have it. */
 static int exec_file(struct launch_child *c, const char *path) {
         char *const *argv = c->plan->argv;
         size_t n = 1;
         int r;
 
+        r = refuse_magic_links(path);
+        if (r < 0)
+                return r;
         r = sys_execve(path, argv, c->plan->env);
         if (r != -ENOEXEC)
                 return r;

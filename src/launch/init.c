@@ -27,10 +27,12 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
                 return;
         }
         /* A session of its own is an orphaned process group to the kernel, where
-         * SIGTSTP's default is to do nothing. */
-        if (signal == SIGTSTP && c->plan->new_session)
-                signal = SIGSTOP;
-        (void)sys_kill(-command, signal);
+         * SIGTSTP's default is to do nothing; and no job control there keeps a
+         * process in the background from reading the shell's input meanwhile. */
+        if (c->plan->new_session && (signal == SIGTSTP || signal == SIGCONT))
+                (void)sys_kill(-1, signal == SIGTSTP ? SIGSTOP : SIGCONT);
+        else
+                (void)sys_kill(-command, signal);
 }
 
 /* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status;
@@ -60,12 +62,14 @@ static int reap(const struct launch_child *c, pid_t command, int *status) {
         }
 }
 
+/* One batch of signals a round, and in each a look at the supervisor and at who
+ * has ended: a flood of signals from inside holds up neither. */
 static int wait_for_command(struct launch_child *c, pid_t command, int *ret_status) {
         struct pollfd fds[] = {{.fd = c->signal_fd, .events = POLLIN},
                                {.fd = c->supervisor_fd, .events = POLLIN}};
 
         for (;;) {
-                struct signalfd_siginfo info;
+                struct signalfd_siginfo infos[16];
                 ssize_t n;
                 int r;
 
@@ -75,17 +79,15 @@ static int wait_for_command(struct launch_child *c, pid_t command, int *ret_stat
                 /* The supervisor is gone: so is everything here, pid 1 first. */
                 if (fds[1].revents)
                         _exit(125);
-                while ((n = sys_read(c->signal_fd, &info, sizeof(info))) == (ssize_t)sizeof(info)) {
-                        r = 0;
-                        if (info.ssi_signo != SIGCHLD)
-                                pass_on(c, command, &info);
-                        else
-                                r = reap(c, command, ret_status);
-                        if (r != 0)
-                                return r < 0 ? r : 0;
-                }
-                if (n != -EAGAIN)
-                        return n < 0 ? (int)n : -EIO;
+                n = sys_read(c->signal_fd, infos, sizeof(infos));
+                if (n < 0 && n != -EAGAIN)
+                        return (int)n;
+                for (ssize_t i = 0; i < n / (ssize_t)sizeof(infos[0]); i++)
+                        if (infos[i].ssi_signo != SIGCHLD)
+                                pass_on(c, command, &infos[i]);
+                r = reap(c, command, ret_status);
+                if (r != 0)
+                        return r < 0 ? r : 0;
         }
 }
 
@@ -118,6 +120,21 @@ static int fail_exec(struct launch_child *c) {
         return error_set(err, NSRUN_STAGE_EXEC, r, file, "command can't be executed", NULL);
 }
 
+/* Whether the command became this very program, by this very mount: a command
+ * called /proc/self/exe, or a script for it, names whoever executes it.  From such a process
+ * the host's file could be reached, and where the user owns it written.  The same file by a mount
+ * of the sandbox is another matter: nsrun in nsrun is fine. */
+static bool is_own_program(pid_t command) {
+        char path[64] = "/proc/", number[24];
+        struct statx own, its;
+
+        strcat(path, number_format(number, (uint64_t)command));
+        strcat(path, "/exe");
+        return sys_statx("/proc/self/exe", &own) >= 0 && sys_statx(path, &its) >= 0 &&
+               own.stx_mnt_id == its.stx_mnt_id && own.stx_ino == its.stx_ino &&
+               own.stx_dev_major == its.stx_dev_major && own.stx_dev_minor == its.stx_dev_minor;
+}
+
 int init_run(struct launch_child *c) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
         sigset_t all;
@@ -136,10 +153,13 @@ int init_run(struct launch_child *c) {
                 (void)sys_setsid();
         command = sys_vfork(exec_command, c, c->stack_top);
         if (command < 0)
-                return error_set(&c->error, NSRUN_STAGE_EXEC, command, c->plan->argv[0],
+                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, command, c->plan->argv[0],
                                  "no process for the command", NULL);
         if (c->exec_error < 0)
                 return fail_exec(c);
+        if (is_own_program(command))
+                return error_set(&c->error, NSRUN_STAGE_EXEC, -ELOOP, c->plan->argv[0],
+                                 "the command leads back to nsrun through /proc", "name a program");
         if (c->params->wants_started) {
                 struct launch_report report = {.kind = LAUNCH_STARTED, .namespaces = c->namespaces};
 

@@ -81,10 +81,10 @@ int init_exec(struct launch_child *c) {
                 (void)number_format(e->numbers[ARG_NAMESPACES + i], *namespaces[i]);
         for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
                 if (keep[i] >= 0 && fcntl(keep[i], F_SETFD, 0) < 0)
-                        return error_set(&c->error, NSRUN_STAGE_EXEC, -errno, NULL,
+                        return error_set(&c->error, NSRUN_STAGE_SUPERVISE, -errno, NULL,
                                          "pid 1's descriptors can't be kept", NULL);
         r = sys_execveat(c->init_fd, "", e->argv, c->plan->env, AT_EMPTY_PATH);
-        return error_set(&c->error, NSRUN_STAGE_EXEC, r, c->params->init_path,
+        return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
                          "nsrun-init can't be executed",
                          "it must be a static program of this machine's architecture");
 }

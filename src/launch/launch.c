@@ -87,7 +87,7 @@ static int open_descriptors(struct launch_child *c, int *ret_report, struct nsru
                 if (r >= 0)
                         r = lift_descriptor(&c->init_fd);
                 if (r < 0)
-                        return error_set(err, NSRUN_STAGE_EXEC, r, c->params->init_path,
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
                                          "nsrun-init can't be opened", "install nsrun completely");
         }
         *ret_report = TAKE_FD(read_end);

@@ -95,6 +95,13 @@ static int overlay_fail(struct launch_child *c, const struct plan_op *op, int r)
                 return error_set(&c->error, NSRUN_STAGE_OVERLAY, r, op->target,
                                  "the kernel refuses overlays in a user namespace",
                                  "Linux 5.11 and later allow them; leave --overlay out on this one");
+        if (r == -ENOSPC || r == -EDQUOT)
+                return error_set(&c->error, NSRUN_STAGE_OVERLAY, r, op->target,
+                                 "there is no room for the overlay's layers",
+                                 c->plan->backing == POLICY_BACKING_DISK
+                                         ? "the cache folder's disk is full: make room, or use "
+                                           "--overlay-backing=tmpfs"
+                                         : "raise --tmpfs-size");
         return error_set(&c->error, NSRUN_STAGE_OVERLAY, r, op->target, "the overlay can't be mounted",
                          NULL);
 }
@@ -125,9 +132,7 @@ int mount_overlay(struct launch_child *c, const struct plan_op *op) {
         upper = folder < 0 ? folder : make_layer(folder, "upper", st.st_mode & 07777);
         work = upper < 0 ? upper : make_layer(folder, "work", 0700);
         if (work < 0)
-                return error_set(&c->error, NSRUN_STAGE_OVERLAY, work, op->target,
-                                 "the upper layer can't be made",
-                                 work == -ENOSPC ? "the cache folder's disk is full" : NULL);
+                return overlay_fail(c, op, work);
         target = mount_point(c, op);
         if (target < 0)
                 return target;
@@ -135,6 +140,11 @@ int mount_overlay(struct launch_child *c, const struct plan_op *op) {
         r = mount_filesystem(c, target, "overlay", MS_NOSUID | MS_NODEV, options);
         if (r < 0)
                 return overlay_fail(c, op, r);
+        /* Where it can't fill the work folder overlayfs mounts all the same, read-only. */
+        close_fdp(&target);
+        target = beneath_open(c->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
+        if (target < 0 || sys_is_read_only(target))
+                return overlay_fail(c, op, target < 0 ? target : -ENOSPC);
         return 0;
 }
 

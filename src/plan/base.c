@@ -140,6 +140,12 @@ int collect_base(struct entries *e, const struct nsrun_policy *p) {
                 entries_add_tmpfs(e, ENTRY_OWN, p->home, 0700, p->tmpfs_size);
         STRV_FOREACH (folder, p->ephemeral)
                 entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, p->tmpfs_size);
+        /* A mount point can't be renamed over, and this one is always empty. */
+        STRV_FOREACH (name, p->held) {
+                r = add_device(e, "/dev/null", *name);
+                if (r < 0)
+                        return r;
+        }
         if (p->no_project)
                 entries_add_tmpfs(e, ENTRY_OWN, "/workspace", 0755, p->tmpfs_size);
         return 0;

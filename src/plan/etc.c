@@ -21,14 +21,19 @@ static const char *const private_folders[] = {
         "/etc/pki/entitlement", "/etc/pki/consumer",
 };
 
+/* A field can't hold what ends one. */
+static const char *field(const char *text, const char *otherwise) {
+        return text && !text[strcspn(text, ":\n")] ? text : otherwise;
+}
+
 static int add_passwd(struct entries *e, const struct nsrun_policy *p, const struct user *u) {
         _cleanup_strbuf_ struct strbuf text = {0};
         _cleanup_free_ char *done = NULL;
 
         if (p->uid != 0)
                 strbuf_add(&text, "root:x:0:0:root:/root:/bin/sh\n");
-        strbuf_addf(&text, "%s:x:%u:%u::%s:%s\n", u->name, p->uid, p->gid, p->home ? p->home : "/",
-                    u->shell);
+        strbuf_addf(&text, "%s:x:%u:%u::%s:%s\n", u->name, p->uid, p->gid, field(p->home, "/"),
+                    field(u->shell, "/bin/sh"));
         if (p->uid != 65534)
                 strbuf_add(&text, "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n");
         done = strbuf_finish(&text);

@@ -29,6 +29,7 @@ static const struct part common_parts[] = {
         {"config", POLICY_RO},      {"config.worktree", POLICY_RO},
         {"hooks", POLICY_RO},       {"info", POLICY_RO},
         {"packed-refs", POLICY_RO}, {"shallow", POLICY_RO},
+        {"index", POLICY_RO},     /* what the main checkout has staged is not for `git prune` to take */
         {"worktrees", POLICY_RO}, /* the others': git asks which branches are taken */
 };
 
@@ -57,6 +58,19 @@ static int add_parts(struct nsrun_policy *p, const char *folder, const struct pa
         return 0;
 }
 
+/* Packing refs takes them out of refs/ once they are in packed-refs: made inside,
+ * that file would be gone with the sandbox, and the branches with it. */
+static int hold_packed_refs(struct nsrun_policy *p, const char *common_dir) {
+        char *path = path_join(common_dir, "packed-refs");
+        struct stat st;
+
+        if (path && lstat(path, &st) == 0) {
+                free(path);
+                return 0;
+        }
+        return strv_consume(&p->held, path);
+}
+
 static int add_rules(struct nsrun_policy *p, const struct gitdir *g) {
         int r;
 
@@ -68,6 +82,8 @@ static int add_rules(struct nsrun_policy *p, const struct gitdir *g) {
         if (r < 0 || !g->common_dir)
                 return r;
         r = strv_add(&p->ephemeral, g->common_dir);
+        if (r >= 0)
+                r = hold_packed_refs(p, g->common_dir);
         return r < 0 ? r : add_parts(p, g->common_dir, common_parts, ARRAY_SIZE(common_parts));
 }
 

@@ -49,6 +49,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         strv_free(p->left_out);
         strv_free(p->identity);
         strv_free(p->ephemeral);
+        strv_free(p->held);
         free(p);
         return NULL;
 }

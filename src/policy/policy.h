@@ -79,6 +79,7 @@ struct nsrun_policy {
         char **left_out;  /* names that were inherited and are withheld, sorted */
         char **identity;  /* "GIT_AUTHOR_NAME=…" and so on: what git on the host says */
         char **ephemeral; /* folders that are a tmpfs of their own inside, with rules beneath them */
+        char **held;      /* names in those that nothing inside may take: empty, and can't be replaced */
         uid_t uid;
         gid_t gid;
 };

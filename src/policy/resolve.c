@@ -50,6 +50,7 @@ static void drop_defaults(struct nsrun_policy *p) {
                         rule_clear(&p->rules[i]);
         compact(p);
         strv_free(TAKE_PTR(p->ephemeral));
+        strv_free(TAKE_PTR(p->held));
         strv_free(TAKE_PTR(p->identity));
 }
 

@@ -42,20 +42,36 @@ static int open_event(struct json_document *d, const char *event, struct nsrun_e
         return r;
 }
 
-/* init's only child, in our pid namespace; 0 where the kernel doesn't list them
- * (CONFIG_PROC_CHILDREN). */
-static uint64_t find_command(pid_t init) {
+static bool read_proc(pid_t pid, const char *name, char *to, size_t size) {
         _cleanup_close_ int fd = -EBADF;
-        char path[64], found[32];
+        char path[64];
         ssize_t n;
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", init, init);
+        (void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
         fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = fd < 0 ? fd : sys_read(fd, found, sizeof(found) - 1);
-        if (n <= 0)
+        n = fd < 0 ? fd : sys_read(fd, to, size - 1);
+        to[n > 0 ? n : 0] = '\0';
+        return n > 0;
+}
+
+/* The command in our pid namespace: init's child that is pid 2 in its own.  0
+ * where it has ended already, or the kernel lists no children (CONFIG_PROC_CHILDREN). */
+static uint64_t find_command(pid_t init) {
+        char name[48], children[32], status[4096];
+        const char *pids;
+        uint64_t pid;
+
+        (void)snprintf(name, sizeof(name), "task/%d/children", init);
+        if (!read_proc(init, name, children, sizeof(children)))
                 return 0;
-        found[n] = '\0';
-        return strtoull(found, NULL, 10);
+        pid = strtoull(children, NULL, 10);
+        if (!read_proc((pid_t)pid, "status", status, sizeof(status)))
+                return 0;
+        pids = strstr(status, "\nNSpid:");
+        if (!pids)
+                return 0;
+        pids += strcspn(pids + 1, "\n") - 1;
+        return startswith(pids, "\t2\n") ? pid : 0;
 }
 
 int status_started(int fd, const struct launch *l, const struct launch_report *report,

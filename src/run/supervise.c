@@ -266,5 +266,5 @@ int supervise_failure_status(const struct nsrun_error *err) {
                 return 125;
         if (err->error == ENOENT || err->error == ENOTDIR)
                 return 127;
-        return err->error == EACCES || err->error == ENOEXEC || err->error == EISDIR ? 126 : 125;
+        return 126;
 }

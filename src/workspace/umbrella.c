@@ -15,6 +15,7 @@
 
 #include "base/path.h"
 #include "remove_tree.h"
+#include "user.h"
 
 #define NAME_PREFIX  "workspace-"
 #define DRAFT_PREFIX "." NAME_PREFIX
@@ -26,26 +27,40 @@ enum {
 
 static const char cache_hint[] = "set XDG_CACHE_HOME to a folder of your own on a local disk";
 
-/* $XDG_CACHE_HOME counts only where absolute, as its specification has it. */
+/* $XDG_CACHE_HOME counts only where absolute, as its specification has it; so
+ * does $HOME, and passwd knows another one. */
 static int find_cache_home(char **ret, struct nsrun_error *err) {
         const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+        struct user user = {0};
         char *path = NULL;
+        int r = 0;
 
-        if (cache && path_is_absolute(cache))
+        if (cache && path_is_absolute(cache)) {
                 path = strdup(cache);
-        else if (!home || !path_is_absolute(home))
+        } else {
+                if (!home || !path_is_absolute(home)) {
+                        r = user_find(geteuid(), getegid(), &user);
+                        home = user.home && path_is_absolute(user.home) ? user.home : NULL;
+                }
+                if (r >= 0 && home && asprintf(&path, "%s/.cache", home) < 0)
+                        path = NULL;
+        }
+        user_clear(&user);
+        if (path) {
+                *ret = path;
+                return 0;
+        }
+        if (r >= 0 && !home)
                 return error_set(err, NSRUN_STAGE_WORKSPACE, -ENOENT, NULL,
                                  "neither HOME nor XDG_CACHE_HOME names a cache folder", cache_hint);
-        else if (asprintf(&path, "%s/.cache", home) < 0)
-                path = NULL;
-        if (!path)
-                return error_oom(err);
-        *ret = path;
-        return 0;
+        return error_oom(err);
 }
 
+/* 0700 whatever the umask is. */
 static int make_folder(const char *path) {
-        return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+        if (mkdir(path, 0700) < 0)
+                return errno == EEXIST ? 0 : -errno;
+        return chmod(path, 0700) < 0 ? -errno : 0;
 }
 
 /* mkdir -p with the specification's 0700. */
@@ -168,7 +183,7 @@ static int make_lock(int dir_fd, int *ret_fd) {
 
         if (fd < 0)
                 return errno == ENOENT ? -EAGAIN : -errno;
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
+        if (fchmod(fd, 0600) < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
                 return -errno;
         if (st.st_nlink == 0)
                 return -EAGAIN;
@@ -186,6 +201,8 @@ static int make_locked(int base_fd, char *name, size_t size, int *ret_dir, int *
                 return r;
         if (mkdirat(base_fd, name, 0700) < 0)
                 return errno == EEXIST ? -EAGAIN : -errno;
+        if (fchmodat(base_fd, name, 0700, 0) < 0)
+                return errno == ENOENT ? -EAGAIN : -errno;
         *ret_dir = openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (*ret_dir < 0) {
                 r = errno == ENOENT ? -EAGAIN : -errno;

@@ -38,7 +38,7 @@ static int set_up(void **state) {
         for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
                 scratch_folder(w->top, folders[i]);
         scratch_file(w->top, "data/file", "text");
-        scratch_file(w->top, "home/src/x/.git", "gitdir: elsewhere");
+        scratch_file(w->top, "home/src/x/.git", "gitdir: .");
         scratch_link(w->top, "link", "data");
         scratch_link(w->top, "npm", "home/.npm");
         scratch_link(w->top, "x", "home/src/x");
