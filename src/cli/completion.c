@@ -28,6 +28,11 @@ static bool has_path_choice(const char *choices) {
         return strstr(choices, "DIR") != NULL;
 }
 
+/* Whether what follows a subcommand's options are paths. */
+static bool takes_paths(const struct command *command) {
+        return command->words && streq(command->words, "PATH");
+}
+
 static void add_subcommands(struct strbuf *b) {
         for (size_t i = 0; i < n_commands; i++)
                 strbuf_addf(b, "%s%s", i > 0 ? " " : "", commands[i].name);
@@ -81,7 +86,7 @@ static void add_bash_options(struct strbuf *b, const struct command *command) {
         strbuf_add(b, "' words='");
         if (command->words)
                 add_choices(b, command->words, " ");
-        strbuf_add(b, "' ;;\n");
+        strbuf_addf(b, "'%s ;;\n", takes_paths(command) ? " files=-f" : "");
 }
 
 /* Whether a command before the c-th shares its t-th table. */
@@ -237,7 +242,9 @@ static void add_zsh_command(struct strbuf *b, const struct command *command) {
                 }
         if (command->takes_command)
                 strbuf_add(b, " \\\n            '(-)1:command:_command_names -e' '*::argument:_normal'");
-        if (command->words) {
+        if (takes_paths(command)) {
+                strbuf_add(b, " \\\n            '*:path:_files'");
+        } else if (command->words) {
                 strbuf_add(b, " \\\n            '1:word:(");
                 add_choices(b, command->words, " ");
                 strbuf_add(b, ")'");
@@ -321,7 +328,10 @@ static char *fish_text(void) {
                                     "complete -c nsrun -n '__fish_seen_subcommand_from %s' -x -a "
                                     "'(__fish_complete_subcommand --fcs-skip=2)'\n",
                                     command->name);
-                if (command->words) {
+                if (takes_paths(command)) {
+                        strbuf_addf(&b, "complete -c nsrun -n '__fish_seen_subcommand_from %s' -F\n",
+                                    command->name);
+                } else if (command->words) {
                         strbuf_addf(&b, "complete -c nsrun -n '__fish_seen_subcommand_from %s' -a '",
                                     command->name);
                         add_choices(&b, command->words, " ");

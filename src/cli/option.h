@@ -24,7 +24,7 @@ struct command {
         const char *name;
         const char *arguments; /* how the usage line shows what follows the name */
         const char *summary;   /* one line */
-        const char *words;     /* what the first argument may be, "bash|zsh|fish", or NULL */
+        const char *words;     /* what the first argument may be, "bash|zsh|fish"; "PATH": paths; or NULL */
         bool takes_command;    /* another program's command line follows the options */
         struct option_table tables[MOST_TABLES];
         /* Returns the exit status. argv[0] is the subcommand's name. */
@@ -46,11 +46,12 @@ extern const struct option_spec common_options[];
 extern const size_t n_common_options;
 
 /* Options of one subcommand each: their targets are in the files of the same names. */
-extern const struct option_spec run_options[], plan_options[], toolchains_options[];
-extern const size_t n_run_options, n_plan_options, n_toolchains_options;
+extern const struct option_spec run_options[], plan_options[], resolve_options[], toolchains_options[];
+extern const size_t n_run_options, n_plan_options, n_resolve_options, n_toolchains_options;
 
 int run_main(const struct command *command, char **argv);
 int plan_main(const struct command *command, char **argv);
+int resolve_main(const struct command *command, char **argv);
 int toolchains_main(const struct command *command, char **argv);
 int completion_main(const struct command *command, char **argv);
 int help_main(const struct command *command, char **argv);

@@ -85,6 +85,29 @@ static int learn_namespaces(struct launch_child *c) {
         return 0;
 }
 
+/* No cgroup namespace below ours: in one of its own a nested user namespace may mount
+ * cgroup2, and there freeze or kill whoever shares the caller's cgroup.  The
+ * limit is this user namespace's own and holds for all below it (4.9). */
+static int forbid_cgroup_namespaces(struct launch_child *c) {
+        static const char path[] = "/proc/sys/user/max_cgroup_namespaces";
+        _cleanup_close_ int fd = -EBADF;
+        ssize_t n;
+
+        fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
+        if (fd == -ENOENT)
+                return 0;
+        if (fd == -EROFS || fd == -EACCES) {
+                child_note(c, "a container's read-only /proc/sys: commands may make cgroup namespaces",
+                           path);
+                return 0;
+        }
+        n = fd < 0 ? fd : sys_write(fd, "0", 1);
+        if (n < 0)
+                return error_set(&c->error, NSRUN_STAGE_HARDENING, (int)n, path,
+                                 "nested cgroup namespaces can't be forbidden", NULL);
+        return 0;
+}
+
 static int build(struct launch_child *c) {
         int keep[] = {c->report_fd, c->supervisor_fd, c->init_fd, c->params->overlay_fd, c->params->lock_fd};
         int r;
@@ -94,6 +117,8 @@ static int build(struct launch_child *c) {
                 r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
         if (r >= 0)
                 r = map_ids(c);
+        if (r >= 0)
+                r = forbid_cgroup_namespaces(c);
         if (r >= 0 && c->params->wants_started)
                 r = learn_namespaces(c);
         if (r >= 0 && c->plan->net == POLICY_NET_NONE)

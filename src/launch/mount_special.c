@@ -158,7 +158,9 @@ static int proc_host(struct launch_child *c, const struct plan_op *op, int targe
         source = beneath_open(c->old_root, "proc", O_PATH | O_DIRECTORY, 0);
         if (source < 0)
                 return source;
-        return mount_attach(c, op, source, target, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+        /* Read-only: the files of the host's own processes are there to write to. */
+        return mount_attach(c, op, source, target,
+                            MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
                             true);
 }
 

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "build.h"
 #include "workspace/project.h"
+#include "workspace/umbrella.h"
 
 static const char *const system_roots[] = {"/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"};
 
@@ -22,6 +23,12 @@ static const char *const proc_covers[] = {"/proc/sys", "/proc/sysrq-trigger", "/
 static const char *const proc_covers_for_root[] = {
         "/proc/acpi", "/proc/asound",        "/proc/driver", "/proc/dynamic_debug", "/proc/fs",
         "/proc/mtrr", "/proc/latency_stats", "/proc/scsi",   "/proc/timer_stats",   "/proc/tty",
+};
+
+/* And may read these, which tell of the whole machine. */
+static const char *const proc_hidden_for_root[] = {
+        "/proc/kcore",      "/proc/keys",        "/proc/kpagecgroup", "/proc/kpagecount",
+        "/proc/kpageflags", "/proc/sched_debug", "/proc/timer_list",  "/proc/vmallocinfo",
 };
 
 /* A symlink on the host (/lib -> usr/lib) is the same symlink inside. */
@@ -92,7 +99,20 @@ static int collect_dev(struct entries *e, const struct nsrun_policy *p) {
         return add_console(e);
 }
 
-static void collect_proc(struct entries *e, const struct nsrun_policy *p) {
+static int collect_proc_for_root(struct entries *e, enum policy_proc proc) {
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(proc_covers_for_root); i++)
+                if (access(proc_covers_for_root[i], F_OK) == 0)
+                        (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers_for_root[i]);
+        /* What "auto" comes to may not have them. */
+        for (size_t i = 0; proc != POLICY_PROC_AUTO && i < ARRAY_SIZE(proc_hidden_for_root) && r >= 0; i++)
+                if (access(proc_hidden_for_root[i], F_OK) == 0)
+                        r = add_device(e, "/dev/null", proc_hidden_for_root[i]);
+        return r;
+}
+
+static int collect_proc(struct entries *e, const struct nsrun_policy *p) {
         struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_PROC, "/proc");
 
         op->proc = p->proc;
@@ -101,12 +121,10 @@ static void collect_proc(struct entries *e, const struct nsrun_policy *p) {
         if (p->proc == POLICY_PROC_SUBSET || p->proc == POLICY_PROC_AUTO)
                 (void)entries_add(e, ENTRY_OWN, PLAN_COVER, "/proc/1/task");
         if (p->proc == POLICY_PROC_NONE || p->proc == POLICY_PROC_SUBSET)
-                return;
+                return 0;
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers); i++)
                 (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers[i]);
-        for (size_t i = 0; p->uid == 0 && i < ARRAY_SIZE(proc_covers_for_root); i++)
-                if (access(proc_covers_for_root[i], F_OK) == 0)
-                        (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers_for_root[i]);
+        return p->uid == 0 ? collect_proc_for_root(e, p->proc) : 0;
 }
 
 static int collect_tmp(struct entries *e, const struct nsrun_policy *p) {
@@ -122,6 +140,16 @@ static int collect_tmp(struct entries *e, const struct nsrun_policy *p) {
         return op->source ? 0 : -ENOMEM;
 }
 
+/* The layers of other runs, where a rule shows the cache folder. */
+static int hide_umbrellas(struct entries *e) {
+        _cleanup_free_ char *base = NULL;
+        int r = umbrella_find_base(&base);
+
+        if (r >= 0)
+                entries_add_hidden(e, base);
+        return r == -ENOMEM ? r : 0;
+}
+
 int collect_base(struct entries *e, const struct nsrun_policy *p) {
         int r;
 
@@ -129,8 +157,12 @@ int collect_base(struct entries *e, const struct nsrun_policy *p) {
         r = collect_dev(e, p);
         if (r < 0)
                 return r;
-        collect_proc(e, p);
+        r = collect_proc(e, p);
+        if (r < 0)
+                return r;
         r = collect_tmp(e, p);
+        if (r >= 0)
+                r = hide_umbrellas(e);
         if (r < 0)
                 return r;
         /* Its own small tmpfs: ~/.gradle/daemon can be made while

@@ -85,6 +85,13 @@ void entries_add_tmpfs(struct entries *e, enum entry_origin origin, const char *
         }
 }
 
+void entries_add_hidden(struct entries *e, const char *path) {
+        if (access(path, X_OK) < 0)
+                return;
+        entries_add_tmpfs(e, ENTRY_OWN, path, 0555, 4096);
+        e->items[e->n - 1].is_hiding = true;
+}
+
 void entries_clear(struct entries *e) {
         for (size_t i = 0; i < e->n; i++)
                 plan_op_clear(&e->items[i].op);

@@ -15,7 +15,7 @@ static const char *const allowed[] = {
 };
 
 /* Keys that stand inside the folders above.  Only root, or a member of ssl-cert,
- * can read them; where we can, so could the command. */
+ * can enter them; where we can, so could the command. */
 static const char *const private_folders[] = {
         "/etc/ssl/private",     "/etc/pki/tls/private", "/etc/pki/CA/private",
         "/etc/pki/entitlement", "/etc/pki/consumer",
@@ -77,8 +77,7 @@ int collect_etc(struct entries *e, const struct nsrun_policy *p, struct nsrun_er
         for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
                 entries_add_present(e, allowed[i]);
         for (size_t i = 0; i < ARRAY_SIZE(private_folders); i++)
-                if (access(private_folders[i], R_OK | X_OK) == 0)
-                        entries_add_tmpfs(e, ENTRY_OWN, private_folders[i], 0555, 4096);
+                entries_add_hidden(e, private_folders[i]);
         r = user_find(p->uid, p->gid, &u);
         if (r >= 0)
                 r = add_passwd(e, p, &u);

@@ -20,16 +20,32 @@ static bool is_mount(const struct plan_op *op) {
                op->kind != PLAN_COVER;
 }
 
-/* What lies above an entry: the deepest mount or symlink on the way to it. */
+/* What lies above an entry: the mounts and symlinks on the way to it, the deepest
+ * last.  They are copies whose strings the plan owns. */
 struct covers {
-        const struct plan_op **stack;
+        struct plan_op *stack;
         size_t n;
+        size_t capacity;
 };
 
 static const struct plan_op *find_cover(struct covers *c, const char *target) {
-        while (c->n > 0 && !path_is_beneath(target, c->stack[c->n - 1]->target))
+        while (c->n > 0 && !path_is_beneath(target, c->stack[c->n - 1].target))
                 c->n--;
-        return c->n > 0 ? c->stack[c->n - 1] : NULL;
+        return c->n > 0 ? &c->stack[c->n - 1] : NULL;
+}
+
+static int push_cover(struct covers *c, const struct plan_op *op) {
+        if (c->n == c->capacity) {
+                size_t capacity = c->capacity ? c->capacity * 2 : 16;
+                struct plan_op *more = reallocarray(c->stack, capacity, sizeof(*more));
+
+                if (!more)
+                        return -ENOMEM;
+                c->stack = more;
+                c->capacity = capacity;
+        }
+        c->stack[c->n++] = *op;
+        return 0;
 }
 
 /* On a tmpfs of ours things can be made: no command has ever been there. */
@@ -67,11 +83,12 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
                                  "the target lies beneath a symlink of the sandbox", "name the real path");
         if (op->kind == PLAN_COVER)
                 return 1;
-        if (entry->origin == ENTRY_OWN && !can_be_made)
-                /* A rule shows a host folder there: the base view gives way.  The
-                 * folders that hide keys stay, for they belong into it. */
-                return op->kind == PLAN_TMPFS && op->mode == 0555 && cover->source &&
+        if (entry->is_hiding)
+                return !can_be_made && cover->source && path_is_beneath(op->target, cover->source) &&
                        streq(cover->source, cover->target);
+        if (entry->origin == ENTRY_OWN && !can_be_made)
+                /* A rule shows a host folder there: the base view gives way. */
+                return cover->kind == PLAN_PROC;
         if (entry->origin == ENTRY_DEFAULT && !can_be_made)
                 return is_same_place(cover, op);
         if (op->kind == PLAN_SYMLINK && !can_be_made)
@@ -154,23 +171,50 @@ static int make_parents(struct ordering *o, const struct plan_op *cover, const c
         return 0;
 }
 
+/* Binds each folder between a writable bind and a read-only one inside it to
+ * itself: a mount point can't be renamed (EBUSY), so a command can't move the
+ * protected path away and put another in its place. */
+static int pin_parents(struct ordering *o, const struct plan_op *cover, const struct plan_op *op) {
+        const char *target = op->target, *from = target + strlen(cover->target);
+
+        for (const char *slash = strchr(from + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+                struct plan_op pin = {.kind = PLAN_BIND, .is_directory = true};
+                int r;
+
+                pin.target = strndup(target, (size_t)(slash - target));
+                pin.source = strndup(op->source, strlen(op->source) - strlen(slash));
+                r = pin.target && pin.source ? append(o, pin) : -ENOMEM;
+                if (r < 0) {
+                        plan_op_clear(&pin);
+                        return r;
+                }
+                r = push_cover(&o->covers, &pin);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int place(struct ordering *o, struct entry *entry, const struct plan_op *cover) {
         struct plan_op *op = &entry->op;
-        int r;
+        int r = 0;
 
         if (is_ours(cover)) {
                 r = make_parents(o, cover, op->target);
-                if (r < 0)
-                        return r;
                 op->makes_target = op->kind != PLAN_COVER;
+        } else if (op->kind == PLAN_BIND && op->is_read_only && cover->kind == PLAN_BIND &&
+                   !cover->is_read_only && is_same_place(cover, op)) {
+                const struct plan_op above = *cover; /* the stack moves */
+
+                r = pin_parents(o, &above, op);
         }
+        if (r < 0)
+                return r;
         r = append(o, *op);
         if (r < 0)
                 return r;
         entry->is_placed = true;
-        if (is_mount(op) || op->kind == PLAN_SYMLINK)
-                o->covers.stack[o->covers.n++] = op;
-        return 0;
+        return is_mount(op) || op->kind == PLAN_SYMLINK ? push_cover(&o->covers, op) : 0;
 }
 
 int order_entries(struct entries *e, struct nsrun_plan *plan, struct nsrun_error *err) {
@@ -179,9 +223,6 @@ int order_entries(struct entries *e, struct nsrun_plan *plan, struct nsrun_error
         int r = 0;
 
         qsort(e->items, e->n, sizeof(*e->items), compare_entries);
-        o.covers.stack = calloc(e->n + 1, sizeof(*o.covers.stack));
-        if (!o.covers.stack)
-                return error_oom(err);
         for (size_t i = 0; i < e->n && r >= 0; i++) {
                 struct entry *entry = &e->items[i];
                 const struct plan_op *cover = find_cover(&o.covers, entry->op.target);

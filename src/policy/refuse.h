@@ -9,17 +9,13 @@
 int refuse(struct nsrun_error *err, const char *path, const char *hint, const char *what, ...)
         nsrun_printf(4, 5);
 
-/* The control sockets of container engines and virtual machines, in every form
- * (as listed, and where symlinks lead), whether they exist or not. */
-int refuse_list_sockets(char *const *environment, char ***ret);
-
 /* planted.c: refuses a source whose spelling (absolute, not normalised) goes
  * through a symlink that lies in a writable root and leads out of it.  All rules
  * of `p` are canonical by now. */
 int refuse_planted(const struct nsrun_policy *p, const char *spelled, const char *source, const char *option,
                    struct nsrun_error *err);
 
-/* `rule->source` is canonical. */
+/* `rule->source` is canonical; `sockets` are sockets_list()'s. */
 int refuse_source(const struct policy_rule *rule, char *const *sockets, struct nsrun_error *err);
 
 /* Whether nsrun makes `target` (normalised) itself, or something beneath it. */

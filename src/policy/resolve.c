@@ -8,6 +8,7 @@
 #include "git.h"
 #include "policy.h"
 #include "refuse.h"
+#include "sockets.h"
 #include "workspace/project.h"
 #include "workspace/toolchains.h"
 #include "workspace/user.h"
@@ -394,7 +395,7 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         }
         c.cwd = getcwd(NULL, 0);
         drop_defaults(p);
-        if (find_home(p) < 0 || refuse_list_sockets(environment_inherited(p), &c.sockets) < 0)
+        if (find_home(p) < 0 || sockets_list(environment_inherited(p), p->home, &c.sockets) < 0)
                 return error_oom(err);
         r = resolve_project(&c, err);
         if (r >= 0)

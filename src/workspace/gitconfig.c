@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The grammar of git-config(1), and reading a file that somebody hostile may have
- * made.  Which keys matter is the callers' to know. */
+/* The grammar of git-config(1).  Which keys matter is the callers' to know. */
 #include "gitconfig.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/str.h"
 
@@ -215,50 +211,4 @@ bool gitconfig_is_true(const char *value) {
                 if (strcasecmp(value, words[i]) == 0)
                         return true;
         return strtol(value, NULL, 10) != 0;
-}
-
-/* `size` bytes at most, and one more to tell that there are more. */
-static int read_all(int fd, char *to, size_t size, size_t *ret) {
-        size_t n = 0;
-
-        while (n < size) {
-                ssize_t r = read(fd, to + n, size - n);
-
-                if (r < 0 && errno == EINTR)
-                        continue;
-                if (r < 0)
-                        return -errno;
-                if (r == 0)
-                        break;
-                n += (size_t)r;
-        }
-        *ret = n;
-        return 0;
-}
-
-int read_small_file(int dir, const char *path, int flags, size_t limit, char **ret) {
-        _cleanup_close_ int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
-        _cleanup_free_ char *text = NULL;
-        struct stat st;
-        size_t n = 0;
-        int r;
-
-        if (fd < 0 || fstat(fd, &st) < 0)
-                return -errno;
-        if (!S_ISREG(st.st_mode))
-                return -EINVAL;
-        if ((uintmax_t)st.st_size > limit)
-                return -EFBIG;
-        /* It may grow meanwhile: what is read is bounded all the same. */
-        text = malloc((size_t)st.st_size + 2);
-        if (!text)
-                return -ENOMEM;
-        r = read_all(fd, text, (size_t)st.st_size + 1, &n);
-        if (r < 0)
-                return r;
-        text[n] = '\0';
-        if (memchr(text, '\0', n))
-                return -EBADMSG;
-        *ret = TAKE_PTR(text);
-        return 0;
 }

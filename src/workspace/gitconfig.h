@@ -21,8 +21,3 @@ int gitconfig_each(const char *text, int (*found)(void *data, const struct gitco
 
 /* What git takes for true. */
 bool gitconfig_is_true(const char *value);
-
-/* The whole of a small plain file, beneath the folder `dir` (or AT_FDCWD).  Never
- * waits for a fifo and never reads more than `limit` bytes.  `flags`: O_NOFOLLOW or 0.
- * -EINVAL: no plain file; -EFBIG; -EBADMSG: there is a NUL in it; -ENOMEM; open(2)'s. */
-int read_small_file(int dir, const char *path, int flags, size_t limit, char **ret);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/path.h"
 #include "gitconfig.h"
 

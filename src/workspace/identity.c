@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "git_process.h"

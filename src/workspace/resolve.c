@@ -31,7 +31,7 @@ struct walk {
  * one: roots are mounted over the temp. */
 static bool is_mounted_below_tmp(const struct workspace *w, const char *path) {
         for (size_t i = 0; i < w->n_roots; i++) {
-                const char *root = w->roots[i].path;
+                const char *root = workspace_place(&w->roots[i]);
 
                 if (path_is_beneath(root, "/tmp") &&
                     (path_is_beneath(path, root) || (path_is_beneath(root, path) && !streq(path, "/tmp"))))
@@ -40,15 +40,30 @@ static bool is_mounted_below_tmp(const struct workspace *w, const char *path) {
         return false;
 }
 
-/* A path of the sandbox as one of the host: /tmp and what is below are temp's. */
-static int host_path(const struct workspace *w, const char *path, char host[PATH_MAX]) {
+/* Where `path`, /tmp or below it, is in temp; NULL where it isn't there. */
+static const char *below_temp(const struct workspace *w, const char *path) {
         const char *below = w->alias_tmp_to_temp ? path_below(path, "/tmp") : NULL;
+
+        return below && !is_mounted_below_tmp(w, path) ? below : NULL;
+}
+
+/* The root that a path of the sandbox's lies in, by that path or by what /tmp is. */
+static const struct workspace_root *root_of(const struct workspace *w, const char *path, const char *host) {
+        return workspace_root_at(w, below_temp(w, path) ? host : path);
+}
+
+/* A path of the sandbox as one of the host. */
+static int host_path(const struct workspace *w, const char *path, char host[PATH_MAX]) {
+        const struct workspace_root *root = workspace_root_at(w, path);
+        const char *from = root && root->target ? root->path : NULL, *below = below_temp(w, path);
         int n;
 
-        if (below && is_mounted_below_tmp(w, path))
-                below = NULL;
         if (below)
-                n = snprintf(host, PATH_MAX, "%s%s%s", w->temp, *below ? "/" : "", below);
+                from = w->temp;
+        else if (from)
+                below = path_below(path, root->target);
+        if (from)
+                n = snprintf(host, PATH_MAX, "%s%s%s", from, *below ? "/" : "", below);
         else
                 n = snprintf(host, PATH_MAX, "%s", *path ? path : "/");
         return n < PATH_MAX ? 0 : -ENAMETOOLONG;
@@ -60,11 +75,11 @@ static int host_path(const struct workspace *w, const char *path, char host[PATH
 static bool is_in_sight(const struct workspace *w, const char *path, const char *host, bool is_link) {
         static const char alternatives[] = "/etc/alternatives";
 
-        if (workspace_root_of(w, host) || path_is_beneath(path, alternatives) ||
+        if (root_of(w, path, host) || path_is_beneath(path, alternatives) ||
             path_is_beneath(alternatives, path))
                 return true;
         for (size_t i = 0; i < w->n_roots; i++)
-                if (path_is_beneath(w->roots[i].path, path))
+                if (path_is_beneath(workspace_place(&w->roots[i]), path))
                         return true;
         return is_link && !strchr(path + 1, '/');
 }
@@ -89,7 +104,7 @@ static int walk_link(struct walk *k, const char *text, size_t n, const char *hos
         if (length < 0 || (size_t)length >= sizeof(rest))
                 return -ENAMETOOLONG;
         memcpy(k->rest, rest, (size_t)length + 1);
-        if (workspace_root_of(k->w, host))
+        if (root_of(k->w, k->at, host))
                 k->is_led = true;
         if (text[0] == '/')
                 k->at[0] = '\0';
@@ -172,7 +187,8 @@ static bool has_dot_dot(const char *path) {
 
 /* A path that exists and has no symlink in it, which is nearly every one, costs
  * one open.  -EAGAIN: it must be walked. */
-static int resolve_plain(const struct workspace *w, const char *absolute, char host[PATH_MAX]) {
+static int resolve_plain(const struct workspace *w, const char *absolute, char host[PATH_MAX],
+                         const struct workspace_root **ret_root) {
         _cleanup_free_ char *normal = NULL;
         _cleanup_close_ int fd = -EBADF;
         int r;
@@ -186,7 +202,10 @@ static int resolve_plain(const struct workspace *w, const char *absolute, char h
         if (r < 0)
                 return r;
         fd = sys_openat2(AT_FDCWD, host, O_PATH, 0, RESOLVE_NO_SYMLINKS);
-        return fd >= 0 ? 0 : -EAGAIN;
+        if (fd < 0)
+                return -EAGAIN;
+        *ret_root = root_of(w, normal, host);
+        return 0;
 }
 
 /* A root has no symlink in its path: what begins with one is walked from there. */
@@ -194,7 +213,7 @@ static void start_walk(struct walk *k, const char *absolute) {
         size_t skip = 0;
 
         for (size_t i = 0; i < k->w->n_roots; i++) {
-                const char *root = k->w->roots[i].path;
+                const char *root = workspace_place(&k->w->roots[i]);
                 size_t n = strlen(root);
 
                 if (n > skip && n > 1 && startswith(absolute, root) && absolute[n] == '/')
@@ -204,7 +223,8 @@ static void start_walk(struct walk *k, const char *absolute) {
         memcpy(k->rest, absolute + skip, strlen(absolute + skip) + 1);
 }
 
-static int resolve_walking(const struct workspace *w, const char *absolute, char host[PATH_MAX]) {
+static int resolve_walking(const struct workspace *w, const char *absolute, char host[PATH_MAX],
+                           const struct workspace_root **ret_root) {
         struct walk *k = calloc(1, sizeof(*k));
         int r;
 
@@ -214,38 +234,43 @@ static int resolve_walking(const struct workspace *w, const char *absolute, char
         start_walk(k, absolute);
         r = walk(k);
         if (r == 0)
-                r = host_path(w, k->at, host);
+                r = host_path(w, *k->at ? k->at : "/", host);
+        if (r == 0)
+                *ret_root = root_of(w, *k->at ? k->at : "/", host);
         free(k);
         return r;
 }
 
-static int resolve(const struct workspace *w, const char *path, char host[PATH_MAX]) {
-        char absolute[PATH_MAX];
+static int resolve(const struct workspace *w, const char *path, char host[PATH_MAX],
+                   const struct workspace_root **ret_root) {
+        char absolute[2 * PATH_MAX]; /* a relative path may be as long as an absolute one */
         int n, r;
 
         if (!*path)
                 return -ENOENT;
-        n = path_is_absolute(path) ? snprintf(absolute, sizeof(absolute), "%s", path)
-                                   : snprintf(absolute, sizeof(absolute), "%s/%s", w->roots[0].path, path);
+        if (strlen(path) >= PATH_MAX)
+                return -ENAMETOOLONG;
+        n = path_is_absolute(path)
+                    ? snprintf(absolute, sizeof(absolute), "%s", path)
+                    : snprintf(absolute, sizeof(absolute), "%s/%s", workspace_place(&w->roots[0]), path);
         if (n < 0 || (size_t)n >= sizeof(absolute))
                 return -ENAMETOOLONG;
-        r = resolve_plain(w, absolute, host);
-        return r == -EAGAIN ? resolve_walking(w, absolute, host) : r;
+        r = resolve_plain(w, absolute, host, ret_root);
+        return r == -EAGAIN ? resolve_walking(w, absolute, host, ret_root) : r;
 }
 
 /* resolve(), and the root that allows it. */
 static int resolve_within(const struct workspace *w, enum workspace_access access, const char *path,
                           char host[PATH_MAX], const struct workspace_root **ret_root,
                           struct nsrun_error *err) {
-        const struct workspace_root *root;
-        int r = resolve(w, path, host);
+        const struct workspace_root *root = NULL;
+        int r = resolve(w, path, host, &root);
 
         if (r == -ENOMEM)
                 return error_oom(err);
         if (r < 0 && r != -EPERM)
                 return error_set(err, NSRUN_STAGE_POLICY, r, path, "the path can't be followed", NULL);
-        root = r == 0 ? workspace_root_of(w, host) : NULL;
-        if (!root)
+        if (r < 0 || !root)
                 return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path,
                                  "the path leads out of the workspace", refuse_hint);
         if (access == WORKSPACE_WRITE && !root->is_writable)

@@ -9,37 +9,38 @@
 #include "base/path.h"
 #include "project.h"
 
-static struct workspace_root *find_root(struct workspace *w, const char *path) {
+/* The root at just this place inside. */
+static struct workspace_root *find_root(struct workspace *w, const char *place) {
         for (size_t i = 0; i < w->n_roots; i++)
-                if (streq(w->roots[i].path, path))
+                if (streq(workspace_place(&w->roots[i]), place))
                         return &w->roots[i];
         return NULL;
 }
 
-/* Takes path and fd over, also where it fails. */
-static int append_root(struct workspace *w, char *path, int fd, bool is_writable, bool is_directory) {
+/* Takes the root's path, target and fd over, also where it fails. */
+static int append_root(struct workspace *w, struct workspace_root root) {
         struct workspace_root *grown = reallocarray(w->roots, w->n_roots + 1, sizeof(*grown));
 
         if (!grown) {
-                free(path);
-                close_fdp(&fd);
+                free(root.path);
+                free(root.target);
+                close_fdp(&root.fd);
                 return -ENOMEM;
         }
         w->roots = grown;
-        w->roots[w->n_roots++] = (struct workspace_root){
-                .path = path, .fd = fd, .is_writable = is_writable, .is_directory = is_directory};
+        w->roots[w->n_roots++] = root;
         return 0;
 }
 
-/* `path` is canonical, and taken over. */
-static int add_canonical(struct workspace *w, enum workspace_access access, char *path,
+/* `path` is canonical; it and `target` are taken over. */
+static int add_canonical(struct workspace *w, enum workspace_access access, char *path, char *target,
                          struct nsrun_error *err) {
-        _cleanup_free_ char *owned = path;
+        _cleanup_free_ char *owned = path, *owned_target = target;
         _cleanup_close_ int fd = -EBADF;
-        struct workspace_root *known = find_root(w, path);
+        struct workspace_root *known = find_root(w, target ? target : path);
         struct stat st;
 
-        if (known) {
+        if (known && known->path && streq(known->path, path)) {
                 known->is_writable = known->is_writable || access == WORKSPACE_WRITE;
                 return 0;
         }
@@ -49,7 +50,11 @@ static int add_canonical(struct workspace *w, enum workspace_access access, char
         if (S_ISLNK(st.st_mode))
                 return error_set(err, NSRUN_STAGE_POLICY, -ELOOP, path, "the root was swapped for a symlink",
                                  NULL);
-        if (append_root(w, TAKE_PTR(owned), TAKE_FD(fd), access == WORKSPACE_WRITE, S_ISDIR(st.st_mode)) < 0)
+        if (append_root(w, (struct workspace_root){.path = TAKE_PTR(owned),
+                                                   .target = TAKE_PTR(owned_target),
+                                                   .fd = TAKE_FD(fd),
+                                                   .is_writable = access == WORKSPACE_WRITE,
+                                                   .is_directory = S_ISDIR(st.st_mode)}) < 0)
                 return error_oom(err);
         return 0;
 }
@@ -74,12 +79,12 @@ int workspace_set_project(struct workspace *w, const char *project, const char *
         why = project_denied(path, home);
         if (why)
                 return refuse(path, "the project", why, err);
-        return add_canonical(w, WORKSPACE_WRITE, TAKE_PTR(path), err);
+        return add_canonical(w, WORKSPACE_WRITE, TAKE_PTR(path), NULL, err);
 }
 
-int workspace_add_root(struct workspace *w, enum workspace_access access, const char *given,
-                       struct nsrun_error *err) {
-        _cleanup_free_ char *path = NULL;
+int workspace_add_bind(struct workspace *w, enum workspace_access access, const char *given,
+                       const char *target, struct nsrun_error *err) {
+        _cleanup_free_ char *path = NULL, *place = NULL;
         const char *why;
         int r;
 
@@ -89,7 +94,22 @@ int workspace_add_root(struct workspace *w, enum workspace_access access, const 
         why = access == WORKSPACE_WRITE ? writable_denied(path) : NULL;
         if (why)
                 return refuse(path, "writable", why, err);
-        return add_canonical(w, access, TAKE_PTR(path), err);
+        if (target && !streq(target, path) && !(place = strdup(target)))
+                return error_oom(err);
+        return add_canonical(w, access, TAKE_PTR(path), TAKE_PTR(place), err);
+}
+
+int workspace_add_root(struct workspace *w, enum workspace_access access, const char *path,
+                       struct nsrun_error *err) {
+        return workspace_add_bind(w, access, path, NULL, err);
+}
+
+int workspace_hide(struct workspace *w, const char *target, struct nsrun_error *err) {
+        char *place = strdup(target);
+
+        if (!place || append_root(w, (struct workspace_root){.target = place, .fd = -EBADF}) < 0)
+                return error_oom(err);
+        return 0;
 }
 
 int workspace_set_temp(struct workspace *w, const char *given, bool alias_tmp, struct nsrun_error *err) {
@@ -115,6 +135,7 @@ int workspace_set_temp(struct workspace *w, const char *given, bool alias_tmp, s
 void workspace_clear(struct workspace *w) {
         for (size_t i = 0; i < w->n_roots; i++) {
                 free(w->roots[i].path);
+                free(w->roots[i].target);
                 close_fdp(&w->roots[i].fd);
         }
         free(w->roots);
@@ -122,17 +143,18 @@ void workspace_clear(struct workspace *w) {
         *w = (struct workspace){0};
 }
 
-const struct workspace_root *workspace_root_of(const struct workspace *w, const char *path) {
+const struct workspace_root *workspace_root_at(const struct workspace *w, const char *path) {
         const struct workspace_root *best = NULL;
         size_t best_length = 0;
 
         for (size_t i = 0; i < w->n_roots; i++) {
-                size_t n = strlen(w->roots[i].path);
+                const char *place = workspace_place(&w->roots[i]);
+                size_t n = strlen(place);
 
-                if ((!best || n > best_length) && path_is_beneath(path, w->roots[i].path)) {
+                if ((!best || n > best_length) && path_is_beneath(path, place)) {
                         best = &w->roots[i];
                         best_length = n;
                 }
         }
-        return best;
+        return best && best->path ? best : NULL;
 }

@@ -11,8 +11,9 @@ enum workspace_access {
 };
 
 struct workspace_root {
-        char *path; /* canonical */
-        int fd;     /* O_PATH: what the path led to when the root was added */
+        char *path;   /* canonical; NULL: the sandbox has something of its own at `target` */
+        char *target; /* where the sandbox has it; NULL: at `path` */
+        int fd;       /* O_PATH: what the path led to when the root was added */
         bool is_writable;
         bool is_directory;
 };
@@ -33,9 +34,21 @@ int workspace_set_project(struct workspace *w, const char *project, const char *
  * A root added twice is writable if it was so once. */
 int workspace_add_root(struct workspace *w, enum workspace_access access, const char *path,
                        struct nsrun_error *err);
+/* A root that the sandbox has at another place: `target` is absolute and normalised. */
+int workspace_add_bind(struct workspace *w, enum workspace_access access, const char *path,
+                       const char *target, struct nsrun_error *err);
+/* What is at `target` inside is nothing of the host's: it hides what a root around
+ * it has there, but for roots further down. */
+int workspace_hide(struct workspace *w, const char *target, struct nsrun_error *err);
 int workspace_set_temp(struct workspace *w, const char *path, bool alias_tmp, struct nsrun_error *err);
 void workspace_clear(struct workspace *w);
 #define _cleanup_workspace_ _cleanup_(workspace_clear)
 
-/* The innermost root that holds a canonical path, or NULL. */
-const struct workspace_root *workspace_root_of(const struct workspace *w, const char *path);
+/* Where the sandbox has a root. */
+static inline const char *workspace_place(const struct workspace_root *root) {
+        return root->target ? root->target : root->path;
+}
+
+/* The innermost root that holds a path of the sandbox's; NULL too where something
+ * hidden does. */
+const struct workspace_root *workspace_root_at(const struct workspace *w, const char *path);

@@ -92,6 +92,17 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
         return 0;
 }
 
+int umbrella_find_base(char **ret) {
+        _cleanup_free_ char *cache = NULL, *path = NULL;
+        int r;
+
+        r = find_cache_home(&cache, NULL);
+        if (r < 0)
+                return r;
+        path = path_join(cache, "nsrun");
+        return path ? path_canonical(path, ret, NULL) : -ENOMEM;
+}
+
 /* Opens the folder that holds all umbrellas, made where it is missing. */
 static int open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
         _cleanup_free_ char *cache = NULL, *canonical = NULL, *path = NULL;

@@ -19,6 +19,8 @@ struct umbrella {
                 .base_fd = -EBADF, .dir_fd = -EBADF, .lock_fd = -EBADF \
         }
 
+/* The canonical path of the folder that holds all umbrellas.  -ENOENT: none was made yet. */
+int umbrella_find_base(char **ret);
 /* Sweeps dead siblings, then makes a new umbrella and locks it.  Stage
  * WORKSPACE; on failure nothing stays behind. */
 int umbrella_make(struct umbrella *ret, struct nsrun_error *err);

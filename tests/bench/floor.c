@@ -230,7 +230,8 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "usage: floor ROOT-DATA HOSTNAME CWD OPERATION... -- COMMAND...\n");
                 return 125;
         }
-        args.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+        args.flags =
+                CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
         pid = check(syscall(SYS_clone3, &args, sizeof(args)), "clone3");
         if (pid > 0) {
                 check(waitpid((pid_t)pid, &status, 0), "waitpid");

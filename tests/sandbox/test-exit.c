@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <json-c/json.h>
+#include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -287,7 +288,7 @@ static void lead_a_group(nsrun_unused void *data) {
                 _exit(123);
 }
 
-static void nsrun_stops_and_goes_on_as_the_command_does(void **state) {
+static void a_stop_that_is_asked_for_stops_both(void **state) {
         static const char *const options[] = {"--new-session", "--no-new-session"};
         const struct site *s = *state;
 
@@ -297,20 +298,73 @@ static void nsrun_stops_and_goes_on_as_the_command_does(void **state) {
                 struct running running;
 
                 assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-                start(s, options[i], "echo ready; read line; echo $line; kill -STOP $$; exec cat",
+                start(s, options[i], "echo ready; exec cat",
                       &(struct request){.standard_input = ends[0], .in_child = lead_a_group}, &running);
                 expect_echo(&running, ends[1]);
-                expect_stopped(&running); /* by itself */
-                assert_int_equal(kill(running.pid, SIGCONT), 0);
-                expect_echo(&running, ends[1]);
-                assert_int_equal(kill(running.pid, SIGTSTP), 0);
-                expect_stopped(&running); /* by us, as with ^Z */
-                assert_int_equal(kill(running.pid, SIGCONT), 0);
-                expect_echo(&running, ends[1]);
+                for (int again = 0; again < 2; again++) {
+                        assert_int_equal(kill(running.pid, SIGTSTP), 0);
+                        expect_stopped(&running);
+                        assert_int_equal(kill(running.pid, SIGCONT), 0);
+                        expect_echo(&running, ends[1]);
+                }
                 (void)close(ends[1]);
                 (void)close(ends[0]);
                 finish(&running, &o);
                 expect_status(&o, 0);
+        }
+}
+
+static void control_z_stops_both_too(void **state) {
+        static const char *const options[] = {"--new-session", "--no-new-session"};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                int master, slave;
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running running;
+
+                assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
+                start(s, options[i], "echo ready; exec cat",
+                      &(struct request){.standard_input = slave, .in_child = take_terminal, .data = &slave},
+                      &running);
+                expect_echo(&running, master);
+                for (int again = 0; again < 2; again++) {
+                        assert_int_equal(write(master, "\032", 1), 1);
+                        expect_stopped(&running);
+                        assert_int_equal(kill(running.pid, SIGCONT), 0);
+                        expect_echo(&running, master);
+                }
+                assert_int_equal(write(master, "\004", 1), 1);
+                finish(&running, &o);
+                expect_status(&o, 0);
+                (void)close(master);
+                (void)close(slave);
+        }
+}
+
+/* Else a command could keep nsrun, and with it a caller's signals, waiting. */
+static void a_command_that_stops_itself_does_not_stop_nsrun(void **state) {
+        static const char *const options[] = {"--new-session", "--no-new-session"};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+                struct pollfd output = {.events = POLLIN};
+                siginfo_t info = {.si_pid = 0};
+                struct running running;
+
+                start(s, options[i], "echo ready; kill -STOP $$; echo awake", &(struct request){0},
+                      &running);
+                output.fd = running.out;
+                /* One that comes before the stop is lost. */
+                do {
+                        assert_int_equal(waitid(P_PID, (id_t)running.pid, &info, WSTOPPED | WNOHANG), 0);
+                        assert_int_equal(info.si_pid, 0);
+                        assert_int_equal(kill(running.pid, SIGCONT), 0);
+                } while (poll(&output, 1, 20) == 0);
+                finish(&running, &o);
+                expect_status(&o, 0);
+                expect_out(&o, "awake\n");
         }
 }
 
@@ -461,7 +515,9 @@ int main(void) {
                 TEST(a_signal_ends_the_command_and_nsrun_says_which),
                 TEST(the_sandbox_dies_with_nsrun),
                 TEST(control_c_reaches_the_command_once),
-                TEST(nsrun_stops_and_goes_on_as_the_command_does),
+                TEST(a_stop_that_is_asked_for_stops_both),
+                TEST(control_z_stops_both_too),
+                TEST(a_command_that_stops_itself_does_not_stop_nsrun),
                 TEST(status_lines_tell_of_start_and_end),
                 TEST(status_lines_tell_of_failures),
         };

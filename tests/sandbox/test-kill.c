@@ -174,14 +174,15 @@ static void wait_for_stop(const struct running *r) {
         assert_int_equal(info.si_code, CLD_STOPPED);
 }
 
-static void killed_while_the_command_is_stopped_nothing_survives(void **state) {
+static void stopped_and_killed_nothing_survives(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         _cleanup_outcome_ struct outcome o = {0};
         struct running r;
 
         make_folder(s->root, "layered");
-        spawn_waiting(s, layered, "setsid sleep 1000 & echo ready; kill -STOP $$", &r);
+        spawn_waiting(s, layered, waiting, &r);
+        kill_by_pidfd(&r, SIGTSTP);
         wait_for_stop(&r);
         kill_by_pidfd(&r, SIGKILL);
         finish(&r, &o);
@@ -190,13 +191,48 @@ static void killed_while_the_command_is_stopped_nothing_survives(void **state) {
         expect_reclaimed(s, layered);
 }
 
-static pid_t init_pid(const char *line) {
-        const char *found = strstr(line, "\"init_pid\":");
+/* From the "started" line. */
+static pid_t pid_in(const char *line, const char *key) {
+        _cleanup_free_ char *name = text_of("\"%s\":", key);
+        const char *found = strstr(line, name);
         pid_t pid = 0;
 
-        if (!found || sscanf(found + strlen("\"init_pid\":"), "%d", &pid) != 1 || pid <= 1)
-                fail_msg("no init_pid in: %s", line);
+        if (!found || sscanf(found + strlen(name), "%d", &pid) != 1 || pid <= 1)
+                fail_msg("no %s in: %s", key, line);
         return pid;
+}
+
+/* Nobody is told when somebody else's grandchild stops: this one looks. */
+static void wait_for_state(pid_t pid, char wanted) {
+        _cleanup_free_ char *path = text_of("/proc/%d/stat", pid);
+
+        for (int i = 0; i < 10000; i++) {
+                const struct timespec moment = {.tv_nsec = 1000000};
+                _cleanup_free_ char *text = file_text(path);
+                const char *state = text ? strrchr(text, ')') : NULL;
+
+                if (state && state[2] == wanted)
+                        return;
+                (void)nanosleep(&moment, NULL);
+        }
+        fail_msg("process %d is never in state %c", pid, wanted);
+}
+
+static void killed_while_the_command_is_stopped_nothing_survives(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *layered = path_of(s->root, "layered"), *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running r;
+
+        make_folder(s->root, "layered");
+        spawn_waiting(s, layered, "setsid sleep 1000 & echo ready; kill -STOP $$", &r);
+        line = read_line(r.err);
+        wait_for_state(pid_in(line, "command_pid"), 'T');
+        kill_by_pidfd(&r, SIGKILL);
+        finish(&r, &o);
+        expect_status(&o, 1000 + SIGKILL);
+        reap_orphans();
+        expect_reclaimed(s, layered);
 }
 
 static void a_killed_pid_1_ends_the_run_with_a_word(void **state) {
@@ -208,7 +244,7 @@ static void a_killed_pid_1_ends_the_run_with_a_word(void **state) {
         make_folder(s->root, "layered");
         spawn_waiting(s, layered, waiting, &r);
         line = read_line(r.err);
-        assert_int_equal(kill(init_pid(line), SIGKILL), 0);
+        assert_int_equal(kill(pid_in(line, "init_pid"), SIGKILL), 0);
         finish(&r, &o);
         expect_status(&o, 128 + SIGKILL);
         expect_in(o.err, "nsrun: the sandbox's pid 1 was killed by signal 9, and the command with it\n");
@@ -225,7 +261,7 @@ static void a_stopped_pid_1_dies_with_nsrun(void **state) {
         make_folder(s->root, "layered");
         spawn_waiting(s, layered, waiting, &r);
         line = read_line(r.err);
-        assert_int_equal(kill(init_pid(line), SIGSTOP), 0);
+        assert_int_equal(kill(pid_in(line, "init_pid"), SIGSTOP), 0);
         kill_by_pidfd(&r, SIGKILL);
         finish(&r, &o);
         expect_status(&o, 1000 + SIGKILL);
@@ -242,6 +278,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(killed_at_random_moments_nothing_survives, site_setup,
                                                 site_teardown),
                 cmocka_unit_test_setup_teardown(killed_while_the_command_runs_nothing_survives, site_setup,
+                                                site_teardown),
+                cmocka_unit_test_setup_teardown(stopped_and_killed_nothing_survives, site_setup,
                                                 site_teardown),
                 cmocka_unit_test_setup_teardown(killed_while_the_command_is_stopped_nothing_survives,
                                                 site_setup, site_teardown),

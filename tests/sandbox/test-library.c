@@ -288,7 +288,7 @@ static void a_missing_nsrun_init_is_named(void **state) {
         struct nsrun_error err = {0};
 
         assert_int_equal(setenv("NSRUN_INIT", path, 1), 0);
-        expect_error(start_script(s, "exit 0", &sandbox, &err), -ENOENT, NSRUN_STAGE_EXEC, &err, line);
+        expect_error(start_script(s, "exit 0", &sandbox, &err), -ENOENT, NSRUN_STAGE_SUPERVISE, &err, line);
         /* A program that isn't one. */
         make_file(s->root, "absent", "no program");
         assert_int_equal(start_script(s, "exit 0", &sandbox, &err), -EACCES);

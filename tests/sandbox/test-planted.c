@@ -225,7 +225,45 @@ static void no_ghost_mount_point_is_made_in_a_folder_of_the_host(void **state) {
         expect_status(&o, 0);
 }
 
-static void a_planted_source_is_judged_by_what_it_leads_to(void **state) {
+/* What a symlink that the command could have made leads to is nobody's wish. */
+static void a_planted_symlink_is_no_way_to_a_source(void **state) {
+        static const char *const options[] = {"--ro", "--rw", "--overlay", "--tmp"};
+        const struct site *s = *state;
+        _cleanup_free_ char *evil = path_of(s->project, "evil");
+        _cleanup_free_ char *deep = path_of(evil, "folder");
+        _cleanup_free_ char *bind = text_of("%s:/x:ro", evil);
+        _cleanup_free_ char *hint =
+                text_of("it leads to %s, and a command in the sandbox may have planted it: name the "
+                        "real path",
+                        s->outside);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        fill(s);
+        make_link(s->project, "evil", "../outside");
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                _cleanup_free_ char *line =
+                        text_of("nsrun: %s goes through a symlink in a writable folder: %s; %s", options[i],
+                                evil, hint);
+
+                RUN(s, &o, options[i], evil, "--", "true");
+                expect_refusal(&o, 125, line);
+                RUN(s, &o, options[i], deep, "--", "true");
+                expect_status(&o, 125);
+                expect_in(o.err, "goes through a symlink in a writable folder");
+                RUN(s, &o, options[i], s->outside, "--", "true");
+                expect_status(&o, 0);
+        }
+        RUN(s, &o, "--bind", bind, "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, "--bind goes through a symlink in a writable folder");
+        /* One that stays where the command may write anyway harms nobody. */
+        assert_int_equal(unlink(evil), 0);
+        make_link(s->project, "evil", "folder");
+        RUN(s, &o, "--ro", evil, "--", "true");
+        expect_status(&o, 0);
+}
+
+static void a_planted_symlink_is_no_way_to_a_refused_project(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *evil = path_of(s->project, "evil");
         _cleanup_free_ char *home = path_of(s->project, "home");
@@ -233,21 +271,15 @@ static void a_planted_source_is_judged_by_what_it_leads_to(void **state) {
 
         make_link(s->project, "evil", "/");
         make_link(s->project, "home", s->home);
-        RUN(s, &o, "--rw", evil, "--", "true");
+        RUN(s, &o, "--project", evil, "--", "true");
         expect_refusal(
                 &o, 125,
-                "nsrun: --rw would expose the whole file system: /; name the folders that the command needs");
-        RUN(s, &o, "--ro", evil, "--", "true");
-        expect_status(&o, 125);
-        RUN(s, &o, "--project", evil, "--", "true");
-        expect_status(&o, 125);
+                "nsrun: a system root can't be the project: /; choose a folder with --project DIR, or use "
+                "--no-project");
         RUN(s, &o, "--project", home, "--", "true");
         expect_status(&o, 125);
         expect_in(o.err, "a home folder can't be the project");
-        /* A link to something harmless is followed. */
-        assert_int_equal(unlink(evil), 0);
-        make_link(s->project, "evil", s->outside);
-        RUN(s, &o, "--ro", evil, "--", "ls", s->outside);
+        RUN(s, &o, "--project", s->outside, "--", "true");
         expect_status(&o, 0);
 }
 
@@ -313,20 +345,30 @@ static void race(const struct site *s, const char *const *options, const char *e
         assert_true(n_shown > 0 && n_refused > 0);
 }
 
-/* The link leads to what policy refuses: it may be refused, or the folder be shown,
- * but never what was checked in one form be mounted in the other. */
+/* The folder may be shown, or the link be refused; never what was checked in one
+ * form be mounted in the other. */
 static void a_source_swapped_for_a_symlink_shows_nothing_else(void **state) {
+        static const char *const leads_to[] = {"/", "../outside"};
         const struct site *s = *state;
         _cleanup_free_ char *bind = text_of("%s/sub:/view:ro", s->project);
-        const char *const options[] = {"--bind", bind, "--", "ls", "-A", "/view", NULL};
-        pid_t pid;
+        _cleanup_free_ char *tmp = text_of("--tmp=%s/sub", s->project);
+        const char *const binding[] = {"--bind", bind, "--", "ls", "-A", "/view", NULL};
+        const char *const at_tmp[] = {tmp, "--", "ls", "-A", "/tmp", NULL};
 
-        make_folder(s->project, "sub");
-        make_file(s->project, "sub/inside", "");
-        make_link(s->project, "link", "/");
-        pid = start_swapping(s->project);
-        race(s, options, "inside\n");
-        stop_swapping(pid);
+        make_file(s->outside, "secret", "");
+        for (size_t i = 0; i < ARRAY_SIZE(leads_to); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+                pid_t pid;
+
+                make_folder(s->project, "sub");
+                make_file(s->project, "sub/inside", "");
+                make_link(s->project, "link", leads_to[i]);
+                pid = start_swapping(s->project);
+                race(s, i == 0 ? binding : at_tmp, "inside\n");
+                stop_swapping(pid);
+                run_outside(s, &o, "rm -rf sub link");
+                expect_status(&o, 0);
+        }
 }
 
 static void a_mount_point_swapped_for_a_symlink_moves_no_mount(void **state) {
@@ -352,7 +394,8 @@ int main(void) {
                 TEST(a_planted_symlink_never_leads_out_of_the_roots),
                 TEST(a_mount_point_that_is_a_symlink_is_refused),
                 TEST(no_ghost_mount_point_is_made_in_a_folder_of_the_host),
-                TEST(a_planted_source_is_judged_by_what_it_leads_to),
+                TEST(a_planted_symlink_is_no_way_to_a_source),
+                TEST(a_planted_symlink_is_no_way_to_a_refused_project),
                 TEST(chdir_does_not_leave_the_sandbox),
                 TEST(a_source_swapped_for_a_symlink_shows_nothing_else),
                 TEST(a_mount_point_swapped_for_a_symlink_moves_no_mount),

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Reading a small file that somebody hostile may have made. */
+#pragma once
+
+#include "macro.h"
+
+/* The whole of a small plain file, beneath the folder `dir` (or AT_FDCWD).  Never
+ * waits for a fifo and never reads more than `limit` bytes.  `flags`: O_NOFOLLOW or 0.
+ * -EINVAL: no plain file; -EFBIG; -EBADMSG: there is a NUL in it; -ENOMEM; open(2)'s. */
+int read_small_file(int dir, const char *path, int flags, size_t limit, char **ret);

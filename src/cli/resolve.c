@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun resolve`: where a path that is meant for the sandbox leads on the host, and
+ * whether a command there could read or write it.  Opens nothing and runs nothing. */
+#include "workspace/resolve.h"
+
+#include "base/path.h"
+#include "option.h"
+#include "plan/plan.h"
+
+struct resolve_options {
+        bool is_read;
+        bool is_write;
+};
+
+static int apply_access(void *target, const struct option_spec *spec, nsrun_unused const char *value,
+                        nsrun_unused struct nsrun_error *err) {
+        struct resolve_options *options = target;
+
+        options->is_read |= streq(spec->name, "read");
+        options->is_write |= streq(spec->name, "write");
+        return 0;
+}
+
+const struct option_spec resolve_options[] = {
+        {"read", 0, NULL, OPTION_COMPLETES_NOTHING, "What is asked", "resolve the paths for reading",
+         apply_access},
+        {"write", 0, NULL, OPTION_COMPLETES_NOTHING, "What is asked", "resolve the paths for writing",
+         apply_access},
+};
+const size_t n_resolve_options = ARRAY_SIZE(resolve_options);
+
+/* What a plan's operation means to whoever looks at the host.  An overlay's writes
+ * never reach it: for a tool out here its folder may only be read. */
+static int add_op(struct workspace *w, const struct plan_op *op, struct nsrun_error *err) {
+        bool is_writable = op->kind == PLAN_BIND && !op->is_read_only;
+
+        if ((op->kind == PLAN_BIND && !op->is_device) || op->kind == PLAN_OVERLAY)
+                return workspace_add_bind(w, is_writable ? WORKSPACE_WRITE : WORKSPACE_READ, op->source,
+                                          op->target, err);
+        if (op->kind == PLAN_DIR || op->kind == PLAN_SYMLINK || op->kind == PLAN_COVER)
+                return 0;
+        return workspace_hide(w, op->target, err);
+}
+
+static int make_workspace(const struct nsrun_plan *plan, struct workspace *ret, struct nsrun_error *err) {
+        _cleanup_workspace_ struct workspace w = {0};
+        int r = 0;
+
+        /* The project first: relative paths begin there. */
+        if (plan->project)
+                r = workspace_add_bind(&w, WORKSPACE_READ, plan->project, NULL, err);
+        for (size_t i = 0; i < plan->n_ops && r >= 0; i++)
+                r = add_op(&w, &plan->ops[i], err);
+        if (r < 0)
+                return r;
+        *ret = w;
+        w = (struct workspace){0};
+        return 0;
+}
+
+static int resolve_one(const struct nsrun_plan *plan, const struct workspace *w,
+                       enum workspace_access access, const char *path) {
+        _cleanup_free_ char *host = NULL;
+        struct nsrun_error err = {0};
+        int r;
+
+        if (!plan->project && *path && !path_is_absolute(path))
+                r = error_set(&err, NSRUN_STAGE_POLICY, -EPERM, path, "a relative path without a project",
+                              NULL);
+        else
+                r = workspace_resolve(w, access, path, &host, &err);
+        if (r < 0)
+                return option_fail(&err);
+        (void)printf("%s\n", host);
+        return 0;
+}
+
+static int resolve_all(struct nsrun_policy *policy, enum workspace_access access, char *const *paths,
+                       bool *ret_has_refused, struct nsrun_error *err) {
+        static const char *const command[] = {"true", NULL};
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_workspace_ struct workspace w = {0};
+        int r;
+
+        /* Whatever would run sees the same files; its environment is not asked for. */
+        r = nsrun_policy_set(policy, "clean-env", NULL, err);
+        if (r >= 0)
+                r = nsrun_policy_set_command(policy, command, err);
+        if (r >= 0)
+                r = nsrun_plan_new(policy, &plan, err);
+        if (r >= 0)
+                r = make_workspace(plan, &w, err);
+        for (; r >= 0 && *paths; paths++)
+                *ret_has_refused |= resolve_one(plan, &w, access, *paths) != 0;
+        return r;
+}
+
+static int parse_and_resolve(const struct command *command, char **argv, struct nsrun_policy *policy,
+                             struct common_options *common, bool *ret_has_refused, struct nsrun_error *err) {
+        struct resolve_options options = {0};
+        void *const targets[] = {policy, &options, common};
+        size_t first = 0;
+        int r;
+
+        r = option_parse(command, argv, targets, &first, err);
+        if (r != 0)
+                return r;
+        if (options.is_read == options.is_write)
+                return option_usage_error(command, NULL, "one of --read and --write is needed", err);
+        if (!argv[first])
+                return option_usage_error(command, NULL, "no path", err);
+        return resolve_all(policy, options.is_write ? WORKSPACE_WRITE : WORKSPACE_READ, &argv[first],
+                           ret_has_refused, err);
+}
+
+int resolve_main(const struct command *command, char **argv) {
+        struct nsrun_policy *policy = NULL;
+        struct common_options common = {0};
+        struct nsrun_error err = {0};
+        bool has_refused = false;
+        int r, status;
+
+        r = nsrun_policy_new(&policy);
+        if (r < 0)
+                (void)error_oom(&err);
+        else
+                r = parse_and_resolve(command, argv, policy, &common, &has_refused, &err);
+        (void)nsrun_policy_free(policy);
+        if (r < 0)
+                return option_fail(&err);
+        if (r > 0)
+                return help_answer(command, &common);
+        status = option_close_stdout();
+        return status ? status : has_refused;
+}
