@@ -29,6 +29,14 @@ static int next_component(const char **path, char name[NAME_MAX + 1]) {
         return (int)n;
 }
 
+/* For the clear answer alone: O_NOFOLLOW is what holds. */
+static bool is_symlink(int dir, const char *name) {
+        _cleanup_close_ int fd = sys_open(dir, name, O_PATH | O_NOFOLLOW, 0);
+        struct stat st;
+
+        return fd >= 0 && sys_fstat(fd, &st) >= 0 && S_ISLNK(st.st_mode);
+}
+
 int beneath_walk(int root, const char *path, int flags, mode_t mode) {
         _cleanup_close_ int here = -EBADF;
         char name[NAME_MAX + 1];
@@ -45,6 +53,8 @@ int beneath_walk(int root, const char *path, int flags, mode_t mode) {
         for (;;) {
                 int fd;
 
+                if (!*path && is_symlink(here >= 0 ? here : root, name))
+                        return -ELOOP;
                 if (!*path) {
                         /* O_PATH|O_NOFOLLOW opens a symlink itself; every other
                          * mode fails with ELOOP on one. */

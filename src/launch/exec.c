@@ -44,6 +44,10 @@ static int refuse_magic_links(const char *path) {
                 ssize_t n;
 
                 fd = sys_openat2(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, RESOLVE_NO_MAGICLINKS);
+                if (fd == -ENOSYS || fd == -EPERM)
+                        fd = init_is_own_program(path)
+                                     ? -ELOOP
+                                     : sys_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
                 if (fd == -ELOOP || (depth == 0 && (fd == -ENOENT || fd == -ENOTDIR)))
                         return fd;
                 n = fd < 0 ? fd : sys_read(fd, line, sizeof(line) - 1);

@@ -24,6 +24,9 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
                 return;
         if (!is_terminal_signal(signal)) {
                 (void)sys_kill(command, signal);
+                /* As timeout(1): else one that is stopped never hears of it. */
+                if (signal == SIGTERM)
+                        (void)sys_kill(command, SIGCONT);
                 return;
         }
         /* A session of its own is an orphaned process group to the kernel, where
@@ -120,19 +123,21 @@ static int fail_exec(struct launch_child *c) {
         return error_set(err, NSRUN_STAGE_EXEC, r, file, "command can't be executed", NULL);
 }
 
-/* Whether the command became this very program, by this very mount: a command
- * called /proc/self/exe, or a script for it, names whoever executes it.  From such a process
- * the host's file could be reached, and where the user owns it written.  The same file by a mount
- * of the sandbox is another matter: nsrun in nsrun is fine. */
-static bool is_own_program(pid_t command) {
-        char path[64] = "/proc/", number[24];
+bool init_is_own_program(const char *path) {
         struct statx own, its;
 
-        strcat(path, number_format(number, (uint64_t)command));
-        strcat(path, "/exe");
         return sys_statx("/proc/self/exe", &own) >= 0 && sys_statx(path, &its) >= 0 &&
                own.stx_mnt_id == its.stx_mnt_id && own.stx_ino == its.stx_ino &&
                own.stx_dev_major == its.stx_dev_major && own.stx_dev_minor == its.stx_dev_minor;
+}
+
+/* The second look, for a file that was swapped after exec.c's first. */
+static bool has_become_us(pid_t command) {
+        char path[64] = "/proc/", number[24];
+
+        strcat(path, number_format(number, (uint64_t)command));
+        strcat(path, "/exe");
+        return init_is_own_program(path);
 }
 
 int init_run(struct launch_child *c) {
@@ -157,7 +162,7 @@ int init_run(struct launch_child *c) {
                                  "no process for the command", NULL);
         if (c->exec_error < 0)
                 return fail_exec(c);
-        if (is_own_program(command))
+        if (has_become_us(command))
                 return error_set(&c->error, NSRUN_STAGE_EXEC, -ELOOP, c->plan->argv[0],
                                  "the command leads back to nsrun through /proc", "name a program");
         if (c->params->wants_started) {

@@ -96,6 +96,12 @@ char *number_format(char to[24], uint64_t n);
 /* init.c: starts the command and reaps until it and all others are gone.
  * Returns wait(2)'s status of the command, or a negative errno with c->error. */
 int init_run(struct launch_child *c);
+/* Whether `path` leads to the program that runs here, by the mount that it runs
+ * from.  A command called /proc/self/exe, or a script for it, names whoever
+ * executes it: the host's nsrun, which such a process could open, and where the
+ * user owns it write.  The same file by a mount of the sandbox is another matter:
+ * nsrun in nsrun is fine. */
+bool init_is_own_program(const char *path);
 
 /* init_exec.c: replaces this process by nsrun-init, which goes on with
  * child_finish().  Returns only on failure. */

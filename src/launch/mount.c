@@ -270,8 +270,13 @@ static int enter_directory(struct launch_child *c) {
         _cleanup_close_ int fd = -EBADF;
         int r;
 
-        fd = sys_openat2(c->new_root, c->plan->cwd, O_PATH | O_DIRECTORY, 0,
-                         RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+        /* EAGAIN: a rename or a mount anywhere while a ".." was being resolved. */
+        for (int tries = 0; tries < 1000; tries++) {
+                fd = sys_openat2(c->new_root, c->plan->cwd, O_PATH | O_DIRECTORY, 0,
+                                 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+                if (fd != -EAGAIN)
+                        break;
+        }
         if (fd == -ENOSYS || fd == -EPERM)
                 fd = beneath_walk(c->new_root, c->plan->cwd + 1, O_PATH | O_DIRECTORY, 0);
         r = fd < 0 ? fd : sys_fchdir(fd);

@@ -67,8 +67,8 @@ static int step(char **at, const char *name, size_t length, char **rest, const c
         return 1;
 }
 
-int refuse_planted(const struct nsrun_policy *p, const char *spelled, const char *source, const char *option,
-                   struct nsrun_error *err) {
+int refuse_planted(const struct nsrun_policy *p, const struct policy_rule *rule, struct nsrun_error *err) {
+        const char *spelled = rule->spelled, *source = rule->source, *option = rule->option;
         _cleanup_free_ char *at = strdup("/"), *rest = strdup(spelled);
         const char *next = rest;
 
@@ -100,7 +100,9 @@ int refuse_planted(const struct nsrun_policy *p, const char *spelled, const char
                         continue;
                 }
                 root = writable_root(p, link);
-                if (root && !path_is_beneath(source, root))
+                /* A link that stays within its root shows nothing new; but what it
+                 * would protect could be changed by way of the link. */
+                if (root && (rule->access == POLICY_RO || !path_is_beneath(source, root)))
                         return refuse_link(link, source, option, err);
                 if (++links > LINKS_MAX)
                         return refuse_changed(spelled, option, err);

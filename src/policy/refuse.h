@@ -10,10 +10,9 @@ int refuse(struct nsrun_error *err, const char *path, const char *hint, const ch
         nsrun_printf(4, 5);
 
 /* planted.c: refuses a source whose spelling (absolute, not normalised) goes
- * through a symlink that lies in a writable root and leads out of it.  All rules
- * of `p` are canonical by now. */
-int refuse_planted(const struct nsrun_policy *p, const char *spelled, const char *source, const char *option,
-                   struct nsrun_error *err);
+ * through a symlink that lies in a writable root and leads out of it, or that
+ * stands for what a read-only rule would protect.  All rules of `p` are canonical by now. */
+int refuse_planted(const struct nsrun_policy *p, const struct policy_rule *rule, struct nsrun_error *err);
 
 /* `rule->source` is canonical; `sockets` are sockets_list()'s. */
 int refuse_source(const struct policy_rule *rule, char *const *sockets, struct nsrun_error *err);

@@ -134,8 +134,7 @@ static int refuse_all_planted(const struct nsrun_policy *p, struct nsrun_error *
 
         for (size_t i = 0; i < p->n_rules && r >= 0; i++)
                 if (p->rules[i].spelled)
-                        r = refuse_planted(p, p->rules[i].spelled, p->rules[i].source, p->rules[i].option,
-                                           err);
+                        r = refuse_planted(p, &p->rules[i], err);
         return r;
 }
 
@@ -210,6 +209,20 @@ static int resolve_target(const struct resolving *c, struct policy_rule *rule, c
         return refuse_target(c->policy, rule->target, rule->option, err);
 }
 
+/* Whether a folder of nsrun's own lists is reached through a symlink below the
+ * home folder, which a command may have planted in a run that could write there: it is
+ * not taken, and --ro or --overlay ask for it. */
+static bool is_linked_default(const struct nsrun_policy *p, const struct policy_rule *rule,
+                              const char *spelled) {
+        const char *below = rule->is_default && p->home ? path_below(spelled, p->home) : NULL;
+        _cleanup_free_ char *home = NULL, *plain = NULL;
+
+        if (!below || !*below || streq(spelled, rule->source) || path_canonical(p->home, &home, NULL) < 0)
+                return false;
+        plain = path_join(home, below);
+        return !plain || !streq(plain, rule->source);
+}
+
 static int resolve_rule(const struct resolving *c, struct policy_rule *rule, struct nsrun_error *err) {
         _cleanup_free_ char *spelled = NULL, *canonical = NULL;
         unsigned mode = 0;
@@ -227,6 +240,10 @@ static int resolve_rule(const struct resolving *c, struct policy_rule *rule, str
         spelled = TAKE_PTR(rule->source);
         rule->source = TAKE_PTR(canonical);
         rule->is_directory = (mode & S_IFMT) == S_IFDIR;
+        if (is_linked_default(c->policy, rule, spelled)) {
+                rule_clear(rule);
+                return 0;
+        }
         if (remember_spelling(c, rule, spelled) < 0)
                 return error_oom(err);
         if (rule->access == POLICY_OVERLAY && !rule->is_directory)
@@ -376,7 +393,7 @@ static int resolve_tmp(struct resolving *c, struct nsrun_error *err) {
         if (r >= 0 && remember_spelling(c, &rule, p->tmp) < 0)
                 r = error_oom(err);
         if (r >= 0 && rule.spelled)
-                r = refuse_planted(p, rule.spelled, canonical, rule.option, err);
+                r = refuse_planted(p, &rule, err);
         free(rule.spelled);
         if (r < 0)
                 return r;

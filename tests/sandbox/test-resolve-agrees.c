@@ -55,26 +55,13 @@ static void add_components(FILE *f) {
                 (void)fputs("/", f);
 }
 
-/* A path as somebody might write it, or the text of a symlink. */
+/* A path as somebody might write it, or the text of a symlink.  Not through the links
+ * of /proc/self: they say of each process something else. */
 static char *any_path(const struct ground *g) {
-        static const char *const far[] = {"/",
-                                          "/tmp",
-                                          "/etc/passwd",
-                                          "/etc/hosts",
-                                          "/etc/ssl/private",
-                                          "/usr/bin/env",
-                                          "/lib",
-                                          "/bin/sh",
-                                          "/proc/self/root",
-                                          "/proc/self/cwd",
-                                          "/proc/sys",
-                                          "/dev/null",
-                                          "/dev/shm",
-                                          "/root",
-                                          "/home",
-                                          "/nonexistent",
-                                          "/etc/../usr",
-                                          "/usr/.."};
+        static const char *const far[] = {
+                "/",        "/tmp",    "/etc/passwd",   "/etc/hosts",   "/etc/ssl/private", "/usr/bin/env",
+                "/lib",     "/bin/sh", "/proc/version", "/proc/self",   "/proc/sys",        "/dev/null",
+                "/dev/shm", "/root",   "/home",         "/nonexistent", "/etc/../usr",      "/usr/.."};
         char *text = NULL;
         size_t size = 0;
         FILE *f = open_memstream(&text, &size);
