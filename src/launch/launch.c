@@ -131,9 +131,10 @@ static int clone_child(struct launch_child *c, int *ret_pidfd, struct nsrun_erro
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, "signals can't be blocked", NULL);
         c->mask = c->params->mask ? *c->params->mask : own;
-        /* A kernel without cgroups says EINVAL: nothing is lost there. */
+        /* A kernel without cgroups says EINVAL; a sandbox of ours, which allows no
+         * cgroup namespaces below it, ENOSPC.  Nothing is lost in either. */
         pid = sys_clone_namespaces(flags | CLONE_NEWCGROUP, ret_pidfd);
-        if (pid == -EINVAL)
+        if (pid == -EINVAL || pid == -ENOSPC)
                 pid = sys_clone_namespaces(flags, ret_pidfd);
         if (pid == 0)
                 child_run(c);
