@@ -164,9 +164,31 @@ int sys_stat(const char *path, struct stat *ret) {
         return result(stat(path, ret));
 }
 
-int sys_statx(const char *path, struct statx *ret) {
+/* The kernel's struct statx: musl has none before 1.2.4, and <linux/stat.h> and
+ * <sys/stat.h> don't go together there. */
+struct kernel_statx {
+        uint32_t mask, block_size;
+        uint64_t attributes;
+        uint32_t links, uid, gid;
+        uint16_t mode, unused;
+        uint64_t inode, size, blocks, attributes_mask;
+        uint64_t times[8];
+        uint32_t rdev_major, rdev_minor, device_major, device_minor;
+        uint64_t mount, spare[13];
+};
+_Static_assert(sizeof(struct kernel_statx) == 256, "struct statx is ABI");
+#define KERNEL_STATX_INO    0x0100U
+#define KERNEL_STATX_MNT_ID 0x1000U
+
+int sys_statx(const char *path, struct sys_file *ret) {
+        struct kernel_statx st = {0};
+        int r;
+
         SYS_FAULT("statx");
-        return result(statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_MNT_ID, ret));
+        r = result(syscall(SYS_statx, AT_FDCWD, path, 0, KERNEL_STATX_INO | KERNEL_STATX_MNT_ID, &st));
+        if (r >= 0)
+                *ret = (struct sys_file){st.mount, st.inode, st.device_major, st.device_minor};
+        return r;
 }
 
 bool sys_is_read_only(int fd) {

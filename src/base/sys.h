@@ -74,8 +74,12 @@ ssize_t sys_read(int fd, void *to, size_t n);
 ssize_t sys_write(int fd, const void *from, size_t n);
 int sys_fstat(int fd, struct stat *ret);
 int sys_stat(const char *path, struct stat *ret);
-/* Device, inode and mount of what `path` leads to (mount ids: 5.8). */
-int sys_statx(const char *path, struct statx *ret);
+/* Which file `path` leads to, and by which mount (0 before 5.8). */
+struct sys_file {
+        uint64_t mount, inode;
+        uint32_t device_major, device_minor;
+};
+int sys_statx(const char *path, struct sys_file *ret);
 bool sys_is_read_only(int fd);
 int sys_fchmod(int fd, mode_t mode);
 int sys_mkdirat(int dir, const char *path, mode_t mode);

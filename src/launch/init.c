@@ -124,11 +124,11 @@ static int fail_exec(struct launch_child *c) {
 }
 
 bool init_is_own_program(const char *path) {
-        struct statx own, its;
+        struct sys_file own, its;
 
         return sys_statx("/proc/self/exe", &own) >= 0 && sys_statx(path, &its) >= 0 &&
-               own.stx_mnt_id == its.stx_mnt_id && own.stx_ino == its.stx_ino &&
-               own.stx_dev_major == its.stx_dev_major && own.stx_dev_minor == its.stx_dev_minor;
+               own.mount == its.mount && own.inode == its.inode && own.device_major == its.device_major &&
+               own.device_minor == its.device_minor;
 }
 
 /* The second look, for a file that was swapped after exec.c's first. */

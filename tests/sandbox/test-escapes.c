@@ -74,9 +74,8 @@ static void plant_from_inside(const struct site *s, const char *text) {
 
 static void a_planted_link_into_proc_is_no_working_directory(void **state) {
         static const char *const links[] = {
-                "/proc/self/cwd",       "/proc/self/root",       "/proc/1/cwd",
-                "/proc/1/root",         "/proc/thread-self/cwd", "/proc/self/task/1/cwd",
-                "/proc/thread-self/fd", "/proc/self/cwd/etc",    "/dev/fd/0",
+                "/proc/self/cwd",        "/proc/self/root",       "/proc/1/cwd",        "/proc/1/root",
+                "/proc/thread-self/cwd", "/proc/self/task/1/cwd", "/proc/self/cwd/etc", "/dev/fd/0",
         };
         static const char *const none[] = {NULL};
         const struct site *s = *state;
@@ -91,16 +90,14 @@ static void a_planted_link_into_proc_is_no_working_directory(void **state) {
         before = snapshot(s->outside);
         for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
                 plant_from_inside(s, links[i]);
-                if (streq(links[i], "/proc/thread-self/fd")) {
-                        expect_no_way_in(s, none, "sub/0", false);
-                        continue;
-                }
                 expect_no_way_in(s, none, "sub", false);
                 expect_no_way_in(s, none, "two", false);
                 expect_no_way_in(s, none, "sub/usr", false);
         }
         plant_from_inside(s, "/proc/self/cwd");
         expect_no_way_in(s, none, "folder/deep", false);
+        plant_from_inside(s, "/proc/thread-self/fd");
+        expect_no_way_in(s, none, "sub/0", false);
         expect_unchanged(s->outside, before);
 
         /* On the host the same link leads wherever its reader stands. */
@@ -433,12 +430,10 @@ static void nsrun_itself_is_no_command(void **state) {
         run_outside(s, &o, "exec ./link -c 'echo $0 works' it");
         expect_out(&o, "it works\n");
         /* Links and scripts as such are no obstacle. */
-        relink(s, "link", "/usr/bin/env");
-        RUN(s, &o, "--", "./link", "echo", "fine");
+        relink(s, "link", "/bin/sh");
+        RUN(s, &o, "--", "./link", "-c", "echo fine");
         expect_out(&o, "fine\n");
-        RUN(s, &o, "--", "./c", "echo", "fine");
-        expect_status(&o, 126); /* env, with the script's name, which is ./c again */
-        make_script(s, "g", "#!/bin/sh\necho fine\n");
+        make_script(s, "g", "#!./link\necho fine\n");
         make_script(s, "h", "#!./g\n");
         RUN(s, &o, "--", "./h");
         expect_status(&o, 0);

@@ -95,13 +95,15 @@ static const char *try_call(const struct trial *t, unsigned n, const struct outc
 
 static void fail_every_call(const struct trial *t) {
         _cleanup_outcome_ struct outcome expected = {0}, o = {0};
-        unsigned n_harmless = 0, n_wrong = 0, n;
+        /* Sanitized, a run out of memory shows what the error paths forget to free; the others are samples.
+         */
+        unsigned step = IS_SANITIZED && t->error != ENOMEM ? 5 : 1, n_harmless = 0, n_wrong = 0, n;
         struct fault_page page;
 
         run_faulty(t->site, t->argv, NULL, t->status_fd, &expected, &page);
         expect_status(&expected, 7);
         expect_in(expected.out, "CapBnd:\t0000000000000000");
-        for (n = 1; n < MOST_CALLS; n++) {
+        for (n = 1; n < MOST_CALLS; n += step) {
                 const char *wrong = try_call(t, n, &expected, &o, &page);
 
                 if (!page.call[0])
@@ -118,8 +120,8 @@ static void fail_every_call(const struct trial *t) {
         expect_status(&o, 7);
         expect_out(&o, expected.out);
         assert_true(n > 100);
-        print_message("%u calls failed with \"%s\", %u of them harmlessly\n", n - 1, strerror(t->error),
-                      n_harmless);
+        print_message("%u calls failed with \"%s\", %u of them harmlessly\n", (n - 1) / step,
+                      strerror(t->error), n_harmless);
         assert_int_equal(n_wrong, 0);
 }
 

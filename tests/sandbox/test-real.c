@@ -107,12 +107,15 @@ static void npm_installs_from_its_registry(void **state) {
 
 static void nsrun_builds_and_tests_itself(void **state) {
         static const char build[] =
-                "set -e; [ -x configure ] || sh scripts/autogen >autogen.log 2>&1; mkdir build; cd build; "
-                "../configure >configure.out; make -s -j2 >make.out 2>&1; make -s -j2 check TESTS= >>make.out 2>&1; "
-                "tests=$(find tests/unit -name 'test-*' -type f ! -name '*.*'); "
-                "make -s check TESTS=\"$(echo $tests)\" >check.out 2>&1 || "
-                "{ grep -h -A2 'ERROR' tests/unit/*.log; exit 1; }; "
-                "./nsrun --version; echo $tests | wc -w";
+                "step() { \"$@\" >log 2>&1 || { tail -n 30 log; exit 1; }; }\n"
+                "[ -x configure ] || step sh scripts/autogen\n"
+                "mkdir build && cd build || exit 1\n"
+                "step ../configure\n"
+                "step make -s -j2\n"
+                "step make -s -j2 check TESTS=\n"
+                "tests=$(find tests/unit -name 'test-*' -type f ! -name '*.*')\n"
+                "make -s check TESTS=\"$(echo $tests)\" >log 2>&1 || { grep -h -A2 ERROR tests/unit/*.log; exit 1; }\n"
+                "./nsrun --version; echo $tests | wc -w\n";
         const struct site *s = *state;
         const char *source = getenv("NSRUN_SOURCE");
         _cleanup_free_ char *copy = NULL;

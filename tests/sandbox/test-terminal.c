@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A person at a terminal: an interactive shell with job control on a pty, and what
+ * is typed there while nsrun is in its foreground.  Nothing is waited for but text
+ * on the terminal, which never stands in what was typed before. */
+#include <poll.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "harness.h"
+#include "probe.h"
+
+#define PROMPT       "outer> "
+#define INNER_PROMPT "inner> "
+
+static const char *const session_options[] = {"--new-session", "--no-new-session"};
+
+struct terminal {
+        int fd;
+        pid_t shell;
+        char text[65536]; /* all that was printed so far, without carriage returns */
+        size_t n, seen;   /* up to here it has been waited for */
+};
+
+static int64_t now(void) {
+        struct timespec t;
+
+        assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &t), 0);
+        return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* False when the last process has let go of the terminal. */
+static bool read_more(struct terminal *t, int64_t end) {
+        struct pollfd p = {.fd = t->fd, .events = POLLIN};
+        int64_t left = end - now();
+        char part[4096];
+        ssize_t n;
+
+        if (left <= 0 || poll(&p, 1, (int)left) <= 0)
+                fail_msg("nothing more comes; the terminal shows:\n%s", t->text);
+        n = read(t->fd, part, sizeof(part));
+        if (n <= 0)
+                return false;
+        for (ssize_t i = 0; i < n; i++)
+                if (part[i] != '\r' && t->n + 1 < sizeof(t->text))
+                        t->text[t->n++] = part[i];
+        t->text[t->n] = '\0';
+        return true;
+}
+
+static void expect_text(struct terminal *t, const char *text) {
+        int64_t end = now() + (int64_t)deadline_seconds * 1000;
+
+        for (;;) {
+                const char *found = strstr(t->text + t->seen, text);
+
+                if (found) {
+                        t->seen = (size_t)(found - t->text) + strlen(text);
+                        return;
+                }
+                if (!read_more(t, end))
+                        fail_msg("the terminal ended without \"%s\":\n%s", text, t->text);
+        }
+}
+
+static void type(const struct terminal *t, const char *text) {
+        assert_int_equal(write(t->fd, text, strlen(text)), strlen(text));
+}
+
+static void type_line(const struct terminal *t, const char *line) {
+        type(t, line);
+        type(t, "\n");
+}
+
+/* What $? was, seen at the prompt. */
+static void expect_last_status(struct terminal *t, int status) {
+        _cleanup_free_ char *text = text_of("\nlast=%d.\n", status);
+
+        type_line(t, "echo last=$?.");
+        expect_text(t, text);
+        expect_text(t, PROMPT);
+}
+
+/* The shell gets what is typed, and nobody else. */
+static void expect_typing_works(struct terminal *t) {
+        type_line(t, "echo typed-$((40+2)).");
+        expect_text(t, "\ntyped-42.\n");
+        expect_text(t, PROMPT);
+}
+
+/* With $nsrun as the way to start it, and one file descriptor for all three streams. */
+static void open_terminal(const struct site *s, struct terminal *t) {
+        _cleanup_free_ char *command = text_of("%s run --project %s", program(), s->project);
+
+        if (!has_program("bash"))
+                skip_because("bash is missing: nobody to do job control");
+        *t = (struct terminal){.fd = -EBADF};
+        (void)fflush(NULL);
+        t->shell = forkpty(&t->fd, NULL, NULL, NULL);
+        assert_true(t->shell >= 0);
+        if (t->shell == 0) {
+                if (chdir(s->root) < 0 || setenv("nsrun", command, 1) < 0 || setenv("PS1", PROMPT, 1) < 0 ||
+                    setenv("TERM", "dumb", 1) < 0 || unsetenv("PROMPT_COMMAND") < 0)
+                        _exit(123);
+                (void)execlp("bash", "bash", "--norc", "--noprofile", "--noediting", "-i", (char *)NULL);
+                _exit(122);
+        }
+        assert_int_equal(fcntl(t->fd, F_SETFD, FD_CLOEXEC), 0);
+        expect_text(t, PROMPT);
+        /* A word that a command prints when it runs. */
+        type_line(t, "ready='echo re''ady.'; PS1='" PROMPT "'");
+        expect_text(t, PROMPT);
+}
+
+/* The shell ends by itself, with status 0, and no job holds the terminal. */
+static void close_terminal(struct terminal *t) {
+        int64_t end = now() + (int64_t)deadline_seconds * 1000;
+        int status = 0;
+
+        type_line(t, "exit 0");
+        while (read_more(t, end))
+                ;
+        assert_int_equal(waitpid(t->shell, &status, 0), t->shell);
+        assert_int_equal(status, 0);
+        assert_null(strstr(t->text, "no job control"));
+        (void)close(t->fd);
+}
+
+/* `$nsrun OPTION -- sh -c SCRIPT`, until it has printed that it runs. */
+static void start_script(struct terminal *t, const char *option, const char *script) {
+        _cleanup_free_ char *line = text_of("$nsrun %s -- sh -c \"$ready; %s\"", option, script);
+
+        type_line(t, line);
+        expect_text(t, "\nready.\n");
+}
+
+/* ---------------------------------------------------------------- in the foreground */
+
+static void control_c_ends_the_command_with_130(void **state) {
+        for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
+                struct terminal t;
+
+                open_terminal(*state, &t);
+                start_script(&t, session_options[i], "exec sleep 1000");
+                type(&t, "\003");
+                expect_text(&t, PROMPT);
+                expect_last_status(&t, 130);
+                expect_typing_works(&t);
+                close_terminal(&t);
+        }
+}
+
+static void control_c_is_the_commands_to_catch(void **state) {
+        for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
+                struct terminal t;
+
+                open_terminal(*state, &t);
+                start_script(&t, session_options[i],
+                             "trap 'echo cau''ght.' INT; echo set-$((6*7)).; read x; read x; exit 9");
+                expect_text(&t, "\nset-42.\n");
+                type(&t, "\003");
+                expect_text(&t, "caught.\n");
+                type(&t, "\n\n");
+                expect_text(&t, PROMPT);
+                expect_last_status(&t, 9);
+                close_terminal(&t);
+        }
+}
+
+static void control_z_stops_the_job_and_fg_goes_on(void **state) {
+        for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
+                struct terminal t;
+
+                open_terminal(*state, &t);
+                start_script(&t, session_options[i], "read x; echo got-\\$x.; exit 7");
+                for (int j = 0; j < 2; j++) {
+                        type(&t, "\032");
+                        expect_text(&t, "Stopped");
+                        expect_text(&t, PROMPT);
+                        expect_typing_works(&t);
+                        type_line(&t, "jobs; echo end-$((40+2)).");
+                        expect_text(&t, "Stopped");
+                        expect_text(&t, "\nend-42.\n");
+                        expect_text(&t, PROMPT);
+                        type_line(&t, "fg");
+                        expect_text(&t, "exit 7");
+                }
+                type_line(&t, "hello");
+                expect_text(&t, "\ngot-hello.\n");
+                expect_text(&t, PROMPT);
+                expect_last_status(&t, 7);
+                expect_typing_works(&t);
+                close_terminal(&t);
+        }
+}
+
+/* A job that is stopped ends as any other is ended, and goes on in the background. */
+static void a_stopped_job_goes_on_in_the_background(void **state) {
+        for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
+                struct terminal t;
+
+                open_terminal(*state, &t);
+                start_script(&t, session_options[i],
+                             "mkfifo fifo; echo made-$((6*7)).; read x <fifo; echo got-\\$x.; exit 6");
+                expect_text(&t, "\nmade-42.\n");
+                type(&t, "\032");
+                expect_text(&t, "Stopped");
+                expect_text(&t, PROMPT);
+                type_line(&t, "bg; echo hello >project/fifo; wait %1; echo last=$?.; rm project/fifo");
+                expect_text(&t, "got-hello.\n");
+                expect_text(&t, "last=6.\n");
+                expect_text(&t, PROMPT);
+                expect_typing_works(&t);
+                close_terminal(&t);
+        }
+}
+
+static void the_terminal_is_back_however_the_run_ends(void **state) {
+        static const char *const ends[][2] = {{"exit 3", "3"},
+                                              {"kill -9 \\$\\$", "137"},
+                                              {"kill -SEGV \\$\\$", "139"},
+                                              {"exec no-such-command", "127"},
+                                              {"kill -9 0", "137"}};
+        for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
+                struct terminal t;
+
+                open_terminal(*state, &t);
+                for (size_t j = 0; j < ARRAY_SIZE(ends); j++) {
+                        start_script(&t, session_options[i], ends[j][0]);
+                        expect_text(&t, PROMPT);
+                        expect_last_status(&t, atoi(ends[j][1]));
+                        expect_typing_works(&t);
+                }
+                /* Refused before there is a sandbox, and at its last step. */
+                type_line(&t, "$nsrun --no-such-option true");
+                expect_text(&t, PROMPT);
+                expect_last_status(&t, 125);
+                type_line(&t, "$nsrun no-such-command");
+                expect_text(&t, PROMPT);
+                expect_last_status(&t, 127);
+                expect_typing_works(&t);
+                close_terminal(&t);
+        }
+}
+
+/* A script has no job control to put things right: the next command in it must find
+ * the terminal usable, or it would be stopped by SIGTTOU or SIGTTIN. */
+static void a_scripts_next_command_has_the_terminal(void **state) {
+        for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
+                _cleanup_free_ char *line =
+                        text_of("sh -c '$nsrun %s -- true; $nsrun %s no-such; stty tostop; read x; echo "
+                                "got-$x.; stty -tostop; exit 4'",
+                                session_options[i], session_options[i]);
+                struct terminal t;
+
+                open_terminal(*state, &t);
+                type_line(&t, line);
+                expect_text(&t, "no-such");
+                expect_text(&t, "No such file or directory");
+                type_line(&t, "hello");
+                expect_text(&t, "got-hello.\n");
+                expect_text(&t, PROMPT);
+                expect_last_status(&t, 4);
+                close_terminal(&t);
+        }
+}
+
+/* ---------------------------------------------------------------------- a shell inside */
+
+static void a_shell_inside_has_job_control(void **state) {
+        struct terminal t;
+
+        open_terminal(*state, &t);
+        type_line(&t, "$nsrun --no-new-session -- bash --norc --noprofile --noediting -i");
+        expect_text(&t, "$ "); /* or "# ": */
+        type_line(&t, "PS1='in''ner> '");
+        expect_text(&t, INNER_PROMPT);
+        type_line(&t, "sh -c 'echo re''ady.; read x; echo got-$x.; exec sleep 1000'");
+        expect_text(&t, "\nready.\n");
+        type(&t, "\032");
+        expect_text(&t, "Stopped");
+        expect_text(&t, INNER_PROMPT);
+        type_line(&t, "fg");
+        expect_text(&t, "exec sleep 1000");
+        type_line(&t, "hello");
+        expect_text(&t, "\ngot-hello.\n");
+        type(&t, "\003");
+        expect_text(&t, INNER_PROMPT);
+        type_line(&t, "echo last=$?.");
+        expect_text(&t, "\nlast=130.\n");
+        expect_text(&t, INNER_PROMPT);
+        type_line(&t, "exit 7");
+        expect_text(&t, PROMPT);
+        expect_last_status(&t, 7);
+        expect_typing_works(&t);
+        close_terminal(&t);
+}
+
+/* ^Z at the inner shell's prompt is nobody's stop: it is ignored, as on the host. */
+static void a_shell_inside_can_be_suspended(void **state) {
+        struct terminal t;
+
+        open_terminal(*state, &t);
+        type_line(&t, "$nsrun --no-new-session -- bash --norc --noprofile --noediting -i");
+        expect_text(&t, "$ ");
+        type_line(&t, "PS1='in''ner> '");
+        expect_text(&t, INNER_PROMPT);
+        type_line(&t, "suspend");
+        expect_text(&t, "Stopped");
+        expect_text(&t, PROMPT);
+        expect_typing_works(&t);
+        type_line(&t, "fg");
+        expect_text(&t, INNER_PROMPT);
+        type_line(&t, "exit 7");
+        expect_text(&t, PROMPT);
+        expect_last_status(&t, 7);
+        close_terminal(&t);
+}
+
+/* ------------------------------------------------------------------- what it may not */
+
+static void try_to_type(void) {
+        char byte = 'x';
+        int r = ioctl(0, TIOCSTI, &byte);
+
+        (void)printf("tiocsti-%s.\n", r == 0 ? "done" : strerror(errno));
+        _exit(0);
+}
+
+/* In a session of its own the terminal isn't the command's to type into: EPERM, or
+ * EIO where the kernel lets nobody (dev.tty.legacy_tiocsti=0, 6.2). */
+static void nothing_is_typed_into_the_callers_terminal(void **state) {
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL),
+                            *inside = text_of("$nsrun --bind %s:/probe:ro -- /probe tiocsti", self),
+                            *outside = text_of("%s tiocsti", self);
+        struct terminal t;
+        bool is_possible;
+
+        open_terminal(*state, &t);
+        type_line(&t, inside);
+        expect_text(&t, "\ntiocsti-");
+        expect_text(&t, "ed.\n"); /* "not permitted", "error": */
+        expect_text(&t, PROMPT);
+        expect_typing_works(&t);
+        type_line(&t, outside);
+        expect_text(&t, "\ntiocsti-");
+        expect_text(&t, ".\n");
+        is_possible = strstr(t.text, "tiocsti-done.\n");
+        expect_text(&t, PROMPT);
+        type(&t, "\025"); /* takes away what was typed so */
+        close_terminal(&t);
+        if (!is_possible)
+                skip_because("this kernel lets an ordinary user type into no terminal (legacy_tiocsti)");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+
+int main(int argc, char **argv) {
+        const struct CMUnitTest tests[] = {
+                TEST(control_c_ends_the_command_with_130),
+                TEST(control_c_is_the_commands_to_catch),
+                TEST(control_z_stops_the_job_and_fg_goes_on),
+                TEST(a_stopped_job_goes_on_in_the_background),
+                TEST(the_terminal_is_back_however_the_run_ends),
+                TEST(a_scripts_next_command_has_the_terminal),
+                TEST(a_shell_inside_has_job_control),
+                TEST(a_shell_inside_can_be_suspended),
+                TEST(nothing_is_typed_into_the_callers_terminal),
+        };
+
+        if (argc == 2 && streq(argv[1], "tiocsti"))
+                try_to_type();
+        return cmocka_run_group_tests_name("terminal", tests, NULL, NULL);
+}
