@@ -371,9 +371,84 @@ static void resolve_says_what_the_sandbox_does(void **state) {
         assert_true(n_refused > 2000);
 }
 
+/* ------------------------------------------------------------------ its words */
+
+static void resolve_one(const struct site *s, struct outcome *o, const char *const *arguments) {
+        const char *argv[16] = {program(), "resolve"};
+        size_t at = 2;
+
+        while (*arguments)
+                argv[at++] = *arguments++;
+        outcome_clear(o);
+        run(&(struct request){.argv = argv, .cwd = s->project}, o);
+}
+#define RESOLVE(...) resolve_one(s, &o, (const char *const[]){__VA_ARGS__, NULL})
+
+#define LEADS_OUT                                                                          \
+        ": Operation not permitted; only the project and the roots given to nsrun can be " \
+        "reached"
+
+static void each_answer_is_a_line_and_a_status(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *bind = text_of("--bind=%s:/in/it", s->outside), *line = NULL, *odd = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->project, "file", "");
+        make_file(s->outside, "file", "");
+        make_link(s->project, "link", "../outside/file");
+        RESOLVE("--read", "file", "./x/../file", "none/y");
+        expect_status(&o, 0);
+        line = text_of("%s/file\n%s/file\n%s/none/y\n", s->project, s->project, s->project);
+        expect_out(&o, line);
+        assert_string_equal(o.err, "");
+        RESOLVE("--write", "link");
+        expect_refusal(&o, 1, "nsrun: the path leads out of the workspace: link" LEADS_OUT);
+        RESOLVE("--read", "\x1b[2J/../../outside");
+        expect_refusal(&o, 1,
+                       "nsrun: the path leads out of the workspace: \\x1b[2J/../../outside" LEADS_OUT);
+        RESOLVE("--write", "/usr/bin/env");
+        expect_refusal(&o, 1,
+                       "nsrun: the path is in a folder that may only be read: /usr/bin/env: Operation not "
+                       "permitted");
+        RESOLVE("--read", "/etc/passwd");
+        expect_refusal(&o, 1, "nsrun: the path leads out of the workspace: /etc/passwd" LEADS_OUT);
+        RESOLVE("--read", "");
+        expect_refusal(&o, 1, "nsrun: the path can't be followed: No such file or directory");
+        RESOLVE("--no-project", "--read", "file");
+        expect_refusal(&o, 1, "nsrun: a relative path without a project: file: Operation not permitted");
+        /* What is elsewhere inside is found by its name there, and by no other. */
+        RESOLVE(bind, "--write", "/in/it/file");
+        odd = text_of("%s/file\n", s->outside);
+        expect_status(&o, 0);
+        expect_out(&o, odd);
+        RESOLVE(bind, "--read", "../outside/file");
+        expect_refusal(&o, 1, "nsrun: the path leads out of the workspace: ../outside/file" LEADS_OUT);
+}
+
+static void a_question_that_makes_no_sense_is_no_answer(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RESOLVE("file");
+        expect_refusal(&o, 125, "nsrun: one of --read and --write is needed; see 'nsrun resolve --help'");
+        RESOLVE("--read", "--write", "file");
+        expect_refusal(&o, 125, "nsrun: one of --read and --write is needed; see 'nsrun resolve --help'");
+        RESOLVE("--read");
+        expect_refusal(&o, 125, "nsrun: no path; see 'nsrun resolve --help'");
+        RESOLVE("--read", "--rw", "/", "file");
+        expect_refusal(
+                &o, 125,
+                "nsrun: --rw would expose the whole file system: /; name the folders that the command "
+                "needs");
+}
+
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(resolve_says_what_the_sandbox_does, site_setup,
+                                                site_teardown),
+                cmocka_unit_test_setup_teardown(each_answer_is_a_line_and_a_status, site_setup,
+                                                site_teardown),
+                cmocka_unit_test_setup_teardown(a_question_that_makes_no_sense_is_no_answer, site_setup,
                                                 site_teardown),
         };
 

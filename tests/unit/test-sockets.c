@@ -68,10 +68,10 @@ static void a_home_is_searched_for_those_that_are_there(void **state) {
         assert_true(is_listed(*state, NULL, "vm/api.sock"));
 }
 
-static void write_context(const char *root, const char *name, const char *format) {
+static void write_context(const char *root, const char *name, const char *before, const char *after) {
         char *text = NULL;
 
-        assert_true(asprintf(&text, format, root) > 0);
+        assert_true(asprintf(&text, "%s%s%s", before, root, after) > 0);
         scratch_file(root, name, text);
         free(text);
 }
@@ -81,9 +81,9 @@ static void docker_contexts_name_more(void **state) {
         char *fifo = scratch_path(root, "home/.docker/contexts/meta/fifo/meta.json");
 
         write_context(root, "home/.docker/contexts/meta/aaa/meta.json",
-                      "{\"Name\":\"a\",\"Endpoints\":{\"docker\":{\"Host\":\"unix://%s/one.sock\"}}}");
-        write_context(root, "home/.docker/contexts/meta/bbb/meta.json",
-                      "{ \"Host\" :\n\t\"unix:\\/\\/%s/vm/two.sock\", \"Host\": 3, \"Host\"");
+                      "{\"Name\":\"a\",\"Endpoints\":{\"docker\":{\"Host\":\"unix://", "/one.sock\"}}}");
+        write_context(root, "home/.docker/contexts/meta/bbb/meta.json", "{ \"Host\" :\n\t\"unix:\\/\\/",
+                      "/vm/two.sock\", \"Host\": 3, \"Host\"");
         scratch_file(root, "home/.docker/contexts/meta/ccc/meta.json", "{\"Host\":\"tcp://h:1\"}");
         scratch_file(root, "home/.docker/contexts/meta/plain", "{}");
         scratch_folder(root, "home/.docker/contexts/meta/fifo");
@@ -92,7 +92,7 @@ static void docker_contexts_name_more(void **state) {
         assert_true(is_listed(root, NULL, "vm/two.sock"));
         /* Docker looks elsewhere where it is told so. */
         assert_false(is_listed(root, "DOCKER_CONFIG=", "one.sock"));
-        write_context(root, "contexts/meta/ddd/meta.json", "{\"Host\":\"unix://%s/four.sock\"}");
+        write_context(root, "contexts/meta/ddd/meta.json", "{\"Host\":\"unix://", "/four.sock\"}");
         assert_true(is_listed(root, "DOCKER_CONFIG=", "four.sock"));
         assert_false(is_listed(root, NULL, "four.sock"));
         free(fifo);
