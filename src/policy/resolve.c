@@ -392,8 +392,13 @@ static int resolve_tmp(struct resolving *c, struct nsrun_error *err) {
         r = refuse_source(&rule, c->sockets, err);
         if (r >= 0 && remember_spelling(c, &rule, p->tmp) < 0)
                 r = error_oom(err);
-        if (r >= 0 && rule.spelled)
+        if (r >= 0 && rule.spelled) {
+                /* What was given is no writable root yet: it may be the link itself. */
+                char *given = TAKE_PTR(p->tmp);
+
                 r = refuse_planted(p, &rule, err);
+                p->tmp = given;
+        }
         free(rule.spelled);
         if (r < 0)
                 return r;

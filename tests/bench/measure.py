@@ -172,8 +172,8 @@ def verify_same_mounts(plan, plain):
 # ---------------------------------------------------------------- measuring
 
 
-def medians(commands, rounds, runs, warmup):
-    """{name: argv} -> {name: median in ms}.  hyperfine takes the commands one after
+def measure(commands, rounds, runs, warmup):
+    """{name: argv} -> {name: (median, minimum) in ms}.  hyperfine takes the commands one after
     the other; several rounds spread a machine's moods over all of them."""
     times = {name: [] for name in commands}
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
@@ -186,7 +186,7 @@ def medians(commands, rounds, runs, warmup):
                 results = json.load(f)["results"]
             for name, result in zip(commands, results):
                 times[name] += result["times"]
-    return {name: statistics.median(values) * 1000 for name, values in times.items()}
+    return {name: (statistics.median(values) * 1000, min(values) * 1000) for name, values in times.items()}
 
 
 def works(name, argv):
@@ -263,11 +263,12 @@ def cold(plan, folder, sizes):
         argv = crun_argv(plan, folder)
         if works("crun", argv):
             commands["crun"] = argv
-    result = medians(commands, *sizes)
-    print(f"\n{'cold run of true':<20} {'median ms':>10} {'x bwrap':>9} {'x floor':>9}")
-    for name, ms in result.items():
-        against = f"{ms / result['bwrap']:9.2f}" if "bwrap" in result else f"{'-':>9}"
-        print(f"{name:<20} {ms:10.3f} {against} {ms / result['floor']:9.2f}")
+    measured = measure(commands, *sizes)
+    result = {name: median for name, (median, _) in measured.items()}
+    print(f"\n{'cold run of true':<20} {'median ms':>10} {'min ms':>10} {'x bwrap':>9} {'x floor':>9}")
+    for name, (median, least) in measured.items():
+        against = f"{median / result['bwrap']:9.2f}" if "bwrap" in result else f"{'-':>9}"
+        print(f"{name:<20} {median:10.3f} {least:10.3f} {against} {median / result['floor']:9.2f}")
     return result
 
 
@@ -281,7 +282,7 @@ def binds(folder, sizes):
         commands[f"floor {n}"] = floor_words(plan_of(*options), [TRUE])
         if shutil.which("bwrap"):
             commands[f"bwrap {n}"] = bwrap_argv(folder, *options)
-    result = medians(commands, *sizes)
+    result = {name: median for name, (median, _) in measure(commands, *sizes).items()}
     print(f"\n{'binds':<20} {'200, ms':>10} {'2,000, ms':>10} {'ratio':>9}")
     for name in ("nsrun", "floor", "bwrap"):
         if f"{name} 200" in result:

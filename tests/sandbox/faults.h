@@ -84,3 +84,14 @@ static inline void reap_orphans(void) {
         }
         fail_msg("a process has outlived its sandbox");
 }
+
+/* The lines of two views that only one of them has. */
+static inline void print_difference(const char *sign, const char *text, const char *other) {
+        for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+                _cleanup_free_ char *copy = strndup(line, (size_t)(end + 1 - line));
+
+                assert_non_null(copy);
+                if (!strstr(other, copy))
+                        print_message("%s %s", sign, copy);
+        }
+}

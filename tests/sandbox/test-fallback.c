@@ -133,9 +133,12 @@ static void compare_views(const struct site *s, const char *nsrun, int error, bo
                         expect_status(&o, 125);
                         expect_out(&o, "");
                         expect_in(o.err, words ? words : no_libmount);
-                } else if (o.status != 7 || !streq(o.out, expected.out) || o.err[0])
-                        fail_msg("%s without %s (%s): status %d, err: %s\n%s\ninstead of\n%s", nsrun,
-                                 refusal->calls, strerror(error), o.status, o.err, o.out, expected.out);
+                } else if (o.status != 7 || !streq(o.out, expected.out) || o.err[0]) {
+                        print_difference("expected:", expected.out, o.out);
+                        print_difference("found:   ", o.out, expected.out);
+                        fail_msg("%s without %s (%s): status %d, err: %s", nsrun, refusal->calls,
+                                 strerror(error), o.status, o.err);
+                }
         }
 }
 

@@ -256,11 +256,15 @@ static void a_planted_symlink_is_no_way_to_a_source(void **state) {
         RUN(s, &o, "--bind", bind, "--", "true");
         expect_status(&o, 125);
         expect_in(o.err, "--bind goes through a symlink in a writable folder");
-        /* One that stays where the command may write anyway harms nobody. */
+        /* One that stays where the command may write anyway opens nothing; but it is no
+         * way to protect what it leads to. */
         assert_int_equal(unlink(evil), 0);
         make_link(s->project, "evil", "folder");
-        RUN(s, &o, "--ro", evil, "--", "true");
+        RUN(s, &o, "--rw", evil, "--", "true");
         expect_status(&o, 0);
+        RUN(s, &o, "--ro", evil, "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, "--ro goes through a symlink in a writable folder");
 }
 
 static void a_planted_symlink_is_no_way_to_a_refused_project(void **state) {

@@ -15,7 +15,7 @@ static void root_is_called_root(void **state nsrun_unused) {
         assert_int_equal(user_find(0, 0, &u), 0);
         assert_string_equal(u.name, "root");
         assert_string_equal(u.group, "root");
-        assert_true(!u.home || streq(u.home, "/root"));
+        assert_true(!u.home || u.home[0] == '/');
         assert_true(u.shell[0] == '/');
         user_clear(&u);
         assert_null(u.name);
