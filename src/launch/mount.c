@@ -211,7 +211,15 @@ static int mount_new(struct launch_child *c, const struct plan_op *op, const cha
         _cleanup_close_ int target = -EBADF;
         int r;
 
-        target = mount_point(c, op);
+        if (op->is_hiding) {
+                target = beneath_open(c->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
+                if (target == -ENOENT)
+                        return 0;
+                if (target < 0)
+                        return fail_target(c, op, target);
+        } else {
+                target = mount_point(c, op);
+        }
         if (target < 0)
                 return target;
         r = mount_filesystem(c, target, type, flags, op->text);

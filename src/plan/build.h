@@ -16,7 +16,6 @@ enum entry_origin {
 struct entry {
         struct plan_op op;
         enum entry_origin origin;
-        bool is_hiding; /* an empty folder over a host's; only where that would be seen */
         bool is_placed; /* order.c: the plan owns the strings now */
 };
 
@@ -37,8 +36,7 @@ void entries_add_symlink(struct entries *e, enum entry_origin origin, const char
 void entries_add_file(struct entries *e, const char *target, const char *text);
 void entries_add_tmpfs(struct entries *e, enum entry_origin origin, const char *target, mode_t mode,
                        uint64_t size);
-/* Hides the host's folder `path`, if we can enter it, wherever a rule shows it at
- * its own place. */
+/* Hides the host's folder `path` wherever a rule shows it at its own place. */
 void entries_add_hidden(struct entries *e, const char *path);
 void entries_clear(struct entries *e);
 #define _cleanup_entries_ _cleanup_(entries_clear)

@@ -86,10 +86,9 @@ void entries_add_tmpfs(struct entries *e, enum entry_origin origin, const char *
 }
 
 void entries_add_hidden(struct entries *e, const char *path) {
-        if (access(path, X_OK) < 0)
-                return;
         entries_add_tmpfs(e, ENTRY_OWN, path, 0555, 4096);
-        e->items[e->n - 1].is_hiding = true;
+        if (!e->has_failed)
+                e->items[e->n - 1].op.is_hiding = true;
 }
 
 void entries_clear(struct entries *e) {

@@ -77,7 +77,8 @@ int collect_etc(struct entries *e, const struct nsrun_policy *p, struct nsrun_er
         for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
                 entries_add_present(e, allowed[i]);
         for (size_t i = 0; i < ARRAY_SIZE(private_folders); i++)
-                entries_add_hidden(e, private_folders[i]);
+                if (access(private_folders[i], X_OK) == 0)
+                        entries_add_hidden(e, private_folders[i]);
         r = user_find(p->uid, p->gid, &u);
         if (r >= 0)
                 r = add_passwd(e, p, &u);

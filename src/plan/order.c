@@ -83,7 +83,7 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
                                  "the target lies beneath a symlink of the sandbox", "name the real path");
         if (op->kind == PLAN_COVER)
                 return 1;
-        if (entry->is_hiding)
+        if (op->is_hiding)
                 return !can_be_made && cover->source && path_is_beneath(op->target, cover->source) &&
                        streq(cover->source, cover->target);
         if (entry->origin == ENTRY_OWN && !can_be_made)

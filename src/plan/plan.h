@@ -32,6 +32,7 @@ struct plan_op {
         bool is_device;    /* PLAN_BIND: a device node, not nodev */
         bool is_directory; /* PLAN_BIND: what kind of mount point it needs */
         bool makes_target; /* the mount point lies on a tmpfs of ours and is made; else it must exist */
+        bool is_hiding;    /* PLAN_TMPFS over a folder of the host: skipped where there is none */
         enum policy_proc proc;
 };
 

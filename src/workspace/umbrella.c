@@ -93,14 +93,20 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
 }
 
 int umbrella_find_base(char **ret) {
-        _cleanup_free_ char *cache = NULL, *path = NULL;
+        _cleanup_free_ char *cache = NULL, *canonical = NULL;
+        char *path;
         int r;
 
         r = find_cache_home(&cache, NULL);
         if (r < 0)
                 return r;
-        path = path_join(cache, "nsrun");
-        return path ? path_canonical(path, ret, NULL) : -ENOMEM;
+        if (path_canonical(cache, &canonical, NULL) < 0)
+                canonical = TAKE_PTR(cache);
+        path = path_join(canonical, "nsrun");
+        if (!path)
+                return -ENOMEM;
+        *ret = path;
+        return 0;
 }
 
 /* Opens the folder that holds all umbrellas, made where it is missing. */

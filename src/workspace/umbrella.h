@@ -19,7 +19,7 @@ struct umbrella {
                 .base_fd = -EBADF, .dir_fd = -EBADF, .lock_fd = -EBADF \
         }
 
-/* The canonical path of the folder that holds all umbrellas.  -ENOENT: none was made yet. */
+/* The canonical path of the folder that holds all umbrellas, or will. */
 int umbrella_find_base(char **ret);
 /* Sweeps dead siblings, then makes a new umbrella and locks it.  Stage
  * WORKSPACE; on failure nothing stays behind. */

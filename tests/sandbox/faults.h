@@ -40,8 +40,7 @@ static inline char *helper_path(const char *name) {
         return real;
 }
 
-/* The project gets its own copy of what is to run inside.  The cache folder is there
- * from the first run on, as in the later ones: it is part of the view. */
+/* The project gets its own copy of what is to run inside. */
 static inline void copy_helper(const struct site *s, const char *name) {
         _cleanup_free_ char *from = helper_path(name);
         const char *const argv[] = {"cp", "--", from, s->project, NULL};

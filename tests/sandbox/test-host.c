@@ -221,7 +221,8 @@ static void a_host_without_proc_is_refused(void **state) {
 
         run_on(s, stage_no_proc, &(struct host){0}, NULL, OPTIONS(), "echo fine", &o);
         if (IS_SANITIZED) {
-                expect_status(&o, 125);
+                /* The leak check can't do without /proc either, and has the last word. */
+                assert_int_not_equal(o.status, 0);
                 expect_out(&o, "");
                 expect_in(o.err, line);
         } else
