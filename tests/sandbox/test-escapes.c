@@ -94,10 +94,10 @@ static void a_planted_link_into_proc_is_no_working_directory(void **state) {
                 expect_no_way_in(s, none, "two", false);
                 expect_no_way_in(s, none, "sub/usr", false);
         }
-        plant_from_inside(s, "/proc/self/cwd");
-        expect_no_way_in(s, none, "folder/deep", false);
         plant_from_inside(s, "/proc/thread-self/fd");
         expect_no_way_in(s, none, "sub/0", false);
+        plant_from_inside(s, "/proc/self/cwd");
+        expect_no_way_in(s, none, "folder/deep", false);
         expect_unchanged(s->outside, before);
 
         /* On the host the same link leads wherever its reader stands. */

@@ -31,7 +31,7 @@ static void start_ready(const struct site *s, const char *const *arguments, stru
 /* Nothing in the sandbox may decide that its supervisor no longer takes signals. */
 static void a_command_that_stops_itself_does_not_stop_nsrun(void **state) {
         static const char script[] =
-                "while read _ _ state _ </proc/2/stat; do [ $state = T ] && kill -CONT 2; done & "
+                "while read _ _ state _ </proc/2/stat; do [ $state = T ] && kill -CONT 2; done 2>/dev/null & "
                 "for i in 1 2 3 4 5 6 7 8 9 10; do kill -STOP $$; done; echo ready; exec sleep 1000";
         static const char *const options[] = {"--new-session", "--no-new-session"};
         const struct site *s = *state;
