@@ -17,7 +17,10 @@
 
 #define nsrun_unused       __attribute__((__unused__))
 #define nsrun_printf(a, b) __attribute__((__format__(printf, a, b)))
-#define nsrun_public       __attribute__((__visibility__("default")))
+/* For what ends in _exit() in a child that AddressSanitizer knows too little of: it
+ * would say so on standard error. */
+#define nsrun_no_asan __attribute__((__no_sanitize__("address")))
+#define nsrun_public  __attribute__((__visibility__("default")))
 
 /* Closes *fd if it is one, keeps errno, leaves -EBADF behind. */
 static inline void close_fdp(int *fd) {

@@ -15,7 +15,7 @@ void child_note(struct launch_child *c, const char *what, const char *path) {
 
 /* From here to the supervisor's death there is no window: either the signal is
  * armed, or the pidfd shows that it came too late. */
-static int die_with_supervisor(struct launch_child *c) {
+nsrun_no_asan static int die_with_supervisor(struct launch_child *c) {
         struct pollfd supervisor = {.fd = c->supervisor_fd, .events = POLLIN};
         int r;
 
@@ -142,14 +142,14 @@ static int build(struct launch_child *c) {
         return r;
 }
 
-static _Noreturn void fail(struct launch_child *c) {
+nsrun_no_asan static _Noreturn void fail(struct launch_child *c) {
         struct launch_report report = {.kind = LAUNCH_FAILED, .error = c->error};
 
         (void)report_send(c->report_fd, &report);
         _exit(125);
 }
 
-_Noreturn void child_finish(struct launch_child *c) {
+nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
         struct launch_report report = {.kind = LAUNCH_EXITED};
 
         report.status = init_run(c);
@@ -159,7 +159,7 @@ _Noreturn void child_finish(struct launch_child *c) {
         _exit(0);
 }
 
-_Noreturn void child_run(struct launch_child *c) {
+nsrun_no_asan _Noreturn void child_run(struct launch_child *c) {
         int r;
 
         c->umask = umask(0);

@@ -127,8 +127,7 @@ static int own_group(const struct launch_child *c) {
         return r;
 }
 
-/* On a stack that AddressSanitizer doesn't know, which _exit() would make it say. */
-__attribute__((__no_sanitize__("address"))) int exec_command(void *launch_child) {
+nsrun_no_asan int exec_command(void *launch_child) {
         struct launch_child *c = launch_child;
         int r = 0;
 

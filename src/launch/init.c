@@ -67,7 +67,7 @@ static int reap(const struct launch_child *c, pid_t command, int *status) {
 
 /* One batch of signals a round, and in each a look at the supervisor and at who
  * has ended: a flood of signals from inside holds up neither. */
-static int wait_for_command(struct launch_child *c, pid_t command, int *ret_status) {
+nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command, int *ret_status) {
         struct pollfd fds[] = {{.fd = c->signal_fd, .events = POLLIN},
                                {.fd = c->supervisor_fd, .events = POLLIN}};
 
@@ -153,9 +153,13 @@ int init_run(struct launch_child *c) {
         if (c->signal_fd < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, c->signal_fd, NULL,
                                  "no signalfd for pid 1", NULL);
-        /* Away from the caller's terminal, which would signal pid 1 too. */
-        if (c->plan->new_session)
-                (void)sys_setsid();
+        /* Away from the caller's terminal and process group, whose signals reach nsrun
+         * first: a SIGCONT that came here by itself would wake the command before it
+         * has the terminal back. */
+        r = c->plan->new_session ? sys_setsid() : sys_setpgid(0, 0);
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "pid 1 can't leave its process group", NULL);
         command = sys_vfork(exec_command, c, c->stack_top);
         if (command < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, command, c->plan->argv[0],

@@ -79,6 +79,13 @@ static void stop_too(struct run *run) {
         if (!run->was_asked_to_stop && run->terminal_fd < 0)
                 return;
         run->was_asked_to_stop = false;
+        /* With no shell left to say "fg" the kernel hangs such a group up, and so do we. */
+        if (getsid(getppid()) != getsid(0)) {
+                if (run->terminal_fd >= 0)
+                        (void)launch_signal(&run->launch, SIGHUP);
+                (void)launch_signal(&run->launch, SIGCONT);
+                return;
+        }
         if (run->terminal_fd >= 0)
                 group = terminal_group(run->terminal_fd);
         give_terminal(run, getpgrp());

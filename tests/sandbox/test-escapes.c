@@ -243,7 +243,8 @@ static void a_link_in_any_writable_root_is_no_way_to_a_source(void **state) {
         _cleanup_free_ char *uv = path_of(s->home, ".local/share/uv"), *link = path_of(uv, "python"),
                             *share = path_of(s->home, ".local/share"), *tmp = path_of(s->root, "tmp"),
                             *in_tmp = path_of(tmp, "data"),
-                            *tmp_line = planted_line("--ro", in_tmp, s->outside);
+                            *tmp_line = planted_line("--ro", in_tmp, s->outside),
+                            *rw_line = planted_line("--ro", in_tmp, s->home);
         _cleanup_outcome_ struct outcome o = {0};
 
         make_file(s->outside, "key", "secret\n");
@@ -259,6 +260,11 @@ static void a_link_in_any_writable_root_is_no_way_to_a_source(void **state) {
         RUN(s, &o, "--tmp", tmp, "--ro", s->outside, "--", "ls", s->outside);
         expect_out(&o, "key\n");
 
+        RUN(s, &o, "--rw", tmp, "--", "ln", "-s", "-n", "-f", s->home, in_tmp);
+        expect_status(&o, 0);
+        RUN(s, &o, "--rw", tmp, "--ro", in_tmp, "--", "ls", s->home);
+        expect_refusal(&o, 125, rw_line);
+
         /* A default of nsrun's own is taken where no link leads to it, in this run or
          * in a later one. */
         RUN(s, &o, "--rw", share, "--", "ln", "-s", s->outside, link);
@@ -273,6 +279,26 @@ static void a_link_in_any_writable_root_is_no_way_to_a_source(void **state) {
         assert_int_equal(mkdir(link, 0755), 0);
         RUN(s, &o, "--rw", share, "--", "ls", uv);
         expect_out(&o, "python\n");
+}
+
+/* The parents of what a rule protects stay where they are. */
+static void what_is_protected_can_not_be_moved_away(void **state) {
+        static const char script[] = "mv a b || mv a/b x || mv a/b/hooks x || rmdir a/b/hooks; mkdir -p "
+                                     "a/b/hooks && echo evil >a/b/hooks/h";
+        const struct site *s = *state;
+        _cleanup_free_ char *hooks = path_of(s->project, "a/b/hooks"), *hook = path_of(hooks, "h");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, "mkdir -p a/b/hooks");
+        RUN(s, &o, "--ro", hooks, "--", "sh", "-c", script);
+        assert_int_not_equal(o.status, 0);
+        expect_in(o.err, "Device or resource busy");
+        expect_in(o.err, "Read-only file system");
+        assert_int_equal(access(hooks, F_OK), 0);
+        assert_int_equal(access(hook, F_OK), -1);
+        run_inside(s, &o, script);
+        expect_status(&o, 0);
+        assert_int_equal(access(hook, F_OK), 0);
 }
 
 /* -------------------------------------------------------------------- signals */
@@ -392,6 +418,29 @@ static void a_nested_proc_shows_no_more_than_the_sandboxs_own(void **state) {
                                       : "unshare: ok\nproc: ok\nmeminfo: ok\n");
 }
 
+/* In a cgroup namespace of its own a nested user namespace may mount cgroup2, whose
+ * root is the caller's cgroup with the caller's processes. */
+static _Noreturn void nest_cgroups(void) {
+        say("unshare", unshare(CLONE_NEWUSER | CLONE_NEWNS));
+        say("cgroup", unshare(CLONE_NEWCGROUP));
+        _exit(0);
+}
+
+static void no_nested_namespace_has_the_callers_cgroup(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
+        _cleanup_free_ char *bind = text_of("%s:/probe:ro", self);
+        const char *const control[] = {"/proc/self/exe", "nested-cgroup", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--bind", bind, "--", "/probe", "nested-cgroup");
+        expect_status(&o, 0);
+        expect_out(&o, "unshare: ok\ncgroup: No space left on device\n");
+        outcome_clear(&o);
+        run(&(struct request){.argv = control}, &o);
+        expect_out(&o, "unshare: ok\ncgroup: ok\n");
+}
+
 /* --------------------------------------------------------------- nsrun itself */
 
 static void nsrun_itself_is_no_command(void **state) {
@@ -449,6 +498,42 @@ static void nsrun_itself_is_no_command(void **state) {
         expect_out(&o, "fine\n");
 }
 
+static void without_openat2_nsrun_itself_is_no_command_either(void **state) {
+        static const char *const errors[] = {"38" /* ENOSYS */, "1" /* EPERM */};
+        static const char *const names[] = {"./link", "./script"};
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny");
+
+        relink(s, "link", "/proc/self/exe");
+        make_script(s, "script", "#!/proc/self/exe\n");
+        make_script(s, "fine", "#!/bin/sh\necho fine\n");
+        for (size_t i = 0; i < ARRAY_SIZE(errors) * ARRAY_SIZE(names); i++) {
+                const char *name = names[i % ARRAY_SIZE(names)];
+                _cleanup_free_ char *line = text_of("nsrun: command can't be executed: %s: Too many levels "
+                                                    "of symbolic links",
+                                                    name);
+                const char *argv[] = {deny,       errors[i / ARRAY_SIZE(names)],
+                                      "openat2",  program(),
+                                      "run",      "--project",
+                                      s->project, "--",
+                                      name,       "--version",
+                                      NULL};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                /* Again and again: it is not to depend on who is quicker. */
+                for (int j = 0; j < 10; j++) {
+                        outcome_clear(&o);
+                        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                        expect_refusal(&o, 126, line);
+                }
+                argv[8] = "./fine";
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                expect_status(&o, 0);
+                expect_out(&o, "fine\n");
+        }
+}
+
 static void a_fifo_as_a_command_holds_up_nobody(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *fifo = path_of(s->project, "fifo");
@@ -484,13 +569,18 @@ int main(int argc, char **argv) {
                 TEST(without_openat2_a_link_is_no_working_directory_either),
                 TEST(a_source_behind_a_planted_link_is_refused),
                 TEST(a_link_in_any_writable_root_is_no_way_to_a_source),
+                TEST(what_is_protected_can_not_be_moved_away),
                 TEST(a_signal_to_ones_own_group_stays_in_the_sandbox),
                 TEST(a_nested_proc_shows_no_more_than_the_sandboxs_own),
+                TEST(no_nested_namespace_has_the_callers_cgroup),
                 TEST(nsrun_itself_is_no_command),
+                TEST(without_openat2_nsrun_itself_is_no_command_either),
                 TEST(a_fifo_as_a_command_holds_up_nobody),
         };
 
         if (argc == 2 && streq(argv[1], "nested-proc"))
                 mount_nested_proc();
+        if (argc == 2 && streq(argv[1], "nested-cgroup"))
+                nest_cgroups();
         return cmocka_run_group_tests_name("escapes", tests, NULL, NULL);
 }

@@ -45,7 +45,8 @@ static void run_on(const struct site *s, void (*stage)(void *), struct host *hos
                 ret);
 }
 
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NO_OPTIONS   ((const char *const[]){NULL})
 
 static void expect_fine(const struct outcome *o) {
         expect_status(o, 0);
@@ -94,7 +95,7 @@ static void a_host_without_cgroup_namespaces_will_do(void **state) {
         struct host host = {.path = "/proc/sys/user/max_cgroup_namespaces"};
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_on(*state, stage_limited, &host, NULL, OPTIONS(), "echo fine", &o);
+        run_on(*state, stage_limited, &host, NULL, NO_OPTIONS, "echo fine", &o);
         expect_fine(&o);
 }
 
@@ -107,7 +108,7 @@ static void a_nesting_too_deep_is_named(void **state) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_on(s, stage_deep, &(struct host){0}, NULL, OPTIONS(), "echo fine", &o);
+        run_on(s, stage_deep, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
         expect_refusal(&o, 125,
                        "nsrun: the limit of namespaces is reached, or they are nested too deep: "
                        "/proc/sys/user: No space left on device; raise user.max_*_namespaces (32 levels are "
@@ -121,9 +122,9 @@ static void a_filter_that_refuses_namespaces_is_named(void **state) {
                                             seccomp_hint);
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_on(s, NULL, &(struct host){0}, "clone-newuser", OPTIONS(), "echo fine", &o);
+        run_on(s, NULL, &(struct host){0}, "clone-newuser", NO_OPTIONS, "echo fine", &o);
         expect_refusal(&o, 125, line);
-        run_on(s, NULL, &(struct host){0}, "clone3", OPTIONS(), "echo fine", &o);
+        run_on(s, NULL, &(struct host){0}, "clone3", NO_OPTIONS, "echo fine", &o);
         expect_fine(&o);
 }
 
@@ -135,7 +136,7 @@ static void a_filter_that_refuses_mounts_is_named(void **state) {
                         seccomp_hint);
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_on(s, NULL, &(struct host){0}, "mount", OPTIONS(), "echo fine", &o);
+        run_on(s, NULL, &(struct host){0}, "mount", NO_OPTIONS, "echo fine", &o);
         expect_refusal(&o, 125, line);
 }
 
@@ -156,12 +157,12 @@ static void debians_switch_is_named(void **state) {
                                              seccomp_hint);
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_on(s, stage_kernel_file, &off, "clone-newuser", OPTIONS(), "echo fine", &o);
+        run_on(s, stage_kernel_file, &off, "clone-newuser", NO_OPTIONS, "echo fine", &o);
         expect_refusal(&o, 125,
                        "nsrun: user namespaces are switched off for ordinary users: "
                        "/proc/sys/kernel/unprivileged_userns_clone: Operation not permitted; sudo sysctl -w "
                        "kernel.unprivileged_userns_clone=1");
-        run_on(s, stage_kernel_file, &on, "clone-newuser", OPTIONS(), "echo fine", &o);
+        run_on(s, stage_kernel_file, &on, "clone-newuser", NO_OPTIONS, "echo fine", &o);
         expect_refusal(&o, 125, other);
 }
 
@@ -176,14 +177,14 @@ static void apparmors_switch_is_named(void **state) {
                         seccomp_hint);
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_on(s, stage_kernel_file, &on, "mount", OPTIONS(), "echo fine", &o);
+        run_on(s, stage_kernel_file, &on, "mount", NO_OPTIONS, "echo fine", &o);
         expect_refusal(
                 &o, 125,
                 "nsrun: AppArmor restricts user namespaces to programs with a profile: "
                 "/proc/sys/kernel/apparmor_restrict_unprivileged_userns: Operation not permitted; give "
                 "nsrun a profile that allows userns (nsrun(1), APPARMOR), or: sudo sysctl -w "
                 "kernel.apparmor_restrict_unprivileged_userns=0");
-        run_on(s, stage_kernel_file, &off, "mount", OPTIONS(), "echo fine", &o);
+        run_on(s, stage_kernel_file, &off, "mount", NO_OPTIONS, "echo fine", &o);
         expect_refusal(&o, 125, other);
 }
 
@@ -200,7 +201,7 @@ static void a_chroot_is_among_the_reasons(void **state) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_on(s, stage_chroot, &(struct host){.folder = s->outside}, NULL, OPTIONS(), "echo fine", &o);
+        run_on(s, stage_chroot, &(struct host){.folder = s->outside}, NULL, NO_OPTIONS, "echo fine", &o);
         expect_refusal(&o, 125,
                        "nsrun: the kernel refuses the new namespaces: Operation not permitted; a chroot, a "
                        "security module or a kernel setting forbids them here");
@@ -219,7 +220,7 @@ static void a_host_without_proc_is_refused(void **state) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_on(s, stage_no_proc, &(struct host){0}, NULL, OPTIONS(), "echo fine", &o);
+        run_on(s, stage_no_proc, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
         if (IS_SANITIZED) {
                 /* The leak check can't do without /proc either, and has the last word. */
                 assert_int_not_equal(o.status, 0);
@@ -241,11 +242,11 @@ static void a_masked_proc_is_refused_unless_another_is_chosen(void **state) {
         struct host host = {0};
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_on(s, stage_plain, &host, NULL, OPTIONS(), look, &o);
+        run_on(s, stage_plain, &host, NULL, NO_OPTIONS, look, &o);
         expect_status(&o, 0);
         expect_out(&o, "2\n");
 
-        run_on(s, stage_masked, &host, NULL, OPTIONS(), look, &o);
+        run_on(s, stage_masked, &host, NULL, NO_OPTIONS, look, &o);
         expect_refusal(&o, 125, masked_line);
         run_on(s, stage_masked, &host, NULL, OPTIONS("--proc=new"), look, &o);
         expect_refusal(&o, 125, masked_line);

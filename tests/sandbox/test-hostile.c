@@ -30,18 +30,22 @@ static void start_ready(const struct site *s, const char *const *arguments, stru
 
 /* Nothing in the sandbox may decide that its supervisor no longer takes signals. */
 static void a_command_that_stops_itself_does_not_stop_nsrun(void **state) {
-        static const char script[] =
+        static const char *const scripts[] = {
                 "while read _ _ state _ </proc/2/stat; do [ $state = T ] && kill -CONT 2; done 2>/dev/null & "
-                "for i in 1 2 3 4 5 6 7 8 9 10; do kill -STOP $$; done; echo ready; exec sleep 1000";
+                "for i in 1 2 3 4 5 6 7 8 9 10; do kill -STOP $$; done; echo ready; exec sleep 1000",
+                /* and for good */
+                "echo ready; kill -STOP $$; kill -STOP $$; kill -STOP $$; exec sleep 1000",
+        };
         static const char *const options[] = {"--new-session", "--no-new-session"};
         const struct site *s = *state;
 
-        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        for (size_t i = 0; i < ARRAY_SIZE(options) * ARRAY_SIZE(scripts); i++) {
+                const char *option = options[i % 2], *script = scripts[i / 2];
                 _cleanup_outcome_ struct outcome o = {0};
                 siginfo_t info = {.si_pid = 0};
                 struct running running;
 
-                start_ready(s, (const char *const[]){options[i], "--", "sh", "-c", script, NULL}, &running);
+                start_ready(s, (const char *const[]){option, "--", "sh", "-c", script, NULL}, &running);
                 assert_int_equal(waitid(P_PID, (id_t)running.pid, &info, WSTOPPED | WNOHANG), 0);
                 assert_int_equal(info.si_pid, 0);
                 assert_int_equal(kill(running.pid, SIGTERM), 0);
@@ -327,6 +331,9 @@ static void too_few_descriptors_are_named_and_the_remedy_too(void **state) {
                             &o);
                         if (o.status == 0)
                                 break;
+                        /* A dynamic nsrun's loader is poor before nsrun is. */
+                        if (o.status == 127 && strstr(o.err, "error while loading shared libraries"))
+                                continue;
                         expect_status(&o, 125);
                         expect_out(&o, "");
                         expect_in(o.err, line_end);
@@ -427,6 +434,8 @@ static void without_a_usable_home_the_one_of_passwd_serves(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *real = passwd_home(),
                             *expected = text_of("%s\ny\n", real);
+        _cleanup_free_ char *copy = NULL, *nsrun = NULL;
+        _cleanup_outcome_ struct outcome made = {0};
         _cleanup_free_ const char **argv = nsrun_argv(
                 s,
                 (const char *const[]){"--overlay", layered, "--", "sh", "-c",
@@ -435,6 +444,12 @@ static void without_a_usable_home_the_one_of_passwd_serves(void **state) {
         make_folder(s->root, "layered");
         if (!real || access(real, X_OK) < 0 || streq(real, "/"))
                 skip_because("the user has no home folder to cover");
+        /* The build may lie in the folder that is covered. */
+        copy = text_of("cp '%s' ../nsrun", program());
+        run_outside(s, &made, copy);
+        expect_status(&made, 0);
+        nsrun = path_of(s->root, "nsrun");
+        argv[0] = nsrun;
         for (size_t i = 0; i < ARRAY_SIZE(homes); i++) {
                 struct home home = {real, homes[i]};
                 _cleanup_outcome_ struct outcome o = {0};

@@ -127,8 +127,8 @@ static void nsrun_builds_and_tests_itself(void **state) {
         copy = text_of(
                 "cd '%s' && tar -cf - --exclude=.git --exclude='./_*' --exclude='*.o' --exclude='*.lo' configure.ac "
                 "Makefile.am COPYING README* src seccomp tests scripts .build-aux configure Makefile.in aclocal.m4 "
-                ".ci .clang-format .editorconfig .gitignore 2>/dev/null | tar -xf - -C '%s'",
-                source, s->project);
+                ".ci .clang-format .editorconfig .gitignore 2>/dev/null | tar -xf - -C '%s' && chmod -R u+w '%s'",
+                source, s->project, s->project);
         run_outside(s, &o, copy);
         expect_status(&o, 0);
         deadline_seconds = 900;
