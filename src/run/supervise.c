@@ -73,15 +73,16 @@ static pid_t terminal_group(int fd) {
 /* The command stopped.  Where the user asked for that the shell that watches nsrun
  * shall see a stopped job, and "fg" wakes both; a stop of the command's own making
  * is none of ours, and must not keep us from signals. */
-static void stop_too(struct run *run) {
+static void stop_too(struct run *run, int signal) {
         pid_t group = -1;
 
         if (!run->was_asked_to_stop && run->terminal_fd < 0)
                 return;
         run->was_asked_to_stop = false;
-        /* With no shell left to say "fg" the kernel hangs such a group up, and so do we. */
+        /* Without a shell that could say "fg" (an orphaned process group) the kernel
+         * ignores ^Z, and refuses the terminal to the background: so do we. */
         if (getsid(getppid()) != getsid(0)) {
-                if (run->terminal_fd >= 0)
+                if (signal == SIGTTIN || signal == SIGTTOU)
                         (void)launch_signal(&run->launch, SIGHUP);
                 (void)launch_signal(&run->launch, SIGCONT);
                 return;
@@ -111,7 +112,7 @@ static int take_report(struct run *run, const struct launch_report *report) {
                         warn_unless_told(status_note(fd, &report->error, NULL));
                 return 0;
         case LAUNCH_STOPPED:
-                stop_too(run);
+                stop_too(run, report->status);
                 return 0;
         case LAUNCH_EXITED:
                 run->has_exited = true;

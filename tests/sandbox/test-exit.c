@@ -314,7 +314,8 @@ static void a_stop_that_is_asked_for_stops_both(void **state) {
         }
 }
 
-static void control_z_stops_both_too(void **state) {
+/* test-terminal.c has a shell; here nobody could say "fg", and the kernel would ignore ^Z. */
+static void control_z_without_a_shell_stops_nothing(void **state) {
         static const char *const options[] = {"--new-session", "--no-new-session"};
         const struct site *s = *state;
 
@@ -330,8 +331,6 @@ static void control_z_stops_both_too(void **state) {
                 expect_echo(&running, master);
                 for (int again = 0; again < 2; again++) {
                         assert_int_equal(write(master, "\032", 1), 1);
-                        expect_stopped(&running);
-                        assert_int_equal(kill(running.pid, SIGCONT), 0);
                         expect_echo(&running, master);
                 }
                 assert_int_equal(write(master, "\004", 1), 1);
@@ -516,7 +515,7 @@ int main(void) {
                 TEST(the_sandbox_dies_with_nsrun),
                 TEST(control_c_reaches_the_command_once),
                 TEST(a_stop_that_is_asked_for_stops_both),
-                TEST(control_z_stops_both_too),
+                TEST(control_z_without_a_shell_stops_nothing),
                 TEST(a_command_that_stops_itself_does_not_stop_nsrun),
                 TEST(status_lines_tell_of_start_and_end),
                 TEST(status_lines_tell_of_failures),
