@@ -32,6 +32,7 @@ static void rule_clear(struct policy_rule *rule) {
         free(rule->source);
         free(rule->target);
         free(rule->alias);
+        free(rule->spelled);
         *rule = (struct policy_rule){0};
 }
 

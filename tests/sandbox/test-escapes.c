@@ -401,7 +401,8 @@ static void a_nested_proc_shows_no_more_than_the_sandboxs_own(void **state) {
                 run_nested(s, false, options[i], &o);
                 expect_status(&o, 0);
                 expect_out(&o, refused);
-                assert_string_equal(o.err, "");
+                /* A sanitizer in the probe may have a word to say without /proc; nsrun not. */
+                assert_null(strstr(o.err, "nsrun: "));
         }
         run_nested(s, true, "--proc=auto", &o);
         expect_status(&o, 0);
