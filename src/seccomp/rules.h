@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A seccomp policy as rules, read from the OCI runtime-spec's `linux.seccomp` JSON
+ * with the extensions of Docker's and Podman's profiles: includes and excludes (caps, arches,
+ * minKernel), archMap, errno by name.  Says what is meant; compile.h makes it BPF. */
+#pragma once
+
+#include "base/error.h"
+#include "base/str.h"
+#include "syscalls.h"
+
+/* What a policy may weigh. */
+#define RULES_MAX_BYTES (1024U * 1024U)
+
+enum rule_operator {
+        RULE_NE,
+        RULE_LT,
+        RULE_LE,
+        RULE_EQ,
+        RULE_GE,
+        RULE_GT,
+        RULE_MASKED_EQ,
+};
+
+/* (argument & mask) OP value; the mask is all ones but for MASKED_EQ. */
+struct rule_condition {
+        unsigned argument; /* 0 to 5 */
+        enum rule_operator operator;
+        uint64_t value;
+        uint64_t mask;
+};
+
+struct rule {
+        char **names;
+        uint32_t action; /* SECCOMP_RET_*, with its errno in the low 16 bits */
+        struct rule_condition conditions[6];
+        size_t n_conditions; /* all of them must hold */
+        size_t index;        /* in the file's "syscalls", from 0 */
+};
+
+struct rules {
+        uint32_t default_action;
+        bool has_arch[N_SYSCALL_ARCHS];
+        bool wants_log; /* SECCOMP_FILTER_FLAG_LOG */
+        bool wants_spec_allow;
+        struct rule *rules;
+        size_t n_rules;
+        char **warnings; /* unknown calls, one line each */
+};
+
+/* What includes and excludes are decided by.  A sandbox's command has no capability. */
+struct rules_target {
+        enum syscall_arch arch;
+        unsigned kernel_major, kernel_minor;
+};
+
+/* The machine that this process runs on. */
+int rules_target_here(struct rules_target *ret, struct nsrun_error *err);
+
+/* Reads a policy.  `file` is for messages alone.  Rules whose includes don't hold or
+ * whose excludes do are left out.  -EINVAL: bad JSON, an unknown key, action, operator
+ * or errno, two conditions on one argument (runc reads them as alternatives, other
+ * tools as both); the message has the file and the line, or the rule's index.
+ * -EOPNOTSUPP: SCMP_ACT_NOTIFY, for which nobody listens.  -E2BIG: over RULES_MAX_BYTES. */
+int rules_parse(const char *file, const char *text, size_t size, const struct rules_target *target,
+                struct rules *ret, struct nsrun_error *err);
+void rules_clear(struct rules *rules);
+#define _cleanup_rules_ _cleanup_(rules_clear)
