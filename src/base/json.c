@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The JSON writer over json-c.  With NSRUN_STATIC_JSON_C its functions are
- * linked in; otherwise they are looked up once. */
+/* JSON over json-c.  With NSRUN_STATIC_JSON_C its functions are linked in;
+ * otherwise they are looked up once. */
 #include "json.h"
 
 #include <json-c/json_object.h>
+#include <json-c/json_tokener.h>
+#include <json-c/linkhash.h>
 
 #include "dl.h"
 
@@ -17,7 +19,23 @@
         X(json_object_object_add)         \
         X(json_object_array_add)          \
         X(json_object_to_json_string_ext) \
-        X(json_object_put)
+        X(json_object_put)                \
+        X(json_object_get_type)           \
+        X(json_object_get_object)         \
+        X(json_object_object_get_ex)      \
+        X(json_object_array_length)       \
+        X(json_object_array_get_idx)      \
+        X(json_object_get_string)         \
+        X(json_object_get_string_len)     \
+        X(json_object_get_int64)          \
+        X(json_object_get_uint64)         \
+        X(json_tokener_new_ex)            \
+        X(json_tokener_free)              \
+        X(json_tokener_set_flags)         \
+        X(json_tokener_parse_ex)          \
+        X(json_tokener_get_error)         \
+        X(json_tokener_get_parse_end)     \
+        X(json_tokener_error_desc)
 
 #define DECLARE_POINTER(name) __typeof__(&name) name##_;
 #define LINKED(name)          .name##_ = name,
@@ -219,4 +237,144 @@ void json_close(struct json_document *d) {
         if (d->root)
                 (void)json_c()->json_object_put_(to_object(d->root));
         *d = (struct json_document){0};
+}
+
+/* ----------------------------------------------------------------- reading */
+
+#define MAX_DEPTH 16
+
+static const struct json_object *read_object(const struct json_value *v) {
+        return (const struct json_object *)(const void *)v;
+}
+
+/* json-c's readers take what they don't change without const. */
+static struct json_object *object_of(const struct json_value *v) {
+        struct json_object *object;
+
+        memcpy(&object, &v, sizeof(object));
+        return object;
+}
+
+static size_t line_of(const char *text, size_t at) {
+        size_t line = 1;
+
+        for (size_t i = 0; i < at; i++)
+                line += text[i] == '\n';
+        return line;
+}
+
+static bool is_blank(const char *text, size_t from, size_t n) {
+        for (; from < n; from++)
+                if (!strchr(" \t\r\n", text[from]) || text[from] == '\0')
+                        return false;
+        return true;
+}
+
+int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_line, const char **ret_why) {
+        const struct json_c *c = json_c();
+        enum json_tokener_error error;
+        struct json_tokener *tokener;
+        struct json_object *root;
+        size_t end;
+
+        if (!c)
+                return -EOPNOTSUPP;
+        if (n > INT32_MAX - 1)
+                return -E2BIG;
+        tokener = c->json_tokener_new_ex_(MAX_DEPTH);
+        if (!tokener)
+                return -ENOMEM;
+        c->json_tokener_set_flags_(tokener, JSON_TOKENER_STRICT);
+        root = c->json_tokener_parse_ex_(tokener, text, (int)n);
+        error = c->json_tokener_get_error_(tokener);
+        end = c->json_tokener_get_parse_end_(tokener);
+        c->json_tokener_free_(tokener);
+        if (error == json_tokener_success && is_blank(text, end, n) && root) {
+                *d = (struct json_document){.root = (struct json_value *)(void *)root};
+                return 0;
+        }
+        (void)c->json_object_put_(root);
+        *ret_line = line_of(text, end < n ? end : n);
+        if (error == json_tokener_continue)
+                *ret_why = "it ends too early";
+        else if (error == json_tokener_success)
+                *ret_why = "something follows its end";
+        else
+                *ret_why = c->json_tokener_error_desc_(error);
+        return -EINVAL;
+}
+
+enum json_kind json_kind(const struct json_value *v) {
+        switch (v ? json_c()->json_object_get_type_(read_object(v)) : json_type_null) {
+        case json_type_null:
+                return JSON_NULL;
+        case json_type_boolean:
+                return JSON_BOOL;
+        case json_type_int:
+                return JSON_NUMBER;
+        case json_type_double:
+                return JSON_REAL;
+        case json_type_string:
+                return JSON_STRING;
+        case json_type_array:
+                return JSON_ARRAY;
+        case json_type_object:
+                return JSON_OBJECT;
+        }
+        return JSON_NULL;
+}
+
+struct json_value *json_get(const struct json_value *object, const char *key) {
+        struct json_object *found = NULL;
+
+        if (json_kind(object) != JSON_OBJECT ||
+            !json_c()->json_object_object_get_ex_(read_object(object), key, &found))
+                return NULL;
+        return (struct json_value *)(void *)found;
+}
+
+size_t json_length(const struct json_value *array) {
+        return json_kind(array) == JSON_ARRAY ? json_c()->json_object_array_length_(read_object(array)) : 0;
+}
+
+struct json_value *json_at(const struct json_value *array, size_t i) {
+        return (struct json_value *)(void *)json_c()->json_object_array_get_idx_(read_object(array), i);
+}
+
+const char *json_text(const struct json_value *v) {
+        const char *text;
+
+        if (json_kind(v) != JSON_STRING)
+                return NULL;
+        text = json_c()->json_object_get_string_(object_of(v));
+        return strlen(text) == (size_t)json_c()->json_object_get_string_len_(read_object(v)) ? text : NULL;
+}
+
+bool json_number(const struct json_value *v, uint64_t *ret) {
+        int64_t number;
+
+        if (json_kind(v) != JSON_NUMBER)
+                return false;
+        number = json_c()->json_object_get_int64_(read_object(v));
+        if (number < 0)
+                return false;
+        *ret = number == INT64_MAX ? json_c()->json_object_get_uint64_(read_object(v)) : (uint64_t)number;
+        return true;
+}
+
+const char *json_unknown_key(const struct json_value *object, const char *const *allowed, size_t n) {
+        const struct lh_entry *entry;
+
+        if (json_kind(object) != JSON_OBJECT)
+                return NULL;
+        for (entry = json_c()->json_object_get_object_(read_object(object))->head; entry;
+             entry = entry->next) {
+                size_t i;
+
+                for (i = 0; i < n && !streq(allowed[i], (const char *)entry->k); i++)
+                        ;
+                if (i == n)
+                        return (const char *)entry->k;
+        }
+        return NULL;
 }

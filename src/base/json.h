@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Writing JSON: build a tree, then print it.  A thin face of json-c, which a
- * dynamic build loads on first use and a static one links.  Reads nothing. */
+/* JSON: build a tree, then print it; or read one.  A thin face of json-c, which a
+ * dynamic build loads on first use and a static one links. */
 #pragma once
 
 #include "error.h"
@@ -31,6 +31,32 @@ void json_add_strings(struct json_document *d, struct json_value *parent, const 
 /* The document as text without a final newline, on one line or indented; owned
  * by the caller.  The document stays. */
 int json_finish(struct json_document *d, bool is_indented, char **ret, struct nsrun_error *err);
+
+/* Reads a whole text, strictly: one value, no comments, at most 16 deep.  -EINVAL:
+ * it is none; *ret_line (from 1) is where, and *ret_why says why (static text).
+ * -EOPNOTSUPP: json-c isn't installed. */
+int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_line, const char **ret_why);
+
+enum json_kind {
+        JSON_NULL, /* also what isn't there */
+        JSON_BOOL,
+        JSON_NUMBER, /* whole, and of 64 bits */
+        JSON_REAL,
+        JSON_STRING,
+        JSON_ARRAY,
+        JSON_OBJECT
+};
+/* `v` may be NULL in all of these. */
+enum json_kind json_kind(const struct json_value *v);
+struct json_value *json_get(const struct json_value *object, const char *key);
+size_t json_length(const struct json_value *array);
+struct json_value *json_at(const struct json_value *array, size_t i);
+/* The document's own; NULL for what is no string, or has a NUL in it. */
+const char *json_text(const struct json_value *v);
+/* False for what is no whole number from 0 to 2^64-1. */
+bool json_number(const struct json_value *v, uint64_t *ret);
+/* The first key of an object that isn't in allowed[n]; NULL: none. */
+const char *json_unknown_key(const struct json_value *object, const char *const *allowed, size_t n);
 
 void json_close(struct json_document *d);
 #define _cleanup_json_ _cleanup_(json_close)

@@ -9,8 +9,8 @@
 
 struct seccomp_shipped {
         const char *name;
-        const char *description; /* one line */
-        const char *json;        /* the policy as it was written */
+        const char *description;        /* one line */
+        const char *json;               /* the policy as it was written */
         const struct sock_filter *code; /* for this architecture */
         size_t n;
 };
