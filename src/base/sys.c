@@ -49,9 +49,10 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd) {
         return r;
 }
 
-int sys_vfork(int (*child)(void *data), void *data, void *stack_top) {
+int sys_vfork(int (*child)(void *data), void *data, void *stack_top, bool shares_files) {
         SYS_FAULT("vfork");
-        return result(clone(child, stack_top, CLONE_VM | CLONE_VFORK | SIGCHLD, data));
+        return result(clone(child, stack_top,
+                            CLONE_VM | CLONE_VFORK | SIGCHLD | (shares_files ? CLONE_FILES : 0), data));
 }
 
 int sys_execve(const char *path, char *const *argv, char *const *envp) {
@@ -197,6 +198,18 @@ bool sys_is_read_only(int fd) {
         return fstatfs(fd, &st) < 0 || (st.f_flags & ST_RDONLY);
 }
 
+int sys_is_executable(const char *path) {
+        struct stat st;
+        int r;
+
+        SYS_FAULT("faccessat");
+        r = result(faccessat(AT_FDCWD, path, X_OK, AT_EACCESS));
+        if (r < 0)
+                return r;
+        r = result(stat(path, &st));
+        return r < 0 ? r : S_ISREG(st.st_mode) ? 0 : -EACCES;
+}
+
 int sys_fchmod(int fd, mode_t mode) {
         SYS_FAULT("fchmod");
         return result(fchmod(fd, mode));
@@ -292,6 +305,119 @@ int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old) {
 int sys_signalfd(const sigset_t *set) {
         SYS_FAULT("signalfd");
         return result(signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int sys_seccomp_filter(unsigned flags, const struct sock_filter *code, size_t n) {
+        struct sock_filter *mutable;
+        struct sock_fprog program = {.len = (unsigned short)n};
+
+        SYS_FAULT("seccomp");
+        /* The structure has no const, the kernel writes nothing. */
+        memcpy(&mutable, &code, sizeof(mutable));
+        program.filter = mutable;
+        return result(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program));
+}
+
+/* The kernel's structures may be longer than ours: what it writes must have room. */
+union notification {
+        struct seccomp_notif request;
+        struct seccomp_notif_resp response;
+        char room[512];
+};
+
+int sys_seccomp_receive(int listener, struct seccomp_notif *ret) {
+        union notification n = {.room = {0}};
+        int r;
+
+        SYS_FAULT("seccomp_receive");
+        r = result(ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &n));
+        if (r >= 0)
+                *ret = n.request;
+        return r;
+}
+
+int sys_seccomp_answer(int listener, const struct seccomp_notif *to, int error) {
+        union notification n = {.response = {.id = to->id, .error = error}};
+
+        SYS_FAULT("seccomp_answer");
+        return result(ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &n));
+}
+
+/* <linux/landlock.h> of the build may be older than scopes. */
+struct landlock_attributes {
+        uint64_t handled_access_fs, handled_access_net, scoped;
+};
+
+int sys_landlock_abi(void) {
+        SYS_FAULT("landlock_create_ruleset");
+        return result(syscall(SYS_landlock_create_ruleset, NULL, 0, 1U));
+}
+
+int sys_landlock_scope(uint64_t scoped) {
+        struct landlock_attributes attributes = {.scoped = scoped};
+
+        SYS_FAULT("landlock_create_ruleset");
+        return result(syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0U));
+}
+
+int sys_landlock_restrict(int ruleset) {
+        SYS_FAULT("landlock_restrict_self");
+        return result(syscall(SYS_landlock_restrict_self, ruleset, 0U));
+}
+
+int sys_socketpair(int ret[2]) {
+        SYS_FAULT("socketpair");
+        return result(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret));
+}
+
+union descriptor_message {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+};
+
+int sys_send_fd(int socket, int fd) {
+        union descriptor_message control = {.room = {0}};
+        char byte = 0;
+        struct iovec data = {.iov_base = &byte, .iov_len = 1};
+        struct msghdr message = {.msg_iov = &data,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = sizeof(control)};
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+        SYS_FAULT("sendmsg");
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(fd));
+        memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+        return result(sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 ? -errno : 0;
+}
+
+int sys_receive_fd(int socket) {
+        union descriptor_message control = {.room = {0}};
+        char byte = 0;
+        struct iovec data = {.iov_base = &byte, .iov_len = 1};
+        struct msghdr message = {.msg_iov = &data,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = sizeof(control)};
+        struct cmsghdr *header;
+        int r, fd;
+
+        SYS_FAULT("recvmsg");
+        r = result(recvmsg(socket, &message, MSG_CMSG_CLOEXEC));
+        if (r < 0)
+                return r;
+        header = r > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+        if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(fd)))
+                return -EPIPE;
+        memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+        return fd;
+}
+
+int sys_memfd(const char *name) {
+        SYS_FAULT("memfd_create");
+        return result(syscall(SYS_memfd_create, name, 1U /* MFD_CLOEXEC */));
 }
 
 int sys_socket(int domain, int type, int protocol) {

@@ -4,9 +4,11 @@
  * a test build (-DNSRUN_FAULTS, fault.c) makes the Nth call fail. */
 #pragma once
 
+#include <linux/filter.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -53,8 +55,9 @@ int fault_next(const char *call);
 /* clone3(2) without a new stack or shared memory: like fork.  Falls back to
  * clone(2) where clone3 is missing or refused by a filter.  *ret_pidfd. */
 int sys_clone_namespaces(uint64_t flags, int *ret_pidfd);
-/* A child that shares memory and holds the caller until it execs or exits. */
-int sys_vfork(int (*child)(void *data), void *data, void *stack_top);
+/* A child that shares memory and holds the caller until it execs or exits; with
+ * `shares_files` the descriptors too, until then. */
+int sys_vfork(int (*child)(void *data), void *data, void *stack_top, bool shares_files);
 int sys_execve(const char *path, char *const *argv, char *const *envp);
 int sys_execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags);
 int sys_waitid(int idtype, id_t id, siginfo_t *info, int options);
@@ -81,6 +84,8 @@ struct sys_file {
 };
 int sys_statx(const char *path, struct sys_file *ret);
 bool sys_is_read_only(int fd);
+/* Whether it is a plain file that the caller may execute: 0, -EACCES, or why it can't be told. */
+int sys_is_executable(const char *path);
 int sys_fchmod(int fd, mode_t mode);
 int sys_mkdirat(int dir, const char *path, mode_t mode);
 int sys_symlinkat(const char *text, int dir, const char *path);
@@ -104,6 +109,26 @@ int sys_capset_empty(void);
 int sys_sethostname(const char *name, size_t n);
 int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old);
 int sys_signalfd(const sigset_t *set);
+/* Installs a filter for the calling thread; `flags`: SECCOMP_FILTER_FLAG_*.  With
+ * NEW_LISTENER the result is the listener, close-on-exec. */
+int sys_seccomp_filter(unsigned flags, const struct sock_filter *code, size_t n);
+/* Takes one notification from a listener, and answers one.  -ENOENT: whoever asked is gone. */
+int sys_seccomp_receive(int listener, struct seccomp_notif *ret);
+int sys_seccomp_answer(int listener, const struct seccomp_notif *to, int error);
+/* Scopes came with ABI 6 (Linux 6.12). */
+#define LANDLOCK_ABI_SCOPES 6
+/* Landlock's version, from 1 on; -EOPNOTSUPP or -ENOSYS where there is none. */
+int sys_landlock_abi(void);
+/* A ruleset that scopes and restricts nothing else; then the caller's domain of it, for good. */
+int sys_landlock_scope(uint64_t scoped);
+int sys_landlock_restrict(int ruleset);
+/* A pair of sockets that keep messages apart; and a descriptor over one of them. */
+int sys_socketpair(int ret[2]);
+int sys_send_fd(int socket, int fd);
+/* -EPIPE: the other end is gone and sent none. */
+int sys_receive_fd(int socket);
+/* A file in memory. */
+int sys_memfd(const char *name);
 /* Sets an interface's flags: a datagram socket's SIOCSIFFLAGS. */
 int sys_socket(int domain, int type, int protocol);
 int sys_ioctl(int fd, unsigned long request, void *argument);

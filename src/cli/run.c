@@ -3,18 +3,21 @@
 #include "run/supervise.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
+#include "base/sys.h"
 #include "option.h"
 #include "plan/plan.h"
 
 struct run_options {
         int status_fd; /* -1: none */
+        int report_fd; /* -1: none */
+        bool owns_report;
         bool is_verbose;
 };
 
-static int apply_status_fd(void *target, const struct option_spec *spec, const char *value,
-                           struct nsrun_error *err) {
-        struct run_options *options = target;
+static int apply_descriptor(int *to, const struct option_spec *spec, const char *value,
+                            struct nsrun_error *err) {
         char *end;
         long fd;
 
@@ -25,7 +28,43 @@ static int apply_status_fd(void *target, const struct option_spec *spec, const c
         /* The command must not get it. */
         if (fd > 2 && fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
                 return option_refuse(spec, value, "no such file descriptor is open", NULL, err);
-        options->status_fd = (int)fd;
+        *to = (int)fd;
+        return 0;
+}
+
+static int apply_status_fd(void *target, const struct option_spec *spec, const char *value,
+                           struct nsrun_error *err) {
+        struct run_options *options = target;
+
+        return apply_descriptor(&options->status_fd, spec, value, err);
+}
+
+/* A number is a descriptor's.  A file is made or emptied: it may lie where a command
+ * of an earlier run could plant a link to something better. */
+static int apply_report(void *target, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        struct run_options *options = target;
+        struct stat st;
+        int fd;
+
+        if (*value && value[strspn(value, "0123456789")] == '\0') {
+                options->report_fd = -1;
+                return apply_descriptor(&options->report_fd, spec, value, err);
+        }
+        fd = sys_openat2(AT_FDCWD, value, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK, 0600,
+                         RESOLVE_NO_SYMLINKS);
+        if (fd == -ENOSYS)
+                fd = sys_open(AT_FDCWD, value, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK,
+                              0600);
+        if (fd < 0)
+                return error_set(err, NSRUN_STAGE_USAGE, fd, value, "--report: the file can't be opened",
+                                 fd == -ELOOP ? "it is reached through a symlink: name the real path"
+                                              : NULL);
+        options->report_fd = fd;
+        options->owns_report = true;
+        if (sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || ftruncate(fd, 0) < 0)
+                return option_refuse(spec, value, "no plain file",
+                                     "give a descriptor's number for anything else", err);
         return 0;
 }
 
@@ -40,6 +79,9 @@ static int apply_verbose(void *target, nsrun_unused const struct option_spec *sp
 const struct option_spec run_options[] = {
         {"status-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Output",
          "write what happens to FD as JSON, one object a line", apply_status_fd},
+        {"report", 0, "FILE|FD", OPTION_COMPLETES_PATH, "Output",
+         "tell of the calls that seccomp denied, at the end: JSON, one kind a line, to a file or a descriptor",
+         apply_report},
         {"verbose", 'v', NULL, OPTION_COMPLETES_NOTHING, "Output",
          "print the plan and what the environment lost on standard error first", apply_verbose},
 };
@@ -60,6 +102,7 @@ static int run(struct nsrun_policy *policy, const struct run_options *options, i
                struct nsrun_error *err) {
         const struct supervise_params params = {
                 .status_fd = options->status_fd,
+                .report_fd = options->report_fd,
                 .command_line = program_arguments,
                 .command_line_size = program_arguments_size,
         };
@@ -74,12 +117,14 @@ static int run(struct nsrun_policy *policy, const struct run_options *options, i
                         supervise_report_failure(options->status_fd, err);
                 return r;
         }
+        STRV_FOREACH (warning, plan->seccomp.warnings)
+                (void)fprintf(stderr, "nsrun: warning: %s: %s\n", plan->seccomp_name, *warning);
         return supervise(plan, &params, ret_status, err);
 }
 
 static int parse_and_run(const struct command *command, char **argv, struct nsrun_policy *policy,
                          struct common_options *common, int *ret_status, struct nsrun_error *err) {
-        struct run_options options = {.status_fd = -1};
+        struct run_options options = {.status_fd = -1, .report_fd = -1};
         void *const targets[] = {policy, &options, common};
         size_t first = 0;
         int r;
@@ -90,9 +135,11 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
         if (r == 0)
                 r = nsrun_policy_set_command(policy, (const char *const *)&argv[first], err);
         if (r == 0)
-                return run(policy, &options, ret_status, err);
-        if (r < 0 && options.status_fd >= 0)
+                r = run(policy, &options, ret_status, err);
+        else if (r < 0 && options.status_fd >= 0)
                 supervise_report_failure(options.status_fd, err);
+        if (options.owns_report)
+                close_fdp(&options.report_fd);
         return r;
 }
 

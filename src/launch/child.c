@@ -109,7 +109,8 @@ static int forbid_cgroup_namespaces(struct launch_child *c) {
 }
 
 static int build(struct launch_child *c) {
-        int keep[] = {c->report_fd, c->supervisor_fd, c->init_fd, c->params->overlay_fd, c->params->lock_fd};
+        int keep[] = {c->report_fd,       c->supervisor_fd,   c->init_fd,  c->params->overlay_fd,
+                      c->params->lock_fd, c->listener_socket, c->filter_fd};
         int r;
 
         r = die_with_supervisor(c);
@@ -139,6 +140,8 @@ static int build(struct launch_child *c) {
                 r = harden_capabilities(&c->error);
         if (r >= 0)
                 r = harden_process(&c->error);
+        if (r >= 0 && c->plan->is_scoped)
+                r = harden_scope(&c->error);
         return r;
 }
 

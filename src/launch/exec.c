@@ -59,13 +59,15 @@ static int refuse_magic_links(const char *path) {
         return 0;
 }
 
-/* A file without "#!" is a shell script, as execvp(3) and every shell have it. */
+/* The point of no return: from here on the command's filter holds, and execve(2)
+ * and exit_group(2) are what it surely allows.  A file without "#!" is a shell script, as
+ * execvp(3) and every shell have it. */
 static int exec_file(struct launch_child *c, const char *path) {
         char *const *argv = c->plan->argv;
         size_t n = 1;
         int r;
 
-        r = refuse_magic_links(path);
+        r = filter_install(c);
         if (r < 0)
                 return r;
         r = sys_execve(path, argv, c->plan->env);
@@ -80,15 +82,21 @@ static int exec_file(struct launch_child *c, const char *path) {
         return r;
 }
 
-/* As execvp(3): EACCES on one folder doesn't end the search, and is what is told
- * where no later folder has the file. */
+/* As a shell does it: the first plain file that may be executed is taken, whatever its
+ * exec says then; EACCES on one folder doesn't end the search, and is what is told where no later
+ * folder has the file. */
 static int exec_search(struct launch_child *c) {
         const char *file = c->plan->argv[0], *path = environment_value(c->plan->env, "PATH");
         size_t file_length = strlen(file);
         int found = -ENOENT;
 
-        if (strchr(file, '/') || !*file)
-                return *file ? exec_file(c, file) : -ENOENT;
+        if (!*file)
+                return -ENOENT;
+        if (strchr(file, '/')) {
+                int r = refuse_magic_links(file);
+
+                return r < 0 ? r : exec_file(c, file);
+        }
         if (!path)
                 path = "/usr/local/bin:/usr/bin:/bin";
         for (const char *end; path; path = *end ? end + 1 : NULL) {
@@ -105,7 +113,11 @@ static int exec_search(struct launch_child *c) {
                 if (n > 0)
                         c->exec_path[n++] = '/';
                 memcpy(c->exec_path + n, file, file_length + 1);
-                r = exec_file(c, c->exec_path);
+                r = refuse_magic_links(c->exec_path);
+                if (r >= 0)
+                        r = sys_is_executable(c->exec_path);
+                if (r >= 0)
+                        return exec_file(c, c->exec_path);
                 if (r == -EACCES)
                         found = r;
                 else if (r != -ENOENT && r != -ENOTDIR && r != -ELOOP && r != -ENAMETOOLONG)

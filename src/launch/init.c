@@ -140,6 +140,18 @@ static bool has_become_us(pid_t command) {
         return init_is_own_program(path);
 }
 
+/* The command's listener is in our table too, from the time when they were one. */
+static int send_listener(struct launch_child *c) {
+        int r = sys_send_fd(c->listener_socket, c->listener);
+
+        close_fdp(&c->listener);
+        close_fdp(&c->listener_socket);
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the listener for denied calls can't be handed over", NULL);
+        return 0;
+}
+
 int init_run(struct launch_child *c) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
         sigset_t all;
@@ -160,12 +172,16 @@ int init_run(struct launch_child *c) {
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "pid 1 can't leave its process group", NULL);
-        command = sys_vfork(exec_command, c, c->stack_top);
+        command = sys_vfork(exec_command, c, c->stack_top, c->listener_socket >= 0);
         if (command < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, command, c->plan->argv[0],
                                  "no process for the command", NULL);
         if (c->exec_error < 0)
                 return fail_exec(c);
+        if (c->listener >= 0)
+                r = send_listener(c);
+        if (r < 0)
+                return r;
         if (has_become_us(command))
                 return error_set(&c->error, NSRUN_STAGE_EXEC, -ELOOP, c->plan->argv[0],
                                  "the command leads back to nsrun through /proc", "name a program");

@@ -9,12 +9,17 @@
 
 #include "internal.h"
 
-/* nsrun-init REPORT SUPERVISOR LOCK FLAGS UMASK MASK USER MNT PID IPC UTS NET COMMAND... */
+/* nsrun-init REPORT SUPERVISOR LOCK LISTENER FILTER INSTRUCTIONS FILTER-FLAGS FLAGS UMASK MASK USER MNT PID
+ * IPC UTS NET COMMAND... */
 enum {
         ARG_NAME,
         ARG_REPORT,
         ARG_SUPERVISOR,
         ARG_LOCK,
+        ARG_LISTENER,
+        ARG_FILTER,
+        ARG_INSTRUCTIONS,
+        ARG_FILTER_FLAGS,
         ARG_FLAGS,
         ARG_UMASK,
         ARG_MASK,
@@ -66,12 +71,15 @@ int init_exec(struct launch_child *c) {
         struct init_exec *e = c->init_exec;
         const uint64_t *namespaces[] = {&c->namespaces.user, &c->namespaces.mnt, &c->namespaces.pid,
                                         &c->namespaces.ipc,  &c->namespaces.uts, &c->namespaces.net};
-        const int keep[] = {c->report_fd, c->supervisor_fd, c->params->lock_fd};
+        const int keep[] = {c->report_fd, c->supervisor_fd, c->params->lock_fd, c->listener_socket,
+                            c->filter_fd};
         int r;
 
-        (void)number_format(e->numbers[ARG_REPORT], (uint64_t)c->report_fd);
-        (void)number_format(e->numbers[ARG_SUPERVISOR], (uint64_t)c->supervisor_fd);
-        (void)number_format(e->numbers[ARG_LOCK], c->params->lock_fd < 0 ? 0 : (uint64_t)c->params->lock_fd);
+        /* The descriptors, in the arguments' order; 0 for none. */
+        for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
+                (void)number_format(e->numbers[ARG_REPORT + i], keep[i] < 0 ? 0 : (uint64_t)keep[i]);
+        (void)number_format(e->numbers[ARG_INSTRUCTIONS], c->n_filter);
+        (void)number_format(e->numbers[ARG_FILTER_FLAGS], c->filter_flags);
         (void)number_format(e->numbers[ARG_FLAGS],
                             (c->plan->new_session ? FLAG_NEW_SESSION : 0) |
                                     (c->params->wants_started ? FLAG_WANTS_STARTED : 0));
@@ -95,7 +103,11 @@ int init_exec_main(int argc, char **argv, char **env) {
         static char stack[65536] __attribute__((__aligned__(16)));
         static struct nsrun_plan plan;
         static struct launch_params params = {.overlay_fd = -EBADF, .terminal_fd = -1};
-        static struct launch_child c = {.plan = &plan, .params = &params, .init_fd = -EBADF};
+        static struct launch_child c = {.plan = &plan,
+                                        .params = &params,
+                                        .init_fd = -EBADF,
+                                        .filter_fd = -EBADF,
+                                        .listener = -EBADF};
         uint64_t n[ARG_COMMAND] = {0};
 
         if (argc <= ARG_COMMAND)
@@ -104,11 +116,15 @@ int init_exec_main(int argc, char **argv, char **env) {
                 return 125;
         for (int i = ARG_REPORT; i < ARG_COMMAND; i++)
                 n[i] = strtoull(argv[i], NULL, 10);
-        for (int i = ARG_REPORT; i <= ARG_LOCK; i++)
+        for (int i = ARG_REPORT; i <= ARG_FILTER; i++)
                 if (n[i] > 0 && fcntl((int)n[i], F_SETFD, FD_CLOEXEC) < 0)
                         return 125;
         c.report_fd = (int)n[ARG_REPORT];
         c.supervisor_fd = (int)n[ARG_SUPERVISOR];
+        c.listener_socket = n[ARG_LISTENER] > 0 ? (int)n[ARG_LISTENER] : -EBADF;
+        c.filter_flags = (unsigned)n[ARG_FILTER_FLAGS];
+        if (n[ARG_FILTER] > 0 && filter_receive(&c, (int)n[ARG_FILTER], n[ARG_INSTRUCTIONS]) < 0)
+                return 125;
         c.umask = (mode_t)n[ARG_UMASK];
         bits_to_mask(n[ARG_MASK], &c.mask);
         c.namespaces = (struct launch_namespaces){n[ARG_NAMESPACES],     n[ARG_NAMESPACES + 1],

@@ -24,9 +24,15 @@ struct legacy_binds {
 struct launch_child {
         const struct nsrun_plan *plan;
         const struct launch_params *params;
-        int report_fd;     /* write end */
-        int supervisor_fd; /* pidfd of the process that asked */
-        int init_fd;       /* O_PATH of nsrun-init, or -EBADF */
+        int report_fd;                    /* write end */
+        int supervisor_fd;                /* pidfd of the process that asked */
+        int init_fd;                      /* O_PATH of nsrun-init, or -EBADF */
+        int listener_socket;              /* write end, where denied calls are asked about; else -EBADF */
+        int filter_fd;                    /* the filter in a file, where nsrun-init needs one; else -EBADF */
+        const struct sock_filter *filter; /* what the command gets; NULL: none */
+        size_t n_filter;
+        unsigned filter_flags;
+        struct sock_filter *owned_filter;
         char uid_map[48];
         char gid_map[48];
         sigset_t mask; /* the caller's, for the command */
@@ -45,6 +51,7 @@ struct launch_child {
         struct init_exec *init_exec; /* nsrun-init's arguments, where it is asked for */
         char **shell_argv;           /* room for "/bin/sh", a script and argv[1…] */
         int exec_error;              /* what the vforked child says */
+        int listener;                /* and the number it got there, in the shared table; or -EBADF */
         char exec_path[4096];
         struct nsrun_error error;
 };
@@ -86,6 +93,17 @@ int harden_capabilities(struct nsrun_error *err);
 int harden_process(struct nsrun_error *err);
 /* Closes every descriptor above 2 but those in keep[n], which it sorts; -1s in it are skipped. */
 int harden_descriptors(int *keep, size_t n, struct nsrun_error *err);
+
+/* Landlock: no abstract socket and no process outside of this domain can be reached from it. */
+int harden_scope(struct nsrun_error *err);
+
+/* filter.c: the command's filter, with denials turned into questions where they are wanted,
+ * and in a file for nsrun-init.  Before the clone. */
+int filter_prepare(struct launch_child *c, struct nsrun_error *err);
+/* In the vforked child, right before its exec. */
+int filter_install(struct launch_child *c);
+/* nsrun-init's side of filter_fd. */
+int filter_receive(struct launch_child *c, int fd, size_t n);
 
 /* network.c: brings loopback up in a network namespace of our own. */
 int network_loopback(struct nsrun_error *err);

@@ -15,6 +15,9 @@ static void child_free(struct launch_child *c) {
         close_fdp(&c->report_fd);
         close_fdp(&c->supervisor_fd);
         close_fdp(&c->init_fd);
+        close_fdp(&c->listener_socket);
+        close_fdp(&c->filter_fd);
+        free(c->owned_filter);
         legacy_free(c);
         free(c->shell_argv);
         free(c->init_exec);
@@ -59,6 +62,27 @@ static int lift_descriptor(int *fd) {
                 return -errno;
         close_fdp(fd);
         *fd = r;
+        return 0;
+}
+
+static int open_listener(struct launch_child *c, int *ret, struct nsrun_error *err) {
+        _cleanup_close_ int own = -EBADF;
+        int ends[2], r;
+
+        if (!c->params->wants_denials || !c->plan->seccomp.code)
+                return 0;
+        r = sys_socketpair(ends);
+        if (r >= 0) {
+                own = ends[0];
+                c->listener_socket = ends[1];
+                r = lift_descriptor(&own);
+        }
+        if (r >= 0)
+                r = lift_descriptor(&c->listener_socket);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "no sockets to hear of denied calls with", NULL);
+        *ret = TAKE_FD(own);
         return 0;
 }
 
@@ -108,6 +132,9 @@ static int prepare(struct launch_child *c, struct nsrun_error *err) {
         c->shell_argv = calloc(strv_length(plan->argv) + 3, sizeof(char *));
         if (!c->shell_argv)
                 return error_oom(err);
+        r = filter_prepare(c, err);
+        if (r < 0)
+                return r;
         if (c->params->init_path && init_exec_prepare(c) < 0)
                 return error_oom(err);
         r = sys_has_mount_calls() ? 0 : legacy_prepare(c, err);
@@ -152,26 +179,44 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                 .report_fd = -EBADF,
                 .supervisor_fd = -EBADF,
                 .init_fd = -EBADF,
+                .listener_socket = -EBADF,
+                .filter_fd = -EBADF,
+                .listener = -EBADF,
                 .old_root = -EBADF,
                 .new_root = -EBADF,
                 .descriptors = -EBADF,
                 .overlay_fd = -EBADF,
                 .signal_fd = -EBADF,
         };
-        _cleanup_close_ int report_fd = -EBADF;
+        _cleanup_close_ int report_fd = -EBADF, listener_socket = -EBADF;
         int r, pidfd = -EBADF;
 
         r = refuse_folders(err);
         if (r >= 0)
                 r = open_descriptors(&c, &report_fd, err);
         if (r >= 0)
+                r = open_listener(&c, &listener_socket, err);
+        if (r >= 0)
                 r = prepare(&c, err);
         if (r >= 0)
                 r = clone_child(&c, &pidfd, err);
         if (r < 0)
                 return r;
-        *ret = (struct launch){.pid = r, .pidfd = pidfd, .report_fd = TAKE_FD(report_fd)};
+        *ret = (struct launch){.pid = r,
+                               .pidfd = pidfd,
+                               .report_fd = TAKE_FD(report_fd),
+                               .listener_socket = TAKE_FD(listener_socket)};
         return 0;
+}
+
+int launch_receive_listener(const struct launch *l) {
+        return sys_receive_fd(l->listener_socket);
+}
+
+void launch_close(struct launch *l) {
+        close_fdp(&l->pidfd);
+        close_fdp(&l->report_fd);
+        close_fdp(&l->listener_socket);
 }
 
 int launch_signal(const struct launch *l, int signal) {

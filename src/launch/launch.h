@@ -36,6 +36,7 @@ struct launch_params {
         int terminal_fd; /* 0, 1 or 2: handed to the command's process group without a session of its own; or
                             -1 */
         bool wants_started;    /* report STARTED */
+        bool wants_denials;    /* denied calls are asked about: launch_receive_listener() */
         bool dies_with_thread; /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
         const char *init_path; /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
         const sigset_t *mask;  /* the command's signal mask; NULL: the calling thread's */
@@ -44,10 +45,18 @@ struct launch_params {
 };
 
 struct launch {
-        pid_t pid;     /* init's, in the caller's pid namespace */
-        int pidfd;     /* always one */
-        int report_fd; /* read end */
+        pid_t pid;           /* init's, in the caller's pid namespace */
+        int pidfd;           /* always one */
+        int report_fd;       /* read end */
+        int listener_socket; /* where pid 1 sends the listener of denied calls; or -1 */
 };
+
+#define LAUNCH_INIT                                                             \
+        (struct launch) {                                                       \
+                .pidfd = -EBADF, .report_fd = -EBADF, .listener_socket = -EBADF \
+        }
+/* Closes what is open. */
+void launch_close(struct launch *l);
 
 /* Makes the namespaces and starts building.  0 with *ret filled; what goes wrong
  * after that comes as LAUNCH_FAILED. */
@@ -57,6 +66,11 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
 /* Sends a signal to init, which passes it on; SIGKILL ends the sandbox.  By pidfd,
  * or by pid where a filter refuses that: init is the caller's child and not yet reaped. */
 int launch_signal(const struct launch *l, int signal);
+
+/* The listener, once listener_socket is readable.  Whoever has it must answer (denials.h in
+ * run/): until then, and when it is closed, the calls fail as if there were none.  -EPIPE: the
+ * command never came to it. */
+int launch_receive_listener(const struct launch *l);
 
 /* Reads one report.  1: got one; 0: init is gone and said nothing more; -errno. */
 int launch_read_report(const struct launch *l, struct launch_report *ret);

@@ -5,7 +5,9 @@
 #include <limits.h>
 
 #include "base/path.h"
+#include "base/sys.h"
 #include "build.h"
+#include "workspace/umbrella.h"
 
 /* The root holds folders, links and three small files. */
 #define ROOT_SIZE (UINT64_C(1) << 20)
@@ -16,6 +18,9 @@ void plan_free(struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++)
                 plan_op_clear(&plan->ops[i]);
         free(plan->ops);
+        seccomp_loaded_clear(&plan->seccomp);
+        free(plan->seccomp_name);
+        free(plan->seccomp_cache);
         free(plan->hostname);
         free(plan->cwd);
         free(plan->project);
@@ -129,6 +134,27 @@ static int fill(struct nsrun_plan *plan, const struct nsrun_policy *p) {
         return r;
 }
 
+/* The filter, and whether Landlock can be had.  "require" has been refused by now where
+ * it can't. */
+static int harden(struct nsrun_plan *plan, const struct nsrun_policy *p, struct nsrun_error *err) {
+        const char *name = p->seccomp ? p->seccomp : "default";
+        _cleanup_free_ char *base = NULL;
+        int abi = p->landlock == POLICY_LANDLOCK_OFF ? 0 : sys_landlock_abi();
+
+        plan->landlock = p->landlock;
+        plan->landlock_abi = abi > 0 ? abi : 0;
+        plan->is_scoped = abi >= LANDLOCK_ABI_SCOPES;
+        plan->seccomp_log = p->seccomp_log;
+        plan->seccomp_name = strdup(name);
+        if (!plan->seccomp_name)
+                return error_oom(err);
+        /* Without a cache folder a file is compiled each time. */
+        if (strchr(name, '/') && umbrella_find_base(&base) >= 0 &&
+            !(plan->seccomp_cache = path_join(base, "seccomp")))
+                return error_oom(err);
+        return seccomp_load(name, p->strict_policy, plan->seccomp_cache, &plan->seccomp, err);
+}
+
 int plan_build(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err) {
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_entries_ struct entries e = {0};
@@ -145,6 +171,9 @@ int plan_build(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsr
         r = fill(plan, p);
         if (r < 0)
                 return error_oom(err);
+        r = harden(plan, p, err);
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(plan);
         return 0;
 }

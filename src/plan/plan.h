@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "policy/policy.h"
+#include "seccomp/load.h"
 
 enum plan_op_kind {
         PLAN_DIR,     /* a folder on one of the plan's own tmpfs: target, mode */
@@ -42,6 +43,13 @@ struct nsrun_plan {
         uint64_t root_size; /* bytes, the root tmpfs */
         enum policy_net net;
         enum policy_backing backing;
+        char *seccomp_name; /* a policy of nsrun's own, "none", or a file's path */
+        struct seccomp_loaded seccomp;
+        char *seccomp_cache; /* the folder of compiled files, which may not be there yet; NULL: none */
+        bool seccomp_log;
+        enum policy_landlock landlock;
+        int landlock_abi; /* of the kernel; 0: none */
+        bool is_scoped;   /* Landlock keeps abstract sockets and signals inside */
         bool new_session;
         bool has_overlays;
         bool has_terminal;

@@ -150,6 +150,24 @@ static void add_names(struct strbuf *b, const char *fact, char *const *names) {
         strbuf_add(b, "\n");
 }
 
+static void add_hardening(struct strbuf *b, const struct nsrun_plan *plan) {
+        strbuf_addf(b, "%-11s ", "seccomp");
+        add_visible(b, plan->seccomp_name);
+        if (plan->seccomp.code)
+                strbuf_addf(b, ", %zu instructions%s", plan->seccomp.n,
+                            plan->seccomp_log ? "; the kernel logs denials" : "");
+        strbuf_add(b, "\n");
+        if (plan->is_scoped)
+                strbuf_add(b, "landlock    abstract sockets and signals stay inside\n");
+        else if (plan->landlock == POLICY_LANDLOCK_OFF)
+                strbuf_add(b, "landlock    off\n");
+        else
+                strbuf_addf(b, "landlock    not to be had: the kernel has ABI %d, scopes take 6\n",
+                            plan->landlock_abi);
+        STRV_FOREACH (warning, plan->seccomp.warnings)
+                add_fact(b, "warning", *warning);
+}
+
 int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_strv_ char **namespaces = plan_namespaces(plan);
@@ -166,6 +184,7 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
                     (unsigned)plan->uid, (unsigned)plan->gid);
         add_fact(&b, "hostname", plan->hostname ? plan->hostname : "the host's");
         add_fact(&b, "network", plan->net == POLICY_NET_NONE ? "none but loopback" : "the host's");
+        add_hardening(&b, plan);
         add_fact(&b, "session", plan->new_session ? "new" : "the caller's");
         if (plan->has_overlays)
                 add_fact(&b, "overlays", plan->backing == POLICY_BACKING_DISK ? "on disk" : "in memory");

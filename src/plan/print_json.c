@@ -46,6 +46,18 @@ static void add_environment(struct json_document *d, char *const *env) {
         }
 }
 
+static void add_hardening(struct json_document *d, const struct nsrun_plan *plan) {
+        struct json_value *seccomp = json_add_object(d, d->root, "seccomp");
+        struct json_value *landlock = json_add_object(d, d->root, "landlock");
+
+        json_add_string(d, seccomp, "policy", plan->seccomp_name);
+        json_add_number(d, seccomp, "instructions", plan->seccomp.n);
+        json_add_bool(d, seccomp, "log", plan->seccomp_log);
+        json_add_strings(d, seccomp, "warnings", plan->seccomp.warnings);
+        json_add_bool(d, landlock, "scoped", plan->is_scoped);
+        json_add_number(d, landlock, "abi", (uint64_t)plan->landlock_abi);
+}
+
 int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_strv_ char **namespaces = plan_namespaces(plan);
@@ -66,6 +78,7 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         json_add_number(&d, d.root, "gid", plan->gid);
         json_add_string(&d, d.root, "hostname", plan->hostname);
         json_add_string(&d, d.root, "net", plan->net == POLICY_NET_NONE ? "none" : "host");
+        add_hardening(&d, plan);
         json_add_bool(&d, d.root, "new_session", plan->new_session);
         json_add_string(&d, d.root, "overlay_backing",
                         plan->backing == POLICY_BACKING_DISK ? "disk" : "tmpfs");

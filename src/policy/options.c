@@ -249,6 +249,45 @@ static int apply_hostname(void *target, const struct option_spec *spec, const ch
         return set_string(&p->hostname, value, err);
 }
 
+static int apply_seccomp(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        int r;
+
+        r = need_text(spec, value, err);
+        return r < 0 ? r : set_string(&p->seccomp, value, err);
+}
+
+static int apply_seccomp_log(void *target, nsrun_unused const struct option_spec *spec,
+                             nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        p->seccomp_log = true;
+        return 0;
+}
+
+static int apply_strict_policy(void *target, nsrun_unused const struct option_spec *spec,
+                               nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        p->strict_policy = true;
+        return 0;
+}
+
+static int apply_landlock(void *target, const struct option_spec *spec, const char *value,
+                          struct nsrun_error *err) {
+        static const enum policy_landlock choices[] = {POLICY_LANDLOCK_AUTO, POLICY_LANDLOCK_REQUIRE,
+                                                       POLICY_LANDLOCK_OFF};
+        struct nsrun_policy *p = target;
+        int i;
+
+        i = option_choice(spec, value, err);
+        if (i < 0)
+                return i;
+        p->landlock = choices[i];
+        return 0;
+}
+
 static int apply_chdir(void *target, const struct option_spec *spec, const char *value,
                        struct nsrun_error *err) {
         struct nsrun_policy *p = target;
@@ -351,6 +390,17 @@ const struct option_spec policy_options[] = {
          "the host name inside (default: the host's)", apply_hostname},
         {"proc", 0, "auto|new|subset|bind|none", OPTION_COMPLETES_CHOICE, isolation,
          "what /proc is: new (the default) has the sandbox's processes alone; see nsrun(1)", apply_proc},
+        {"seccomp", 0, "default|strict|nested|none|FILE", OPTION_COMPLETES_CHOICE, isolation,
+         "which system calls are allowed: a policy of nsrun's own (see 'nsrun seccomp list'), or an OCI JSON file's",
+         apply_seccomp},
+        {"seccomp-log", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
+         "have the kernel log the calls that are denied (dmesg, the audit log)", apply_seccomp_log},
+        {"strict-policy", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
+         "refuse a seccomp file that names a call nsrun doesn't know, instead of warning",
+         apply_strict_policy},
+        {"landlock", 0, "auto|require|off", OPTION_COMPLETES_CHOICE, isolation,
+         "keep abstract sockets and signals inside: where the kernel can (the default), always, or never",
+         apply_landlock},
         {"new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
          "a session of its own for the command (the default)", apply_session},
         {"no-new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,

@@ -12,7 +12,7 @@
 
 /* The writable root that `path` lies beneath, or NULL.  The project counts even
  * where it is read-only now: it need not have been so in the last run. */
-static const char *writable_root(const struct nsrun_policy *p, const char *path) {
+const char *refuse_writable_root(const struct nsrun_policy *p, const char *path) {
         if (p->project && path_is_beneath(path, p->project))
                 return p->project;
         if (p->tmp && path_is_beneath(path, p->tmp))
@@ -99,7 +99,7 @@ int refuse_planted(const struct nsrun_policy *p, const struct policy_rule *rule,
                         next += n;
                         continue;
                 }
-                root = writable_root(p, link);
+                root = refuse_writable_root(p, link);
                 /* A link that stays within its root shows nothing new; but what it
                  * would protect could be changed by way of the link. */
                 if (root && (rule->access == POLICY_RO || !path_is_beneath(source, root)))

@@ -40,6 +40,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         free(p->tmp);
         free(p->hostname);
         free(p->chdir);
+        free(p->seccomp);
         free(p->home);
         strv_free(p->env);
         strv_free(p->unset);

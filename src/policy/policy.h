@@ -26,6 +26,11 @@ enum policy_backing {
         POLICY_BACKING_DISK,
         POLICY_BACKING_TMPFS
 };
+enum policy_landlock {
+        POLICY_LANDLOCK_AUTO,
+        POLICY_LANDLOCK_REQUIRE,
+        POLICY_LANDLOCK_OFF
+};
 enum policy_access {
         POLICY_RO,
         POLICY_RW,
@@ -63,6 +68,10 @@ struct nsrun_policy {
         enum policy_net net;
         enum policy_proc proc;
         enum policy_backing backing;
+        enum policy_landlock landlock;
+        char *seccomp;    /* one of nsrun's policies, "none", or a file, canonical after; NULL: "default" */
+        bool seccomp_log; /* the kernel logs what is denied */
+        bool strict_policy; /* a call in the file that nsrun doesn't know is refused */
         bool new_session;
         bool clean_env;
         char *hostname; /* NULL: as the host's */

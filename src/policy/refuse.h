@@ -14,6 +14,14 @@ int refuse(struct nsrun_error *err, const char *path, const char *hint, const ch
  * stands for what a read-only rule would protect.  All rules of `p` are canonical by now. */
 int refuse_planted(const struct nsrun_policy *p, const struct policy_rule *rule, struct nsrun_error *err);
 
+/* The root that a command may have written to and that `path` (canonical) lies
+ * beneath, or NULL. */
+const char *refuse_writable_root(const struct nsrun_policy *p, const char *path);
+
+/* hardening.c: the seccomp file becomes canonical, and must not be one that a command
+ * may write; Landlock must be there where it is required. */
+int refuse_hardening(struct nsrun_policy *p, const char *cwd, struct nsrun_error *err);
+
 /* `rule->source` is canonical; `sockets` are sockets_list()'s. */
 int refuse_source(const struct policy_rule *rule, char *const *sockets, struct nsrun_error *err);
 

@@ -72,9 +72,11 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox
         s = calloc(1, sizeof(*s));
         if (!s)
                 return error_oom(error);
-        s->launch = (struct launch){.pidfd = -EBADF, .report_fd = -EBADF};
+        s->launch = LAUNCH_INIT;
         s->umbrella = UMBRELLA_INIT;
         s->has_ended = true;
+        if (plan->seccomp_cache)
+                seccomp_remember(&plan->seccomp, plan->seccomp_cache);
         if (plan->has_overlays && plan->backing == POLICY_BACKING_DISK)
                 r = umbrella_make(&s->umbrella, error);
         if (r >= 0) {
@@ -135,8 +137,7 @@ nsrun_public struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sand
                 reap_init(sandbox);
         }
         umbrella_remove(&sandbox->umbrella);
-        close_fdp(&sandbox->launch.pidfd);
-        close_fdp(&sandbox->launch.report_fd);
+        launch_close(&sandbox->launch);
         free(sandbox);
         return NULL;
 }

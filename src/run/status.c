@@ -9,29 +9,31 @@
 #include "base/sys.h"
 
 /* A pipe takes a line of this size in one piece; so does a file. */
-static int write_line(int fd, struct json_document *d, struct nsrun_error *err) {
-        _cleanup_free_ char *text = NULL, *line = NULL;
+int status_write_line(int fd, struct json_document *d, const char *what, const char *hint,
+                      struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
         size_t left;
         int r;
 
         r = json_finish(d, false, &text, err);
         if (r < 0)
                 return r;
-        r = asprintf(&line, "%s\n", text);
-        if (r < 0)
-                return error_oom(err);
-        left = (size_t)r;
-        for (const char *at = line; left > 0;) {
+        left = strlen(text);
+        text[left++] = '\n';
+        for (const char *at = text; left > 0;) {
                 ssize_t n = sys_write(fd, at, left);
 
                 if (n < 0)
-                        return error_set(err, NSRUN_STAGE_SUPERVISE, (int)n, NULL,
-                                         "the status can't be written",
-                                         "--status-fd names a descriptor that is open for writing");
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, (int)n, NULL, what, hint);
                 at += n;
                 left -= (size_t)n;
         }
         return 0;
+}
+
+static int write_line(int fd, struct json_document *d, struct nsrun_error *err) {
+        return status_write_line(fd, d, "the status can't be written",
+                                 "--status-fd names a descriptor that is open for writing", err);
 }
 
 static int open_event(struct json_document *d, const char *event, struct nsrun_error *err) {
@@ -74,11 +76,11 @@ static uint64_t find_command(pid_t init) {
         return startswith(pids, "\t2\n") ? pid : 0;
 }
 
-int status_started(int fd, const struct launch *l, const struct launch_report *report,
-                   struct nsrun_error *err) {
+int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l,
+                   const struct launch_report *report, struct nsrun_error *err) {
         const struct launch_namespaces *n = &report->namespaces;
         _cleanup_json_ struct json_document d = {0};
-        struct json_value *namespaces;
+        struct json_value *namespaces, *landlock;
         uint64_t command = find_command(l->pid);
         int r;
 
@@ -95,6 +97,10 @@ int status_started(int fd, const struct launch *l, const struct launch_report *r
         json_add_number(&d, namespaces, "ipc", n->ipc);
         json_add_number(&d, namespaces, "uts", n->uts);
         json_add_number(&d, namespaces, "net", n->net);
+        json_add_string(&d, d.root, "seccomp", plan->seccomp_name);
+        landlock = json_add_object(&d, d.root, "landlock");
+        json_add_bool(&d, landlock, "scoped", plan->is_scoped);
+        json_add_number(&d, landlock, "abi", (uint64_t)plan->landlock_abi);
         return write_line(fd, &d, err);
 }
 

@@ -2,11 +2,17 @@
 /* The lines of --status-fd: one JSON object each, whole or not at all. */
 #pragma once
 
+#include "base/json.h"
 #include "launch/launch.h"
 
-/* {"event":"started","init_pid":N,"command_pid":N,"namespaces":{"user":N,…}} */
-int status_started(int fd, const struct launch *l, const struct launch_report *report,
-                   struct nsrun_error *err);
+/* The document as one line; `what` is what can't be written, `hint` may be NULL. */
+int status_write_line(int fd, struct json_document *d, const char *what, const char *hint,
+                      struct nsrun_error *err);
+
+/* {"event":"started","init_pid":N,"command_pid":N,"namespaces":{"user":N,…},
+ *  "seccomp":"default","landlock":{"scoped":true,"abi":N}} */
+int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l,
+                   const struct launch_report *report, struct nsrun_error *err);
 /* {"event":"note","message":"…","path":"…"} */
 int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err);
 /* {"event":"exited","code":N} or {"event":"exited","signal":N} of wait(2)'s status */

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/sys.h"
+#include "denials.h"
 #include "launch/launch.h"
 #include "status.h"
 #include "workspace/umbrella.h"
@@ -20,6 +21,8 @@ struct run {
         struct launch launch;
         int signal_fd;
         int terminal_fd; /* ours to hand to the command's process group and back; or -1 */
+        int listener;    /* the kernel's questions about denied calls; or -EBADF */
+        struct denials *denials;
         bool was_asked_to_stop;
         bool has_exited;
         int status; /* wait(2)'s, of the command */
@@ -104,7 +107,7 @@ static int take_report(struct run *run, const struct launch_report *report) {
                 return -report->error.error;
         case LAUNCH_STARTED:
                 if (fd >= 0)
-                        warn_unless_told(status_started(fd, &run->launch, report, NULL));
+                        warn_unless_told(status_started(fd, run->plan, &run->launch, report, NULL));
                 return 0;
         case LAUNCH_NOTE:
                 (void)fprintf(stderr, "nsrun: note: %s: %s\n", report->error.what, report->error.path);
@@ -122,20 +125,34 @@ static int take_report(struct run *run, const struct launch_report *report) {
         return -EPROTO;
 }
 
+/* First the listener itself, then what it asks.  Without one the calls fail all the same. */
+static void take_denial(struct run *run) {
+        if (run->listener < 0) {
+                run->listener = launch_receive_listener(&run->launch);
+                close_fdp(&run->launch.listener_socket);
+        } else if (denials_answer(run->denials, run->listener) < 0) {
+                close_fdp(&run->listener);
+        }
+}
+
 /* Until the pipe ends, and with it pid 1. */
 static int watch(struct run *run) {
         struct pollfd fds[] = {{.fd = run->launch.report_fd, .events = POLLIN},
-                               {.fd = run->signal_fd, .events = POLLIN}};
+                               {.fd = run->signal_fd, .events = POLLIN},
+                               {.events = POLLIN}};
 
         for (;;) {
                 struct launch_report report;
                 int r;
 
+                fds[2].fd = run->listener >= 0 ? run->listener : run->launch.listener_socket;
                 r = sys_poll(fds, ARRAY_SIZE(fds), -1);
                 if (r < 0 && r != -EINTR)
                         return error_set(run->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
                 if (fds[1].revents)
                         take_signals(run);
+                if (fds[2].revents)
+                        take_denial(run);
                 if (!fds[0].revents)
                         continue;
                 r = launch_read_report(&run->launch, &report);
@@ -156,9 +173,17 @@ static int finish(struct run *run, bool has_failed) {
         if (has_failed)
                 (void)launch_signal(&run->launch, SIGKILL);
         (void)sys_waitid(P_PIDFD, (id_t)run->launch.pidfd, &info, WEXITED);
-        close_fdp(&run->launch.pidfd);
-        close_fdp(&run->launch.report_fd);
+        launch_close(&run->launch);
+        close_fdp(&run->listener);
         return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
+}
+
+/* The command has run: its status counts, whatever becomes of the report. */
+static void tell_denials(const struct run *run) {
+        struct nsrun_error err = {0};
+
+        if (denials_write(run->denials, run->params->report_fd, &err) < 0)
+                (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, strerror(err.error));
 }
 
 static int run_plan(struct run *run, struct launch_params *params) {
@@ -181,13 +206,15 @@ static int run_plan(struct run *run, struct launch_params *params) {
                         WTERMSIG(init_status));
                 run->status = init_status;
         }
+        if (run->denials)
+                tell_denials(run);
         if (run->params->status_fd >= 0)
                 warn_unless_told(status_exited(run->params->status_fd, run->status, NULL));
         return 0;
 }
 
 /* Where JSON is asked for and can't be had, the command must not start. */
-static int check_status_fd(int fd, struct nsrun_error *err) {
+static int check_output_fd(int fd, const char *option, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         struct stat st;
         int r;
@@ -196,8 +223,8 @@ static int check_status_fd(int fd, struct nsrun_error *err) {
                 return 0;
         r = sys_fstat(fd, &st);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_USAGE, r, NULL, "--status-fd names no open descriptor",
-                                 NULL);
+                return error_setf(err, NSRUN_STAGE_USAGE, r, NULL, NULL, "%s names no open descriptor",
+                                  option);
         return json_open(&d, err);
 }
 
@@ -211,14 +238,20 @@ static int find_terminal(void) {
 
 int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
               struct nsrun_error *err) {
-        struct run run = {
-                .params = params, .plan = plan, .signal_fd = -EBADF, .terminal_fd = -1, .err = err};
+        struct run run = {.params = params,
+                          .plan = plan,
+                          .launch = LAUNCH_INIT,
+                          .signal_fd = -EBADF,
+                          .terminal_fd = -1,
+                          .listener = -EBADF,
+                          .err = err};
         struct umbrella umbrella = UMBRELLA_INIT;
         struct launch_params launch_params = {
                 .overlay_fd = -EBADF,
                 .lock_fd = -EBADF,
                 .terminal_fd = -1,
                 .wants_started = params->status_fd >= 0,
+                .wants_denials = params->report_fd >= 0 && plan->seccomp.code,
                 .dies_with_thread = true,
                 .command_line = params->command_line,
                 .command_line_size = params->command_line_size,
@@ -227,9 +260,15 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         sigset_t set, before, terminal_output;
         int r;
 
-        r = check_status_fd(params->status_fd, err);
+        r = check_output_fd(params->status_fd, "--status-fd", err);
+        if (r >= 0)
+                r = check_output_fd(params->report_fd, "--report", err);
+        if (r >= 0 && launch_params.wants_denials && denials_new(plan, &run.denials) < 0)
+                r = error_oom(err);
         if (r < 0)
                 return r;
+        if (plan->seccomp_cache)
+                seccomp_remember(&plan->seccomp, plan->seccomp_cache);
         /* Ignored by a careless parent, it would keep us from learning the end. */
         (void)sigaction(SIGCHLD, &standard, NULL);
         if (!plan->new_session)
@@ -256,6 +295,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         give_terminal(&run, getpgrp());
         umbrella_remove(&umbrella);
         close_fdp(&run.signal_fd);
+        run.denials = denials_free(run.denials);
         if (r < 0) {
                 supervise_report_failure(params->status_fd, err);
                 return r;

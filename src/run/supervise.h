@@ -8,6 +8,7 @@
 
 struct supervise_params {
         int status_fd;      /* JSON lines, or -1 */
+        int report_fd;      /* JSON lines of denied calls, when the command has ended; or -1 */
         char *command_line; /* the program's own argv area, hidden from the sandbox; or NULL */
         size_t command_line_size;
 };

@@ -31,8 +31,9 @@ static int refuse(const struct reader *in, const char *format, ...) {
         va_start(ap, format);
         (void)vsnprintf(text, sizeof(text), format, ap);
         va_end(ap);
-        return error_setf(in->err, NSRUN_STAGE_POLICY, -EINVAL, in->file, HINT, "the seccomp policy: %s",
-                          text);
+        /* No errno: "Invalid argument" would say again what the words say. */
+        (void)error_setf(in->err, NSRUN_STAGE_POLICY, 0, in->file, HINT, "the seccomp policy: %s", text);
+        return -EINVAL;
 }
 
 static int refuse_rule(const struct reader *in, const char *format, ...) nsrun_printf(2, 3);
@@ -418,8 +419,10 @@ int rules_parse(const char *file, const char *text, size_t size, const struct ru
                                   "the seccomp policy is bigger than %u KiB", RULES_MAX_BYTES / 1024);
         r = json_parse(&document, text, size, &line, &why);
         if (r == -EINVAL)
-                return error_setf(err, NSRUN_STAGE_POLICY, -EINVAL, file, "correct the file",
-                                  "the seccomp policy is no JSON: line %zu: %s", line, why);
+                (void)error_setf(err, NSRUN_STAGE_POLICY, 0, file, "correct the file",
+                                 "the seccomp policy is no JSON: line %zu: %s", line, why);
+        if (r == -EINVAL)
+                return r;
         if (r == -EOPNOTSUPP)
                 return error_set(err, NSRUN_STAGE_POLICY, r, "libjson-c.so.5",
                                  "the JSON library can't be loaded", "install json-c (Debian: libjson-c5)");

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Counting and answering. */
+#include "denials.h"
+
+#include <fcntl.h>
+
+#include "base/json.h"
+#include "base/sys.h"
+#include "decode.h"
+#include "seccomp/errnos.h"
+#include "seccomp/simulate.h"
+#include "status.h"
+
+/* A command may try anything: what is remembered is bounded. */
+#define MOST_KINDS 1000
+
+struct denial {
+        enum syscall_arch arch; /* N_SYSCALL_ARCHS: none that we know */
+        int number;
+        uint32_t action;
+        struct decoded_argument arguments[DECODED_MOST];
+        size_t n_arguments;
+        uint32_t pid;
+        char comm[32];
+        uint64_t count;
+};
+
+struct denials {
+        const struct nsrun_plan *plan;
+        struct denial *kinds;
+        size_t n_kinds;
+        uint64_t others; /* calls past MOST_KINDS */
+};
+
+int denials_new(const struct nsrun_plan *plan, struct denials **ret) {
+        struct denials *denials = calloc(1, sizeof(*denials));
+
+        if (!denials)
+                return -ENOMEM;
+        denials->plan = plan;
+        *ret = denials;
+        return 0;
+}
+
+struct denials *denials_free(struct denials *denials) {
+        if (denials)
+                free(denials->kinds);
+        free(denials);
+        return NULL;
+}
+
+static enum syscall_arch arch_of(const struct seccomp_data *data) {
+        bool is_x32 =
+                data->arch == syscall_arch_audit(SYSCALL_ARCH_X32) && ((uint32_t)data->nr & SYSCALL_X32_BIT);
+        enum syscall_arch arch = 0;
+
+        if (is_x32)
+                return SYSCALL_ARCH_X32;
+        while (arch < N_SYSCALL_ARCHS && syscall_arch_audit(arch) != data->arch)
+                arch++;
+        return arch;
+}
+
+static const char *name_of(const struct denial *d) {
+        return d->arch < N_SYSCALL_ARCHS ? syscall_name(d->arch, (uint32_t)d->number) : NULL;
+}
+
+static bool is_same(const struct denial *a, const struct denial *b) {
+        if (a->arch != b->arch || a->number != b->number || a->action != b->action ||
+            a->n_arguments != b->n_arguments)
+                return false;
+        for (size_t i = 0; i < a->n_arguments; i++)
+                if (!streq(a->arguments[i].text, b->arguments[i].text))
+                        return false;
+        return true;
+}
+
+static void read_comm(uint32_t pid, char comm[32]) {
+        _cleanup_close_ int fd = -EBADF;
+        char path[48];
+        ssize_t n;
+
+        (void)snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        n = fd < 0 ? fd : sys_read(fd, comm, 31);
+        comm[n > 0 ? n - (comm[n - 1] == '\n') : 0] = '\0';
+}
+
+static void remember(struct denials *denials, const struct seccomp_notif *question, uint32_t action) {
+        struct denial d = {.arch = arch_of(&question->data), .number = question->data.nr, .action = action};
+        const char *name = name_of(&d);
+        uint64_t arguments[6];
+        struct denial *grown;
+
+        for (size_t i = 0; i < 6; i++)
+                arguments[i] = question->data.args[i];
+        d.n_arguments = name ? decode_arguments(name, arguments, d.arguments) : 0;
+        for (size_t i = 0; i < denials->n_kinds; i++)
+                if (is_same(&denials->kinds[i], &d)) {
+                        denials->kinds[i].count++;
+                        return;
+                }
+        grown = denials->n_kinds < MOST_KINDS
+                        ? reallocarray(denials->kinds, denials->n_kinds + 1, sizeof(*grown))
+                        : NULL;
+        if (!grown) {
+                denials->others++;
+                return;
+        }
+        d.pid = question->pid;
+        d.count = 1;
+        read_comm(d.pid, d.comm);
+        denials->kinds = grown;
+        grown[denials->n_kinds++] = d;
+}
+
+int denials_answer(struct denials *denials, int listener) {
+        const struct seccomp_loaded *filter = &denials->plan->seccomp;
+        struct seccomp_notif question;
+        uint32_t action;
+        int r;
+
+        r = sys_seccomp_receive(listener, &question);
+        /* Whoever asked was killed, or a signal came first: the next one. */
+        if (r == -ENOENT || r == -EINTR)
+                return 0;
+        if (r < 0)
+                return r;
+        action = seccomp_simulate(filter->code, filter->n, &question.data);
+        remember(denials, &question, action);
+        r = sys_seccomp_answer(listener, &question, -(int)(action & SECCOMP_RET_DATA));
+        return r == -ENOENT || r == -EINTR ? 0 : r;
+}
+
+/* ----------------------------------------------------------------- the lines */
+
+static void add_error(struct json_document *d, uint32_t action) {
+        int number = (int)(action & SECCOMP_RET_DATA);
+        const char *name = errno_name(number);
+
+        if (name)
+                json_add_string(d, d->root, "errno", name);
+        else
+                json_add_number(d, d->root, "errno", (uint64_t)number);
+}
+
+static int write_line(int fd, struct json_document *d, struct nsrun_error *err) {
+        return status_write_line(fd, d, "the report of denied calls can't be written", NULL, err);
+}
+
+static int write_denial(const struct denial *denial, int fd, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        struct json_value *arguments;
+        const char *name = name_of(denial);
+        int r;
+
+        r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        if (name)
+                json_add_string(&d, d.root, "syscall", name);
+        else
+                json_add_number(&d, d.root, "syscall", (uint32_t)denial->number);
+        json_add_string(&d, d.root, "arch",
+                        denial->arch < N_SYSCALL_ARCHS ? syscall_arch_name(denial->arch) : NULL);
+        arguments = json_add_object(&d, d.root, "args");
+        for (size_t i = 0; i < denial->n_arguments; i++)
+                json_add_string(&d, arguments, denial->arguments[i].label, denial->arguments[i].text);
+        add_error(&d, denial->action);
+        json_add_number(&d, d.root, "pid", denial->pid);
+        json_add_string(&d, d.root, "comm", denial->comm);
+        json_add_number(&d, d.root, "count", denial->count);
+        return write_line(fd, &d, err);
+}
+
+int denials_write(const struct denials *denials, int fd, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        int r = 0;
+
+        for (size_t i = 0; i < denials->n_kinds && r >= 0; i++)
+                r = write_denial(&denials->kinds[i], fd, err);
+        if (r < 0 || denials->others == 0)
+                return r;
+        r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        json_add_string(&d, d.root, "syscall", NULL);
+        json_add_number(&d, d.root, "count", denials->others);
+        return write_line(fd, &d, err);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From a policy's name to its filter. */
+#include "load.h"
+
+#include <fcntl.h>
+#include <linux/seccomp.h>
+
+#include "base/file.h"
+
+const struct seccomp_shipped *seccomp_find_shipped(const char *name) {
+        for (size_t i = 0; i < n_seccomp_shipped; i++)
+                if (streq(seccomp_shipped[i].name, name))
+                        return &seccomp_shipped[i];
+        return NULL;
+}
+
+int seccomp_read_file(const char *path, char **ret, struct nsrun_error *err) {
+        int r = read_small_file(AT_FDCWD, path, 0, RULES_MAX_BYTES, ret);
+
+        if (r == -ENOMEM)
+                return error_oom(err);
+        if (r == -EFBIG)
+                return error_setf(err, NSRUN_STAGE_POLICY, r, path, NULL,
+                                  "the seccomp policy is bigger than %u KiB", RULES_MAX_BYTES / 1024);
+        if (r == -EBADMSG)
+                return error_set(err, NSRUN_STAGE_POLICY, -EINVAL, path, "the seccomp policy is no text",
+                                 NULL);
+        if (r == -EINVAL)
+                return error_set(err, NSRUN_STAGE_POLICY, r, path, "the seccomp policy is no plain file",
+                                 NULL);
+        if (r == -ENOENT && !strchr(path, '/'))
+                return error_set(err, NSRUN_STAGE_POLICY, r, path,
+                                 "no such seccomp policy, and no such file",
+                                 "nsrun's own are default, strict and nested; none is without");
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, path, "the seccomp policy can't be read", NULL);
+        return 0;
+}
+
+static int compile_text(const char *name, const char *text, struct seccomp_loaded *ret,
+                        struct nsrun_error *err) {
+        _cleanup_rules_ struct rules rules = {0};
+        struct seccomp_filter filter = {0};
+        struct rules_target target;
+        int r;
+
+        r = rules_target_here(&target, err);
+        if (r >= 0)
+                r = rules_parse(name, text, strlen(text), &target, &rules, err);
+        if (r >= 0)
+                r = seccomp_compile(name, &rules, target.arch, &filter, err);
+        if (r < 0)
+                return r;
+        ret->owned = filter.code;
+        ret->code = filter.code;
+        ret->n = filter.n;
+        ret->flags = (rules.wants_log ? SECCOMP_FILTER_FLAG_LOG : 0U) |
+                     (rules.wants_spec_allow ? SECCOMP_FILTER_FLAG_SPEC_ALLOW : 0U);
+        ret->warnings = TAKE_PTR(rules.warnings);
+        /* One with warnings is compiled each time, so that they are told each time. */
+        ret->is_fresh = !ret->warnings;
+        return 0;
+}
+
+static int load_file(const char *path, bool is_strict, const char *cache_folder, struct seccomp_loaded *ret,
+                     struct nsrun_error *err) {
+        _cleanup_loaded_ struct seccomp_loaded loaded = {0};
+        struct cache_entry entry = {.filter = {0}};
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = seccomp_read_file(path, &text, err);
+        if (r < 0)
+                return r;
+        r = cache_key(text, strlen(text), loaded.key);
+        if (r >= 0)
+                r = cache_folder ? cache_load(cache_folder, loaded.key, &entry) : -ENOENT;
+        if (r >= 0) {
+                loaded.code = loaded.owned = entry.filter.code;
+                loaded.n = entry.filter.n;
+                loaded.flags = entry.flags;
+        } else {
+                r = compile_text(path, text, &loaded, err);
+        }
+        if (r < 0)
+                return r;
+        if (is_strict && loaded.warnings) {
+                (void)error_setf(err, NSRUN_STAGE_POLICY, 0, path,
+                                 "correct it, or leave --strict-policy out", "the seccomp policy: %s",
+                                 loaded.warnings[0]);
+                return -EINVAL;
+        }
+        *ret = loaded;
+        loaded = (struct seccomp_loaded){0};
+        return 0;
+}
+
+int seccomp_load(const char *name, bool is_strict, const char *cache_folder, struct seccomp_loaded *ret,
+                 struct nsrun_error *err) {
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(name);
+
+        if (!shipped && !streq(name, "none"))
+                return load_file(name, is_strict, cache_folder, ret, err);
+        *ret = (struct seccomp_loaded){0};
+        if (shipped) {
+                ret->code = shipped->code;
+                ret->n = shipped->n;
+        }
+        return 0;
+}
+
+void seccomp_remember(const struct seccomp_loaded *loaded, const char *cache_folder) {
+        const struct cache_entry entry = {.filter = {.code = loaded->owned, .n = loaded->n},
+                                          .flags = loaded->flags};
+
+        if (loaded->is_fresh && loaded->owned)
+                (void)cache_store(cache_folder, loaded->key, &entry);
+}
+
+void seccomp_loaded_clear(struct seccomp_loaded *loaded) {
+        free(loaded->owned);
+        strv_free(loaded->warnings);
+        *loaded = (struct seccomp_loaded){0};
+}
