@@ -71,19 +71,19 @@ static const struct {
         {"personality", 0, "persona", NULL, false},
 };
 
-static void add(char text[64], const char *word) {
+static void add(char text[128], const char *word) {
         size_t n = strlen(text);
 
-        (void)snprintf(text + n, 64 - n, "%s%s", n > 0 ? "|" : "", word);
+        (void)snprintf(text + n, 128 - n, "%s%s", n > 0 ? "|" : "", word);
 }
 
-static void name_flags(char text[64], const struct value_name *names, uint64_t value) {
+static void name_flags(char text[128], const struct value_name *names, uint64_t value) {
         char rest[24];
 
         text[0] = '\0';
         for (; names->name; names++)
                 if (value & names->value) {
-                        add(text, names->name + strlen("CLONE_"));
+                        add(text, names->name);
                         value &= ~names->value;
                 }
         (void)snprintf(rest, sizeof(rest), "0x%jx", (uintmax_t)value);
@@ -91,13 +91,13 @@ static void name_flags(char text[64], const struct value_name *names, uint64_t v
                 add(text, rest);
 }
 
-static void name_value(char text[64], const struct value_name *names, uint64_t value) {
+static void name_value(char text[128], const struct value_name *names, uint64_t value) {
         for (; names && names->name; names++)
                 if (names->value == value) {
-                        (void)snprintf(text, 64, "%s", names->name);
+                        (void)snprintf(text, 128, "%s", names->name);
                         return;
                 }
-        (void)snprintf(text, 64, value < 1024 ? "%ju" : "0x%jx", (uintmax_t)value);
+        (void)snprintf(text, 128, value < 1024 ? "%ju" : "0x%jx", (uintmax_t)value);
 }
 
 size_t decode_arguments(const char *syscall, const uint64_t arguments[6],

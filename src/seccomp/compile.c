@@ -211,35 +211,44 @@ static int find_leaf(struct compiler *c, const struct rule **rules, size_t n, ui
         return 0;
 }
 
-/* The leaf of one call: `entries[n]` are its rules.  A rule without conditions always
- * holds; those that are no stricter never matter then. */
-static int leaf_of_call(struct compiler *c, const struct entry *entries, size_t n, size_t *ret) {
-        _cleanup_free_ const struct rule **kept = malloc((n + 1) * sizeof(kept[0]));
+size_t seccomp_decide(const struct rules *rules, const struct rule *const *named, size_t n,
+                      const struct rule **ret_kept, uint32_t *ret_final) {
         const struct rule *always = NULL;
         size_t n_kept = 0;
         uint32_t final;
 
-        if (!kept)
-                return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                if (entries[i].rule->n_conditions == 0 &&
-                    (!always || severity(entries[i].rule->action) < severity(always->action)))
-                        always = entries[i].rule;
-        final = always ? always->action : c->rules->default_action;
+                if (named[i]->n_conditions == 0 &&
+                    (!always || severity(named[i]->action) < severity(always->action)))
+                        always = named[i];
+        final = always ? always->action : rules->default_action;
         for (size_t i = 0; i < n; i++) {
-                const struct rule *rule = entries[i].rule;
                 size_t at = n_kept;
 
-                if (rule->n_conditions == 0 || (always && severity(rule->action) >= severity(final)))
+                if (named[i]->n_conditions == 0 || (always && severity(named[i]->action) >= severity(final)))
                         continue;
-                for (; at > 0 && severity(kept[at - 1]->action) > severity(rule->action); at--)
-                        kept[at] = kept[at - 1];
-                kept[at] = rule;
+                for (; at > 0 && severity(ret_kept[at - 1]->action) > severity(named[i]->action); at--)
+                        ret_kept[at] = ret_kept[at - 1];
+                ret_kept[at] = named[i];
                 n_kept++;
         }
-        while (n_kept > 0 && kept[n_kept - 1]->action == final)
+        while (n_kept > 0 && ret_kept[n_kept - 1]->action == final)
                 n_kept--;
-        return find_leaf(c, kept, n_kept, final, ret);
+        *ret_final = final;
+        return n_kept;
+}
+
+static int leaf_of_call(struct compiler *c, const struct entry *entries, size_t n, size_t *ret) {
+        _cleanup_free_ const struct rule **named = malloc((n + 1) * sizeof(named[0]));
+        _cleanup_free_ const struct rule **kept = malloc((n + 1) * sizeof(kept[0]));
+        uint32_t final;
+
+        if (!named || !kept)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                named[i] = entries[i].rule;
+        n = seccomp_decide(c->rules, named, n, kept, &final);
+        return find_leaf(c, kept, n, final, ret);
 }
 
 static int add_range(struct compiler *c, uint32_t start, size_t leaf) {

@@ -20,5 +20,10 @@ struct seccomp_filter {
  * could start or end.  -E2BIG: more than BPF_MAXINSNS. `file` is for messages. */
 int seccomp_compile(const char *file, const struct rules *rules, enum syscall_arch native,
                     struct seccomp_filter *ret, struct nsrun_error *err);
+/* Of the rules that name one call: those with conditions that matter, the first that
+ * holds deciding, and what is done where none does.  kept[n] has room for all of them; returns
+ * how many there are. */
+size_t seccomp_decide(const struct rules *rules, const struct rule *const *named, size_t n,
+                      const struct rule **ret_kept, uint32_t *ret_final);
 void seccomp_filter_clear(struct seccomp_filter *filter);
 #define _cleanup_filter_ _cleanup_(seccomp_filter_clear)

@@ -71,6 +71,10 @@ int syscall_number(enum syscall_arch arch, const char *name) {
         return (int)((uint32_t)row->numbers[arch] | mark_of(arch));
 }
 
+const char *syscall_name_at(size_t i) {
+        return i < ARRAY_SIZE(rows) ? rows[i].name : NULL;
+}
+
 const char *syscall_name(enum syscall_arch arch, uint32_t number) {
         uint32_t plain = number ^ mark_of(arch);
 

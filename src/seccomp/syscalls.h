@@ -38,5 +38,7 @@ bool syscall_arch_runs_on(enum syscall_arch arch, enum syscall_arch native);
 /* The number of a call, x32's with its bit.  -ENOSYS: another architecture's call;
  * -ENOENT: nobody's. */
 int syscall_number(enum syscall_arch arch, const char *name);
+/* The table's names, sorted; NULL at its end. */
+const char *syscall_name_at(size_t i);
 /* NULL: no call that the table knows. */
 const char *syscall_name(enum syscall_arch arch, uint32_t number);

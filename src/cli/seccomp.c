@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun seccomp`: the policies, what they are, and what they say of a call. */
+#include "seccomp/load.h"
+#include "seccomp/print.h"
+#include "seccomp/simulate.h"
+
+#include "option.h"
+
+enum seccomp_format {
+        FORMAT_JSON,
+        FORMAT_PFC,
+        FORMAT_BPF
+};
+
+struct seccomp_options {
+        enum seccomp_format format;
+        enum syscall_arch arch;
+        bool is_strict;
+};
+
+static int apply_format(void *target, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        struct seccomp_options *options = target;
+        int i = option_choice(spec, value, err);
+
+        if (i < 0)
+                return i;
+        options->format = (enum seccomp_format)i;
+        return 0;
+}
+
+static int apply_arch(void *target, const struct option_spec *spec, const char *value,
+                      struct nsrun_error *err) {
+        struct seccomp_options *options = target;
+        enum syscall_arch arch = syscall_arch_by_name(value);
+
+        if (arch == N_SYSCALL_ARCHS)
+                return option_refuse(spec, value, "no architecture that nsrun knows",
+                                     "choose one of x86_64, x86, x32, aarch64, arm", err);
+        options->arch = arch;
+        return 0;
+}
+
+static int apply_strict(void *target, nsrun_unused const struct option_spec *spec,
+                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct seccomp_options *options = target;
+
+        options->is_strict = true;
+        return 0;
+}
+
+const struct option_spec seccomp_options[] = {
+        {"format", 0, "json|pfc|bpf", OPTION_COMPLETES_CHOICE, "Output",
+         "show: the policy as it was written (the default), call by call, or as instructions", apply_format},
+        {"arch", 0, "x86_64|x86|x32|aarch64|arm", OPTION_COMPLETES_CHOICE, "Output",
+         "check: a call of another architecture than the machine's own", apply_arch},
+        {"strict-policy", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "refuse a file that names a call nsrun doesn't know, instead of warning", apply_strict},
+};
+const size_t n_seccomp_options = ARRAY_SIZE(seccomp_options);
+
+/* A shipped policy's text, or a file's. */
+static int read_policy(const char *name, char **ret, struct nsrun_error *err) {
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(name);
+
+        if (!shipped)
+                return seccomp_read_file(name, ret, err);
+        *ret = strdup(shipped->json);
+        return *ret ? 0 : error_oom(err);
+}
+
+static int load(const char *name, const struct seccomp_options *options, struct seccomp_loaded *ret,
+                struct nsrun_error *err) {
+        int r;
+
+        if (streq(name, "none")) {
+                (void)error_set(err, NSRUN_STAGE_USAGE, 0, name, "this policy has no filter", NULL);
+                return -EINVAL;
+        }
+        r = seccomp_load(name, options->is_strict, NULL, ret, err);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (warning, ret->warnings)
+                (void)fprintf(stderr, "nsrun: warning: %s: %s\n", name, *warning);
+        return 0;
+}
+
+static int list(nsrun_unused char **words, nsrun_unused const struct seccomp_options *options,
+                nsrun_unused struct nsrun_error *err) {
+        for (size_t i = 0; i < n_seccomp_shipped; i++)
+                (void)printf("%-8s %s\n", seccomp_shipped[i].name, seccomp_shipped[i].description);
+        return 0;
+}
+
+static int add_pfc(struct strbuf *b, const char *name, const char *text, struct nsrun_error *err) {
+        _cleanup_rules_ struct rules rules = {0};
+        struct rules_target target;
+        int r;
+
+        r = rules_target_here(&target, err);
+        if (r >= 0)
+                r = rules_parse(name, text, strlen(text), &target, &rules, err);
+        if (r >= 0)
+                seccomp_print_pfc(b, &rules, target.arch);
+        return r;
+}
+
+static int show(char **words, const struct seccomp_options *options, struct nsrun_error *err) {
+        _cleanup_loaded_ struct seccomp_loaded loaded = {0};
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *text = NULL, *out = NULL;
+        int r;
+
+        r = load(words[0], options, &loaded, err);
+        if (r >= 0)
+                r = read_policy(words[0], &text, err);
+        if (r < 0)
+                return r;
+        if (options->format == FORMAT_JSON)
+                strbuf_add(&b, text);
+        else if (options->format == FORMAT_BPF)
+                seccomp_print_bpf(&b, loaded.code, loaded.n);
+        else
+                r = add_pfc(&b, words[0], text, err);
+        if (r < 0)
+                return r;
+        out = strbuf_finish(&b);
+        if (!out)
+                return error_oom(err);
+        (void)fputs(out, stdout);
+        return 0;
+}
+
+static int read_call(const char *word, enum syscall_arch arch, struct seccomp_data *ret,
+                     struct nsrun_error *err) {
+        int number = syscall_number(arch, word);
+        char *end;
+
+        if (number < 0 && *word >= '0' && *word <= '9') {
+                unsigned long value;
+
+                errno = 0;
+                value = strtoul(word, &end, 0);
+                if (errno == 0 && *end == '\0' && value <= UINT32_MAX) {
+                        ret->nr = (int)(uint32_t)value;
+                        return 0;
+                }
+        }
+        if (number < 0) {
+                (void)error_setf(err, NSRUN_STAGE_USAGE, 0, word, "a number is taken too",
+                                 number == -ENOSYS ? "%s has no such call"
+                                                   : "no call that nsrun knows on %s",
+                                 syscall_arch_name(arch));
+                return -EINVAL;
+        }
+        ret->nr = number;
+        return 0;
+}
+
+/* Prints what the filter answers; *ret_is_allowed. */
+static int check_call(char **words, const struct seccomp_options *options, bool *ret_is_allowed,
+                      struct nsrun_error *err) {
+        _cleanup_loaded_ struct seccomp_loaded loaded = {0};
+        struct seccomp_data data = {.arch = syscall_arch_audit(options->arch)};
+        uint32_t action;
+        char text[32];
+        int r;
+
+        r = load(words[0], options, &loaded, err);
+        if (r >= 0)
+                r = read_call(words[1], options->arch, &data, err);
+        for (size_t i = 0; r >= 0 && i < 6 && words[2 + i]; i++) {
+                char *end;
+
+                errno = 0;
+                data.args[i] = strtoull(words[2 + i], &end, 0);
+                if (errno != 0 || *end || end == words[2 + i]) {
+                        (void)error_set(err, NSRUN_STAGE_USAGE, 0, words[2 + i],
+                                        "an argument is a number of 64 bits", NULL);
+                        r = -EINVAL;
+                }
+        }
+        if (r < 0)
+                return r;
+        action = seccomp_simulate(loaded.code, loaded.n, &data);
+        (void)printf("%s\n", seccomp_action_format(text, action));
+        *ret_is_allowed = (action & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ALLOW ||
+                          (action & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_LOG;
+        return 0;
+}
+
+static int compile(char **words, const struct seccomp_options *options, struct nsrun_error *err) {
+        _cleanup_loaded_ struct seccomp_loaded loaded = {0};
+        int r;
+
+        if (isatty(1)) {
+                (void)error_set(err, NSRUN_STAGE_USAGE, 0, NULL, "a filter is no text for a terminal",
+                                "redirect it to a file, or use 'nsrun seccomp show --format=bpf'");
+                return -EINVAL;
+        }
+        r = load(words[0], options, &loaded, err);
+        if (r >= 0)
+                (void)fwrite(loaded.code, sizeof(*loaded.code), loaded.n, stdout);
+        return r;
+}
+
+static const struct {
+        const char *name;
+        size_t fewest, most; /* words that follow */
+        int (*run)(char **words, const struct seccomp_options *options, struct nsrun_error *err);
+} actions[] = {
+        {"list", 0, 0, list},
+        {"show", 1, 1, show},
+        {"check", 2, 8, NULL},
+        {"compile", 1, 1, compile},
+};
+
+static int run_action(const struct command *command, char **words, const struct seccomp_options *options,
+                      bool *ret_is_allowed, struct nsrun_error *err) {
+        size_t n = strv_length(words);
+
+        if (n == 0)
+                return option_usage_error(command, NULL, "list, show, check or compile is missing", err);
+        for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+                if (!streq(words[0], actions[i].name))
+                        continue;
+                if (n - 1 < actions[i].fewest)
+                        return option_usage_error(command, words[0], "an argument is missing", err);
+                if (n - 1 > actions[i].most)
+                        return option_usage_error(command, words[actions[i].most + 1],
+                                                  "an argument too many", err);
+                return actions[i].run ? actions[i].run(words + 1, options, err)
+                                      : check_call(words + 1, options, ret_is_allowed, err);
+        }
+        return option_usage_error(command, words[0], "neither list, show, check nor compile", err);
+}
+
+/* Options may stand among the words.  words[] has room for all of argv. */
+static int parse(const struct command *command, char **argv, void *const *targets, char **words,
+                 struct nsrun_error *err) {
+        size_t n = 0, first = 0;
+        int r;
+
+        do {
+                r = option_parse(command, argv, targets, &first, err);
+                if (r != 0)
+                        return r;
+                for (argv += first; *argv && !startswith(*argv, "--"); argv++)
+                        words[n++] = *argv;
+                argv--; /* option_parse() begins behind argv[0] */
+        } while (argv[1]);
+        return 0;
+}
+
+int seccomp_main(const struct command *command, char **argv) {
+        struct seccomp_options options = {.arch = SYSCALL_ARCH_NATIVE};
+        struct common_options common = {0};
+        void *const targets[] = {&options, &common};
+        _cleanup_free_ char **words = calloc(strv_length(argv) + 1, sizeof(char *));
+        struct nsrun_error err = {0};
+        bool is_allowed = true;
+        int r, status;
+
+        r = words ? parse(command, argv, targets, words, &err) : error_oom(&err);
+        if (r > 0)
+                return help_answer(command, &common);
+        if (r == 0)
+                r = run_action(command, words, &options, &is_allowed, &err);
+        if (r < 0)
+                return option_fail(&err);
+        status = option_close_stdout();
+        return status != 0 || is_allowed ? status : 1;
+}
