@@ -194,7 +194,7 @@ static int find_leaf(struct compiler *c, const struct rule **rules, size_t n, ui
 
         for (size_t i = 0; i < c->n_leaves; i++)
                 if (c->leaves[i].final == final && c->leaves[i].n_rules == n &&
-                    memcmp(c->leaves[i].rules, rules, n * sizeof(rules[0])) == 0) {
+                    (n == 0 || memcmp(c->leaves[i].rules, rules, n * sizeof(rules[0])) == 0)) {
                         *ret = i;
                         return 0;
                 }
@@ -206,7 +206,8 @@ static int find_leaf(struct compiler *c, const struct rule **rules, size_t n, ui
         grown[c->n_leaves].rules = malloc((n + 1) * sizeof(rules[0]));
         if (!grown[c->n_leaves].rules)
                 return -ENOMEM;
-        memcpy(grown[c->n_leaves].rules, rules, n * sizeof(rules[0]));
+        if (n > 0)
+                memcpy(grown[c->n_leaves].rules, rules, n * sizeof(rules[0]));
         *ret = c->n_leaves++;
         return 0;
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a filter of ours is measured against: libseccomp's filters for the same rules, the
+ * rules themselves read one by one, and the points where answers could change. */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <linux/seccomp.h>
+
+#include "seccomp/compile.h"
+#include "seccomp/rules.h"
+#include "seccomp/simulate.h"
+
+/* Calls to ask a filter about. */
+struct points {
+        struct seccomp_data *data;
+        size_t n, capacity;
+};
+
+/* Every number from 0 to 600 and some outrageous ones, of the machine, of x32 and of every
+ * other architecture.  Where the rules look at arguments: every combination of the values at
+ * which a condition's answer could change, in either word. */
+void points_make(const struct rules *rules, enum syscall_arch native, struct points *ret);
+void points_clear(struct points *points);
+#define _cleanup_points_ _cleanup_(points_clear)
+
+/* Whose call it is; N_SYSCALL_ARCHS: nobody's. */
+enum syscall_arch point_arch(const struct seccomp_data *data, enum syscall_arch native);
+
+/* What the rules say, read one by one: the most restrictive of those that hold. */
+uint32_t model_answer(const struct rules *rules, enum syscall_arch native, const struct seccomp_data *data);
+
+/* libseccomp's filters for the calls of one architecture.  A stack, as the kernel would have
+ * it: one with all rules that allow, and one for each rule that doesn't, for libseccomp
+ * forgets conditions beside a rule without them. */
+struct judge;
+struct judge *judge_new(const struct rules *rules, enum syscall_arch arch);
+void judge_free(struct judge *judge);
+/* Whether libseccomp knows all the calls with this number that the rules name. */
+bool judge_knows(const struct judge *judge, uint32_t number);
+uint32_t judge_answer(const struct judge *judge, const struct seccomp_data *data);
+
+/* "socket(0x10, 0, …)": for the caller to free. */
+char *point_format(const struct seccomp_data *data, enum syscall_arch native);
+
+/* Rules of a text that must be right. */
+void rules_of(const char *file, const char *text, enum syscall_arch arch, struct rules *ret);
+void filter_of(const char *file, const struct rules *rules, enum syscall_arch arch,
+               struct seccomp_filter *ret);
+/* Fails where the filter's answer differs from the rules' or, for the architectures in
+ * `judged` and those that the rules don't name, from libseccomp's.  (Of call -1, a tracer's way
+ * to skip one, libseccomp thinks otherwise: there the rules alone are asked.) */
+void assert_filter_agrees(const char *file, const struct seccomp_filter *filter, const struct rules *rules,
+                          enum syscall_arch native, const bool judged[N_SYSCALL_ARCHS]);
