@@ -7,7 +7,7 @@
 
 struct decoded_argument {
         const char *label; /* "family" */
-        char text[128];     /* "AF_VSOCK", "CLONE_NEWUSER|CLONE_NEWNET", "0x5412" */
+        char text[128];    /* "AF_VSOCK", "CLONE_NEWUSER|CLONE_NEWNET", "0x5412" */
 };
 
 #define DECODED_MOST 2
