@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a bubblewrap command line asks for, as one struct: filled by parse.c, read by
+ * build.c, which makes a plan of it, and monitor.c.  Nothing of nsrun's own policy comes in:
+ * what the caller wrote is what it gets. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+enum bwrap_op_kind {
+        BWRAP_BIND,
+        BWRAP_BIND_FD,
+        BWRAP_REMOUNT_RO,
+        BWRAP_OVERLAY,     /* lowers, source is the upper folder, work */
+        BWRAP_TMP_OVERLAY, /* lowers */
+        BWRAP_RO_OVERLAY,  /* lowers, at least two */
+        BWRAP_PROC,
+        BWRAP_DEV,
+        BWRAP_TMPFS,
+        BWRAP_MQUEUE,
+        BWRAP_DIR,
+        BWRAP_FILE,      /* fd's contents become a file */
+        BWRAP_BIND_DATA, /* fd's contents become a file that is bound */
+        BWRAP_SYMLINK,   /* source is its text */
+        BWRAP_CHMOD,
+};
+
+struct bwrap_op {
+        enum bwrap_op_kind kind;
+        const char *option; /* as it was spelled, "--ro-bind"; static text */
+        char *source;       /* as it was given */
+        char *target;
+        char *work;
+        char **lowers;     /* --overlay-src's, in the order given: the last is the uppermost */
+        int fd;            /* or -1 */
+        bool is_read_only; /* --ro-bind, --ro-bind-fd, --ro-bind-data */
+        bool is_device;    /* --dev-bind: device files work */
+        bool is_optional;  /* -try: left out where the source is missing */
+        bool has_perms;
+        mode_t perms;  /* --perms' for the next operation; --chmod's */
+        uint64_t size; /* --size' for a tmpfs in bytes; 0: not given */
+};
+
+struct bwrap_config {
+        struct bwrap_op *ops;
+        size_t n_ops;
+
+        bool unshare_user, unshare_user_try, unshare_ipc, unshare_pid, unshare_net, unshare_uts;
+        bool unshare_cgroup, unshare_cgroup_try;
+        bool disable_userns, assert_userns_disabled;
+        int userns_fd, userns2_fd, pidns_fd; /* -1: not given */
+        bool has_uid, has_gid;
+        uid_t uid;
+        gid_t gid;
+        char *hostname;
+        char *chdir;
+        char **env;   /* what the command gets, but for PWD: --clearenv, --setenv and --unsetenv applied in order */
+        char **argv;  /* the command; argv[0] is what is executed */
+        char *argv0;  /* --argv0: what it is told as its own name; or NULL */
+        char **lock_files;
+        int *sync_fds; /* kept open as long as the sandbox runs */
+        size_t n_sync_fds;
+        int *seccomp_fds; /* in the order in which they are installed */
+        size_t n_seccomp_fds;
+        int block_fd, userns_block_fd, info_fd, json_status_fd; /* -1: not given */
+        char *exec_label, *file_label;                          /* SELinux' */
+        bool new_session, die_with_parent, as_pid_1;
+        bool has_cap_options;  /* --cap-add or --cap-drop was given */
+        uint64_t capabilities; /* bit n: CAP_n; what they came to */
+        bool has_level_prefix;
+        char **warnings; /* "Only the last --chdir option will take effect", one line each, without "bwrap: " */
+        bool wants_help, wants_version;
+};
+
+/* -1 for the descriptors, environ copied. */
+int bwrap_config_init(struct bwrap_config *config);
+void bwrap_config_clear(struct bwrap_config *config);
+#define _cleanup_bwrap_config_ _cleanup_(bwrap_config_clear)
+
+/* Reads argv[1] and what follows.  On failure *err's `what` is the whole message as bubblewrap says it,
+ * without "bwrap: ".  Reads --args' descriptors; opens and changes nothing else.  0, or -EINVAL or -errno. */
+int bwrap_parse(int argc, char *const *argv, struct bwrap_config *config, struct nsrun_error *err);
+/* "usage: ARGV0 [OPTIONS...] [--] COMMAND [ARGS...]" and every option, from the parser's table. */
+char *bwrap_help(const char *program);
