@@ -36,7 +36,8 @@ static void assert_refused(const char *text, int error, const char *message) {
 
         if (read_and_compile(text, strlen(text), &filter, &err) != -error)
                 fail_msg("not refused, or with another error: %s", text);
-        assert_int_equal(err.error, error);
+        /* The words say it all: "Invalid argument" would say it again. */
+        assert_int_equal(err.error, error == EINVAL ? 0 : error);
         assert_int_equal(err.stage, NSRUN_STAGE_POLICY);
         assert_string_equal(err.path, "bad.json");
         assert_string_equal(err.what, message);
