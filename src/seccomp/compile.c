@@ -226,7 +226,11 @@ size_t seccomp_decide(const struct rules *rules, const struct rule *const *named
         for (size_t i = 0; i < n; i++) {
                 size_t at = n_kept;
 
-                if (named[i]->n_conditions == 0 || (always && severity(named[i]->action) >= severity(final)))
+                if (named[i]->n_conditions == 0)
+                        continue;
+                if (always &&
+                    (severity(named[i]->action) > severity(final) ||
+                     (severity(named[i]->action) == severity(final) && named[i]->index > always->index)))
                         continue;
                 for (; at > 0 && severity(ret_kept[at - 1]->action) > severity(named[i]->action); at--)
                         ret_kept[at] = ret_kept[at - 1];
@@ -358,6 +362,15 @@ static int check_essential(struct compiler *c, const char *file, enum syscall_ar
         return 0;
 }
 
+/* The tree of the ranges, entered at its root: that need not be what was written last,
+ * where the whole of it is a leaf that another architecture has too. */
+static void emit_whole_tree(struct compiler *c) {
+        size_t root = emit_tree(c, 0, c->n_ranges - 1);
+
+        if (root != c->n - 1)
+                (void)emit(c, BPF_JMP | BPF_JA, (uint32_t)(c->n - root - 1), 0, 0);
+}
+
 static int emit_architectures(struct compiler *c, const char *file, enum syscall_arch native,
                               struct nsrun_error *err) {
         size_t position = emit_return(c, ENOSYS_ACTION);
@@ -371,7 +384,7 @@ static int emit_architectures(struct compiler *c, const char *file, enum syscall
                 r = make_ranges(c, syscall_arch_audit(arch));
                 if (r < 0)
                         return error_oom(err);
-                (void)emit_tree(c, 0, c->n_ranges - 1);
+                emit_whole_tree(c);
                 position = emit_jump(c, BPF_JEQ, syscall_arch_audit(arch),
                                      emit_load(c, offsetof(struct seccomp_data, nr)), position);
         }
@@ -381,7 +394,7 @@ static int emit_architectures(struct compiler *c, const char *file, enum syscall
         r = check_essential(c, file, native, err);
         if (r < 0)
                 return r;
-        (void)emit_tree(c, 0, c->n_ranges - 1);
+        emit_whole_tree(c);
         (void)emit_jump(c, BPF_JEQ, syscall_arch_audit(native),
                         emit_load(c, offsetof(struct seccomp_data, nr)), position);
         (void)emit_load(c, offsetof(struct seccomp_data, arch));

@@ -13,7 +13,8 @@ struct seccomp_filter {
 };
 
 /* Of the rules that hold for a call the most restrictive decides, as the kernel
- * decides between stacked filters; where none holds, the default action does.  (libseccomp
+ * decides between stacked filters, and of equals (two errors) the one that the file has
+ * first; where none holds, the default action does.  (libseccomp
  * forgets a rule with conditions where there is one without: an exception would be
  * lost.)  Architectures that the rules don't name, x32 among them, get ENOSYS.
  * -EINVAL: execve or exit_group is not allowed whatever its arguments, so that no command

@@ -386,6 +386,14 @@ static void assert_answer(const char *file, const char *who, uint32_t answer, ui
                          seccomp_action_format(left, answer), who, seccomp_action_format(right, expected));
 }
 
+static bool has_high_word(const struct seccomp_data *data) {
+        bool has = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(data->args); i++)
+                has |= data->args[i] > UINT32_MAX;
+        return has;
+}
+
 void assert_filter_agrees(const char *file, const struct seccomp_filter *filter, const struct rules *rules,
                           enum syscall_arch native, const bool judged[N_SYSCALL_ARCHS]) {
         struct judge *judges[N_SYSCALL_ARCHS] = {NULL};
@@ -405,7 +413,8 @@ void assert_filter_agrees(const char *file, const struct seccomp_filter *filter,
                 uint32_t answer = seccomp_simulate(filter->code, filter->n, data);
 
                 assert_answer(file, "the rules", answer, model_answer(rules, native, data), data, native);
-                if (!judge || !judge_knows(judge, (uint32_t)data->nr))
+                if (!judge || !judge_knows(judge, (uint32_t)data->nr) ||
+                    (arch != native && has_high_word(data)))
                         continue;
                 assert_answer(file, "libseccomp", answer, judge_answer(judge, data), data, native);
                 n_judged++;

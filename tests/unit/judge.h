@@ -54,6 +54,7 @@ void filter_of(const char *file, const struct rules *rules, enum syscall_arch ar
                struct seccomp_filter *ret);
 /* Fails where the filter's answer differs from the rules' or, for the architectures in
  * `judged` and those that the rules don't name, from libseccomp's.  (Of call -1, a tracer's way
- * to skip one, libseccomp thinks otherwise: there the rules alone are asked.) */
+ * to skip one, libseccomp thinks otherwise, and of 32-bit architectures' arguments it never
+ * looks at the high word: there the rules alone are asked.) */
 void assert_filter_agrees(const char *file, const struct seccomp_filter *filter, const struct rules *rules,
                           enum syscall_arch native, const bool judged[N_SYSCALL_ARCHS]);
