@@ -126,14 +126,9 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
                          struct common_options *common, int *ret_status, struct nsrun_error *err) {
         struct run_options options = {.status_fd = -1, .report_fd = -1};
         void *const targets[] = {policy, &options, common};
-        size_t first = 0;
         int r;
 
-        r = option_parse(command, argv, targets, &first, err);
-        if (r == 0 && !argv[first])
-                r = option_usage_error(command, NULL, "no command", err);
-        if (r == 0)
-                r = nsrun_policy_set_command(policy, (const char *const *)&argv[first], err);
+        r = option_parse_command(command, argv, targets, err);
         if (r == 0)
                 r = run(policy, &options, ret_status, err);
         else if (r < 0 && options.status_fd >= 0)
