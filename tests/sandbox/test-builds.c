@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Builds with a warm cache: npm's and Maven's, each run twice in the sandbox with the
  * caches that a build on the host has filled, and which are afterwards what they were,
- * to the last byte and time.  And what a JDK and Maven need of the host's /etc. */
-#include "stage.h"
+ * to the last byte and time. */
+#include "harness.h"
 
 /* Where a continuous-integration run has the time and the network. */
 static void want_time(void) {
@@ -122,92 +122,12 @@ static void maven_builds_twice_from_a_warm_cache(void **state) {
         build_twice(s, cache, build, "made\ncommons-cli\n");
 }
 
-/* ------------------------------------------------------------ a JDK's /etc */
-
-static void make_staged(const char *const *files) {
-        for (size_t i = 0; files[i]; i++) {
-                _cleanup_free_ char *path = text_of("/etc/%s", files[i]);
-
-                for (char *slash = path + strlen("/etc/"); (slash = strchr(slash, '/')); slash++) {
-                        *slash = '\0';
-                        if (mkdir(path, 0755) < 0 && errno != EEXIST)
-                                stage_fail(path);
-                        *slash = '/';
-                }
-                stage_make_file(path, files[i]);
-        }
-}
-
-/* A host with a JDK, and with Maven's files for the whole system. */
-static void stage_jdk(void *data) {
-        static const char *const files[] = {"java-99-openjdk/security/java.security",
-                                            "java-99-openjdk/management/management.properties",
-                                            "java-99/x",
-                                            "maven/m2.conf",
-                                            "maven/logging/simplelogger.properties",
-                                            "maven/settings.xml",
-                                            "mavenrc",
-                                            NULL};
-        static const char *const passwords[] = {"java-99-openjdk/management/jmxremote.password", NULL};
-        const bool *has_password = data;
-
-        stage_enter();
-        stage_tmpfs("/usr/lib/jvm", 0);
-        if (mkdir("/usr/lib/jvm/java-99-openjdk-amd64", 0755) < 0)
-                stage_fail("/usr/lib/jvm");
-        stage_tmpfs("/etc", 0);
-        make_staged(files);
-        if (*has_password)
-                make_staged(passwords);
-}
-
-static void run_staged(const char *const *argv, const struct site *s, bool has_password,
-                       struct outcome *ret) {
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->root, .in_child = stage_jdk, .data = &has_password},
-            ret);
-}
-
-static void a_jdk_and_maven_get_their_settings_and_no_password(void **state) {
-        static const char list[] = "cd /etc && find java* maven* -type f | sort";
-        static const char shown[] = "java-99-openjdk/management/management.properties\n"
-                                    "java-99-openjdk/security/java.security\n"
-                                    "maven/logging/simplelogger.properties\n"
-                                    "maven/m2.conf\n";
-        const struct site *s = *state;
-        _cleanup_free_ const char **inside = NULL;
-        const char *const outside[] = {"sh", "-c", list, NULL};
-        _cleanup_outcome_ struct outcome o = {0};
-
-        if (access("/usr/lib/jvm", F_OK) < 0)
-                skip_because("skipped: no JDK is installed");
-        inside = nsrun_argv(s, (const char *const[]){"--", "sh", "-c", list, NULL});
-        run_staged(outside, s, true, &o);
-        expect_status(&o, 0);
-        expect_out(&o, "java-99-openjdk/management/jmxremote.password\n"
-                       "java-99-openjdk/management/management.properties\n"
-                       "java-99-openjdk/security/java.security\n"
-                       "java-99/x\n"
-                       "maven/logging/simplelogger.properties\n"
-                       "maven/m2.conf\n"
-                       "maven/settings.xml\n"
-                       "mavenrc\n");
-        run_staged(inside, s, false, &o);
-        expect_status(&o, 0);
-        expect_out(&o, shown);
-        /* Where it holds a password the folder is hidden. */
-        run_staged(inside, s, true, &o);
-        expect_status(&o, 0);
-        expect_out(&o, strchr(shown, '\n') + 1);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(npm_builds_twice_from_a_warm_cache),
                 TEST(maven_builds_twice_from_a_warm_cache),
-                TEST(a_jdk_and_maven_get_their_settings_and_no_password),
         };
 
         return cmocka_run_group_tests_name("builds", tests, NULL, NULL);
