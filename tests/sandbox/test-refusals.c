@@ -327,6 +327,9 @@ static void wrong_usage_says_so_in_a_line(void **state) {
                 {{"--status-fd", "0"},
                  "--status-fd: this file descriptor is not open for writing: 0; " SEE,
                  {"--status-fd", "1"}},
+                {{"--report", "0"},
+                 "--report: this file descriptor is not open for writing: 0; " SEE,
+                 {"--report", "1"}},
         };
         static const struct {
                 const char *words[3];
