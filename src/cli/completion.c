@@ -363,14 +363,15 @@ int completion_main(const struct command *command, char **argv) {
 
         if (!option_parse_common(command, argv, &first, &status))
                 return status;
-        if (!argv[first] || argv[first + 1])
-                r = option_usage_error(command, NULL, "name one shell: bash, zsh or fish", &err);
-        else
-                r = completion_text(argv[first], &text);
+        if (!argv[first] || argv[first + 1]) {
+                (void)option_usage_error(command, NULL, "name one shell: bash, zsh or fish", &err);
+                return option_fail(&err);
+        }
+        r = completion_text(argv[first], &text);
         if (r == -EINVAL)
-                r = option_usage_error(command, argv[first], "no completion for this shell", &err);
-        else if (r == -ENOMEM)
-                r = error_oom(&err);
+                (void)option_usage_error(command, argv[first], "no completion for this shell", &err);
+        else if (r < 0)
+                (void)error_oom(&err);
         if (r < 0)
                 return option_fail(&err);
         (void)fputs(text, stdout);

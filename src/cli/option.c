@@ -106,6 +106,19 @@ int option_parse(const struct command *command, char **argv, void *const *target
         return 0;
 }
 
+int option_parse_command(const struct command *command, char **argv, void *const *targets,
+                         struct nsrun_error *err) {
+        size_t first = 0;
+        int r;
+
+        r = option_parse(command, argv, targets, &first, err);
+        if (r == 0 && !argv[first])
+                r = option_usage_error(command, NULL, "no command", err);
+        if (r == 0)
+                r = nsrun_policy_set_command(targets[0], (const char *const *)&argv[first], err);
+        return r;
+}
+
 bool option_parse_common(const struct command *command, char **argv, size_t *ret_first, int *ret_status) {
         struct common_options common = {0};
         void *const targets[] = {&common};

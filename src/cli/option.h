@@ -65,6 +65,11 @@ int help_main(const struct command *command, char **argv);
 int option_parse(const struct command *command, char **argv, void *const *targets, size_t *ret_first,
                  struct nsrun_error *err);
 
+/* The same for a subcommand that is given a command: targets[0] is the policy, which
+ * gets it. */
+int option_parse_command(const struct command *command, char **argv, void *const *targets,
+                         struct nsrun_error *err);
+
 /* For a subcommand without options of its own, which also answers --help and
  * --version.  False: all is done or has failed, and *ret_status is the exit status. */
 bool option_parse_common(const struct command *command, char **argv, size_t *ret_first, int *ret_status);

@@ -47,14 +47,9 @@ static int parse_and_print(const struct command *command, char **argv, struct ns
                            struct common_options *common, struct nsrun_error *err) {
         struct plan_options options = {.format = NSRUN_FORMAT_TEXT};
         void *const targets[] = {policy, &options, common};
-        size_t first = 0;
         int r;
 
-        r = option_parse(command, argv, targets, &first, err);
-        if (r == 0 && !argv[first])
-                r = option_usage_error(command, NULL, "no command", err);
-        if (r == 0)
-                r = nsrun_policy_set_command(policy, (const char *const *)&argv[first], err);
+        r = option_parse_command(command, argv, targets, err);
         return r == 0 ? print(policy, options.format, err) : r;
 }
 

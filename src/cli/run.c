@@ -18,6 +18,7 @@ struct run_options {
 
 static int apply_descriptor(int *to, const struct option_spec *spec, const char *value,
                             struct nsrun_error *err) {
+        int flags;
         char *end;
         long fd;
 
@@ -25,6 +26,9 @@ static int apply_descriptor(int *to, const struct option_spec *spec, const char 
         fd = strtol(value, &end, 10);
         if (errno != 0 || *value < '0' || *value > '9' || *end || fd > INT32_MAX)
                 return option_refuse(spec, value, "not the number of a file descriptor", NULL, err);
+        flags = fcntl((int)fd, F_GETFL);
+        if (flags >= 0 && ((flags & O_ACCMODE) == O_RDONLY || (flags & O_PATH)))
+                return option_refuse(spec, value, "this file descriptor is not open for writing", NULL, err);
         /* The command must not get it. */
         if (fd > 2 && fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
                 return option_refuse(spec, value, "no such file descriptor is open", NULL, err);
@@ -126,14 +130,9 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
                          struct common_options *common, int *ret_status, struct nsrun_error *err) {
         struct run_options options = {.status_fd = -1, .report_fd = -1};
         void *const targets[] = {policy, &options, common};
-        size_t first = 0;
         int r;
 
-        r = option_parse(command, argv, targets, &first, err);
-        if (r == 0 && !argv[first])
-                r = option_usage_error(command, NULL, "no command", err);
-        if (r == 0)
-                r = nsrun_policy_set_command(policy, (const char *const *)&argv[first], err);
+        r = option_parse_command(command, argv, targets, err);
         if (r == 0)
                 r = run(policy, &options, ret_status, err);
         else if (r < 0 && options.status_fd >= 0)

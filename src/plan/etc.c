@@ -2,6 +2,8 @@
 /* /etc: an allowlist.  TLS, DNS, names and time from the reference; what makes a
  * toolchain work and holds nothing private; and three synthetic files that name
  * the user, root and nobody, and no one else. */
+#include <dirent.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "base/path.h"
@@ -9,10 +11,30 @@
 #include "workspace/user.h"
 
 static const char *const allowed[] = {
-        "/etc/ssl",           "/etc/ca-certificates", "/etc/pki",          "/etc/resolv.conf",
-        "/etc/nsswitch.conf", "/etc/localtime",       "/etc/hosts",        "/etc/alternatives",
-        "/etc/ld.so.cache",   "/etc/ld.so.conf",      "/etc/ld.so.conf.d",
+        "/etc/ssl",
+        "/etc/ca-certificates",
+        "/etc/pki",
+        "/etc/resolv.conf",
+        "/etc/nsswitch.conf",
+        "/etc/localtime",
+        "/etc/hosts",
+        "/etc/alternatives",
+        "/etc/ld.so.cache",
+        "/etc/ld.so.conf",
+        "/etc/ld.so.conf.d",
+        /* Maven doesn't start without them; not their neighbour settings.xml, which holds
+         * the passwords of servers and proxies, and not /etc/mavenrc. */
+        "/etc/maven/m2.conf",
+        "/etc/maven/logging",
 };
+
+/* Distributions keep a JDK's conf/ in /etc, a folder for each release, and the JDK
+ * links to it: security policies, the defaults of logging and of the network.  A JVM
+ * without them has no TLS.  Debian and Arch; Fedora. */
+static const char *const jdk_parents[] = {"/etc", "/etc/java"};
+
+/* The passwords of remote monitoring, if an administrator has set some. */
+static const char *const jdk_secrets[] = {"jmxremote.password", "snmp.acl"};
 
 /* Keys that stand inside the folders above.  Only root, or a member of ssl-cert,
  * can enter them; where we can, so could the command. */
@@ -70,6 +92,63 @@ static int add_hostname(struct entries *e, const struct nsrun_policy *p) {
         return 0;
 }
 
+/* Whether the folder holds a secret, or can't be looked into. */
+static int has_secret(const char *management) {
+        for (size_t i = 0; i < ARRAY_SIZE(jdk_secrets); i++) {
+                _cleanup_free_ char *secret = path_join(management, jdk_secrets[i]);
+
+                if (!secret)
+                        return -ENOMEM;
+                if (access(secret, F_OK) == 0 || errno != ENOENT)
+                        return 1;
+        }
+        return 0;
+}
+
+static int add_jdk(struct entries *e, const char *parent, const char *name) {
+        _cleanup_free_ char *path = path_join(parent, name), *real = NULL, *management = NULL;
+        struct stat st;
+        unsigned mode;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        /* Through a symlink nothing in it would be hidden. */
+        r = path_canonical(path, &real, &mode);
+        if (r < 0 || !S_ISDIR(mode) || !streq(real, path))
+                return r == -ENOMEM ? r : 0;
+        entries_add_present(e, path);
+        management = path_join(path, "management");
+        if (!management)
+                return -ENOMEM;
+        if (lstat(management, &st) < 0 || !S_ISDIR(st.st_mode))
+                return 0;
+        r = has_secret(management);
+        if (r > 0)
+                entries_add_hidden(e, management);
+        return r;
+}
+
+/* By the names in /usr/lib/jvm, which is a short list and /etc a long one. */
+static int add_jdks(struct entries *e) {
+        DIR *dir = opendir("/usr/lib/jvm");
+        int r = 0;
+
+        for (struct dirent *entry; dir && r >= 0 && (entry = readdir(dir));) {
+                char *end = strstr(entry->d_name, "-openjdk");
+
+                /* java-17-openjdk-amd64 has its files in java-17-openjdk. */
+                if (!end || !startswith(entry->d_name, "java-"))
+                        continue;
+                end[strlen("-openjdk")] = '\0';
+                for (size_t i = 0; i < ARRAY_SIZE(jdk_parents) && r >= 0; i++)
+                        r = add_jdk(e, jdk_parents[i], entry->d_name);
+        }
+        if (dir)
+                (void)closedir(dir);
+        return r;
+}
+
 int collect_etc(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
         struct user u = {0};
         int r;
@@ -79,7 +158,9 @@ int collect_etc(struct entries *e, const struct nsrun_policy *p, struct nsrun_er
         for (size_t i = 0; i < ARRAY_SIZE(private_folders); i++)
                 if (access(private_folders[i], X_OK) == 0)
                         entries_add_hidden(e, private_folders[i]);
-        r = user_find(p->uid, p->gid, &u);
+        r = add_jdks(e);
+        if (r >= 0)
+                r = user_find(p->uid, p->gid, &u);
         if (r >= 0)
                 r = add_passwd(e, p, &u);
         if (r >= 0)

@@ -16,21 +16,27 @@ struct printing {
         bool has_proc; /* bubblewrap covers /proc/sys and its like by itself */
 };
 
-static void add_word(struct strbuf *b, const char *word) {
-        _cleanup_free_ char *quoted = NULL;
+/* bash's $'…', for what would break the line or draw on the terminal that shows it. */
+static void add_escaped(struct strbuf *b, const char *word) {
+        strbuf_add(b, " $'");
+        for (; *word; word++)
+                if (*word == '\n' || *word == '\r')
+                        strbuf_add(b, *word == '\n' ? "\\n" : "\\r");
+                else if (*word < ' ' || *word > '~') /* also where char is signed */
+                        strbuf_addf(b, "\\%03o", (unsigned char)*word);
+                else
+                        strbuf_addf(b, "%s%c", *word == '\'' || *word == '\\' ? "\\" : "", *word);
+        strbuf_add(b, "'");
+}
 
-        /* A line break in single quotes would break the line. */
-        if (strpbrk(word, "\n\r")) {
-                strbuf_add(b, " $'");
-                for (; *word; word++)
-                        if (*word == '\n' || *word == '\r')
-                                strbuf_add(b, *word == '\n' ? "\\n" : "\\r");
-                        else
-                                strbuf_addf(b, "%s%c", *word == '\'' || *word == '\\' ? "\\" : "", *word);
-                strbuf_add(b, "'");
+static void add_word(struct strbuf *b, const char *word) {
+        _cleanup_free_ char *quoted = NULL, *visible = str_visible(word);
+
+        if (visible && !streq(visible, word)) {
+                add_escaped(b, word);
                 return;
         }
-        quoted = str_shell_quote(word);
+        quoted = visible ? str_shell_quote(word) : NULL;
         if (!quoted) {
                 b->has_failed = true;
                 return;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs nsrun, floor, bwrap, unshare and crun side by side with hyperfine and
 prints medians, ratios and the bars of DESIGN's table.  Started by scripts/bench,
-which builds and chooses the user; nsrun and floor lie beside this file."""
+which builds and chooses the user; nsrun, floor and resolve lie beside this file."""
 
 import argparse
 import json
@@ -18,6 +18,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 NSRUN = os.path.join(HERE, "nsrun")
 FLOOR = os.path.join(HERE, "floor")
+RESOLVE = os.path.join(HERE, "resolve")
 PROJECT = os.path.join(os.environ["HOME"], "project")
 TRUE = shutil.which("true") or "/bin/true"
 
@@ -291,6 +292,19 @@ def binds(folder, sizes):
     return result["nsrun 2000"] / result["nsrun 200"]
 
 
+def resolves(folder, batches):
+    """One resolve of a path eight deep, in process, and realpath(3) of it: microseconds."""
+    top = os.path.join(folder, "resolve")
+    os.mkdir(top)
+    print(f"\n{'resolve at depth 8':<20} {'us':>10} {'realpath':>10} {'ratio':>9}")
+    slowest = 0.0
+    for line in output([RESOLVE, top, str(batches)]).splitlines():
+        name, ours, theirs = line.split()
+        print(f"{name:<20} {ours:>10} {theirs:>10} {float(ours) / float(theirs):9.2f}")
+        slowest = max(slowest, float(ours))
+    return slowest
+
+
 def main():
     parser = argparse.ArgumentParser(prog="scripts/bench")
     parser.add_argument("--smoke", action="store_true")
@@ -308,6 +322,7 @@ def main():
     with tempfile.TemporaryDirectory(dir=os.environ["HOME"]) as folder:
         result = cold(plan, folder, sizes)
         ratio = binds(folder, bind_sizes)
+        slowest = resolves(folder, 5 if args.smoke else 500)
         memory = {"nsrun": peak_memory(nsrun(command=sleep))}
         if "bwrap" in result:
             memory["bwrap"] = peak_memory(bwrap_argv(folder, command=sleep))
@@ -317,6 +332,7 @@ def main():
         bars.line("cold run of true, vs bwrap with the same plan", result["nsrun"] / result["bwrap"], 0.55)
     bars.line("cold run of true, vs floor", result["nsrun"] / result["floor"], 1.25)
     bars.line("2,000 binds vs 200 binds", ratio, 12)
+    bars.line("one resolve at depth 8, the slowest kind", slowest, 20, "us")
     if "bwrap" in memory:
         bars.line("peak memory vs bwrap's", memory["nsrun"] / memory["bwrap"], 1)
     return 1 if args.asserts and bars.has_failed else 0

@@ -324,6 +324,12 @@ static void wrong_usage_says_so_in_a_line(void **state) {
                 {{"--symlink", "x"}, "--symlink: not TEXT:PATH: x" COLON, {"--symlink", "x:/y"}},
                 {{"--status-fd", "x"}, "--status-fd: not the number of a file descriptor: x; " SEE, {NULL}},
                 {{"--status-fd", "99"}, "--status-fd: no such file descriptor is open: 99; " SEE, {NULL}},
+                {{"--status-fd", "0"},
+                 "--status-fd: this file descriptor is not open for writing: 0; " SEE,
+                 {"--status-fd", "1"}},
+                {{"--report", "0"},
+                 "--report: this file descriptor is not open for writing: 0; " SEE,
+                 {"--report", "1"}},
         };
         static const struct {
                 const char *words[3];
@@ -335,6 +341,10 @@ static void wrong_usage_says_so_in_a_line(void **state) {
                 {{"run"}, "nsrun: no command; " SEE},
                 {{"run", "--"}, "nsrun: no command; " SEE},
                 {{"run", "--ro"}, "nsrun: this option needs a value: --ro; " SEE},
+                {{"plan"}, "nsrun: no command; see 'nsrun plan --help'"},
+                {{"completion"}, "nsrun: name one shell: bash, zsh or fish; see 'nsrun completion --help'"},
+                {{"completion", "csh"},
+                 "nsrun: no completion for this shell: csh; see 'nsrun completion --help'"},
         };
         const struct site *s = *state;
 

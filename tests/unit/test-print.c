@@ -121,10 +121,51 @@ static void bwrap_is_one_line_for_bash(void **state nsrun_unused) {
                 "--symlink usr/bin /bin --dev /dev --perms 1777 --size 65536 --tmpfs /dev/shm --dir /etc "
                 "--perms 0444 --ro-bind-data 11 /etc/passwd --proc /proc "
                 "--perms 1777 --size 2147483648 --tmpfs /tmp --ro-bind /usr /usr --bind /data '/srv/a b' "
-                "--overlay-src /h/.npm --tmp-overlay /h/.npm --bind '/d\xff\033' '/d\xff\033' "
+                "--overlay-src /h/.npm --tmp-overlay /h/.npm --bind $'/d\\377\\033' $'/d\\377\\033' "
                 "--remount-ro /dev --remount-ro / --clearenv --setenv PATH /bin --setenv TEXT $'a\\n\\'b\\\\' "
                 "--chdir '/srv/a b' -- make 'it'\\''s $x' '' "
                 "11< <(printf %s $'u:x:1:1:it\\'s 100%:/h:/bin/sh\\n')\n");
+        free(text);
+}
+
+/* The words that `line` gives to bwrap(1), each with its NUL. */
+static size_t words_in_bash(const char *line, char *words, size_t size) {
+        char *script = NULL;
+        size_t n;
+        FILE *f;
+
+        assert_true(asprintf(&script, "bwrap() { printf '%%s\\0' \"$@\"; }\n%s", line) > 0);
+        assert_int_equal(setenv("SCRIPT", script, 1), 0);
+        f = popen("exec bash -c \"$SCRIPT\"", "re");
+        assert_non_null(f);
+        n = fread(words, 1, size, f);
+        assert_int_equal(pclose(f), 0);
+        assert_int_equal(unsetenv("SCRIPT"), 0);
+        free(script);
+        return n;
+}
+
+static void bash_reads_back_every_byte_of_a_bwrap_line(void **state nsrun_unused) {
+        char every[256], utf8[] = "caf\xc3\xa9\xc2\x9b \xe2\x80\xaegpj", tail[512],
+                         *words[] = {every, utf8, NULL};
+        struct nsrun_plan plan = {.argv = words, .cwd = usr};
+        char got[4096] = "", *text = NULL;
+        size_t n, n_tail;
+
+        if (system("bash -c true") != 0) {
+                print_message("skipped: bash is not installed\n");
+                skip();
+        }
+        for (int c = 1; c < 256; c++)
+                every[c - 1] = (char)c;
+        every[255] = '\0';
+        assert_int_equal(plan_print_bwrap(&plan, &text, NULL), 0);
+        for (const char *c = text; *c; c++)
+                assert_true((*c >= ' ' && *c <= '~') || c[1] == '\0');
+        n = words_in_bash(text, got, sizeof(got));
+        n_tail = (size_t)snprintf(tail, sizeof(tail), "--%c%s%c%s", '\0', every, '\0', utf8) + 1;
+        assert_true(n > n_tail);
+        assert_memory_equal(got + n - n_tail, tail, n_tail);
         free(text);
 }
 
@@ -239,6 +280,7 @@ int main(void) {
                 cmocka_unit_test(text_has_one_operation_a_line),
                 cmocka_unit_test(text_says_what_is_the_hosts),
                 cmocka_unit_test(bwrap_is_one_line_for_bash),
+                cmocka_unit_test(bash_reads_back_every_byte_of_a_bwrap_line),
                 cmocka_unit_test(bwrap_covers_a_bound_proc),
                 cmocka_unit_test(json_has_every_operation),
                 cmocka_unit_test(json_replaces_what_is_no_utf8),
