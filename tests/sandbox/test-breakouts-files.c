@@ -120,6 +120,34 @@ static void a_namespace_of_ones_own_is_no_way_to_a_mount(void **state) {
         expect_outside(s, WORDS("unshare", "-Urm"), WORDS("tmpfs"), "ok");
 }
 
+/* What "nested" opens is a namespace's own: its root has all capabilities in there. */
+static void the_root_of_a_nested_namespace_rules_nothing_else(void **state) {
+        const struct site *s = *state;
+        /* user_namespaces(7): without CAP_SETFCAP root can't be mapped to anybody (5.12). */
+        const char *enter = geteuid() == 0 ? "-Um" : "-Urm";
+        _cleanup_free_ char *helper = helper_path("attempt"), *bind = text_of("%s:/attempt:ro", helper),
+                            *secret = path_of(s->outside, "secret"),
+                            *script = text_of(
+                                    "/attempt chroot %s; /attempt climb %s; "
+                                    "/attempt write /proc/sys/kernel/core_pattern; /attempt raw; "
+                                    "/attempt disk; /attempt ptrace 1; /attempt process-file 1 mem; "
+                                    "/attempt process-file 1 root; /attempt user-keyring; /attempt tmpfs",
+                                    secret, secret),
+                            *expected = text_of("ENOENT\nENOENT\n%s\nEPERM\nEPERM\nEPERM\nEACCES\n"
+                                                "EACCES\nEPERM\nok\n",
+                                                geteuid() == 0 ? "EROFS" : "EACCES");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "secret", "secret\n");
+        RUN(s, &o, "--seccomp=nested", "--bind", bind, "--", "unshare", "--keep-caps", enter, "sh", "-c",
+            script);
+        expect_out(&o, expected);
+        expect_outside(s, WORDS("unshare", "-Urm"), WORDS("chroot", secret), "ok");
+        RUN(s, &o, "--bind", bind, "--", "unshare", "-Urm", "/attempt", "tmpfs");
+        expect_status(&o, 1);
+        expect_in(o.err, "Operation not permitted");
+}
+
 static void leak_a_folder(void *data) {
         int fd = open(data, O_RDONLY | O_DIRECTORY);
 
@@ -259,6 +287,7 @@ int main(void) {
                 TEST(no_process_inside_leads_to_nsruns_own_program),
                 TEST(climbing_ends_at_the_sandboxs_root),
                 TEST(a_namespace_of_ones_own_is_no_way_to_a_mount),
+                TEST(the_root_of_a_nested_namespace_rules_nothing_else),
                 TEST(an_open_folder_of_the_caller_is_no_way_out),
                 TEST(a_file_handle_opens_nothing),
                 TEST(a_hard_link_carries_nothing_into_a_writable_folder),

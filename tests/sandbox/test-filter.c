@@ -180,6 +180,15 @@ static void nested_differs_by_user_namespaces(void **state) {
               {"socket-packet", "EAFNOSUPPORT"}, {"netlink-netfilter", "EPROTONOSUPPORT"});
 }
 
+static void strict_has_nothing_for_debuggers(void **state) {
+        CHECK(*state, "--seccomp=strict", {"ptrace", "EPERM"}, {"process_vm_readv", "EPERM"},
+              {"process_vm_writev", "EPERM"}, {"personality", "EPERM"}, {"mount", "EPERM"},
+              {"unshare-user", "EPERM"}, {"clone-user", "EPERM"}, {"clone3", "ENOSYS"}, {"keyctl", "EPERM"},
+              {"bpf", "EPERM"}, {"io_uring_setup", "EPERM"}, {"ioctl-TIOCSTI", "EPERM"},
+              {"socket-vsock", "EAFNOSUPPORT"}, {"nobodys", "ENOSYS"}, {"clone-process", "kernel"},
+              {"clone-thread", "kernel"}, {"socket-unix", "kernel"}, {"socket-inet", "kernel"});
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
 
 int main(void) {
@@ -199,6 +208,7 @@ int main(void) {
                 TEST(what_debuggers_and_threads_need_is_let_through),
                 TEST(default_is_what_a_run_has_by_itself),
                 TEST(nested_differs_by_user_namespaces),
+                TEST(strict_has_nothing_for_debuggers),
         };
 
         return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
