@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the tests share that run attempt.c, inside and outside. */
+#pragma once
+
+#include "faults.h"
+
+static inline void try_inside(const struct site *s, const char *const *options, const char *const *attempt,
+                              struct outcome *ret) {
+        _cleanup_free_ char *helper = helper_path("attempt"), *bind = text_of("%s:/attempt:ro", helper);
+        const char *arguments[24] = {"--bind", bind};
+        size_t n = 2;
+
+        for (; options && *options; options++)
+                arguments[n++] = *options;
+        arguments[n++] = "--";
+        arguments[n++] = "/attempt";
+        for (; *attempt; attempt++)
+                arguments[n++] = *attempt;
+        assert_true(n < ARRAY_SIZE(arguments));
+        run_nsrun(s, ret, arguments);
+}
+
+/* `before` is a program that it is run by. */
+static inline void try_outside(const struct site *s, const char *const *before, const char *const *attempt,
+                               struct outcome *ret) {
+        _cleanup_free_ char *helper = helper_path("attempt");
+        const char *argv[24];
+        size_t n = 0;
+
+        for (; before && *before; before++)
+                argv[n++] = *before;
+        argv[n++] = helper;
+        for (; *attempt; attempt++)
+                argv[n++] = *attempt;
+        argv[n] = NULL;
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static inline void expect_inside(const struct site *s, const char *const *options,
+                                 const char *const *attempt, const char *answer) {
+        _cleanup_free_ char *line = text_of("%s\n", answer);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        try_inside(s, options, attempt, &o);
+        if (!streq(o.out, line) || o.status != 0)
+                fail_msg("inside %s %s %s said \"%s\" (%d, \"%s\"), not \"%s\"", attempt[0],
+                         attempt[1] ? attempt[1] : "", attempt[1] && attempt[2] ? attempt[2] : "", o.out,
+                         o.status, o.err, answer);
+}
+
+static inline void expect_outside(const struct site *s, const char *const *before,
+                                  const char *const *attempt, const char *answer) {
+        _cleanup_free_ char *line = text_of("%s\n", answer);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        try_outside(s, before, attempt, &o);
+        if (!streq(o.out, line) || o.status != 0)
+                fail_msg("outside %s %s said \"%s\" (%d, \"%s\"), not \"%s\"", attempt[0],
+                         attempt[1] ? attempt[1] : "", o.out, o.status, o.err, answer);
+}
+
+/* Of an attempt without options. */
+static inline void expect_both(const struct site *s, const char *const *attempt, const char *inside,
+                               const char *outside) {
+        expect_inside(s, NULL, attempt, inside);
+        expect_outside(s, NULL, attempt, outside);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the seccomp filter of a run answers, call by call: answer.c tells it from what
+ * the kernel would say, so that each row has its own control without a filter.  What a
+ * command gets at in the end is in test-breakouts.c. */
+#include "faults.h"
+
+/* A call of answer.c, and who answers it how: an error is the filter's, "kernel" is
+ * a call that it lets pass. */
+struct row {
+        const char *call;
+        const char *answer;
+};
+
+static char *script_of(const struct row *rows, size_t n, const char *program_inside) {
+        char *script = NULL;
+        size_t size;
+        FILE *f = open_memstream(&script, &size);
+
+        assert_non_null(f);
+        (void)fputs("for c in", f);
+        for (size_t i = 0; i < n; i++)
+                (void)fprintf(f, " %s", rows[i].call);
+        (void)fprintf(f, "; do echo \"$c: $(%s $c 2>&1)\"; done", program_inside);
+        assert_int_equal(fclose(f), 0);
+        return script;
+}
+
+/* With `answer` for all, or each with its own. */
+static char *lines_of(const struct row *rows, size_t n, const char *answer) {
+        char *lines = NULL;
+        size_t size;
+        FILE *f = open_memstream(&lines, &size);
+
+        assert_non_null(f);
+        for (size_t i = 0; i < n; i++)
+                (void)fprintf(f, "%s: %s\n", rows[i].call, answer ? answer : rows[i].answer);
+        assert_int_equal(fclose(f), 0);
+        return lines;
+}
+
+static void ask(const struct site *s, const char *option, const char *script, struct outcome *ret) {
+        _cleanup_free_ char *helper = helper_path("answer"), *bind = text_of("%s:/answer:ro", helper);
+
+        if (option)
+                RUN(s, ret, option, "--bind", bind, "--", "sh", "-c", script);
+        else
+                RUN(s, ret, "--bind", bind, "--", "sh", "-c", script);
+        expect_status(ret, 0);
+}
+
+/* `option` NULL: what a run has where nobody asks.  The control is the same sandbox
+ * without a filter: there the kernel has the last word, unless nsrun itself was started
+ * behind a filter, as in a container. */
+static void check(const struct site *s, const char *option, const struct row *rows, size_t n) {
+        _cleanup_free_ char *helper = helper_path("answer"), *host_script = script_of(rows, n, helper);
+        _cleanup_free_ char *script = script_of(rows, n, "/answer"), *expected = lines_of(rows, n, NULL);
+        _cleanup_free_ char *all_kernel = lines_of(rows, n, "kernel");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, host_script);
+        if (!streq(o.out, all_kernel))
+                skip_because("skipped: something here answers before the kernel already:\n%s", o.out);
+        ask(s, "--seccomp=none", script, &o);
+        expect_out(&o, all_kernel);
+        ask(s, option, script, &o);
+        expect_out(&o, expected);
+}
+#define CHECK(site, option, ...)                             \
+        do {                                                 \
+                const struct row rows[] = {__VA_ARGS__};     \
+                check(site, option, rows, ARRAY_SIZE(rows)); \
+        } while (0)
+
+/* ------------------------------------------------------------------ what is denied */
+
+static void no_call_makes_or_changes_a_mount(void **state) {
+        CHECK(*state, NULL, {"mount", "EPERM"}, {"umount2", "EPERM"}, {"pivot_root", "EPERM"},
+              {"chroot", "EPERM"}, {"open_tree", "EPERM"}, {"open_tree_attr", "EPERM"},
+              {"move_mount", "EPERM"}, {"fsopen", "EPERM"}, {"fsconfig", "EPERM"}, {"fsmount", "EPERM"},
+              {"fspick", "EPERM"}, {"mount_setattr", "EPERM"});
+}
+
+/* clone3's flags are in memory, where no filter can read: it is unknown, and libc
+ * falls back to clone. */
+static void no_call_makes_or_enters_a_namespace(void **state) {
+        CHECK(*state, NULL, {"unshare-user", "EPERM"}, {"unshare-mount", "EPERM"}, {"unshare-pid", "EPERM"},
+              {"unshare-net", "EPERM"}, {"unshare-ipc", "EPERM"}, {"unshare-uts", "EPERM"},
+              {"unshare-cgroup", "EPERM"}, {"unshare-time", "EPERM"}, {"clone-user", "EPERM"},
+              {"clone-mount", "EPERM"}, {"clone-pid", "EPERM"}, {"clone-net", "EPERM"},
+              {"clone-ipc", "EPERM"}, {"clone-uts", "EPERM"}, {"clone-cgroup", "EPERM"},
+              {"clone-user-high", "EPERM"}, {"clone-user-in-a-crowd", "EPERM"}, {"clone3", "ENOSYS"},
+              {"setns", "EPERM"}, {"setns-user", "EPERM"}, {"setns-mount", "EPERM"}, {"setns-pid", "EPERM"},
+              {"setns-net", "EPERM"}, {"setns-ipc", "EPERM"}, {"setns-uts", "EPERM"},
+              {"setns-cgroup", "EPERM"}, {"setns-time", "EPERM"});
+}
+
+static void parts_of_the_kernel_with_a_history_are_closed(void **state) {
+        CHECK(*state, NULL, {"keyctl", "EPERM"}, {"add_key", "EPERM"}, {"request_key", "EPERM"},
+              {"bpf", "EPERM"}, {"perf_event_open", "EPERM"}, {"io_uring_setup", "EPERM"},
+              {"io_uring_enter", "EPERM"}, {"io_uring_register", "EPERM"}, {"userfaultfd", "EPERM"},
+              {"open_by_handle_at", "EPERM"});
+}
+
+static void the_machine_is_not_the_commands_to_rule(void **state) {
+        CHECK(*state, NULL, {"init_module", "EPERM"}, {"finit_module", "EPERM"}, {"delete_module", "EPERM"},
+              {"kexec_load", "EPERM"},
+#ifdef __x86_64__
+              {"kexec_file_load", "EPERM"}, {"iopl", "EPERM"}, {"ioperm", "EPERM"},
+#endif
+              {"reboot", "EPERM"}, {"swapon", "EPERM"}, {"swapoff", "EPERM"}, {"acct", "EPERM"},
+              {"quotactl", "EPERM"}, {"quotactl_fd", "EPERM"}, {"settimeofday", "EPERM"},
+              {"clock_settime", "EPERM"});
+}
+
+/* The kernel reads 32 bits of a request: what stands above them fools nobody. */
+static void a_terminal_is_not_typed_into_by_ioctl(void **state) {
+        CHECK(*state, NULL, {"ioctl-TIOCSTI", "EPERM"}, {"ioctl-TIOCSTI-high", "EPERM"},
+              {"ioctl-TIOCLINUX", "EPERM"}, {"ioctl-TIOCLINUX-high", "EPERM"},
+              {"ioctl-TIOCGWINSZ", "kernel"});
+}
+
+static void sockets_are_of_four_families(void **state) {
+        CHECK(*state, NULL, {"socket-unix", "kernel"}, {"socket-inet", "kernel"}, {"socket-inet6", "kernel"},
+              {"socket-route", "kernel"}, {"socket-vsock", "EAFNOSUPPORT"},
+              {"socket-vsock-high", "EAFNOSUPPORT"}, {"socket-alg", "EAFNOSUPPORT"},
+              {"socket-packet", "EAFNOSUPPORT"}, {"socket-packet-high", "EAFNOSUPPORT"},
+              {"socket-key", "EAFNOSUPPORT"}, {"socket-bluetooth", "EAFNOSUPPORT"},
+              {"socket-can", "EAFNOSUPPORT"}, {"socket-tipc", "EAFNOSUPPORT"},
+              {"socket-rds", "EAFNOSUPPORT"}, {"socket-xdp", "EAFNOSUPPORT"});
+}
+
+static void netlink_is_for_routes_alone(void **state) {
+        CHECK(*state, NULL, {"netlink-audit", "EPROTONOSUPPORT"}, {"netlink-netfilter", "EPROTONOSUPPORT"},
+              {"netlink-netfilter-high", "EPROTONOSUPPORT"}, {"netlink-xfrm", "EPROTONOSUPPORT"},
+              {"netlink-uevent", "EPROTONOSUPPORT"}, {"netlink-generic", "EPROTONOSUPPORT"});
+}
+
+static void a_call_that_nobody_knows_is_unknown(void **state) {
+        CHECK(*state, NULL, {"nobodys", "ENOSYS"});
+}
+
+#ifdef __x86_64__
+static void the_gate_of_32_bit_programs_is_closed(void **state) {
+        CHECK(*state, NULL, {"int80-getpid", "ENOSYS"}, {"int80-mount", "ENOSYS"},
+              {"int80-ptrace", "ENOSYS"}, {"int80-umount2", "ENOSYS"}, {"int80-ioctl-TIOCSTI", "ENOSYS"},
+              {"int80-chroot", "ENOSYS"}, {"int80-socketcall", "ENOSYS"}, {"int80-clone-user", "ENOSYS"},
+              {"int80-pivot_root", "ENOSYS"}, {"int80-keyctl", "ENOSYS"}, {"int80-unshare-user", "ENOSYS"},
+              {"int80-setns", "ENOSYS"}, {"int80-bpf", "ENOSYS"}, {"int80-socket-vsock", "ENOSYS"},
+              {"int80-io_uring_setup", "ENOSYS"}, {"int80-clone3", "ENOSYS"});
+}
+
+static void the_gate_of_x32_programs_is_closed(void **state) {
+        CHECK(*state, NULL, {"x32-getpid", "ENOSYS"}, {"x32-mount", "ENOSYS"}, {"x32-chroot", "ENOSYS"},
+              {"x32-unshare-user", "ENOSYS"}, {"x32-clone-user", "ENOSYS"}, {"x32-keyctl", "ENOSYS"},
+              {"x32-bpf", "ENOSYS"}, {"x32-ioctl-TIOCSTI", "ENOSYS"}, {"x32-ptrace", "ENOSYS"});
+}
+#endif
+
+/* ----------------------------------------------------------------- what is allowed */
+
+static void what_debuggers_and_threads_need_is_let_through(void **state) {
+        CHECK(*state, NULL, {"ptrace", "kernel"}, {"process_vm_readv", "kernel"},
+              {"process_vm_writev", "kernel"}, {"personality", "kernel"}, {"clone-process", "kernel"},
+              {"clone-thread", "kernel"});
+}
+
+static void default_is_what_a_run_has_by_itself(void **state) {
+        CHECK(*state, "--seccomp=default", {"mount", "EPERM"}, {"unshare-user", "EPERM"},
+              {"clone3", "ENOSYS"}, {"ioctl-TIOCSTI", "EPERM"}, {"socket-vsock", "EAFNOSUPPORT"},
+              {"ptrace", "kernel"});
+}
+
+/* For programs that bring a sandbox of their own, as browsers do. */
+static void nested_differs_by_user_namespaces(void **state) {
+        CHECK(*state, "--seccomp=nested", {"unshare-user", "kernel"}, {"clone-user", "kernel"},
+              {"clone-pid", "kernel"}, {"clone-net", "kernel"}, {"chroot", "kernel"}, {"clone3", "ENOSYS"},
+              {"keyctl", "EPERM"}, {"bpf", "EPERM"}, {"perf_event_open", "EPERM"},
+              {"io_uring_setup", "EPERM"}, {"userfaultfd", "EPERM"}, {"open_by_handle_at", "EPERM"},
+              {"reboot", "EPERM"}, {"ioctl-TIOCSTI", "EPERM"}, {"socket-vsock", "EAFNOSUPPORT"},
+              {"socket-packet", "EAFNOSUPPORT"}, {"netlink-netfilter", "EPROTONOSUPPORT"});
+}
+
+static void strict_has_nothing_for_debuggers(void **state) {
+        CHECK(*state, "--seccomp=strict", {"ptrace", "EPERM"}, {"process_vm_readv", "EPERM"},
+              {"process_vm_writev", "EPERM"}, {"personality", "EPERM"}, {"mount", "EPERM"},
+              {"unshare-user", "EPERM"}, {"clone-user", "EPERM"}, {"clone3", "ENOSYS"}, {"keyctl", "EPERM"},
+              {"bpf", "EPERM"}, {"io_uring_setup", "EPERM"}, {"ioctl-TIOCSTI", "EPERM"},
+              {"socket-vsock", "EAFNOSUPPORT"}, {"nobodys", "ENOSYS"}, {"clone-process", "kernel"},
+              {"clone-thread", "kernel"}, {"socket-unix", "kernel"}, {"socket-inet", "kernel"});
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(no_call_makes_or_changes_a_mount),
+                TEST(no_call_makes_or_enters_a_namespace),
+                TEST(parts_of_the_kernel_with_a_history_are_closed),
+                TEST(the_machine_is_not_the_commands_to_rule),
+                TEST(a_terminal_is_not_typed_into_by_ioctl),
+                TEST(sockets_are_of_four_families),
+                TEST(netlink_is_for_routes_alone),
+                TEST(a_call_that_nobody_knows_is_unknown),
+#ifdef __x86_64__
+                TEST(the_gate_of_32_bit_programs_is_closed),
+                TEST(the_gate_of_x32_programs_is_closed),
+#endif
+                TEST(what_debuggers_and_threads_need_is_let_through),
+                TEST(default_is_what_a_run_has_by_itself),
+                TEST(nested_differs_by_user_namespaces),
+                TEST(strict_has_nothing_for_debuggers),
+        };
+
+        return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
+}
