@@ -39,27 +39,35 @@ static inline void try_outside(const struct site *s, const char *const *before, 
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
+static inline void expect_answer(const char *where, const char *const *attempt, const struct outcome *o,
+                                 const char *answer) {
+        _cleanup_free_ char *line = text_of("%s\n", answer), *words = strdup(where);
+
+        if (o->status == 0 && streq(o->out, line))
+                return;
+        for (; *attempt; attempt++) {
+                char *longer = text_of("%s %s", words, *attempt);
+
+                free(words);
+                words = longer;
+        }
+        fail_msg("%s: said \"%s\" (%d, \"%s\"), not \"%s\"", words, o->out, o->status, o->err, answer);
+}
+
 static inline void expect_inside(const struct site *s, const char *const *options,
                                  const char *const *attempt, const char *answer) {
-        _cleanup_free_ char *line = text_of("%s\n", answer);
         _cleanup_outcome_ struct outcome o = {0};
 
         try_inside(s, options, attempt, &o);
-        if (!streq(o.out, line) || o.status != 0)
-                fail_msg("inside %s %s %s said \"%s\" (%d, \"%s\"), not \"%s\"", attempt[0],
-                         attempt[1] ? attempt[1] : "", attempt[1] && attempt[2] ? attempt[2] : "", o.out,
-                         o.status, o.err, answer);
+        expect_answer("inside", attempt, &o, answer);
 }
 
 static inline void expect_outside(const struct site *s, const char *const *before,
                                   const char *const *attempt, const char *answer) {
-        _cleanup_free_ char *line = text_of("%s\n", answer);
         _cleanup_outcome_ struct outcome o = {0};
 
         try_outside(s, before, attempt, &o);
-        if (!streq(o.out, line) || o.status != 0)
-                fail_msg("outside %s %s said \"%s\" (%d, \"%s\"), not \"%s\"", attempt[0],
-                         attempt[1] ? attempt[1] : "", o.out, o.status, o.err, answer);
+        expect_answer("outside", attempt, &o, answer);
 }
 
 /* Of an attempt without options. */

@@ -269,7 +269,7 @@ static void rustc_builds_and_runs(void **state) {
 static void a_browser_has_its_own_sandbox_under_nested(void **state) {
         const struct tool tool = {
                 .name = "chromium",
-                .version = "chromium --version 2>/dev/null",
+                .version = "{ chromium --version 2>/dev/null; }",
                 .script =
                         "chromium --headless --disable-gpu --user-data-dir=$PWD/profile --dump-dom "
                         "'data:text/html,<p id=x>a</p><script>x.textContent=6*7</script>' 2>log; status=$?; "
