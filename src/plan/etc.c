@@ -22,6 +22,10 @@ static const char *const allowed[] = {
         "/etc/ld.so.cache",
         "/etc/ld.so.conf",
         "/etc/ld.so.conf.d",
+        /* Where fonts are, for what draws without a screen; and the flags that Debian's
+         * chromium doesn't start without. */
+        "/etc/fonts",
+        "/etc/chromium.d",
         /* Maven doesn't start without them; not their neighbour settings.xml, which holds
          * the passwords of servers and proxies, and not /etc/mavenrc. */
         "/etc/maven/m2.conf",
