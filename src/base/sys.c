@@ -330,7 +330,7 @@ int sys_seccomp_receive(int listener, struct seccomp_notif *ret) {
         int r;
 
         SYS_FAULT("seccomp_receive");
-        r = result(ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &n));
+        r = result(syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_RECV, &n));
         if (r >= 0)
                 *ret = n.request;
         return r;
@@ -340,7 +340,7 @@ int sys_seccomp_answer(int listener, const struct seccomp_notif *to, int error) 
         union notification n = {.response = {.id = to->id, .error = error}};
 
         SYS_FAULT("seccomp_answer");
-        return result(ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &n));
+        return result(syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &n));
 }
 
 /* <linux/landlock.h> of the build may be older than scopes. */
