@@ -56,9 +56,10 @@ struct bwrap_config {
         gid_t gid;
         char *hostname;
         char *chdir;
-        char **env;   /* what the command gets, but for PWD: --clearenv, --setenv and --unsetenv applied in order */
-        char **argv;  /* the command; argv[0] is what is executed */
-        char *argv0;  /* --argv0: what it is told as its own name; or NULL */
+        char **env;  /* what the command gets, but for PWD: --clearenv, --setenv and --unsetenv applied in
+                        order */
+        char **argv; /* the command; argv[0] is what is executed */
+        char *argv0; /* --argv0: what it is told as its own name; or NULL */
         char **lock_files;
         int *sync_fds; /* kept open as long as the sandbox runs */
         size_t n_sync_fds;
@@ -70,7 +71,8 @@ struct bwrap_config {
         bool has_cap_options;  /* --cap-add or --cap-drop was given */
         uint64_t capabilities; /* bit n: CAP_n; what they came to */
         bool has_level_prefix;
-        char **warnings; /* "Only the last --chdir option will take effect", one line each, without "bwrap: " */
+        char **warnings; /* "Only the last --chdir option will take effect", one line each, without "bwrap: "
+                          */
         bool wants_help, wants_version;
 };
 
@@ -80,7 +82,8 @@ void bwrap_config_clear(struct bwrap_config *config);
 #define _cleanup_bwrap_config_ _cleanup_(bwrap_config_clear)
 
 /* Reads argv[1] and what follows.  On failure *err's `what` is the whole message as bubblewrap says it,
- * without "bwrap: ".  Reads --args' descriptors; opens and changes nothing else.  0, or -EINVAL or -errno. */
+ * without "bwrap: ".  Reads --args' descriptors; opens and changes nothing else.  0, or -EINVAL or -errno.
+ */
 int bwrap_parse(int argc, char *const *argv, struct bwrap_config *config, struct nsrun_error *err);
 /* "usage: ARGV0 [OPTIONS...] [--] COMMAND [ARGS...]" and every option, from the parser's table. */
 char *bwrap_help(const char *program);
