@@ -210,6 +210,41 @@ int sys_is_executable(const char *path) {
         return r < 0 ? r : S_ISREG(st.st_mode) ? 0 : -EACCES;
 }
 
+int sys_chmod(const char *path, mode_t mode) {
+        SYS_FAULT("chmod");
+        return result(chmod(path, mode));
+}
+
+ssize_t sys_readlinkat(int dir, const char *path, char *to, size_t size) {
+        ssize_t n;
+
+        SYS_FAULT("readlinkat");
+        n = readlinkat(dir, path, to, size);
+        return n < 0 ? -errno : n;
+}
+
+int sys_unlinkat(int dir, const char *path) {
+        SYS_FAULT("unlinkat");
+        return result(unlinkat(dir, path, 0));
+}
+
+int sys_lock_shared(int fd) {
+        struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+
+        SYS_FAULT("fcntl");
+        return result(fcntl(fd, F_SETLK, &lock));
+}
+
+int sys_unshare(uint64_t flags) {
+        SYS_FAULT("unshare");
+        return result(syscall(SYS_unshare, flags));
+}
+
+int sys_setns(int fd, uint64_t kind) {
+        SYS_FAULT("setns");
+        return result(syscall(SYS_setns, fd, kind));
+}
+
 int sys_fchmod(int fd, mode_t mode) {
         SYS_FAULT("fchmod");
         return result(fchmod(fd, mode));
@@ -282,8 +317,18 @@ int sys_prctl(int option, unsigned long a, unsigned long b) {
 }
 
 int sys_capset_empty(void) {
+        return sys_capset(0);
+}
+
+int sys_capset(uint64_t capabilities) {
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+
+        for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+                uint32_t bits = (uint32_t)(capabilities >> (32 * i));
+
+                sets[i] = (struct __user_cap_data_struct){bits, bits, bits};
+        }
 
         SYS_FAULT("capset");
         return result(syscall(SYS_capset, &header, sets));

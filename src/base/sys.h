@@ -87,6 +87,14 @@ bool sys_is_read_only(int fd);
 /* Whether it is a plain file that the caller may execute: 0, -EACCES, or why it can't be told. */
 int sys_is_executable(const char *path);
 int sys_fchmod(int fd, mode_t mode);
+int sys_chmod(const char *path, mode_t mode);
+/* With an empty path that of the O_PATH descriptor `dir` itself.  The length; no NUL is put behind it. */
+ssize_t sys_readlinkat(int dir, const char *path, char *to, size_t size);
+int sys_unlinkat(int dir, const char *path);
+/* A read lock on a whole file, held until the process ends (fcntl(2), F_SETLK). */
+int sys_lock_shared(int fd);
+int sys_unshare(uint64_t flags);
+int sys_setns(int fd, uint64_t kind);
 int sys_mkdirat(int dir, const char *path, mode_t mode);
 int sys_symlinkat(const char *text, int dir, const char *path);
 int sys_chdir(const char *path);
@@ -104,8 +112,9 @@ int sys_mount_setattr(int fd, unsigned flags, uint64_t set);
 bool sys_has_mount_calls(void);
 
 int sys_prctl(int option, unsigned long a, unsigned long b);
-/* Empties the permitted, effective and inheritable sets. */
+/* Empties the permitted, effective and inheritable sets, or sets all three to bits. */
 int sys_capset_empty(void);
+int sys_capset(uint64_t capabilities);
 int sys_sethostname(const char *name, size_t n);
 int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old);
 int sys_signalfd(const sigset_t *set);

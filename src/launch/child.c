@@ -15,11 +15,11 @@ void child_note(struct launch_child *c, const char *what, const char *path) {
 
 /* From here to the supervisor's death there is no window: either the signal is
  * armed, or the pidfd shows that it came too late. */
-nsrun_no_asan static int die_with_supervisor(struct launch_child *c) {
+nsrun_no_asan int child_die_with_supervisor(struct launch_child *c) {
         struct pollfd supervisor = {.fd = c->supervisor_fd, .events = POLLIN};
         int r;
 
-        if (!c->params->dies_with_thread)
+        if (!c->params->dies_with_thread && !c->plan->raw)
                 return 0;
         r = sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
         if (r < 0)
@@ -34,14 +34,17 @@ nsrun_no_asan static int die_with_supervisor(struct launch_child *c) {
         return 0;
 }
 
-static int write_map(struct launch_child *c, const char *path, const char *text) {
+static int write_map(struct launch_child *c, int dir, const char *prefix, const char *name, const char *text) {
         _cleanup_close_ int fd = -EBADF;
+        char path[64];
         ssize_t n;
 
-        fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
+        strcpy(path, prefix);
+        strcat(path, name);
+        fd = sys_open(dir, path, O_WRONLY, 0);
         n = fd < 0 ? fd : sys_write(fd, text, strlen(text));
         /* setgroups came with 3.19; a kernel without it wants no "deny" either. */
-        if (n == -ENOENT && streq(path, "/proc/self/setgroups"))
+        if (n == -ENOENT && streq(name, "setgroups"))
                 return 0;
         if (n < 0)
                 return error_set(&c->error, NSRUN_STAGE_IDMAP, (int)n, path, "the id map can't be written",
@@ -49,17 +52,27 @@ static int write_map(struct launch_child *c, const char *path, const char *text)
         return 0;
 }
 
-/* One line each: our own ids onto themselves, which a process may write for its
- * own namespace without any privilege outside. */
-static int map_ids(struct launch_child *c) {
+/* One line each: our own ids, which a process may map for its own namespace without
+ * any privilege outside. */
+int child_map_ids(struct launch_child *c, int dir, const char *prefix, const char *uid_map,
+                  const char *gid_map) {
         int r;
 
-        r = write_map(c, "/proc/self/setgroups", "deny");
+        r = write_map(c, dir, prefix, "setgroups", "deny");
         if (r >= 0)
-                r = write_map(c, "/proc/self/uid_map", c->uid_map);
+                r = write_map(c, dir, prefix, "uid_map", uid_map);
         if (r >= 0)
-                r = write_map(c, "/proc/self/gid_map", c->gid_map);
+                r = write_map(c, dir, prefix, "gid_map", gid_map);
         return r;
+}
+
+int child_set_hostname(struct launch_child *c) {
+        const char *name = c->plan->hostname;
+        int r = name ? sys_sethostname(name, strlen(name)) : 0;
+
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, NULL, "the host name can't be set", NULL);
+        return 0;
 }
 
 static int learn_namespaces(struct launch_child *c) {
@@ -113,23 +126,19 @@ static int build(struct launch_child *c) {
                       c->params->lock_fd, c->listener_socket, c->filter_fd};
         int r;
 
-        r = die_with_supervisor(c);
+        r = child_die_with_supervisor(c);
         if (r >= 0)
                 r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
         if (r >= 0)
-                r = map_ids(c);
+                r = child_map_ids(c, AT_FDCWD, "/proc/self/", c->uid_map, c->gid_map);
         if (r >= 0)
                 r = forbid_cgroup_namespaces(c);
         if (r >= 0 && c->params->wants_started)
                 r = learn_namespaces(c);
         if (r >= 0 && c->plan->net == POLICY_NET_NONE)
                 r = network_loopback(&c->error);
-        if (r >= 0 && c->plan->hostname) {
-                r = sys_sethostname(c->plan->hostname, strlen(c->plan->hostname));
-                if (r < 0)
-                        return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, NULL,
-                                         "the host name can't be set", NULL);
-        }
+        if (r >= 0)
+                r = child_set_hostname(c);
         if (r >= 0)
                 r = mount_private_root(c);
         if (r >= 0)
@@ -145,8 +154,8 @@ static int build(struct launch_child *c) {
         return r;
 }
 
-nsrun_no_asan static _Noreturn void fail(struct launch_child *c) {
-        struct launch_report report = {.kind = LAUNCH_FAILED, .error = c->error};
+nsrun_no_asan _Noreturn void child_fail(struct launch_child *c) {
+        struct launch_report report = {.kind = LAUNCH_FAILED, .operation = c->operation, .error = c->error};
 
         (void)report_send(c->report_fd, &report);
         _exit(125);
@@ -157,7 +166,7 @@ nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
 
         report.status = init_run(c);
         if (report.status < 0)
-                fail(c);
+                child_fail(c);
         (void)report_send(c->report_fd, &report);
         _exit(0);
 }
@@ -165,12 +174,14 @@ nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
 nsrun_no_asan _Noreturn void child_run(struct launch_child *c) {
         int r;
 
+        if (c->plan->raw)
+                raw_run(c);
         c->umask = umask(0);
         r = build(c);
         if (r >= 0 && c->init_fd >= 0)
                 r = init_exec(c);
         if (r < 0)
-                fail(c);
+                child_fail(c);
         /* /proc/1/cmdline is readable by all: the host's paths are not for the command. */
         if (c->params->command_line)
                 memset(c->params->command_line, 0, c->params->command_line_size);

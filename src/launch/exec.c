@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 
 #include "internal.h"
 
@@ -71,7 +72,7 @@ static int exec_file(struct launch_child *c, const char *path) {
         if (r < 0)
                 return r;
         r = sys_execve(path, argv, c->plan->env);
-        if (r != -ENOEXEC)
+        if (r != -ENOEXEC || c->plan->raw)
                 return r;
         c->shell_argv[0] = (char *)"/bin/sh";
         c->shell_argv[1] = (char *)path;
@@ -86,14 +87,15 @@ static int exec_file(struct launch_child *c, const char *path) {
  * exec says then; EACCES on one folder doesn't end the search, and is what is told where no later
  * folder has the file. */
 static int exec_search(struct launch_child *c) {
-        const char *file = c->plan->argv[0], *path = environment_value(c->plan->env, "PATH");
+        const char *file = c->plan->raw ? c->plan->raw->file : c->plan->argv[0];
+        const char *path = environment_value(c->plan->env, "PATH");
         size_t file_length = strlen(file);
         int found = -ENOENT;
 
         if (!*file)
                 return -ENOENT;
         if (strchr(file, '/')) {
-                int r = refuse_magic_links(file);
+                int r = c->plan->raw ? 0 : refuse_magic_links(file);
 
                 return r < 0 ? r : exec_file(c, file);
         }
@@ -113,7 +115,7 @@ static int exec_search(struct launch_child *c) {
                 if (n > 0)
                         c->exec_path[n++] = '/';
                 memcpy(c->exec_path + n, file, file_length + 1);
-                r = refuse_magic_links(c->exec_path);
+                r = c->plan->raw ? 0 : refuse_magic_links(c->exec_path);
                 if (r >= 0)
                         r = sys_is_executable(c->exec_path);
                 if (r >= 0)
@@ -139,11 +141,39 @@ static int own_group(const struct launch_child *c) {
         return r;
 }
 
+/* Without a pid namespace the reaper's end is not the command's: the kernel sees to it. */
+static int follow_reaper(const struct launch_child *c) {
+        if (!c->params->dies_with_thread || (c->namespaces_made & CLONE_NEWPID))
+                return 0;
+        return sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
+}
+
+void exec_directly(struct launch_child *c) {
+        int r = sys_sigmask(SIG_SETMASK, &c->mask, NULL);
+
+        (void)umask(c->umask);
+        c->exec_error = r < 0 ? r : exec_search(c);
+        (void)init_fail_exec(c);
+}
+
+int exec_set_label(struct launch_child *c) {
+        const char *label = c->plan->raw->exec_label;
+        _cleanup_close_ int fd = sys_open(AT_FDCWD, "/proc/self/attr/exec", O_WRONLY, 0);
+        ssize_t n = fd < 0 ? fd : sys_write(fd, label, strlen(label) + 1);
+
+        if (n < 0)
+                return error_set(&c->error, NSRUN_STAGE_HARDENING, (int)n, label, "label setup for exec failed", NULL);
+        return 0;
+}
+
 nsrun_no_asan int exec_command(void *launch_child) {
         struct launch_child *c = launch_child;
         int r = 0;
 
-        r = c->plan->new_session ? sys_setsid() : own_group(c);
+        if (c->plan->raw)
+                r = follow_reaper(c);
+        else
+                r = c->plan->new_session ? sys_setsid() : own_group(c);
         if (r >= 0)
                 r = sys_sigmask(SIG_SETMASK, &c->mask, NULL);
         if (r < 0) {

@@ -73,6 +73,16 @@ int filter_prepare(struct launch_child *c, struct nsrun_error *err) {
 int filter_install(struct launch_child *c) {
         int r;
 
+        for (size_t i = 0; c->plan->raw && i < c->plan->raw->n_filters; i++) {
+                const struct sock_fprog *filter = &c->plan->raw->filters[i];
+
+                r = sys_seccomp_filter(0, filter->filter, filter->len);
+                if (r < 0)
+                        return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                         r == -EINVAL ? "Unable to set up system call filtering as requested: prctl(PR_SET_SECCOMP) reported EINVAL. (Hint: this requires a kernel configured with CONFIG_SECCOMP and CONFIG_SECCOMP_FILTER.)"
+                                                      : "prctl(PR_SET_SECCOMP)",
+                                         NULL);
+        }
         if (!c->filter)
                 return 0;
         r = sys_seccomp_filter(c->filter_flags, c->filter, c->n_filter);

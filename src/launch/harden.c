@@ -33,12 +33,46 @@ int harden_capabilities(struct nsrun_error *err) {
         return 0;
 }
 
+int harden_keep_capabilities(uint64_t capabilities, struct nsrun_error *err) {
+        int r = 0;
+
+        for (unsigned long capability = 0; capability < 64 && r >= 0; capability++) {
+                r = sys_prctl(PR_CAPBSET_READ, capability, 0);
+                /* Not ours to keep; or past the kernel's last one. */
+                if (r == 0)
+                        capabilities &= ~(UINT64_C(1) << capability);
+                if (r == -EINVAL) {
+                        capabilities &= (UINT64_C(1) << capability) - 1;
+                        r = 0;
+                        break;
+                }
+                if (r > 0 && !(capabilities & (UINT64_C(1) << capability)))
+                        r = sys_prctl(PR_CAPBSET_DROP, capability, 0);
+        }
+        if (r >= 0)
+                r = sys_capset(capabilities);
+        for (unsigned long capability = 0; capability < 64 && r >= 0; capability++)
+                if (capabilities & (UINT64_C(1) << capability))
+                        r = sys_prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the capabilities can't be kept", NULL);
+        return 0;
+}
+
+int harden_no_new_privileges(struct nsrun_error *err) {
+        int r = sys_prctl(PR_SET_NO_NEW_PRIVS, 1, 0);
+
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "no_new_privs can't be set", NULL);
+        return 0;
+}
+
 int harden_process(struct nsrun_error *err) {
         int r;
 
-        r = sys_prctl(PR_SET_NO_NEW_PRIVS, 1, 0);
+        r = harden_no_new_privileges(err);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "no_new_privs can't be set", NULL);
+                return r;
         /* The command has the same uid: only this keeps it out of pid 1's memory,
          * descriptors and /proc/1/root. */
         r = sys_prctl(PR_SET_DUMPABLE, 0, 0);

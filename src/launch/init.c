@@ -22,7 +22,7 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
 
         if (info->ssi_pid != 0 || info->ssi_code == SI_KERNEL)
                 return;
-        if (!is_terminal_signal(signal)) {
+        if (c->plan->raw || !is_terminal_signal(signal)) {
                 (void)sys_kill(command, signal);
                 /* As timeout(1): else one that is stopped never hears of it. */
                 if (signal == SIGTERM)
@@ -68,8 +68,9 @@ static int reap(const struct launch_child *c, pid_t command, int *status) {
 /* One batch of signals a round, and in each a look at the supervisor and at who
  * has ended: a flood of signals from inside holds up neither. */
 nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command, int *ret_status) {
+        bool outlives = c->plan->raw && !c->params->dies_with_thread;
         struct pollfd fds[] = {{.fd = c->signal_fd, .events = POLLIN},
-                               {.fd = c->supervisor_fd, .events = POLLIN}};
+                               {.fd = outlives ? -1 : c->supervisor_fd, .events = POLLIN}};
 
         for (;;) {
                 struct signalfd_siginfo infos[16];
@@ -95,9 +96,14 @@ nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command,
 }
 
 /* Ends what the command left behind, so that nothing is alive when its status is told. */
-static void end_the_rest(void) {
+static void end_the_rest(const struct launch_child *c) {
         siginfo_t info;
-        int r = sys_kill(-1, SIGKILL);
+        int r;
+
+        /* Without a pid namespace of our own "all" would be all of the user's. */
+        if (c->plan->raw && !(c->namespaces_made & CLONE_NEWPID))
+                return;
+        r = sys_kill(-1, SIGKILL);
 
         /* Then pid 1's own end must do it: the kernel kills all of a namespace with it. */
         if (r < 0 && r != -ESRCH)
@@ -106,7 +112,7 @@ static void end_the_rest(void) {
                 ;
 }
 
-static int fail_exec(struct launch_child *c) {
+int init_fail_exec(struct launch_child *c) {
         struct nsrun_error *err = &c->error;
         const char *file = c->plan->argv[0];
         int r = c->exec_error;
@@ -168,7 +174,10 @@ int init_run(struct launch_child *c) {
         /* Away from the caller's terminal and process group, whose signals reach nsrun
          * first: a SIGCONT that came here by itself would wake the command before it
          * has the terminal back. */
-        r = c->plan->new_session ? sys_setsid() : sys_setpgid(0, 0);
+        if (c->plan->raw)
+                r = 0;
+        else
+                r = c->plan->new_session ? sys_setsid() : sys_setpgid(0, 0);
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "pid 1 can't leave its process group", NULL);
@@ -177,12 +186,13 @@ int init_run(struct launch_child *c) {
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, command, c->plan->argv[0],
                                  "no process for the command", NULL);
         if (c->exec_error < 0)
-                return fail_exec(c);
+                return init_fail_exec(c);
         if (c->listener >= 0)
                 r = send_listener(c);
         if (r < 0)
                 return r;
-        if (has_become_us(command))
+        /* A raw plan may run us again, through /proc/self/exe too. */
+        if (!c->plan->raw && has_become_us(command))
                 return error_set(&c->error, NSRUN_STAGE_EXEC, -ELOOP, c->plan->argv[0],
                                  "the command leads back to nsrun through /proc", "name a program");
         if (c->params->wants_started) {
@@ -194,7 +204,7 @@ int init_run(struct launch_child *c) {
                                          NULL);
         }
         r = wait_for_command(c, command, &status);
-        end_the_rest();
+        end_the_rest(c);
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1 can't wait", NULL);
         return status;

@@ -107,7 +107,8 @@ int init_exec_main(int argc, char **argv, char **env) {
                                         .params = &params,
                                         .init_fd = -EBADF,
                                         .filter_fd = -EBADF,
-                                        .listener = -EBADF};
+                                        .listener = -EBADF,
+                .operation = -1};
         uint64_t n[ARG_COMMAND] = {0};
 
         if (argc <= ARG_COMMAND)

@@ -35,6 +35,8 @@ struct launch_child {
         struct sock_filter *owned_filter;
         char uid_map[48];
         char gid_map[48];
+        char inner_uid_map[48]; /* a raw plan's second user namespace maps them onto themselves */
+        char inner_gid_map[48];
         sigset_t mask; /* the caller's, for the command */
         mode_t umask;  /* the caller's, for the command */
         bool has_hostname;
@@ -43,6 +45,9 @@ struct launch_child {
         /* The child's own. */
         int old_root;
         int new_root;
+        int base_root;            /* of a raw plan: the first tmpfs, in which the new root is a folder */
+        uint64_t namespaces_made; /* what the clone was asked for */
+        int operation;            /* the one that is carried out, for a failure's report; or -1 */
         int descriptors; /* the host's /proc/self/fd, the working directory while mounting */
         int overlay_fd;
         int signal_fd; /* init's */
@@ -58,6 +63,18 @@ struct launch_child {
 
 /* child.c: the whole life of pid 1.  Never returns. */
 _Noreturn void child_run(struct launch_child *c);
+/* The same under a raw plan: raw.c, raw_mount.c. */
+_Noreturn void raw_run(struct launch_child *c);
+int raw_mount_root(struct launch_child *c);
+int raw_mount_operations(struct launch_child *c);
+int raw_mount_seal(struct launch_child *c);
+/* Steps that both have. */
+int child_die_with_supervisor(struct launch_child *c);
+/* Writes setgroups and both maps; `dir` and `prefix` say where they are. */
+int child_map_ids(struct launch_child *c, int dir, const char *prefix, const char *uid_map, const char *gid_map);
+int child_set_hostname(struct launch_child *c);
+/* Reports c->error and ends. */
+_Noreturn void child_fail(struct launch_child *c);
 /* Its last part, when everything is built: the command, the reaping, the report. */
 _Noreturn void child_finish(struct launch_child *c);
 /* report.c: one report over the pipe, in one write. */
@@ -90,6 +107,9 @@ int legacy_seal(struct launch_child *c);
 
 /* harden.c: what pid 1 and everything after it lives without. */
 int harden_capabilities(struct nsrun_error *err);
+/* Keeps `capabilities` in all five sets, through an exec too, and drops the others. */
+int harden_keep_capabilities(uint64_t capabilities, struct nsrun_error *err);
+int harden_no_new_privileges(struct nsrun_error *err);
 int harden_process(struct nsrun_error *err);
 /* Closes every descriptor above 2 but those in keep[n], which it sorts; -1s in it are skipped. */
 int harden_descriptors(int *keep, size_t n, struct nsrun_error *err);
@@ -128,3 +148,9 @@ int init_exec(struct launch_child *c);
 
 /* exec.c: runs in the vforked child.  Returns 127 or 126 through _exit, c->exec_error set. */
 int exec_command(void *launch_child);
+/* A raw plan's command in place of this process.  Returns on failure, with c->error. */
+void exec_directly(struct launch_child *c);
+/* SELinux' label of the next exec. */
+int exec_set_label(struct launch_child *c);
+/* c->error for what exec said. */
+int init_fail_exec(struct launch_child *c);

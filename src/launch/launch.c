@@ -123,8 +123,12 @@ static int prepare(struct launch_child *c, struct nsrun_error *err) {
         void *stack;
         int r;
 
-        (void)snprintf(c->uid_map, sizeof(c->uid_map), "%u %u 1\n", plan->uid, plan->uid);
-        (void)snprintf(c->gid_map, sizeof(c->gid_map), "%u %u 1\n", plan->gid, plan->gid);
+        (void)snprintf(c->uid_map, sizeof(c->uid_map), "%u %u 1\n", plan->uid,
+                       plan->raw ? plan->raw->outer_uid : plan->uid);
+        (void)snprintf(c->gid_map, sizeof(c->gid_map), "%u %u 1\n", plan->gid,
+                       plan->raw ? plan->raw->outer_gid : plan->gid);
+        (void)snprintf(c->inner_uid_map, sizeof(c->inner_uid_map), "%u %u 1\n", plan->uid, plan->uid);
+        (void)snprintf(c->inner_gid_map, sizeof(c->inner_gid_map), "%u %u 1\n", plan->gid, plan->gid);
         stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (stack == MAP_FAILED)
                 return error_oom(err);
@@ -142,6 +146,8 @@ static int prepare(struct launch_child *c, struct nsrun_error *err) {
 }
 
 static uint64_t namespaces_of(const struct nsrun_plan *plan) {
+        if (plan->raw)
+                return plan->raw->namespaces;
         return CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
                (plan->net == POLICY_NET_NONE ? CLONE_NEWNET : 0U);
 }
@@ -160,12 +166,17 @@ static int clone_child(struct launch_child *c, int *ret_pidfd, struct nsrun_erro
         c->mask = c->params->mask ? *c->params->mask : own;
         /* A kernel without cgroups says EINVAL; a sandbox of ours, which allows no
          * cgroup namespaces below it, ENOSPC.  Nothing is lost in either. */
-        pid = sys_clone_namespaces(flags | CLONE_NEWCGROUP, ret_pidfd);
-        if (pid == -EINVAL || pid == -ENOSPC)
-                pid = sys_clone_namespaces(flags, ret_pidfd);
+        c->namespaces_made = flags | (c->plan->raw ? 0U : CLONE_NEWCGROUP);
+        pid = sys_clone_namespaces(c->namespaces_made, ret_pidfd);
+        if (c->plan->raw ? pid < 0 && (flags & c->plan->raw->optional) : pid == -EINVAL || pid == -ENOSPC) {
+                c->namespaces_made = c->plan->raw ? flags & ~c->plan->raw->optional : flags;
+                pid = sys_clone_namespaces(c->namespaces_made, ret_pidfd);
+        }
         if (pid == 0)
                 child_run(c);
         (void)sys_sigmask(SIG_SETMASK, &own, NULL);
+        if (pid < 0 && c->plan->raw)
+                return error_set(err, NSRUN_STAGE_NAMESPACE, pid, NULL, "Creating new namespace failed", NULL);
         if (pid < 0)
                 return launch_explain_namespaces(pid, err);
         return pid;
@@ -184,6 +195,8 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                 .listener = -EBADF,
                 .old_root = -EBADF,
                 .new_root = -EBADF,
+                .base_root = -EBADF,
+                .operation = -1,
                 .descriptors = -EBADF,
                 .overlay_fd = -EBADF,
                 .signal_fd = -EBADF,
@@ -191,7 +204,7 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
         _cleanup_close_ int report_fd = -EBADF, listener_socket = -EBADF;
         int r, pidfd = -EBADF;
 
-        r = refuse_folders(err);
+        r = plan->raw ? 0 : refuse_folders(err);
         if (r >= 0)
                 r = open_descriptors(&c, &report_fd, err);
         if (r >= 0)

@@ -19,12 +19,14 @@ enum launch_report_kind {
         LAUNCH_STARTED,
         LAUNCH_STOPPED,
         LAUNCH_EXITED,
-        LAUNCH_NOTE
+        LAUNCH_NOTE,
+        LAUNCH_BUILT /* raw plans: all but the exec is done */
 };
 
 struct launch_report {
         enum launch_report_kind kind;
         int status;               /* STOPPED: the signal; EXITED: wait(2)'s status of the command */
+        int operation; /* FAILED: the index of the plan's operation, or -1 */
         struct nsrun_error error; /* FAILED; NOTE: something the plan left to the launch */
         struct launch_namespaces namespaces; /* STARTED */
 };

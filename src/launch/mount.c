@@ -42,7 +42,8 @@ int mount_private_root(struct launch_child *c) {
                 return error_set(err, NSRUN_STAGE_MOUNT, c->descriptors, "/proc/self/fd",
                                  "the host's /proc can't be opened",
                                  "nsrun needs a mounted /proc to start from");
-        r = sys_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+        /* A raw plan's binds see what is mounted on the host later on. */
+        r = sys_mount(NULL, "/", NULL, MS_REC | (c->plan->raw ? MS_SLAVE : MS_PRIVATE), NULL);
         if (r < 0)
                 /* Ubuntu's AppArmor lets the namespace be made and refuses what it is
                  * for; the parent finds out which it was. */
@@ -257,6 +258,11 @@ static int mount_operation(struct launch_child *c, const struct plan_op *op) {
                 return mount_proc(c, op);
         case PLAN_COVER:
                 return mount_cover(c, op);
+        case PLAN_DATA:
+        case PLAN_MQUEUE:
+        case PLAN_CHMOD:
+        case PLAN_REMOUNT_RO:
+                break; /* raw_mount.c's */
         }
         return error_set(&c->error, NSRUN_STAGE_MOUNT, -EINVAL, op->target,
                          "the plan holds an unknown operation", NULL);

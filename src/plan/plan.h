@@ -20,6 +20,11 @@ enum plan_op_kind {
         PLAN_PROC,    /* target, proc */
         PLAN_COVER,   /* a path of the new tree bound over itself, read-only; skipped where it is missing */
         PLAN_DEVPTS,  /* target */
+        /* Of raw plans alone. */
+        PLAN_DATA,       /* text is a file of its own, bound at target */
+        PLAN_MQUEUE,     /* target */
+        PLAN_CHMOD,      /* target, mode */
+        PLAN_REMOUNT_RO, /* the mount at target */
 };
 
 struct plan_op {
@@ -33,8 +38,40 @@ struct plan_op {
         bool is_device;    /* PLAN_BIND: a device node, not nodev */
         bool is_directory; /* PLAN_BIND: what kind of mount point it needs */
         bool makes_target; /* the mount point lies on a tmpfs of ours and is made; else it must exist */
+        char **layers;     /* PLAN_OVERLAY of a raw plan: lower folders, the uppermost last */
+        char *work;        /* and its work folder; source is the upper one, or NULL for neither */
+        int source_fd;     /* PLAN_BIND of a raw plan: what source must still be, where has_source_fd */
+        bool has_source_fd;
+        bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder is on a tmpfs of its own */
         bool is_hiding;    /* PLAN_TMPFS over a folder of the host: skipped where there is none */
         enum policy_proc proc;
+};
+
+/* A raw plan is somebody else's: its operations are taken as they come, in any order.
+ * Targets are resolved when their turn comes, beneath the new root, where symlinks are followed;
+ * what is missing on the way is made (0755).  Made by bwrap/ alone. */
+struct plan_raw {
+        uint64_t namespaces;   /* CLONE_NEW* */
+        uint64_t optional;     /* of these, those that may be missing */
+        uid_t outer_uid;       /* mapped to plan->uid, where there is a user namespace */
+        gid_t outer_gid;
+        bool has_reaper;       /* a process of ours stays with the command; else it is the command */
+        bool keeps_capabilities; /* all that there are; else those of `capabilities` */
+        uint64_t capabilities; /* bit n: CAP_n */
+        bool disables_userns;  /* nothing inside may make a user namespace */
+        bool asserts_no_userns;
+        int start_fd;          /* readable: the set-up may begin; these four or -1 */
+        int userns2_fd;        /* the user namespace to enter at last */
+        int userns_block_fd;   /* readable: somebody else has written the id maps */
+        int block_fd;          /* readable: the command may start */
+        char **directories;    /* the first that can be entered is the working directory */
+        bool needs_first_directory;
+        char **pwd;            /* "PWD=…" for each of them */
+        char *file;            /* what is executed; argv[0] is what it is told */
+        char **lock_files;     /* inside; locked by the reaper */
+        struct sock_fprog *filters; /* in the order of their installation */
+        size_t n_filters;
+        char *exec_label;      /* SELinux' label of the command, or NULL */
 };
 
 struct nsrun_plan {
@@ -61,6 +98,7 @@ struct nsrun_plan {
         uid_t uid; /* host ids, mapped to themselves */
         gid_t gid;
         char *project; /* for messages; NULL for none */
+        struct plan_raw *raw; /* NULL: one of nsrun's own plans */
 };
 
 /* `p` has been resolved.  0, or -errno with *err filled. */

@@ -96,6 +96,10 @@ static void add_details(struct strbuf *b, const struct plan_op *op) {
                 return;
         case PLAN_DIR:
         case PLAN_DEVPTS:
+        case PLAN_DATA:
+        case PLAN_MQUEUE:
+        case PLAN_CHMOD:
+        case PLAN_REMOUNT_RO:
                 return;
         }
 }

@@ -121,6 +121,10 @@ static void add_op(struct printing *p, const struct plan_op *op) {
                         ADD(p, "--ro-bind-try", op->target, op->target);
                 return;
         case PLAN_DEVPTS:
+        case PLAN_DATA:
+        case PLAN_MQUEUE:
+        case PLAN_CHMOD:
+        case PLAN_REMOUNT_RO:
                 return;
         }
 }

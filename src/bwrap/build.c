@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The command line becomes a raw plan: sources canonical, descriptors read, --dev
+ * and --proc spelled out. */
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "base/sys.h"
+#include "build.h"
+
+/* *err's words are the whole message, as the parser's are. */
+#define fail(err, r, ...) error_setf(err, NSRUN_STAGE_POLICY, r, NULL, NULL, __VA_ARGS__)
+
+static struct plan_op *add_op(struct nsrun_plan *plan, enum plan_op_kind kind, const char *target,
+                              const char *below) {
+        struct plan_op *grown = reallocarray(plan->ops, plan->n_ops + 1, sizeof(*grown)), *op;
+        char *path = NULL;
+
+        if (!grown)
+                return NULL;
+        plan->ops = grown;
+        if (asprintf(&path, "%s%s%s", target, *below ? "/" : "", below) < 0)
+                return NULL;
+        op = &grown[plan->n_ops++];
+        *op = (struct plan_op){.kind = kind, .target = path};
+        return op;
+}
+
+/* The whole of what a descriptor holds; closes it. */
+static int read_descriptor(int fd, char **ret, size_t *ret_n, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        size_t n = 0, capacity = 0;
+
+        for (;;) {
+                ssize_t got;
+
+                if (n == capacity) {
+                        char *grown = realloc(text, capacity = capacity ? 2 * capacity : 4096);
+
+                        if (!grown)
+                                return error_oom(err);
+                        text = grown;
+                }
+                got = sys_read(fd, text + n, capacity - n);
+                if (got == -EINTR)
+                        continue;
+                if (got < 0)
+                        return fail(err, (int)got, "Can't read data from fd %d: %s", fd, strerror((int)-got));
+                if (got == 0)
+                        break;
+                n += (size_t)got;
+        }
+        (void)sys_close(fd);
+        *ret = TAKE_PTR(text);
+        *ret_n = n;
+        return 0;
+}
+
+static int canonical(const char *path, char **ret, struct nsrun_error *err) {
+        int r = path_canonical(path, ret, NULL);
+
+        return r < 0 ? fail(err, r, "Can't find source path %s: %s", path, strerror(-r)) : 0;
+}
+
+/* ------------------------------------------------------------------- binds */
+
+static int add_bind(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
+        char *source = NULL;
+        struct plan_op *op;
+        int r;
+
+        r = path_canonical(from->source, &source, NULL);
+        if (r == -ENOENT && from->is_optional)
+                return 0;
+        if (r < 0)
+                return canonical(from->source, &source, err);
+        op = add_op(plan, PLAN_BIND, from->target, "");
+        if (!op) {
+                free(source);
+                return error_oom(err);
+        }
+        op->source = source;
+        op->is_read_only = from->is_read_only;
+        op->is_device = from->is_device;
+        return 0;
+}
+
+/* A descriptor belongs to a mount of the caller's namespace: what is bound is the path that it
+ * stands for, if that still leads to the same file. */
+static int add_bind_fd(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
+        char link[32], path[4096];
+        struct plan_op *op;
+        ssize_t n;
+
+        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", from->fd);
+        n = sys_readlinkat(AT_FDCWD, link, path, sizeof(path) - 1);
+        if (n < 0)
+                return fail(err, (int)n, "Invalid fd: %d", from->fd);
+        path[n] = '\0';
+        op = add_op(plan, PLAN_BIND, from->target, "");
+        if (!op || !(op->source = strdup(path)))
+                return error_oom(err);
+        op->source_fd = from->fd;
+        op->has_source_fd = true;
+        op->is_read_only = from->is_read_only;
+        (void)fcntl(from->fd, F_SETFD, FD_CLOEXEC);
+        return 0;
+}
+
+static int add_overlay(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
+        struct plan_op *op = add_op(plan, PLAN_OVERLAY, from->target, "");
+        int r = 0;
+
+        if (!op)
+                return error_oom(err);
+        op->is_ephemeral = from->kind == BWRAP_TMP_OVERLAY;
+        STRV_FOREACH (lower, from->lowers) {
+                char *path = NULL;
+
+                r = canonical(*lower, &path, err);
+                if (r >= 0 && strv_consume(&op->layers, path) < 0)
+                        r = error_oom(err);
+                if (r < 0)
+                        return r;
+        }
+        if (from->kind != BWRAP_OVERLAY)
+                return 0;
+        r = canonical(from->source, &op->source, err);
+        return r < 0 ? r : canonical(from->work, &op->work, err);
+}
+
+/* ------------------------------------------------------- files and folders */
+
+static int add_data(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
+        bool is_bound = from->kind == BWRAP_BIND_DATA;
+        struct plan_op *op = add_op(plan, is_bound ? PLAN_DATA : PLAN_FILE, from->target, "");
+        size_t n = 0;
+        int r;
+
+        if (!op)
+                return error_oom(err);
+        op->mode = from->has_perms ? from->perms : is_bound ? 0600 : 0666;
+        op->is_read_only = from->is_read_only;
+        r = read_descriptor(from->fd, &op->text, &n, err);
+        op->size = n;
+        return r;
+}
+
+static int add_simple(struct nsrun_plan *plan, enum plan_op_kind kind, const struct bwrap_op *from,
+                      struct nsrun_error *err) {
+        struct plan_op *op = add_op(plan, kind, from->target, "");
+
+        if (!op || (kind == PLAN_SYMLINK && !(op->text = strdup(from->source))))
+                return error_oom(err);
+        op->mode = from->has_perms ? from->perms : 0755;
+        return 0;
+}
+
+static int add_tmpfs(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
+        struct plan_op *op = add_op(plan, PLAN_TMPFS, from->target, "");
+        unsigned mode = from->has_perms ? from->perms : 0755;
+        int r;
+
+        if (!op)
+                return error_oom(err);
+        if (from->size > 0)
+                r = asprintf(&op->text, "mode=%#o,size=%ju", mode, (uintmax_t)from->size);
+        else
+                r = asprintf(&op->text, "mode=%#o", mode);
+        if (r < 0)
+                op->text = NULL;
+        return r < 0 ? error_oom(err) : 0;
+}
+
+/* ---------------------------------------------------------- /proc and /dev */
+
+/* What a process of root could do harm with, also where no capability is left to it.  Anyone else
+ * finds it read-only as it is, and a sandbox in the sandbox needs a /proc with nothing covered. */
+static int add_proc(struct nsrun_plan *plan, const struct bwrap_config *config, const struct bwrap_op *from,
+                    struct nsrun_error *err) {
+        static const char *const covered[] = {"sys", "sysrq-trigger", "irq", "bus"};
+        struct plan_op *op = add_op(plan, PLAN_PROC, from->target, "");
+
+        if (!op)
+                return error_oom(err);
+        op->proc = config->unshare_pid || config->pidns_fd >= 0 ? POLICY_PROC_NEW : POLICY_PROC_BIND;
+        if (geteuid() != 0 && config->caps_added == 0)
+                return 0;
+        for (size_t i = 0; i < ARRAY_SIZE(covered); i++)
+                if (!add_op(plan, PLAN_COVER, from->target, covered[i]))
+                        return error_oom(err);
+        return 0;
+}
+
+static int add_device(struct nsrun_plan *plan, const char *dev, const char *name, const char *source,
+                      struct nsrun_error *err) {
+        struct plan_op *op = add_op(plan, PLAN_BIND, dev, name);
+
+        if (!op || !(op->source = strdup(source)))
+                return error_oom(err);
+        op->is_device = true;
+        return 0;
+}
+
+static int add_dev_link(struct nsrun_plan *plan, const char *dev, const char *name, const char *text,
+                        struct nsrun_error *err) {
+        struct plan_op *op = add_op(plan, PLAN_SYMLINK, dev, name);
+
+        return op && (op->text = strdup(text)) ? 0 : error_oom(err);
+}
+
+static int add_devices(struct nsrun_plan *plan, const char *dev, struct nsrun_error *err) {
+        static const char *const nodes[][2] = {
+                {"null", "/dev/null"},     {"zero", "/dev/zero"},       {"full", "/dev/full"},
+                {"random", "/dev/random"}, {"urandom", "/dev/urandom"}, {"tty", "/dev/tty"},
+        };
+        static const char *const links[][2] = {
+                {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"},
+                {"fd", "/proc/self/fd"},      {"core", "/proc/kcore"},
+        };
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(nodes) && r >= 0; i++)
+                r = add_device(plan, dev, nodes[i][0], nodes[i][1], err);
+        for (size_t i = 0; i < ARRAY_SIZE(links) && r >= 0; i++)
+                r = add_dev_link(plan, dev, links[i][0], links[i][1], err);
+        return r;
+}
+
+/* The terminal that standard output is, as /dev/console. */
+static int add_console(struct nsrun_plan *plan, const char *dev, struct nsrun_error *err) {
+        char path[4096];
+        ssize_t n;
+
+        if (!isatty(1))
+                return 0;
+        n = sys_readlinkat(AT_FDCWD, "/proc/self/fd/1", path, sizeof(path) - 1);
+        if (n < 0 || path[0] != '/')
+                return 0;
+        path[n] = '\0';
+        return add_device(plan, dev, "console", path, err);
+}
+
+static int add_dev(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
+        const struct bwrap_op root = {.target = from->target};
+        struct plan_op *op;
+        int r;
+
+        r = add_tmpfs(plan, &root, err);
+        if (r >= 0)
+                r = add_devices(plan, from->target, err);
+        if (r < 0)
+                return r;
+        op = add_op(plan, PLAN_DIR, from->target, "shm");
+        if (op)
+                op->mode = 0755;
+        op = op ? add_op(plan, PLAN_DIR, from->target, "pts") : NULL;
+        if (op)
+                op->mode = 0755;
+        op = op ? add_op(plan, PLAN_DEVPTS, from->target, "pts") : NULL;
+        if (!op || !(op->text = strdup("newinstance,ptmxmode=0666,mode=620")))
+                return error_oom(err);
+        r = add_dev_link(plan, from->target, "ptmx", "pts/ptmx", err);
+        return r < 0 ? r : add_console(plan, from->target, err);
+}
+
+static int add_operation(struct nsrun_plan *plan, const struct bwrap_config *config,
+                         const struct bwrap_op *from, struct nsrun_error *err) {
+        switch (from->kind) {
+        case BWRAP_BIND:
+                return add_bind(plan, from, err);
+        case BWRAP_BIND_FD:
+                return add_bind_fd(plan, from, err);
+        case BWRAP_OVERLAY:
+        case BWRAP_TMP_OVERLAY:
+        case BWRAP_RO_OVERLAY:
+                return add_overlay(plan, from, err);
+        case BWRAP_PROC:
+                return add_proc(plan, config, from, err);
+        case BWRAP_DEV:
+                return add_dev(plan, from, err);
+        case BWRAP_TMPFS:
+                return add_tmpfs(plan, from, err);
+        case BWRAP_MQUEUE:
+                return add_simple(plan, PLAN_MQUEUE, from, err);
+        case BWRAP_DIR:
+                return add_simple(plan, PLAN_DIR, from, err);
+        case BWRAP_FILE:
+        case BWRAP_BIND_DATA:
+                return add_data(plan, from, err);
+        case BWRAP_SYMLINK:
+                return add_simple(plan, PLAN_SYMLINK, from, err);
+        case BWRAP_CHMOD:
+                return add_simple(plan, PLAN_CHMOD, from, err);
+        case BWRAP_REMOUNT_RO:
+                return add_simple(plan, PLAN_REMOUNT_RO, from, err);
+        }
+        return fail(err, -EINVAL, "Unexpected type %d", (int)from->kind);
+}
+
+/* ----------------------------------------------------------------- the rest */
+
+/* The old working directory, else home, else the root; or what --chdir says. */
+static int add_directories(struct plan_raw *raw, const struct bwrap_config *config) {
+        _cleanup_free_ char *cwd = getcwd(NULL, 0);
+        const char *home = getenv("HOME");
+        int r = 0;
+
+        raw->needs_first_directory = config->chdir != NULL;
+        if (config->chdir)
+                r = strv_add(&raw->directories, config->chdir);
+        if (!config->chdir && cwd && cwd[0] == '/')
+                r = strv_add(&raw->directories, cwd);
+        if (r >= 0 && !config->chdir && home && *home)
+                r = strv_add(&raw->directories, home);
+        if (r >= 0 && !config->chdir)
+                r = strv_add(&raw->directories, "/");
+        STRV_FOREACH (directory, raw->directories) {
+                char *pwd = NULL;
+
+                if (r < 0 || asprintf(&pwd, "PWD=%s", *directory) < 0)
+                        return -ENOMEM;
+                r = strv_consume(&raw->pwd, pwd);
+        }
+        return r;
+}
+
+static int add_environment(struct nsrun_plan *plan, const struct bwrap_config *config) {
+        int r = 0;
+
+        STRV_FOREACH (variable, config->env)
+        if (r >= 0 && !startswith(*variable, "PWD="))
+                r = strv_add(&plan->env, *variable);
+        /* The last one: the child puts the right one there. */
+        return r < 0 ? r : strv_add(&plan->env, plan->raw->pwd[0]);
+}
+
+static int add_command(struct nsrun_plan *plan, const struct bwrap_config *config) {
+        int r;
+
+        if (!(plan->raw->file = strdup(config->argv[0])) || strv_copy(config->argv, &plan->argv) < 0)
+                return -ENOMEM;
+        if (config->argv0) {
+                char *name = strdup(config->argv0);
+
+                if (!name)
+                        return -ENOMEM;
+                free(plan->argv[0]);
+                plan->argv[0] = name;
+        }
+        if (config->hostname && !(plan->hostname = strdup(config->hostname)))
+                return -ENOMEM;
+        if (config->exec_label && !(plan->raw->exec_label = strdup(config->exec_label)))
+                return -ENOMEM;
+        r = strv_copy(config->lock_files, &plan->raw->lock_files);
+        if (r >= 0)
+                r = add_directories(plan->raw, config);
+        return r < 0 ? r : add_environment(plan, config);
+}
+
+static void choose_namespaces(struct plan_raw *raw, const struct bwrap_config *config) {
+        raw->namespaces = CLONE_NEWNS | (config->unshare_ipc ? CLONE_NEWIPC : 0U) |
+                          (config->unshare_pid ? CLONE_NEWPID : 0U) | (config->unshare_net ? CLONE_NEWNET : 0U) |
+                          (config->unshare_uts ? CLONE_NEWUTS : 0U) |
+                          (config->unshare_cgroup || config->unshare_cgroup_try ? CLONE_NEWCGROUP : 0U);
+        if (config->unshare_cgroup_try && !config->unshare_cgroup)
+                raw->optional |= CLONE_NEWCGROUP;
+        /* An ordinary user can make no other namespace without one of users. */
+        if (config->unshare_user || config->unshare_user_try || (geteuid() != 0 && config->userns_fd < 0))
+                raw->namespaces |= CLONE_NEWUSER;
+        if (config->unshare_user_try && !config->unshare_user && geteuid() == 0)
+                raw->optional |= CLONE_NEWUSER;
+}
+
+static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, struct nsrun_error *err) {
+        raw->filters = calloc(config->n_seccomp_fds + 1, sizeof(*raw->filters));
+        if (!raw->filters)
+                return error_oom(err);
+        for (size_t i = 0; i < config->n_seccomp_fds; i++) {
+                char *text = NULL;
+                size_t n = 0;
+                int r;
+
+                r = read_descriptor(config->seccomp_fds[i], &text, &n, err);
+                if (r < 0)
+                        return r;
+                raw->filters[raw->n_filters].filter = (struct sock_filter *)(void *)text;
+                raw->filters[raw->n_filters++].len = (unsigned short)(n / sizeof(struct sock_filter));
+                if (n % sizeof(struct sock_filter) != 0)
+                        return fail(err, -EINVAL, "Invalid seccomp data, must be multiple of 8");
+                if (n / sizeof(struct sock_filter) > UINT16_MAX)
+                        return fail(err, -EINVAL, "Invalid seccomp data, too long");
+        }
+        return 0;
+}
+
+/* The reaper keeps --sync-fd's; the command gets none of these. */
+static void keep_from_command(const struct bwrap_config *config) {
+        const int own[] = {config->block_fd,  config->userns_block_fd, config->info_fd, config->json_status_fd,
+                           config->userns_fd, config->userns2_fd,      config->pidns_fd,        config->sync_fd};
+
+        for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+                if (own[i] >= 0)
+                        (void)fcntl(own[i], F_SETFD, FD_CLOEXEC);
+}
+
+static int fill(struct nsrun_plan *plan, const struct bwrap_config *config, struct nsrun_error *err) {
+        struct plan_raw *raw = plan->raw;
+        int r = 0;
+
+        raw->start_fd = -1;
+        raw->userns2_fd = config->userns2_fd;
+        raw->userns_block_fd = config->userns_block_fd;
+        raw->block_fd = config->block_fd;
+        raw->outer_uid = geteuid();
+        raw->outer_gid = getegid();
+        plan->uid = config->has_uid ? config->uid : raw->outer_uid;
+        plan->gid = config->has_gid ? config->gid : raw->outer_gid;
+        plan->net = config->unshare_net ? POLICY_NET_NONE : POLICY_NET_HOST;
+        plan->new_session = config->new_session;
+        plan->root_size = UINT64_C(1) << 40; /* bubblewrap's has no bound */
+        raw->has_reaper = !config->as_pid_1 &&
+                          (config->unshare_pid || config->lock_files || config->sync_fd >= 0);
+        raw->keeps_capabilities = geteuid() == 0 && config->caps_kept == UINT64_MAX && config->caps_added == 0;
+        raw->capabilities = ((geteuid() == 0 ? UINT64_MAX : 0) & config->caps_kept) | config->caps_added;
+        raw->disables_userns = config->disable_userns;
+        raw->asserts_no_userns = config->assert_userns_disabled;
+        choose_namespaces(raw, config);
+        keep_from_command(config);
+        for (size_t i = 0; i < config->n_ops && r >= 0; i++)
+                r = add_operation(plan, config, &config->ops[i], err);
+        if (r >= 0)
+                r = add_filters(raw, config, err);
+        if (r >= 0 && add_command(plan, config) < 0)
+                r = error_oom(err);
+        return r;
+}
+
+static void raw_free(struct plan_raw *raw) {
+        if (!raw)
+                return;
+        strv_free(raw->directories);
+        strv_free(raw->pwd);
+        strv_free(raw->lock_files);
+        for (size_t i = 0; i < raw->n_filters; i++)
+                free(raw->filters[i].filter);
+        free(raw->filters);
+        free(raw->file);
+        free(raw->exec_label);
+        free(raw);
+}
+
+void bwrap_plan_free(struct nsrun_plan *plan) {
+        if (!plan)
+                return;
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                strv_free(plan->ops[i].layers);
+                free(plan->ops[i].work);
+        }
+        raw_free(plan->raw);
+        plan->raw = NULL;
+        plan_free(plan);
+}
+
+int bwrap_build(const struct bwrap_config *config, struct nsrun_plan **ret, struct nsrun_error *err) {
+        struct nsrun_plan *plan = calloc(1, sizeof(*plan));
+        int r;
+
+        if (!plan || !(plan->raw = calloc(1, sizeof(*plan->raw)))) {
+                free(plan);
+                return error_oom(err);
+        }
+        r = fill(plan, config, err);
+        if (r < 0) {
+                bwrap_plan_free(plan);
+                return r;
+        }
+        *ret = plan;
+        return 0;
+}

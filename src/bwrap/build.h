@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From a command line to a raw plan (build.c), and from a failed launch to bubblewrap's words
+ * (message.c). */
+#pragma once
+
+#include "config.h"
+#include "launch/launch.h"
+#include "plan/plan.h"
+
+/* Reads what the descriptors hold and where the paths lead, and changes nothing on disk; marks
+ * the descriptors that are not for the command close-on-exec.  On failure *err's `what` is the whole
+ * message. */
+int bwrap_build(const struct bwrap_config *config, struct nsrun_plan **ret, struct nsrun_error *err);
+void bwrap_plan_free(struct nsrun_plan *plan);
+
+/* The message for a failure of the launch, without "bwrap: "; the caller frees it.  NULL for want of
+ * memory. */
+char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *failure);

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The monitor: launches the plan, tells --info-fd and --json-status-fd, waits, and exits
+ * as the command did. */
+#include "run.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/sys.h"
+#include "build.h"
+#include "report.h"
+
+#define EXIT_BWRAP 1
+
+/* Where the kernel keeps the program's argv; main fills it. */
+char *bwrap_arguments;
+size_t bwrap_arguments_size;
+
+struct monitor {
+        const struct bwrap_config *config;
+        const struct nsrun_plan *plan;
+        struct launch launch;
+        int go_fd; /* closed: the child may begin */
+        bool has_started, has_exited;
+        int status; /* wait(2)'s */
+};
+
+static int fail(const struct bwrap_config *config, const char *message) {
+        bwrap_report(config, BWRAP_ERROR, message ? message : "Out of memory");
+        return EXIT_BWRAP;
+}
+
+static int fail_errno(const struct bwrap_config *config, const char *what, int r) {
+        char text[256];
+
+        (void)snprintf(text, sizeof(text), "%s: %s", what, strerror(-r));
+        return fail(config, text);
+}
+
+/* ------------------------------------------------------------------- status */
+
+/* The namespaces that were asked for, as "key": inode. */
+static void add_namespaces(struct strbuf *b, const struct monitor *m, const char *between) {
+        static const struct {
+                const char *file, *key;
+                uint64_t flag;
+        } all[] = {
+                {"cgroup", "cgroup-namespace", CLONE_NEWCGROUP}, {"ipc", "ipc-namespace", CLONE_NEWIPC},
+                {"mnt", "mnt-namespace", CLONE_NEWNS},           {"net", "net-namespace", CLONE_NEWNET},
+                {"pid", "pid-namespace", CLONE_NEWPID},          {"uts", "uts-namespace", CLONE_NEWUTS},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+                char path[64];
+                struct stat st;
+
+                (void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", m->launch.pid, all[i].file);
+                if ((m->plan->raw->namespaces & all[i].flag) && sys_stat(path, &st) >= 0)
+                        strbuf_addf(b, ",%s\"%s\": %ju", between, all[i].key, (uintmax_t)st.st_ino);
+        }
+}
+
+static void write_text(int fd, char *text) {
+        size_t n = text ? strlen(text) : 0;
+
+        for (const char *at = text; n > 0;) {
+                ssize_t written = sys_write(fd, at, n);
+
+                if (written < 0)
+                        break;
+                at += written;
+                n -= (size_t)written;
+        }
+        free(text);
+}
+
+static void tell_started(const struct monitor *m) {
+        struct strbuf info = {0}, status = {0};
+
+        if (m->config->info_fd >= 0) {
+                strbuf_addf(&info, "{\n    \"child-pid\": %d", m->launch.pid);
+                add_namespaces(&info, m, "\n    ");
+                strbuf_add(&info, "\n}\n");
+                write_text(m->config->info_fd, strbuf_finish(&info));
+                (void)sys_close(m->config->info_fd);
+        }
+        if (m->config->json_status_fd >= 0) {
+                strbuf_addf(&status, "{ \"child-pid\": %d", m->launch.pid);
+                add_namespaces(&status, m, " ");
+                strbuf_add(&status, " }\n");
+                write_text(m->config->json_status_fd, strbuf_finish(&status));
+        }
+}
+
+static int exit_status(int status) {
+        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void tell_exited(const struct monitor *m) {
+        char *text = NULL;
+
+        if (m->config->json_status_fd >= 0 && asprintf(&text, "{ \"exit-code\": %d }\n", exit_status(m->status)) >= 0)
+                write_text(m->config->json_status_fd, text);
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+/* 0, or EXIT_BWRAP after a message.  The pipe ends with a direct command's exec, or with the reaper. */
+static int read_reports(struct monitor *m) {
+        for (;;) {
+                _cleanup_free_ char *message = NULL;
+                struct launch_report report;
+                int r = launch_read_report(&m->launch, &report);
+
+                if (r == -EINTR)
+                        continue;
+                if (r < 0)
+                        return fail_errno(m->config, "Can't read the sandbox's report", r);
+                if (r == 0)
+                        return 0;
+                if (report.kind == LAUNCH_FAILED) {
+                        message = bwrap_message(m->plan, &report.error);
+                        return fail(m->config, message);
+                }
+                if (report.kind == LAUNCH_STARTED || (report.kind == LAUNCH_BUILT && !m->plan->raw->has_reaper))
+                        m->has_started = true;
+                if (report.kind == LAUNCH_EXITED) {
+                        m->has_exited = true;
+                        m->status = report.status;
+                }
+        }
+}
+
+static int wait_for_child(struct monitor *m) {
+        siginfo_t info = {.si_status = 0};
+        int r;
+
+        r = sys_waitid(P_PIDFD, (id_t)m->launch.pidfd, &info, WEXITED);
+        if (r < 0)
+                return fail_errno(m->config, "Can't wait for the sandbox", r);
+        if (!m->has_exited)
+                m->status = info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
+        return 0;
+}
+
+static int monitor(struct monitor *m) {
+        int r;
+
+        tell_started(m);
+        if (m->go_fd >= 0) {
+                (void)sys_write(m->go_fd, "", 1);
+                close_fdp(&m->go_fd);
+        }
+        r = read_reports(m);
+        if (r == 0)
+                r = wait_for_child(m);
+        if (r != 0)
+                return r;
+        if (m->has_started)
+                tell_exited(m);
+        return exit_status(m->status);
+}
+
+/* ------------------------------------------------------------------- launch */
+
+/* SIGKILL for us when the caller dies, and then for the sandbox, whose own parent we are. */
+static int die_with_parent(void) {
+        pid_t parent = getppid();
+        int r = sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
+
+        if (r >= 0 && getppid() != parent)
+                _exit(EXIT_BWRAP);
+        return r;
+}
+
+static int enter_given_namespaces(const struct bwrap_config *config) {
+        int r;
+
+        if (config->userns_fd >= 0) {
+                r = sys_setns(config->userns_fd, CLONE_NEWUSER);
+                if (r < 0)
+                        return fail_errno(config, "Joining specified user namespace failed", r);
+        }
+        if (config->pidns_fd >= 0) {
+                r = sys_setns(config->pidns_fd, CLONE_NEWPID);
+                if (r < 0)
+                        return fail_errno(config, "Setting pidns failed", r);
+        }
+        return 0;
+}
+
+/* The child's namespaces can be told only while it is there: it waits until they have been. */
+static int hold_child(const struct bwrap_config *config, struct nsrun_plan *plan, int *ret_go) {
+        int ends[2], r;
+
+        if (config->info_fd < 0 && config->json_status_fd < 0)
+                return 0;
+        r = sys_pipe(ends);
+        if (r < 0)
+                return fail_errno(config, "pipe", r);
+        plan->raw->start_fd = ends[0];
+        *ret_go = ends[1];
+        return 0;
+}
+
+static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
+        struct monitor m = {.config = config, .plan = plan, .launch = LAUNCH_INIT, .go_fd = -EBADF};
+        const struct launch_params params = {
+                .overlay_fd = -EBADF,
+                .lock_fd = -EBADF,
+                .terminal_fd = -1,
+                .wants_started = true,
+                .dies_with_thread = config->die_with_parent,
+                .command_line = bwrap_arguments,
+                .command_line_size = bwrap_arguments_size,
+        };
+        struct sigaction standard = {.sa_handler = SIG_DFL};
+        struct nsrun_error err = {0};
+        int r;
+
+        (void)sigaction(SIGCHLD, &standard, NULL);
+        r = enter_given_namespaces(config);
+        if (r == 0)
+                r = hold_child(config, plan, &m.go_fd);
+        if (r != 0)
+                return r;
+        r = launch_start(plan, &params, &m.launch, &err);
+        if (r < 0) {
+                _cleanup_free_ char *message = bwrap_message(plan, &err);
+
+                return fail(config, message);
+        }
+        r = monitor(&m);
+        launch_close(&m.launch);
+        return r;
+}
+
+int bwrap_run(const struct bwrap_config *config, nsrun_unused const char *program) {
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_error err = {0};
+        int r = config->die_with_parent ? die_with_parent() : 0;
+
+        if (r < 0)
+                return fail_errno(config, "prctl(PR_SET_PDEATHSIG)", r);
+        r = bwrap_build(config, &plan, &err);
+        if (r < 0)
+                return fail(config, err.what);
+        r = launch(config, plan);
+        bwrap_plan_free(plan);
+        return r;
+}
