@@ -164,6 +164,7 @@ static int apply_tmp(void *target, const struct option_spec *spec, const char *v
         r = need_text(spec, value, err);
         if (r < 0)
                 return r;
+        free(TAKE_PTR(p->tmp_alias));
         if (streq(value, "tmpfs")) {
                 free(TAKE_PTR(p->tmp));
                 return 0;
@@ -370,7 +371,8 @@ const struct option_spec policy_options[] = {
         {"symlink", 0, "TEXT:PATH", OPTION_COMPLETES_NOTHING, files, "make PATH a symlink that says TEXT",
          apply_symlink},
         {"tmp", 0, "tmpfs|DIR", OPTION_COMPLETES_CHOICE, files,
-         "what /tmp is: empty and ephemeral (the default), or the host's folder DIR", apply_tmp},
+         "what /tmp is: empty and ephemeral (the default), or the host's folder DIR, which is at its own path, too",
+         apply_tmp},
         {"tmpfs-size", 0, "SIZE", OPTION_COMPLETES_NOTHING, files,
          "the bound of each writable tmpfs, in bytes or with K, M, G or T (default: 2G)", apply_tmpfs_size},
         {"overlay-backing", 0, "disk|tmpfs", OPTION_COMPLETES_CHOICE, files,

@@ -38,6 +38,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         free(p->project);
         free(p->project_alias);
         free(p->tmp);
+        free(p->tmp_alias);
         free(p->hostname);
         free(p->chdir);
         free(p->seccomp);

@@ -64,6 +64,7 @@ struct nsrun_policy {
         size_t n_links;
 
         char *tmp;           /* a host folder for /tmp, canonical after, or NULL for a tmpfs */
+        char *tmp_alias;     /* after: as project_alias */
         uint64_t tmpfs_size; /* bytes, the bound of each writable tmpfs */
         enum policy_net net;
         enum policy_proc proc;

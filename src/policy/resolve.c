@@ -19,14 +19,9 @@ struct resolving {
         struct nsrun_policy *policy;
         char *cwd; /* NULL where it can't be told */
         char **sockets;
-        struct gitdir gitdir; /* where the project's .git is a file; else empty */
+        struct gitdir gitdir;   /* where the project's .git is a file; else empty */
+        struct policy_rule tmp; /* what --tmp asks for, to be judged when all roots are known */
 };
-
-static void resolving_clear(struct resolving *c) {
-        gitdir_clear(&c->gitdir);
-        free(c->cwd);
-        strv_free(c->sockets);
-}
 
 static void rule_clear(struct policy_rule *rule) {
         free(rule->source);
@@ -34,6 +29,13 @@ static void rule_clear(struct policy_rule *rule) {
         free(rule->alias);
         free(rule->spelled);
         *rule = (struct policy_rule){0};
+}
+
+static void resolving_clear(struct resolving *c) {
+        gitdir_clear(&c->gitdir);
+        rule_clear(&c->tmp);
+        free(c->cwd);
+        strv_free(c->sockets);
 }
 
 /* Takes the rules away that have been cleared, and keeps the order. */
@@ -130,8 +132,9 @@ static int remember_spelling(const struct resolving *c, struct policy_rule *rule
         return rule->spelled ? 0 : -ENOMEM;
 }
 
-static int refuse_all_planted(const struct nsrun_policy *p, struct nsrun_error *err) {
-        int r = 0;
+static int refuse_all_planted(const struct resolving *c, struct nsrun_error *err) {
+        const struct nsrun_policy *p = c->policy;
+        int r = c->tmp.spelled ? refuse_planted(p, &c->tmp, err) : 0;
 
         for (size_t i = 0; i < p->n_rules && r >= 0; i++)
                 if (p->rules[i].spelled)
@@ -179,6 +182,38 @@ static int resolve_project(struct resolving *c, struct nsrun_error *err) {
                 return error_oom(err);
         free(p->project);
         p->project = TAKE_PTR(canonical);
+        return 0;
+}
+
+/* The folder for /tmp, which is at its own path, too: a name that a program prints
+ * then means the same on both sides.  An explicit rule for that path goes before. */
+static int resolve_tmp(struct resolving *c, struct nsrun_error *err) {
+        struct nsrun_policy *p = c->policy;
+        struct policy_rule *rule = &c->tmp;
+        unsigned mode = 0;
+        int r;
+
+        if (!p->tmp)
+                return 0;
+        *rule = (struct policy_rule){.access = POLICY_RW, .option = "--tmp"};
+        r = path_canonical(p->tmp, &rule->source, &mode);
+        if (r == 0 && (mode & S_IFMT) != S_IFDIR)
+                r = -ENOTDIR;
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, p->tmp, "the folder of --tmp can't be opened",
+                                 "create it first, or use --tmp=tmpfs");
+        r = refuse_source(rule, c->sockets, err);
+        if (r < 0)
+                return r;
+        if (remember_spelling(c, rule, p->tmp) < 0 ||
+            (!p->tmp_alias && find_alias(c, p->tmp, rule->source, &p->tmp_alias) < 0) ||
+            policy_add_default(p, POLICY_RW, rule->source, rule->option) < 0)
+                return error_oom(err);
+        free(p->tmp);
+        p->tmp = strdup(rule->source);
+        rule = &p->rules[p->n_rules - 1];
+        if (!p->tmp || (p->tmp_alias && !(rule->alias = strdup(p->tmp_alias))))
+                return error_oom(err);
         return 0;
 }
 
@@ -374,40 +409,6 @@ static int merge(struct nsrun_policy *p, struct nsrun_error *err) {
         return 0;
 }
 
-static int resolve_tmp(struct resolving *c, struct nsrun_error *err) {
-        struct nsrun_policy *p = c->policy;
-        _cleanup_free_ char *canonical = NULL;
-        struct policy_rule rule = {.access = POLICY_RW, .option = "--tmp"};
-        unsigned mode = 0;
-        int r;
-
-        if (!p->tmp)
-                return 0;
-        r = path_canonical(p->tmp, &canonical, &mode);
-        if (r == 0 && (mode & S_IFMT) != S_IFDIR)
-                r = -ENOTDIR;
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, r, p->tmp, "the folder of --tmp can't be opened",
-                                 "create it first, or use --tmp=tmpfs");
-        rule.source = canonical;
-        r = refuse_source(&rule, c->sockets, err);
-        if (r >= 0 && remember_spelling(c, &rule, p->tmp) < 0)
-                r = error_oom(err);
-        if (r >= 0 && rule.spelled) {
-                /* What was given is no writable root yet: it may be the link itself. */
-                char *given = TAKE_PTR(p->tmp);
-
-                r = refuse_planted(p, &rule, err);
-                p->tmp = given;
-        }
-        free(rule.spelled);
-        if (r < 0)
-                return r;
-        free(p->tmp);
-        p->tmp = TAKE_PTR(canonical);
-        return 0;
-}
-
 int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         _cleanup_(resolving_clear) struct resolving c = {.policy = p};
         int r;
@@ -421,6 +422,8 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         if (find_home(p) < 0 || sockets_list(environment_inherited(p), p->home, &c.sockets) < 0)
                 return error_oom(err);
         r = resolve_project(&c, err);
+        if (r >= 0)
+                r = resolve_tmp(&c, err);
         if (r >= 0)
                 r = git_add_rules(p, &c.gitdir, err);
         if (r < 0)
@@ -436,9 +439,7 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         r = merge(p, err);
         if (r < 0)
                 return r;
-        r = resolve_tmp(&c, err);
-        if (r >= 0)
-                r = refuse_all_planted(p, err);
+        r = refuse_all_planted(&c, err);
         if (r >= 0)
                 r = refuse_hardening(p, c.cwd, err);
         if (r >= 0)
