@@ -185,6 +185,7 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                 .old_root = -EBADF,
                 .new_root = -EBADF,
                 .descriptors = -EBADF,
+                .umbrella_fd = -EBADF,
                 .overlay_fd = -EBADF,
                 .signal_fd = -EBADF,
         };

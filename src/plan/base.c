@@ -127,9 +127,40 @@ static int collect_proc(struct entries *e, const struct nsrun_policy *p) {
         return p->uid == 0 ? collect_proc_for_root(e, p->proc) : 0;
 }
 
-static int collect_tmp(struct entries *e, const struct nsrun_policy *p) {
+static int add_playground(struct entries *e, enum entry_origin origin, const char *target,
+                          const struct nsrun_policy *p, const char *source) {
+        struct plan_op *op = entries_add(e, origin, PLAN_BIND, target);
+
+        op->is_directory = true;
+        op->is_in_umbrella = true;
+        /* What stands in for it where there are no umbrellas (bubblewrap). */
+        op->mode = 01777;
+        op->size = p->tmpfs_size;
+        op->source = strdup(source);
+        return op->source ? 0 : -ENOMEM;
+}
+
+/* At /tmp and at its host path, so that a name means the same on both sides. */
+static int collect_playground(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_free_ char *base = NULL, *path = NULL;
+        int r;
+
+        r = umbrella_find_base(&base, err);
+        if (r < 0)
+                return r;
+        if (asprintf(&path, "%s/" UMBRELLA_NAME "/" UMBRELLA_PLAYGROUND, base) < 0) {
+                path = NULL;
+                return -ENOMEM;
+        }
+        r = add_playground(e, ENTRY_EXPLICIT, "/tmp", p, path);
+        return r < 0 ? r : add_playground(e, ENTRY_DEFAULT, path, p, path);
+}
+
+static int collect_tmp(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
         struct plan_op *op;
 
+        if (p->has_playground)
+                return collect_playground(e, p, err);
         if (!p->tmp) {
                 entries_add_tmpfs(e, ENTRY_OWN, "/tmp", 01777, p->tmpfs_size);
                 return 0;
@@ -143,14 +174,14 @@ static int collect_tmp(struct entries *e, const struct nsrun_policy *p) {
 /* The layers of other runs, where a rule shows the cache folder. */
 static int hide_umbrellas(struct entries *e) {
         _cleanup_free_ char *base = NULL;
-        int r = umbrella_find_base(&base);
+        int r = umbrella_find_base(&base, NULL);
 
         if (r >= 0)
                 entries_add_hidden(e, base);
         return r == -ENOMEM ? r : 0;
 }
 
-int collect_base(struct entries *e, const struct nsrun_policy *p) {
+int collect_base(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
         int r;
 
         collect_roots(e);
@@ -160,7 +191,7 @@ int collect_base(struct entries *e, const struct nsrun_policy *p) {
         r = collect_proc(e, p);
         if (r < 0)
                 return r;
-        r = collect_tmp(e, p);
+        r = collect_tmp(e, p, err);
         if (r >= 0)
                 r = hide_umbrellas(e);
         if (r < 0)

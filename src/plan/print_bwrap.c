@@ -101,6 +101,10 @@ static void add_op(struct printing *p, const struct plan_op *op) {
                 ADD(p, "--symlink", op->text, op->target);
                 return;
         case PLAN_BIND:
+                if (op->is_in_umbrella) {
+                        add_tmpfs(p, op);
+                        return;
+                }
                 ADD(p,
                     op->is_device      ? "--dev-bind"
                     : op->is_read_only ? "--ro-bind"
@@ -132,6 +136,9 @@ static void add_ops(struct printing *p, const struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++) {
                 const struct plan_op *op = &plan->ops[i];
 
+                /* bubblewrap has no umbrella: its playground is a tmpfs, at /tmp alone. */
+                if (plan->umbrella && path_is_beneath(op->target, plan->umbrella))
+                        continue;
                 if (!path_is_beneath(op->target, "/dev")) {
                         add_op(p, op);
                         continue;

@@ -165,7 +165,8 @@ static int apply_tmp(void *target, const struct option_spec *spec, const char *v
         if (r < 0)
                 return r;
         free(TAKE_PTR(p->tmp_alias));
-        if (streq(value, "tmpfs")) {
+        p->has_playground = streq(value, "playground");
+        if (p->has_playground || streq(value, "tmpfs")) {
                 free(TAKE_PTR(p->tmp));
                 return 0;
         }
@@ -370,8 +371,8 @@ const struct option_spec policy_options[] = {
          "expose SRC at DEST, writable unless :ro (a colon in a path: '\\:')", apply_bind},
         {"symlink", 0, "TEXT:PATH", OPTION_COMPLETES_NOTHING, files, "make PATH a symlink that says TEXT",
          apply_symlink},
-        {"tmp", 0, "tmpfs|DIR", OPTION_COMPLETES_CHOICE, files,
-         "what /tmp is: empty and ephemeral (the default), or the host's folder DIR, which is at its own path, too",
+        {"tmp", 0, "tmpfs|playground|DIR", OPTION_COMPLETES_CHOICE, files,
+         "what /tmp is: empty and in memory (the default), empty and below ~/.cache/nsrun, or the host's folder DIR; the latter two are at their own paths, too",
          apply_tmp},
         {"tmpfs-size", 0, "SIZE", OPTION_COMPLETES_NOTHING, files,
          "the bound of each writable tmpfs, in bytes or with K, M, G or T (default: 2G)", apply_tmpfs_size},

@@ -65,6 +65,7 @@ struct nsrun_policy {
 
         char *tmp;           /* a host folder for /tmp, canonical after, or NULL for a tmpfs */
         char *tmp_alias;     /* after: as project_alias */
+        bool has_playground; /* /tmp is a folder of the run's umbrella; tmp is NULL then */
         uint64_t tmpfs_size; /* bytes, the bound of each writable tmpfs */
         enum policy_net net;
         enum policy_proc proc;

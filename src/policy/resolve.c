@@ -409,6 +409,18 @@ static int merge(struct nsrun_policy *p, struct nsrun_error *err) {
         return 0;
 }
 
+/* No mount point is made in a folder of the host, so the project is not to be seen
+ * below one that is /tmp; an explicit rule says that there is one. */
+static int refuse_hidden_project(const struct nsrun_policy *p, struct nsrun_error *err) {
+        if (!p->tmp || !p->project || !path_is_beneath(p->project, "/tmp"))
+                return 0;
+        for (size_t i = 0; i < p->n_rules; i++)
+                if (!p->rules[i].is_default && streq(p->rules[i].target, p->project))
+                        return 0;
+        return refuse(err, p->project, "choose a project elsewhere, or use --tmp=playground",
+                      "the project would be hidden by the folder of --tmp");
+}
+
 int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         _cleanup_(resolving_clear) struct resolving c = {.policy = p};
         int r;
@@ -437,6 +449,8 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         }
         compact(p);
         r = merge(p, err);
+        if (r >= 0)
+                r = refuse_hidden_project(p, err);
         if (r < 0)
                 return r;
         r = refuse_all_planted(&c, err);

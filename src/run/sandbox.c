@@ -5,8 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/sys.h"
-#include "launch/launch.h"
-#include "workspace/umbrella.h"
+#include "disk.h"
 
 struct nsrun_sandbox {
         struct launch launch;
@@ -77,7 +76,7 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox
                              struct nsrun_error *error) {
         struct launch_params params = {.terminal_fd = -1, .wants_started = true, .init_path = init_path()};
         struct nsrun_sandbox *s;
-        int r = 0;
+        int r;
 
         s = calloc(1, sizeof(*s));
         if (!s)
@@ -87,14 +86,9 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox
         s->has_ended = true;
         if (plan->seccomp_cache)
                 seccomp_remember(&plan->seccomp, plan->seccomp_cache);
-        if (plan->has_overlays && plan->backing == POLICY_BACKING_DISK)
-                r = umbrella_make(&s->umbrella, error);
-        if (r >= 0) {
-                params.overlay_fd = s->umbrella.dir_fd;
-                params.overlay_path = s->umbrella.path;
-                params.lock_fd = s->umbrella.lock_fd;
+        r = disk_prepare(plan, &s->umbrella, &params, error);
+        if (r >= 0)
                 r = launch_start(plan, &params, &s->launch, error);
-        }
         if (r >= 0) {
                 s->has_ended = false;
                 r = take_report(s, error);

@@ -157,7 +157,8 @@ static void a_failing_call_leaves_no_overlay_and_no_umbrella(void **state) {
         static const int errors[] = {EIO, EPERM};
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
-        const char *const options[] = {"--overlay", layered, "--net=none", "--hostname=inside", NULL};
+        const char *const options[] = {"--overlay",        layered, "--net=none", "--hostname=inside",
+                                       "--tmp=playground", NULL};
 
         make_folder(s->root, "layered");
         fail_with(s, errors, ARRAY_SIZE(errors), options, 0);

@@ -169,6 +169,44 @@ static void bash_reads_back_every_byte_of_a_bwrap_line(void **state nsrun_unused
         free(text);
 }
 
+static char umbrella[] = "/h/.cache/nsrun/workspace-XXXXXX",
+            playground[] = "/h/.cache/nsrun/workspace-XXXXXX/playground", tmp_again[] = "/tmp";
+
+static void a_playground_is_to_be_found_in_every_format(void **state nsrun_unused) {
+        struct plan_op two[] = {
+                {.kind = PLAN_DIR, .target = umbrella, .mode = 0755},
+                {.kind = PLAN_BIND,
+                 .target = playground,
+                 .source = playground,
+                 .mode = 01777,
+                 .size = 4096,
+                 .is_directory = true,
+                 .is_in_umbrella = true},
+                {.kind = PLAN_BIND,
+                 .target = tmp_again,
+                 .source = playground,
+                 .mode = 01777,
+                 .size = 4096,
+                 .is_directory = true,
+                 .is_in_umbrella = true},
+        };
+        struct nsrun_plan plan = {
+                .ops = two, .n_ops = ARRAY_SIZE(two), .umbrella = umbrella, .argv = argv, .cwd = project};
+        _cleanup_free_ char *text = NULL, *bwrap = NULL, *json = NULL;
+
+        assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
+        assert_non_null(strstr(
+                text,
+                "  dir      /h/.cache/nsrun/workspace-XXXXXX\n"
+                "  bind     /h/.cache/nsrun/workspace-XXXXXX/playground  read-write, on disk, gone at the end\n"
+                "  bind     /tmp                              read-write, on disk, gone at the end, from /h/.cache/nsrun/workspace-XXXXXX/playground\n"));
+        assert_int_equal(plan_print_bwrap(&plan, &bwrap, NULL), 0);
+        assert_non_null(strstr(bwrap, " --perms 1777 --size 4096 --tmpfs /tmp --remount-ro / "));
+        assert_null(strstr(bwrap, "workspace"));
+        assert_int_equal(plan_print_json(&plan, &json, NULL), 0);
+        assert_non_null(strstr(json, "\"in_umbrella\": true"));
+}
+
 /* A host's /proc has to be covered by hand; a new one is bubblewrap's business. */
 static void bwrap_covers_a_bound_proc(void **state nsrun_unused) {
         struct plan_op few[] = {
@@ -281,6 +319,7 @@ int main(void) {
                 cmocka_unit_test(text_says_what_is_the_hosts),
                 cmocka_unit_test(bwrap_is_one_line_for_bash),
                 cmocka_unit_test(bash_reads_back_every_byte_of_a_bwrap_line),
+                cmocka_unit_test(a_playground_is_to_be_found_in_every_format),
                 cmocka_unit_test(bwrap_covers_a_bound_proc),
                 cmocka_unit_test(json_has_every_operation),
                 cmocka_unit_test(json_replaces_what_is_no_utf8),
