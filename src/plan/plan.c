@@ -51,6 +51,14 @@ static char *through_system_roots(const char *target, const struct entries *e) {
         return strdup(target);
 }
 
+/* Its folder in the umbrella, where other names are taken already. */
+static char *layer_name(const char *target) {
+        _cleanup_free_ char *slug = path_slug(target);
+        char *name;
+
+        return slug && asprintf(&name, "overlay-%s", slug) >= 0 ? name : NULL;
+}
+
 static int collect_rule(struct entries *e, const struct policy_rule *rule, uint64_t size) {
         enum entry_origin origin = rule->is_default ? ENTRY_DEFAULT : ENTRY_EXPLICIT;
         _cleanup_free_ char *target = NULL;
@@ -65,7 +73,7 @@ static int collect_rule(struct entries *e, const struct policy_rule *rule, uint6
         op->source = strdup(rule->source);
         if (rule->access == POLICY_OVERLAY) {
                 op->size = size;
-                op->text = path_slug(target);
+                op->text = layer_name(target);
         }
         if (!op->source || (rule->access == POLICY_OVERLAY && !op->text))
                 return -ENOMEM;

@@ -80,7 +80,7 @@ static void nothing_else_of_an_umbrella_is_seen(void **state) {
         static const char look[] =
                 FIND "set -e; ls -A \"$b\" | sed s/-......$//; ls -A \"$u\"; "
                      "ls \"$u/lock\" 2>/dev/null || echo no lock; "
-                     "! mkdir \"$b/other\" 2>/dev/null; find / -xdev -name '*-layered' 2>/dev/null";
+                     "! mkdir \"$b/other\" 2>/dev/null; find / -xdev -name 'overlay-*' 2>/dev/null";
         static const char expected[] = "workspace\nplayground\nno lock\n";
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *names = NULL;
@@ -92,7 +92,7 @@ static void nothing_else_of_an_umbrella_is_seen(void **state) {
         make_folder(s->root, "layered");
         path = start_waiting(s, "--overlay", layered, &running, &input);
         /* The control: there is something to be seen. */
-        names = replaced("ls -A \"$(dirname '%')\" | sed 's/.*layered/overlay/' | sort", "%", path);
+        names = replaced("ls -A \"$(dirname '%')\" | sed 's/^overlay.*/overlay/' | sort", "%", path);
         run_outside(s, &o, names);
         expect_out(&o, "lock\noverlay\nplayground\n");
 
