@@ -84,6 +84,11 @@ struct nsrun_policy {
 
         char **host_environ; /* what is inherited; NULL: environ */
 
+        /* Of nsrun_policy_set_workspace(): no toolchains of the user's and no git dirs but its roots. */
+        bool has_workspace;
+        char **workspace_env; /* "NAME=VALUE" */
+        bool is_env_explicit; /* it goes before what is inherited; else it is git's identity */
+
         /* Filled by policy_resolve(). */
         char *home;       /* $HOME inside, normalised, or NULL for none of its own */
         char **final_env; /* what the command gets, but for PWD */
@@ -95,6 +100,7 @@ struct nsrun_policy {
         gid_t gid;
 };
 
+void policy_clear_rule(struct policy_rule *rule);
 /* Copies its strings. */
 int policy_add_rule(struct nsrun_policy *p, enum policy_access access, const char *source,
                     const char *target, const char *option);

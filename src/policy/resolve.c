@@ -23,17 +23,9 @@ struct resolving {
         struct policy_rule tmp; /* what --tmp asks for, to be judged when all roots are known */
 };
 
-static void rule_clear(struct policy_rule *rule) {
-        free(rule->source);
-        free(rule->target);
-        free(rule->alias);
-        free(rule->spelled);
-        *rule = (struct policy_rule){0};
-}
-
 static void resolving_clear(struct resolving *c) {
         gitdir_clear(&c->gitdir);
-        rule_clear(&c->tmp);
+        policy_clear_rule(&c->tmp);
         free(c->cwd);
         strv_free(c->sockets);
 }
@@ -51,7 +43,7 @@ static void compact(struct nsrun_policy *p) {
 static void drop_defaults(struct nsrun_policy *p) {
         for (size_t i = 0; i < p->n_rules; i++)
                 if (p->rules[i].is_default)
-                        rule_clear(&p->rules[i]);
+                        policy_clear_rule(&p->rules[i]);
         compact(p);
         strv_free(TAKE_PTR(p->ephemeral));
         strv_free(TAKE_PTR(p->held));
@@ -266,7 +258,7 @@ static int resolve_rule(const struct resolving *c, struct policy_rule *rule, str
 
         r = path_canonical(rule->source, &canonical, &mode);
         if (r == -ENOENT && rule->is_default) {
-                rule_clear(rule); /* nsrun's own lists take what is there */
+                policy_clear_rule(rule); /* nsrun's own lists take what is there */
                 return 0;
         }
         if (r < 0)
@@ -277,7 +269,7 @@ static int resolve_rule(const struct resolving *c, struct policy_rule *rule, str
         rule->source = TAKE_PTR(canonical);
         rule->is_directory = (mode & S_IFMT) == S_IFDIR;
         if (is_linked_default(c->policy, rule, spelled)) {
-                rule_clear(rule);
+                policy_clear_rule(rule);
                 return 0;
         }
         if (remember_spelling(c, rule, spelled) < 0)
@@ -328,7 +320,7 @@ static int merge_sorted(struct policy_rule **sorted, size_t n, size_t *ret_n, st
                         return refuse_two(rule->target, first->option, rule->option, err);
                 if (!first->alias && streq(first->source, rule->source))
                         first->alias = TAKE_PTR(rule->alias);
-                rule_clear(rule);
+                policy_clear_rule(rule);
         }
         *ret_n = kept;
         return 0;
@@ -436,11 +428,12 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         r = resolve_project(&c, err);
         if (r >= 0)
                 r = resolve_tmp(&c, err);
-        if (r >= 0)
+        if (r >= 0 && !p->has_workspace)
                 r = git_add_rules(p, &c.gitdir, err);
         if (r < 0)
                 return r;
-        if (toolchains_each(p->home, add_toolchain, p) < 0)
+        /* The system's are nobody's files. */
+        if (toolchains_each(p->has_workspace ? NULL : p->home, add_toolchain, p) < 0)
                 return error_oom(err);
         for (size_t i = 0; i < p->n_rules; i++) {
                 r = resolve_rule(&c, &p->rules[i], err);

@@ -356,3 +356,23 @@ void umbrella_sweep(int base_fd) {
                         sweep_one(base_fd, entry->d_name);
         (void)closedir(dir);
 }
+
+int umbrella_sweep_all(struct nsrun_error *err) {
+        _cleanup_free_ char *base = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        r = umbrella_find_base(&base, err);
+        if (r < 0)
+                return r;
+        fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT)
+                return 0;
+        if (fd < 0)
+                return error_set(err, NSRUN_STAGE_WORKSPACE, -errno, base,
+                                 "the cache folder can't be opened", cache_hint);
+        r = check_base(fd, base, err);
+        if (r >= 0)
+                umbrella_sweep(fd);
+        return r;
+}

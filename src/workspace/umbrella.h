@@ -39,4 +39,6 @@ void umbrella_remove(struct umbrella *u);
 /* Reclaims umbrellas whose owner is dead, and any without a lock older than seven
  * days.  Best effort.  `base_fd` is the folder that holds them, open for reading. */
 void umbrella_sweep(int base_fd);
+/* The same in the cache folder, where there is one.  -EPERM: it isn't ours alone. */
+int umbrella_sweep_all(struct nsrun_error *err);
 #define _cleanup_umbrella_ _cleanup_(umbrella_remove)
