@@ -39,7 +39,7 @@ static struct plan_op ops[] = {
 };
 
 static char make[] = "make", quoted[] = "it's $x", empty[] = "", host[] = "box", path[] = "PATH=/bin",
-            lines[] = "TEXT=a\n'b\\", token[] = "A_TOKEN", display[] = "DISPLAY";
+            lines[] = "TEXT=a\n'b\\", token[] = "A_TOKEN", filter[] = "strict", display[] = "DISPLAY";
 static char *argv[] = {make, quoted, empty, NULL}, *env[] = {path, lines, NULL},
             *left_out[] = {token, display, NULL};
 
@@ -52,6 +52,8 @@ static struct nsrun_plan new_plan(void) {
                 .new_session = true,
                 .has_overlays = true,
                 .hostname = host,
+                .seccomp_name = filter,
+                .is_scoped = true,
                 .cwd = project,
                 .argv = argv,
                 .env = env,
@@ -74,6 +76,8 @@ static void text_has_one_operation_a_line(void **state nsrun_unused) {
                                   "ids         uid 1000, gid 100, as on the host; no capabilities\n"
                                   "hostname    box\n"
                                   "network     none but loopback\n"
+                                  "seccomp     strict\n"
+                                  "landlock    abstract sockets and signals stay inside\n"
                                   "session     new\n"
                                   "overlays    on disk\n"
                                   "withheld    A_TOKEN DISPLAY\n"
@@ -96,14 +100,16 @@ static void text_has_one_operation_a_line(void **state nsrun_unused) {
 }
 
 static void text_says_what_is_the_hosts(void **state nsrun_unused) {
-        struct nsrun_plan plan = {.argv = argv, .cwd = project};
+        struct nsrun_plan plan = {.argv = argv, .cwd = project, .seccomp_name = filter};
         char *text = NULL;
 
         assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
         assert_non_null(strstr(text, "\nproject     none\n"));
         assert_non_null(strstr(text, "\nnamespaces  user mnt pid ipc uts cgroup\n"));
         assert_non_null(strstr(
-                text, "\nhostname    the host's\nnetwork     the host's\nsession     the caller's\n"));
+                text,
+                "\nhostname    the host's\nnetwork     the host's\nseccomp     strict\n"
+                "landlock    not to be had: the kernel has ABI 0, scopes take 6\nsession     the caller's\n"));
         assert_non_null(strstr(text, "\nwithheld    nothing\n"));
         assert_null(strstr(text, "overlays"));
         free(text);
@@ -190,8 +196,12 @@ static void a_playground_is_to_be_found_in_every_format(void **state nsrun_unuse
                  .is_directory = true,
                  .is_in_umbrella = true},
         };
-        struct nsrun_plan plan = {
-                .ops = two, .n_ops = ARRAY_SIZE(two), .umbrella = umbrella, .argv = argv, .cwd = project};
+        struct nsrun_plan plan = {.ops = two,
+                                  .n_ops = ARRAY_SIZE(two),
+                                  .umbrella = umbrella,
+                                  .argv = argv,
+                                  .cwd = project,
+                                  .seccomp_name = filter};
         _cleanup_free_ char *text = NULL, *bwrap = NULL, *json = NULL;
 
         assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
