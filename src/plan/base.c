@@ -171,14 +171,27 @@ static int collect_tmp(struct entries *e, const struct nsrun_policy *p, struct n
         return op->source ? 0 : -ENOMEM;
 }
 
-/* The layers of other runs, where a rule shows the cache folder. */
-static int hide_umbrellas(struct entries *e) {
+/* The layers of other runs, where a rule shows the cache folder: at its own place, or with a
+ * folder above it at another. */
+static int hide_umbrellas(struct entries *e, const struct nsrun_policy *p) {
         _cleanup_free_ char *base = NULL;
         int r = umbrella_find_base(&base, NULL);
 
-        if (r >= 0)
-                entries_add_hidden(e, base);
-        return r == -ENOMEM ? r : 0;
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        entries_add_hidden(e, base);
+        for (size_t i = 0; i < p->n_rules; i++) {
+                const char *below = path_below(base, p->rules[i].source);
+                _cleanup_free_ char *place = NULL;
+
+                if (!below || !*below || streq(p->rules[i].source, p->rules[i].target))
+                        continue;
+                place = path_join(p->rules[i].target, below);
+                if (!place)
+                        return -ENOMEM;
+                entries_add_hidden(e, place);
+        }
+        return 0;
 }
 
 int collect_base(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
@@ -193,7 +206,7 @@ int collect_base(struct entries *e, const struct nsrun_policy *p, struct nsrun_e
                 return r;
         r = collect_tmp(e, p, err);
         if (r >= 0)
-                r = hide_umbrellas(e);
+                r = hide_umbrellas(e, p);
         if (r < 0)
                 return r;
         /* Its own small tmpfs: ~/.gradle/daemon can be made while

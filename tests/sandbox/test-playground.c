@@ -83,7 +83,7 @@ static void nothing_else_of_an_umbrella_is_seen(void **state) {
                      "! mkdir \"$b/other\" 2>/dev/null; find / -xdev -name 'overlay-*' 2>/dev/null";
         static const char expected[] = "workspace\nplayground\nno lock\n";
         const struct site *s = *state;
-        _cleanup_free_ char *layered = path_of(s->root, "layered"), *names = NULL;
+        _cleanup_free_ char *layered = path_of(s->root, "layered"), *names = NULL, *bind = NULL;
         _cleanup_outcome_ struct outcome o = {0};
         struct running running;
         char *path;
@@ -100,12 +100,14 @@ static void nothing_else_of_an_umbrella_is_seen(void **state) {
         expect_status(&o, 0);
         expect_out(&o, expected);
         /* Where a rule shows the cache folder, and all of the umbrellas in it. */
-        RUN(s, &o, "--tmp=playground", "--overlay", layered, "--rw", s->cache, "--", "sh", "-c", look);
-        expect_status(&o, 0);
-        expect_out(&o, expected);
         RUN(s, &o, "--tmp=playground", "--overlay", layered, "--ro", s->cache, "--", "sh", "-c", look);
         expect_status(&o, 0);
         expect_out(&o, expected);
+        /* At another place there is nothing of ours to be seen at all. */
+        bind = text_of("%s:/elsewhere:ro", s->cache);
+        RUN(s, &o, "--bind", bind, "--", "sh", "-c", "ls -A /elsewhere; ls -A /elsewhere/nsrun | wc -l");
+        expect_status(&o, 0);
+        expect_out(&o, "nsrun\n0\n");
         end_waiting(&running, input, &o);
         assert_int_equal(access(path, F_OK), -1);
         free(path);
