@@ -381,6 +381,30 @@ static void the_launch_needs_nothing_but_execve(void **state) {
                 }
 }
 
+/* Where an outer filter allows none of ours. */
+static void without_its_filter_no_command_starts(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny"), *error = text_of("%d", ENOSYS);
+        const char *const argv[] = {deny,        error,      "seccomp", program(), "run",
+                                    "--project", s->project, "touch",   "marker",  NULL};
+        const char *const control[] = {
+                deny,        error,      "seccomp", program(), "run", "--seccomp=none",
+                "--project", s->project, "touch",   "marker",  NULL};
+        _cleanup_free_ char *marker = path_of(s->project, "marker");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_refusal(
+                &o, 125,
+                "nsrun: the seccomp filter can't be installed: Function not implemented; the kernel needs "
+                "CONFIG_SECCOMP_FILTER (and 5.0 for --report); --seccomp=none goes on without");
+        assert_int_equal(access(marker, F_OK), -1);
+        outcome_clear(&o);
+        run(&(struct request){.argv = control, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        assert_int_equal(access(marker, F_OK), 0);
+}
+
 /* Stops, signals and ends are pid 1's to see, which no filter bounds. */
 static void pid_1_has_no_filter(void **state) {
         const struct site *s = *state;
@@ -404,6 +428,7 @@ int main(void) {
                 TEST(an_unknown_call_is_told_and_strictly_refused),
                 TEST(a_policy_that_a_command_can_write_is_refused),
                 TEST(the_launch_needs_nothing_but_execve),
+                TEST(without_its_filter_no_command_starts),
                 TEST(pid_1_has_no_filter),
         };
 
