@@ -47,7 +47,7 @@ static void print_folder(const char *what, const char *path) {
 
 static void print_status(void) {
         static const char *const wanted[] = {
-                "CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:", "NoNewPrivs:"};
+                "CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:", "NoNewPrivs:", "Seccomp:"};
         FILE *f = fopen("/proc/self/status", "re");
         char line[512];
 
