@@ -134,7 +134,7 @@ static void take_denial(struct run *run) {
         }
 }
 
-/* Until the pipe ends, and with it pid 1. */
+/* Until pid 1 has told how the command ended, or the pipe ends, and pid 1 with it. */
 static int watch(struct run *run) {
         struct pollfd fds[] = {{.fd = run->launch.report_fd, .events = POLLIN},
                                {.fd = run->signal_fd, .events = POLLIN},
@@ -162,6 +162,9 @@ static int watch(struct run *run) {
                 if (r < 0)
                         return error_set(run->err, NSRUN_STAGE_SUPERVISE, r, NULL,
                                          "pid 1's report can't be read", NULL);
+                /* Nothing follows it, and nothing is left to pass a signal on to. */
+                if (run->has_exited)
+                        return 0;
         }
 }
 
