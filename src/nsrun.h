@@ -64,6 +64,93 @@ char *nsrun_error_format(const struct nsrun_error *error);
 /* "0.1.0" */
 const char *nsrun_version(void);
 
+/* Where an agent may read and write: what its file tools on the host are checked
+ * against, and what its sandboxes see, so that the two agree.
+ *
+ *     nsrun_workspace_new("/home/u/src/x", &workspace, &error);
+ *     nsrun_workspace_add_readable(workspace, "/home/u/data", &error);
+ *     nsrun_workspace_set_temp(workspace, 1, &error);
+ *     nsrun_workspace_open(workspace, NSRUN_READ, "lib/x.c", O_RDONLY, 0, &fd, &error);
+ *     nsrun_policy_set_workspace(policy, workspace, &error);
+ *
+ * The behaviour is that of pikuri's Workspace::Filesystem. */
+struct nsrun_workspace;
+
+enum nsrun_access {
+        NSRUN_READ,  /* in every root */
+        NSRUN_WRITE, /* in the writable ones */
+};
+
+/* A workspace with one root, its project: writable, and where relative paths begin.
+ * `project` is absolute or relative to the working directory, is looked up now and
+ * once, and must be a folder.  Nothing is made on disk, and git is not asked.
+ * -ENOENT, -ENOTDIR and what else the kernel says of the path.  -EPERM: a system root
+ * (/, /etc, /usr, /tmp …), a home folder ($HOME, any child of /home) or a folder that holds one: no
+ * perimeter, but a guard against a slip.  -ENOMEM.  Stage POLICY. */
+int nsrun_workspace_new(const char *project, struct nsrun_workspace **ret, struct nsrun_error *error);
+/* Removes its umbrella, and the temp with it.  exit(3) and unloading the library do
+ * that too for what was not freed; what a killed process left goes with a later
+ * nsrun_sweep() or umbrella.  In a process that was forked since, the folder stays.  Returns
+ * NULL; NULL is fine. */
+struct nsrun_workspace *nsrun_workspace_free(struct nsrun_workspace *workspace);
+/* One more root: a folder or file that exists, looked up now.  Of nested roots the
+ * innermost decides; one that is added twice is writable if it was so once.  What the
+ * kernel says of the path; -EPERM: a system root as a writable one; -ENOMEM.  Stage POLICY. */
+int nsrun_workspace_add_readable(struct nsrun_workspace *workspace, const char *path,
+                                 struct nsrun_error *error);
+int nsrun_workspace_add_writable(struct nsrun_workspace *workspace, const char *path,
+                                 struct nsrun_error *error);
+/* Makes the temp, an empty folder of the umbrella and a writable root, unless there is
+ * one.  With alias_tmp_to_temp (0 or 1; the last call counts) /tmp means the temp in
+ * nsrun_workspace_resolve() and _open(), as it does in a sandbox; a policy takes no temp without it.
+ * -ENOSPC and what else the kernel says of the cache folder; -EPERM: others may write
+ * to it.  Stage WORKSPACE. */
+int nsrun_workspace_set_temp(struct nsrun_workspace *workspace, int alias_tmp_to_temp,
+                             struct nsrun_error *error);
+/* Canonical paths, owned by the workspace.  The temp's is NULL where none was set. */
+const char *nsrun_workspace_project(const struct nsrun_workspace *workspace);
+const char *nsrun_workspace_temp(const struct nsrun_workspace *workspace);
+/* The workspace's own folder, $XDG_CACHE_HOME/nsrun/workspace-XXXXXX (else below
+ * ~/.cache), 0700 and made at first need: for whatever is to go when it does.  No
+ * sandbox sees it.  *ret is owned by the workspace.  Errors as above. */
+int nsrun_workspace_umbrella(struct nsrun_workspace *workspace, const char **ret, struct nsrun_error *error);
+/* The environment for what runs in the workspace: "NAME=VALUE", ends with NULL, copied
+ * and used as it is.  NULL instead of a list: what git says, again.  -EINVAL: an entry of another
+ * form (stage USAGE).  -ENOMEM. */
+int nsrun_workspace_set_env(struct nsrun_workspace *workspace, const char *const *environment,
+                            struct nsrun_error *error);
+/* That list; else, looked up by the first call and then kept, the identity that git
+ * has at the project, with includeIf: GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL, GIT_COMMITTER_NAME and
+ * GIT_COMMITTER_EMAIL, as far as there is one.  Executes nothing that the project
+ * names, and waits for git two seconds at most.  *ret ends with NULL, is never NULL itself, and
+ * is the workspace's until nsrun_workspace_set_env() or _free().  -ENOMEM. */
+int nsrun_workspace_env(struct nsrun_workspace *workspace, const char *const **ret,
+                        struct nsrun_error *error);
+/* The canonical host path that `path` leads to, where that is allowed: *ret is the
+ * caller's to free.  It need not exist: a missing tail is kept, for whoever makes its
+ * folders first.  ".." after a symlink is the parent of what that leads to, and a symlink
+ * leads through nothing that a sandbox hasn't got.  -EPERM: it leads out of the roots, or
+ * to one that may only be read.  -ENOENT: an empty path.  -ELOOP, -ENAMETOOLONG,
+ * -EACCES: as the kernel would say.  -EINVAL: no such access.  Stage POLICY.
+ *
+ * The answer is a string, and a process in a sandbox may put a symlink in its way: to
+ * open it, use nsrun_workspace_open(). */
+int nsrun_workspace_resolve(const struct nsrun_workspace *workspace, enum nsrun_access access,
+                            const char *path, char **ret, struct nsrun_error *error);
+/* Opens it, in one walk beneath the root that follows no symlink, so that nothing that
+ * happens meanwhile leads out.  `flags` and `mode` are open(2)'s; O_CLOEXEC, O_NOCTTY
+ * and O_NONBLOCK are added.  *ret_fd is the caller's to close.  -EINVAL: flags that write, to
+ * read with.  -EAGAIN: the path kept changing.  Else as above, and open(2)'s. */
+int nsrun_workspace_open(const struct nsrun_workspace *workspace, enum nsrun_access access, const char *path,
+                         int flags, mode_t mode, int *ret_fd, struct nsrun_error *error);
+
+/* Removes the umbrellas of those who died without: at once where a lock shows it, and
+ * after seven days where there is none.  Never that of a living process, whatever its
+ * age.  For a host's start; making an umbrella does it, too.  0 also where there is
+ * nothing.  -ENOENT: nobody names a cache folder; -EPERM: it is not ours alone; what the
+ * kernel says of it.  Stage WORKSPACE. */
+int nsrun_sweep(struct nsrun_error *error);
+
 /* What is asked for. */
 struct nsrun_policy;
 
@@ -82,6 +169,17 @@ int nsrun_policy_set_command(struct nsrun_policy *policy, const char *const *arg
                              struct nsrun_error *error);
 /* What the command inherits from, instead of the caller's environ.  Copied. */
 int nsrun_policy_set_environ(struct nsrun_policy *policy, const char *const *environment);
+
+/* Runs of the policy see just this workspace's roots, each where it is and with its
+ * access, and but for the system's own folders no toolchains and no git dirs that are
+ * not in them; the temp at /tmp and at its own path; and nsrun_workspace_env(): a list that was set goes
+ * before what is inherited, git's identity after it.  Takes the place of "project", "tmp" and of an
+ * earlier workspace; options may add to it or, set later, replace parts.  The
+ * workspace is read now and not kept; its temp must live as long as the runs.
+ * -EPERM: a temp without its alias (stage POLICY).  -ENOMEM: the policy is good for
+ * nsrun_policy_free() alone. */
+int nsrun_policy_set_workspace(struct nsrun_policy *policy, struct nsrun_workspace *workspace,
+                               struct nsrun_error *error);
 
 /* What will be done: an ordered list. */
 struct nsrun_plan;
@@ -112,8 +210,14 @@ struct nsrun_exit {
 /* Starts the plan's command with the caller's fds 0, 1 and 2 and returns once it has been
  * exec'ed.  The command dies with the calling process (not: thread).  Any
  * failure is returned here, nothing is left behind, and the command never ran: -ENOENT and
- * -EACCES with stage EXEC where it is not found or not executable. */
+ * -EACCES with stage EXEC where it is not found or not executable; -ESTALE with stage
+ * WORKSPACE where a plan with a playground was made for another cache folder. */
 int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox **ret, struct nsrun_error *error);
+/* What was left to be decided during the start and how that came out, one line each
+ * as nsrun_error_format() makes it: with "proc" set to "auto" that /proc has the
+ * processes alone, for instance.  Complete when nsrun_start() returns.  Ends with NULL,
+ * and is never NULL itself.  Owned by the sandbox. */
+const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *sandbox);
 /* Readable (poll) when the sandbox has ended.  Owned by the sandbox. */
 int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox);
 /* Sends a signal to the command; SIGKILL ends the whole sandbox.  -ESRCH: it has ended. */

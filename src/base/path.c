@@ -154,7 +154,7 @@ int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
                         return -ENOENT;
         }
         if (fd >= 0) {
-                if (fstat(fd, &st) < 0)
+                if (ret_mode && fstat(fd, &st) < 0)
                         return -errno;
                 result = path_normalise(path);
                 if (!result)

@@ -38,7 +38,7 @@ const struct command commands[] = {
          {{toolchains_options, &n_toolchains_options}, {common_options, &n_common_options}},
          toolchains_main},
         {"seccomp",
-         "[OPTIONS] list|show POLICY|check POLICY CALL [ARG...]|compile POLICY",
+         "[OPTIONS] list|show|check|compile [POLICY [CALL [ARG...]]]",
          "list seccomp policies, show one, or ask what it says of a call",
          "list|show|check|compile",
          false,

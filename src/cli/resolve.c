@@ -34,12 +34,15 @@ const size_t n_resolve_options = ARRAY_SIZE(resolve_options);
 static int add_op(struct workspace *w, const struct plan_op *op, struct nsrun_error *err) {
         bool is_writable = op->kind == PLAN_BIND && !op->is_read_only;
 
+        if (op->is_in_umbrella)
+                return workspace_hide(w, op->target,
+                                      "a run's playground is not on the host before the run begins", err);
         if ((op->kind == PLAN_BIND && !op->is_device) || op->kind == PLAN_OVERLAY)
                 return workspace_add_bind(w, is_writable ? WORKSPACE_WRITE : WORKSPACE_READ, op->source,
                                           op->target, err);
         if (op->kind == PLAN_DIR || op->kind == PLAN_SYMLINK || op->kind == PLAN_COVER)
                 return 0;
-        return workspace_hide(w, op->target, err);
+        return workspace_hide(w, op->target, NULL, err);
 }
 
 static int make_workspace(const struct nsrun_plan *plan, struct workspace *ret, struct nsrun_error *err) {

@@ -122,7 +122,7 @@ static int forbid_cgroup_namespaces(struct launch_child *c) {
 }
 
 static int build(struct launch_child *c) {
-        int keep[] = {c->report_fd,       c->supervisor_fd,   c->init_fd,  c->params->overlay_fd,
+        int keep[] = {c->report_fd,       c->supervisor_fd,   c->init_fd,  c->params->umbrella_fd,
                       c->params->lock_fd, c->listener_socket, c->filter_fd};
         int r;
 

@@ -102,7 +102,7 @@ int init_exec(struct launch_child *c) {
 int init_exec_main(int argc, char **argv, char **env) {
         static char stack[65536] __attribute__((__aligned__(16)));
         static struct nsrun_plan plan;
-        static struct launch_params params = {.overlay_fd = -EBADF, .terminal_fd = -1};
+        static struct launch_params params = {.umbrella_fd = -EBADF, .terminal_fd = -1};
         static struct launch_child c = {.plan = &plan,
                                         .params = &params,
                                         .init_fd = -EBADF,

@@ -49,8 +49,9 @@ struct launch_child {
         uint64_t namespaces_made; /* what the clone was asked for */
         int operation;            /* the one that is carried out, for a failure's report; or -1 */
         int descriptors; /* the host's /proc/self/fd, the working directory while mounting */
-        int overlay_fd;
-        int signal_fd; /* init's */
+        int umbrella_fd; /* the umbrella by a mount of the child's own */
+        int overlay_fd;  /* the tmpfs that stands in for it with --overlay-backing=tmpfs */
+        int signal_fd;   /* init's */
         struct launch_namespaces namespaces;
         char *stack_top;             /* the command's, between vfork and exec */
         struct init_exec *init_exec; /* nsrun-init's arguments, where it is asked for */
@@ -89,7 +90,9 @@ int mount_seal(struct launch_child *c);
 /* Mounts a new file system at an open folder. */
 int mount_filesystem(struct launch_child *c, int target, const char *type, unsigned long flags,
                      const char *data);
-/* mount_special.c: overlays and /proc */
+/* mount_special.c: what lies in the umbrella, and /proc */
+int mount_name_umbrella(struct launch_child *c);
+int mount_open_playground(struct launch_child *c, const struct plan_op *op);
 int mount_overlay(struct launch_child *c, const struct plan_op *op);
 int mount_proc(struct launch_child *c, const struct plan_op *op);
 /* The mount point of op, opened; made first where the plan says so. */

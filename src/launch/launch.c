@@ -198,6 +198,7 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                 .base_root = -EBADF,
                 .operation = -1,
                 .descriptors = -EBADF,
+                .umbrella_fd = -EBADF,
                 .overlay_fd = -EBADF,
                 .signal_fd = -EBADF,
         };

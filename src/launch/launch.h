@@ -32,9 +32,9 @@ struct launch_report {
 };
 
 struct launch_params {
-        int overlay_fd;           /* the umbrella, where overlay-<slug>/{upper,work} are made; or -1 */
-        const char *overlay_path; /* its canonical path */
-        int lock_fd;              /* kept open by init for as long as the mounts live; or -1 */
+        int umbrella_fd; /* where overlay-<slug>/{upper,work} are made, and a playground waits; or -1 */
+        const char *umbrella_path; /* its canonical path */
+        int lock_fd;               /* kept open by init for as long as the mounts live; or -1 */
         int terminal_fd; /* 0, 1 or 2: handed to the command's process group without a session of its own; or
                             -1 */
         bool wants_started;    /* report STARTED */

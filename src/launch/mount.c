@@ -179,7 +179,8 @@ int mount_attach(struct launch_child *c, const struct plan_op *op, int source, i
 static int mount_bind(struct launch_child *c, const struct plan_op *op) {
         _cleanup_close_ int source = -EBADF, target = -EBADF;
 
-        source = beneath_open(c->old_root, op->source + 1, O_PATH, 0);
+        source = op->is_in_umbrella ? mount_open_playground(c, op)
+                                    : beneath_open(c->old_root, op->source + 1, O_PATH, 0);
         if (source == -ELOOP)
                 return error_set(&c->error, NSRUN_STAGE_MOUNT, source, op->source,
                                  "the source was replaced by a symlink while the sandbox was being built",
@@ -269,9 +270,12 @@ static int mount_operation(struct launch_child *c, const struct plan_op *op) {
 }
 
 int mount_operations(struct launch_child *c) {
-        for (size_t i = 0; i < c->plan->n_ops; i++) {
-                int r = mount_operation(c, &c->plan->ops[i]);
+        int r = mount_name_umbrella(c);
 
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < c->plan->n_ops; i++) {
+                r = mount_operation(c, &c->plan->ops[i]);
                 if (r < 0)
                         return r;
         }
@@ -317,9 +321,10 @@ int mount_seal(struct launch_child *c) {
                                  NULL);
         close_fdp(&c->old_root);
         close_fdp(&c->descriptors);
+        close_fdp(&c->umbrella_fd);
         close_fdp(&c->overlay_fd);
-        if (c->params->overlay_fd >= 0)
-                (void)sys_close(c->params->overlay_fd);
+        if (c->params->umbrella_fd >= 0)
+                (void)sys_close(c->params->umbrella_fd);
         r = c->legacy ? legacy_seal(c)
                       : sys_mount_setattr(c->new_root, 0, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
         if (r < 0)

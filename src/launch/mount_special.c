@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The two mounts with a story: an overlay with its own upper and work folders,
- * and /proc, which a container may refuse. */
+/* The mounts with a story: an overlay with its own upper and work folders, the
+ * playground, and /proc, which a container may refuse. */
 #include <fcntl.h>
 #include <sys/mount.h>
 
 #include "base/beneath.h"
+#include "base/path.h"
 #include "internal.h"
 
 /* Where --overlay-backing=tmpfs keeps the upper layers: a tmpfs laid over the
@@ -26,22 +27,73 @@ static int overlay_tmpfs(struct launch_child *c, const struct plan_op *op) {
 }
 
 /* The umbrella, opened anew: the caller's descriptor belongs to a mount of the
- * caller's namespace, and overlayfs takes layers from its own alone.  It must
- * still be the folder that the caller locked. */
-static int overlay_folder(struct launch_child *c) {
+ * caller's namespace, and overlayfs takes layers from its own alone, as a bind does
+ * its source.  It must still be the folder that the caller locked. */
+static int open_umbrella(struct launch_child *c) {
         _cleanup_close_ int fd = -EBADF;
         struct stat given, found;
         int r;
 
-        fd = beneath_open(c->old_root, c->params->overlay_path + 1, O_RDONLY | O_DIRECTORY, 0);
-        if (fd < 0)
-                return fd;
-        r = sys_fstat(c->params->overlay_fd, &given);
+        if (c->umbrella_fd >= 0)
+                return 0;
+        fd = beneath_open(c->old_root, c->params->umbrella_path + 1, O_RDONLY | O_DIRECTORY, 0);
+        r = fd < 0 ? fd : sys_fstat(c->params->umbrella_fd, &given);
         if (r >= 0)
                 r = sys_fstat(fd, &found);
         if (r >= 0 && (given.st_dev != found.st_dev || given.st_ino != found.st_ino))
                 r = -ESTALE;
-        return r < 0 ? r : TAKE_FD(fd);
+        if (r < 0)
+                return r;
+        c->umbrella_fd = TAKE_FD(fd);
+        return 0;
+}
+
+/* The plan is older than the umbrella: puts its name where the plan has one of the
+ * same length.  The plan's strings are the child's own copies by now. */
+int mount_name_umbrella(struct launch_child *c) {
+        const char *planned = c->plan->umbrella, *path = c->params->umbrella_path;
+        size_t n = planned ? strlen(planned) : 0,
+               named = planned ? (size_t)(path_basename(planned) - planned) : 0;
+
+        if (!planned)
+                return 0;
+        if (!path || strlen(path) != n || memcmp(path, planned, named) != 0)
+                return error_set(&c->error, NSRUN_STAGE_WORKSPACE, -ESTALE, planned,
+                                 "the cache folder is not where it was when the plan was made",
+                                 "make the plan anew");
+        for (size_t i = 0; i < c->plan->n_ops; i++) {
+                const struct plan_op *op = &c->plan->ops[i];
+
+                if (path_is_beneath(op->target, planned))
+                        memcpy(op->target + named, path + named, n - named);
+                if (op->is_in_umbrella)
+                        memcpy(op->source + named, path + named, n - named);
+        }
+        return 0;
+}
+
+int mount_open_playground(struct launch_child *c, const struct plan_op *op) {
+        int r = open_umbrella(c);
+
+        return r < 0 ? r : beneath_open(c->umbrella_fd, path_basename(op->source), O_PATH | O_DIRECTORY, 0);
+}
+
+/* Where the layers are kept: the umbrella, or the tmpfs instead of it. */
+static int overlay_folder(struct launch_child *c, const struct plan_op *op) {
+        bool is_disk = c->plan->backing == POLICY_BACKING_DISK;
+        int r = 0;
+
+        if (is_disk)
+                r = open_umbrella(c);
+        else if (c->overlay_fd < 0)
+                r = c->overlay_fd = overlay_tmpfs(c, op);
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_OVERLAY, r,
+                                 is_disk ? c->params->umbrella_path : op->target,
+                                 is_disk ? "the umbrella folder can't be opened"
+                                         : "the tmpfs for the upper layers can't be mounted",
+                                 NULL);
+        return is_disk ? c->umbrella_fd : c->overlay_fd;
 }
 
 static int make_layer(int parent, const char *name, mode_t mode) {
@@ -110,25 +162,17 @@ int mount_overlay(struct launch_child *c, const struct plan_op *op) {
         _cleanup_close_ int lower = -EBADF, folder = -EBADF, upper = -EBADF, work = -EBADF, target = -EBADF;
         char options[128];
         struct stat st;
-        int r;
+        int layers, r;
 
-        if (c->overlay_fd < 0) {
-                bool is_disk = c->plan->backing == POLICY_BACKING_DISK;
-
-                c->overlay_fd = is_disk ? overlay_folder(c) : overlay_tmpfs(c, op);
-                if (c->overlay_fd < 0)
-                        return error_set(&c->error, NSRUN_STAGE_OVERLAY, c->overlay_fd,
-                                         is_disk ? c->params->overlay_path : op->target,
-                                         is_disk ? "the umbrella folder can't be opened"
-                                                 : "the tmpfs for the upper layers can't be mounted",
-                                         NULL);
-        }
+        layers = overlay_folder(c, op);
+        if (layers < 0)
+                return layers;
         lower = beneath_open(c->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
         r = lower < 0 ? lower : sys_fstat(lower, &st);
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_OVERLAY, r, op->source,
                                  "the lower folder can't be opened", NULL);
-        folder = make_layer(c->overlay_fd, op->text, 0700);
+        folder = make_layer(layers, op->text, 0700);
         upper = folder < 0 ? folder : make_layer(folder, "upper", st.st_mode & 07777);
         work = upper < 0 ? upper : make_layer(folder, "work", 0700);
         if (work < 0)

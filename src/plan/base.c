@@ -127,9 +127,40 @@ static int collect_proc(struct entries *e, const struct nsrun_policy *p) {
         return p->uid == 0 ? collect_proc_for_root(e, p->proc) : 0;
 }
 
-static int collect_tmp(struct entries *e, const struct nsrun_policy *p) {
+static int add_playground(struct entries *e, enum entry_origin origin, const char *target,
+                          const struct nsrun_policy *p, const char *source) {
+        struct plan_op *op = entries_add(e, origin, PLAN_BIND, target);
+
+        op->is_directory = true;
+        op->is_in_umbrella = true;
+        /* What stands in for it where there are no umbrellas (bubblewrap). */
+        op->mode = 01777;
+        op->size = p->tmpfs_size;
+        op->source = strdup(source);
+        return op->source ? 0 : -ENOMEM;
+}
+
+/* At /tmp and at its host path, so that a name means the same on both sides. */
+static int collect_playground(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_free_ char *base = NULL, *path = NULL;
+        int r;
+
+        r = umbrella_find_base(&base, err);
+        if (r < 0)
+                return r;
+        if (asprintf(&path, "%s/" UMBRELLA_NAME "/" UMBRELLA_PLAYGROUND, base) < 0) {
+                path = NULL;
+                return -ENOMEM;
+        }
+        r = add_playground(e, ENTRY_EXPLICIT, "/tmp", p, path);
+        return r < 0 ? r : add_playground(e, ENTRY_DEFAULT, path, p, path);
+}
+
+static int collect_tmp(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
         struct plan_op *op;
 
+        if (p->has_playground)
+                return collect_playground(e, p, err);
         if (!p->tmp) {
                 entries_add_tmpfs(e, ENTRY_OWN, "/tmp", 01777, p->tmpfs_size);
                 return 0;
@@ -140,17 +171,30 @@ static int collect_tmp(struct entries *e, const struct nsrun_policy *p) {
         return op->source ? 0 : -ENOMEM;
 }
 
-/* The layers of other runs, where a rule shows the cache folder. */
-static int hide_umbrellas(struct entries *e) {
+/* The layers of other runs, where a rule shows the cache folder: at its own place, or with a
+ * folder above it at another. */
+static int hide_umbrellas(struct entries *e, const struct nsrun_policy *p) {
         _cleanup_free_ char *base = NULL;
-        int r = umbrella_find_base(&base);
+        int r = umbrella_find_base(&base, NULL);
 
-        if (r >= 0)
-                entries_add_hidden(e, base);
-        return r == -ENOMEM ? r : 0;
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        entries_add_hidden(e, base);
+        for (size_t i = 0; i < p->n_rules; i++) {
+                const char *below = path_below(base, p->rules[i].source);
+                _cleanup_free_ char *place = NULL;
+
+                if (!below || !*below || streq(p->rules[i].source, p->rules[i].target))
+                        continue;
+                place = path_join(p->rules[i].target, below);
+                if (!place)
+                        return -ENOMEM;
+                entries_add_hidden(e, place);
+        }
+        return 0;
 }
 
-int collect_base(struct entries *e, const struct nsrun_policy *p) {
+int collect_base(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
         int r;
 
         collect_roots(e);
@@ -160,9 +204,9 @@ int collect_base(struct entries *e, const struct nsrun_policy *p) {
         r = collect_proc(e, p);
         if (r < 0)
                 return r;
-        r = collect_tmp(e, p);
+        r = collect_tmp(e, p, err);
         if (r >= 0)
-                r = hide_umbrellas(e);
+                r = hide_umbrellas(e, p);
         if (r < 0)
                 return r;
         /* Its own small tmpfs: ~/.gradle/daemon can be made while

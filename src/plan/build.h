@@ -42,7 +42,7 @@ void entries_clear(struct entries *e);
 #define _cleanup_entries_ _cleanup_(entries_clear)
 
 /* base.c: /dev, /proc, the system roots, /tmp and the home folder. */
-int collect_base(struct entries *e, const struct nsrun_policy *p);
+int collect_base(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err);
 /* etc.c */
 int collect_etc(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err);
 

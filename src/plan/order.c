@@ -48,9 +48,10 @@ static int push_cover(struct covers *c, const struct plan_op *op) {
         return 0;
 }
 
-/* On a tmpfs of ours things can be made: no command has ever been there. */
+/* On a tmpfs of ours, and in a new playground, things can be made: no command has ever
+ * been there. */
 static bool is_ours(const struct plan_op *cover) {
-        return !cover || cover->kind == PLAN_TMPFS;
+        return !cover || cover->kind == PLAN_TMPFS || cover->is_in_umbrella;
 }
 
 /* Whether `op` shows, inside `cover`, just the host path that cover has there. */
@@ -195,11 +196,21 @@ static int pin_parents(struct ordering *o, const struct plan_op *cover, const st
         return 0;
 }
 
+/* Something is mounted on what hides a folder of the host: it must not be left out, or
+ * the mount points would be made in the folder itself. */
+static void keep_hiding(struct nsrun_plan *plan, const char *target) {
+        for (size_t i = plan->n_ops; i-- > 0;)
+                if (plan->ops[i].is_hiding && streq(plan->ops[i].target, target))
+                        plan->ops[i].is_hiding = false;
+}
+
 static int place(struct ordering *o, struct entry *entry, const struct plan_op *cover) {
         struct plan_op *op = &entry->op;
         int r = 0;
 
         if (is_ours(cover)) {
+                if (cover && cover->is_hiding)
+                        keep_hiding(o->plan, cover->target);
                 r = make_parents(o, cover, op->target);
                 op->makes_target = op->kind != PLAN_COVER;
         } else if (op->kind == PLAN_BIND && op->is_read_only && cover->kind == PLAN_BIND &&

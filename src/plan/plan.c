@@ -23,6 +23,7 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan->seccomp_cache);
         free(plan->hostname);
         free(plan->cwd);
+        free(plan->umbrella);
         free(plan->project);
         strv_free(plan->argv);
         strv_free(plan->env);
@@ -50,6 +51,14 @@ static char *through_system_roots(const char *target, const struct entries *e) {
         return strdup(target);
 }
 
+/* Its folder in the umbrella, where other names are taken already. */
+static char *layer_name(const char *target) {
+        _cleanup_free_ char *slug = path_slug(target);
+        char *name;
+
+        return slug && asprintf(&name, "overlay-%s", slug) >= 0 ? name : NULL;
+}
+
 static int collect_rule(struct entries *e, const struct policy_rule *rule, uint64_t size) {
         enum entry_origin origin = rule->is_default ? ENTRY_DEFAULT : ENTRY_EXPLICIT;
         _cleanup_free_ char *target = NULL;
@@ -64,7 +73,7 @@ static int collect_rule(struct entries *e, const struct policy_rule *rule, uint6
         op->source = strdup(rule->source);
         if (rule->access == POLICY_OVERLAY) {
                 op->size = size;
-                op->text = path_slug(target);
+                op->text = layer_name(target);
         }
         if (!op->source || (rule->access == POLICY_OVERLAY && !op->text))
                 return -ENOMEM;
@@ -76,9 +85,9 @@ static int collect_rule(struct entries *e, const struct policy_rule *rule, uint6
 static int collect(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
         int r;
 
-        r = collect_base(e, p);
+        r = collect_base(e, p, err);
         if (r < 0)
-                return error_oom(err);
+                return r == -ENOMEM ? error_oom(err) : r;
         r = collect_etc(e, p, err);
         for (size_t i = 0; i < p->n_rules && r >= 0; i++) {
                 r = collect_rule(e, &p->rules[i], p->tmpfs_size);
@@ -108,6 +117,19 @@ static int fill_environment(struct nsrun_plan *plan, const struct nsrun_policy *
         return strv_consume(&plan->env, pwd);
 }
 
+/* What the operations are about, taken together. */
+static int summarise(struct nsrun_plan *plan) {
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                plan->has_overlays |= op->kind == PLAN_OVERLAY;
+                plan->has_terminal |= streq(op->target, "/dev/console");
+                if (op->is_in_umbrella && !plan->umbrella && !(plan->umbrella = path_parent(op->source)))
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 static int fill(struct nsrun_plan *plan, const struct nsrun_policy *p) {
         const char *start = p->project ? p->project : "/workspace";
         int r;
@@ -127,11 +149,7 @@ static int fill(struct nsrun_plan *plan, const struct nsrun_policy *p) {
                 r = strv_copy(p->left_out, &plan->left_out);
         if (r >= 0)
                 r = fill_environment(plan, p);
-        for (size_t i = 0; i < plan->n_ops; i++) {
-                plan->has_overlays |= plan->ops[i].kind == PLAN_OVERLAY;
-                plan->has_terminal |= streq(plan->ops[i].target, "/dev/console");
-        }
-        return r;
+        return r < 0 ? r : summarise(plan);
 }
 
 /* The filter, and whether Landlock can be had.  "require" has been refused by now where
@@ -149,7 +167,7 @@ static int harden(struct nsrun_plan *plan, const struct nsrun_policy *p, struct 
         if (!plan->seccomp_name)
                 return error_oom(err);
         /* Without a cache folder a file is compiled each time. */
-        if (strchr(name, '/') && umbrella_find_base(&base) >= 0 &&
+        if (strchr(name, '/') && umbrella_find_base(&base, NULL) >= 0 &&
             !(plan->seccomp_cache = path_join(base, "seccomp")))
                 return error_oom(err);
         return seccomp_load(name, p->strict_policy, plan->seccomp_cache, &plan->seccomp, err);

@@ -33,17 +33,19 @@ struct plan_op {
         char *source; /* canonical host path */
         char *text;   /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug */
         mode_t mode;
-        uint64_t size;     /* bytes, PLAN_TMPFS */
-        bool is_read_only; /* PLAN_BIND */
-        bool is_device;    /* PLAN_BIND: a device node, not nodev */
-        bool is_directory; /* PLAN_BIND: what kind of mount point it needs */
-        bool makes_target; /* the mount point lies on a tmpfs of ours and is made; else it must exist */
-        char **layers;     /* PLAN_OVERLAY of a raw plan: lower folders, the uppermost last */
-        char *work;        /* and its work folder; source is the upper one, or NULL for neither */
-        int source_fd;     /* PLAN_BIND of a raw plan: what source must still be, where has_source_fd */
+        uint64_t size;       /* bytes, PLAN_TMPFS */
+        bool is_read_only;   /* PLAN_BIND */
+        bool is_device;      /* PLAN_BIND: a device node, not nodev */
+        bool is_directory;   /* PLAN_BIND: what kind of mount point it needs */
+        bool is_in_umbrella; /* PLAN_BIND: source is the playground of nsrun_plan's umbrella */
+        bool makes_target;   /* the mount point lies on a tmpfs of ours and is made; else it must exist */
+        char **layers;       /* PLAN_OVERLAY of a raw plan: lower folders, the uppermost last */
+        char *work;          /* and its work folder; source is the upper one, or NULL for neither */
+        int source_fd;       /* PLAN_BIND of a raw plan: what source must still be, where has_source_fd */
         bool has_source_fd;
-        bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder is on a tmpfs of its own */
-        bool is_hiding;    /* PLAN_TMPFS over a folder of the host: skipped where there is none */
+        bool is_ephemeral;   /* PLAN_OVERLAY of a raw plan: its upper folder is on a tmpfs of its own */
+        bool is_hiding;      /* PLAN_TMPFS over a folder of the host: skipped where there is none, unless
+                                something lies on it */
         enum policy_proc proc;
 };
 
@@ -89,6 +91,8 @@ struct nsrun_plan {
         bool is_scoped;   /* Landlock keeps abstract sockets and signals inside */
         bool new_session;
         bool has_overlays;
+        char *umbrella; /* NULL; or where the run's umbrella will be, its last six letters still to be
+                           chosen: paths beneath it are sources and targets of binds and folders */
         bool has_terminal;
         char *hostname;
         char *cwd; /* absolute inside */
@@ -104,6 +108,10 @@ struct nsrun_plan {
 /* `p` has been resolved.  0, or -errno with *err filled. */
 int plan_build(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err);
 void plan_free(struct nsrun_plan *plan);
+/* Whether a run of it puts anything on disk. */
+static inline bool plan_needs_umbrella(const struct nsrun_plan *plan) {
+        return plan->umbrella || (plan->has_overlays && plan->backing == POLICY_BACKING_DISK);
+}
 static inline void plan_freep(struct nsrun_plan **plan) {
         plan_free(*plan);
 }

@@ -72,6 +72,8 @@ static void add_details(struct strbuf *b, const struct plan_op *op) {
                 return;
         case PLAN_BIND:
                 strbuf_add(b, op->is_device ? "device" : op->is_read_only ? "read-only" : "read-write");
+                if (op->is_in_umbrella)
+                        strbuf_add(b, ", on disk, gone at the end");
                 if (!streq(op->source, op->target)) {
                         strbuf_add(b, ", from ");
                         add_visible(b, op->source);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A plan as a bubblewrap command on one line, for bash: synthetic files come
- * through process substitutions.  bubblewrap 0.11 for overlays, 0.8 without.
- * What bubblewrap has no words for (bounds on the root, devpts options) is left out. */
+/* A plan as a bubblewrap command on one line, for bash: synthetic files and the seccomp
+ * filter come through process substitutions.  bubblewrap 0.11 for overlays, 0.8 without.
+ * What bubblewrap has no words for (bounds on the root, devpts options, Landlock) is left out. */
 #include "base/path.h"
 #include "base/str.h"
 #include "print.h"
@@ -101,6 +101,10 @@ static void add_op(struct printing *p, const struct plan_op *op) {
                 ADD(p, "--symlink", op->text, op->target);
                 return;
         case PLAN_BIND:
+                if (op->is_in_umbrella) {
+                        add_tmpfs(p, op);
+                        return;
+                }
                 ADD(p,
                     op->is_device      ? "--dev-bind"
                     : op->is_read_only ? "--ro-bind"
@@ -136,6 +140,9 @@ static void add_ops(struct printing *p, const struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++) {
                 const struct plan_op *op = &plan->ops[i];
 
+                /* bubblewrap has no umbrella: its playground is a tmpfs, at /tmp alone. */
+                if (plan->umbrella && path_is_beneath(op->target, plan->umbrella))
+                        continue;
                 if (!path_is_beneath(op->target, "/dev")) {
                         add_op(p, op);
                         continue;
@@ -164,6 +171,20 @@ static void add_environment(struct printing *p, char *const *env) {
         }
 }
 
+/* As nsrun compiles it: a filter is too long for a line.  bubblewrap refuses to go on with
+ * an empty one, which is what it reads where nsrun fails. */
+static void add_seccomp(struct printing *p, const struct nsrun_plan *plan) {
+        char fd[16];
+
+        if (!plan->seccomp.code)
+                return;
+        (void)snprintf(fd, sizeof(fd), "%u", p->next_fd++);
+        ADD(p, "--seccomp", fd);
+        strbuf_addf(&p->redirections, " %s< <(nsrun seccomp compile", fd);
+        add_word(&p->redirections, plan->seccomp_name);
+        strbuf_add(&p->redirections, ")");
+}
+
 int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         struct printing p = {.next_fd = FIRST_FD};
         _cleanup_free_ char *words = NULL, *redirections = NULL;
@@ -180,6 +201,7 @@ int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_err
                 ADD(&p, "--hostname", plan->hostname);
         add_ops(&p, plan);
         add_environment(&p, plan->env);
+        add_seccomp(&p, plan);
         ADD(&p, "--chdir", plan->cwd, "--");
         add_words(&p.words, (const char *const *)plan->argv);
         words = strbuf_finish(&p.words);

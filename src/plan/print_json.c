@@ -19,6 +19,8 @@ static void add_op(struct json_document *d, struct json_value *parent, const str
                 json_add_bool(d, o, "read_only", op->is_read_only);
                 json_add_bool(d, o, "device", op->is_device);
                 json_add_bool(d, o, "directory", op->is_directory);
+                if (op->is_in_umbrella)
+                        json_add_bool(d, o, "in_umbrella", true);
         }
         if (op->kind == PLAN_FILE || op->kind == PLAN_SYMLINK || op->kind == PLAN_OVERLAY)
                 json_add_string(d, o, op->kind == PLAN_OVERLAY ? "layer" : "text", op->text);

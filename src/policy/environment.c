@@ -275,6 +275,21 @@ static int add_identity(const struct nsrun_policy *p, char ***passed) {
         return 0;
 }
 
+/* A workspace's own words go before what is inherited, and after the options'. */
+static int add_explicit(const struct nsrun_policy *p, char ***passed) {
+        STRV_FOREACH (entry, p->workspace_env) {
+                _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
+                int r;
+
+                if (!name)
+                        return -ENOMEM;
+                r = strv_contains(p->unset, name) ? 0 : set_entry(passed, strdup(*entry));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int make_environment(const struct nsrun_policy *p, char ***passed, char ***left_out) {
         int r;
 
@@ -294,6 +309,8 @@ static int make_environment(const struct nsrun_policy *p, char ***passed, char *
                         return r;
         }
         r = add_identity(p, passed);
+        if (r >= 0 && p->is_env_explicit)
+                r = add_explicit(p, passed);
         if (r < 0)
                 return r;
         STRV_FOREACH (entry, p->env)

@@ -108,9 +108,6 @@ int git_add_rules(struct nsrun_policy *p, struct gitdir *ret, struct nsrun_error
         return r < 0 ? error_oom(err) : 0;
 }
 
-static const char *const variables[] = {"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME",
-                                        "GIT_COMMITTER_EMAIL"};
-
 /* Whether --env or --unsetenv has a word on `name`. */
 static bool is_explicit(const struct nsrun_policy *p, const char *name) {
         size_t n = strlen(name);
@@ -127,12 +124,12 @@ static bool is_wanted(const struct nsrun_policy *p) {
 
         if (!p->project || p->clean_env)
                 return false;
-        for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
-                if (is_explicit(p, variables[i]))
+        for (size_t i = 0; i < IDENTITY_N_VARIABLES; i++) {
+                if (is_explicit(p, identity_variables[i]))
                         return false;
-                n_known += environment_get(environment_inherited(p), variables[i]) != NULL;
+                n_known += environment_get(environment_inherited(p), identity_variables[i]) != NULL;
         }
-        return n_known < ARRAY_SIZE(variables);
+        return n_known < IDENTITY_N_VARIABLES;
 }
 
 /* Where a command of this policy may have put a program called git. */
@@ -142,22 +139,6 @@ static int list_writable(const struct nsrun_policy *p, char ***ret) {
         for (size_t i = 0; i < p->n_rules && r >= 0; i++)
                 if (p->rules[i].access == POLICY_RW)
                         r = strv_add(ret, p->rules[i].source);
-        return r;
-}
-
-static int set_identity(struct nsrun_policy *p, const struct identity *id) {
-        const char *const values[] = {id->author_name, id->author_email, id->committer_name,
-                                      id->committer_email};
-        int r = 0;
-
-        for (size_t i = 0; i < ARRAY_SIZE(values) && r >= 0; i++) {
-                char *entry;
-
-                if (!values[i])
-                        continue;
-                r = asprintf(&entry, "%s=%s", variables[i], values[i]);
-                r = r < 0 ? -ENOMEM : strv_consume(&p->identity, entry);
-        }
         return r;
 }
 
@@ -173,11 +154,14 @@ int git_find_identity(struct nsrun_policy *p, const char *common_dir, struct nsr
 
         if (!is_wanted(p))
                 return 0;
+        if (p->has_workspace)
+                return p->is_env_explicit || strv_copy(p->workspace_env, &p->identity) >= 0 ? 0
+                                                                                            : error_oom(err);
         r = list_writable(p, &writable);
         request.untrusted = writable;
         if (r >= 0)
                 r = identity_find(&request, &id);
         if (r >= 0)
-                r = set_identity(p, &id);
+                r = identity_to_environment(&id, &p->identity);
         return r < 0 ? error_oom(err) : 0;
 }

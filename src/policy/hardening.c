@@ -5,6 +5,7 @@
 #include "base/sys.h"
 #include "refuse.h"
 #include "seccomp/load.h"
+#include "workspace/umbrella.h"
 
 static int refuse_landlock(struct nsrun_error *err) {
         static const char what[] = "Landlock can't keep abstract sockets and signals inside";
@@ -56,9 +57,56 @@ static int resolve_file(struct nsrun_policy *p, const char *cwd, struct nsrun_er
         return 0;
 }
 
+/* What of `path` is there becomes canonical; the rest stays as it is. */
+static char *canonical_prefix(const char *path) {
+        _cleanup_free_ char *at = strdup(path), *canonical = NULL;
+
+        while (at && path_canonical(at, &canonical, NULL) < 0) {
+                char *parent = streq(at, "/") ? NULL : path_parent(at);
+
+                free(at);
+                at = parent;
+        }
+        return canonical ? path_join(canonical, path_below(path, at)) : NULL;
+}
+
+#define CACHE_WORDS "%s would let a command write the seccomp filters that nsrun keeps for later runs"
+
+/* Filters that were compiled for one run are loaded by the next: whoever can write there
+ * could choose what that may do.  Also where no such folder is yet: a command could make it. */
+static int refuse_cache(const struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_free_ char *base = NULL, *spelled = NULL, *folder = NULL, *visible = NULL;
+        char hint[sizeof(err->hint)];
+
+        if (umbrella_find_base(&base) < 0)
+                return 0; /* then there is none */
+        spelled = path_join(base, "seccomp");
+        folder = spelled ? canonical_prefix(spelled) : NULL;
+        visible = folder ? str_visible(folder) : NULL;
+        if (!visible)
+                return error_oom(err);
+        (void)snprintf(
+                hint, sizeof(hint),
+                "they are in %s: name other folders, or set XDG_CACHE_HOME to one that no command may "
+                "write",
+                visible);
+        for (size_t i = 0; i < p->n_rules; i++) {
+                const struct policy_rule *rule = &p->rules[i];
+
+                if (rule->access == POLICY_RW &&
+                    (path_is_beneath(folder, rule->source) || path_is_beneath(rule->source, folder)))
+                        return refuse(err, rule->source, hint, CACHE_WORDS, rule->option);
+        }
+        if (p->tmp && (path_is_beneath(folder, p->tmp) || path_is_beneath(p->tmp, folder)))
+                return refuse(err, p->tmp, hint, CACHE_WORDS, "--tmp");
+        return 0;
+}
+
 int refuse_hardening(struct nsrun_policy *p, const char *cwd, struct nsrun_error *err) {
         int r = p->landlock == POLICY_LANDLOCK_REQUIRE ? refuse_landlock(err) : 0;
 
+        if (r >= 0)
+                r = refuse_cache(p, err);
         if (r < 0 || !p->seccomp || streq(p->seccomp, "none") || seccomp_find_shipped(p->seccomp))
                 return r;
         return resolve_file(p, cwd, err);

@@ -164,7 +164,9 @@ static int apply_tmp(void *target, const struct option_spec *spec, const char *v
         r = need_text(spec, value, err);
         if (r < 0)
                 return r;
-        if (streq(value, "tmpfs")) {
+        free(TAKE_PTR(p->tmp_alias));
+        p->has_playground = streq(value, "playground");
+        if (p->has_playground || streq(value, "tmpfs")) {
                 free(TAKE_PTR(p->tmp));
                 return 0;
         }
@@ -369,8 +371,9 @@ const struct option_spec policy_options[] = {
          "expose SRC at DEST, writable unless :ro (a colon in a path: '\\:')", apply_bind},
         {"symlink", 0, "TEXT:PATH", OPTION_COMPLETES_NOTHING, files, "make PATH a symlink that says TEXT",
          apply_symlink},
-        {"tmp", 0, "tmpfs|DIR", OPTION_COMPLETES_CHOICE, files,
-         "what /tmp is: empty and ephemeral (the default), or the host's folder DIR", apply_tmp},
+        {"tmp", 0, "tmpfs|playground|DIR", OPTION_COMPLETES_CHOICE, files,
+         "what /tmp is: empty and in memory (the default), empty and below ~/.cache/nsrun, or the host's folder DIR; the latter two are at their own paths, too",
+         apply_tmp},
         {"tmpfs-size", 0, "SIZE", OPTION_COMPLETES_NOTHING, files,
          "the bound of each writable tmpfs, in bytes or with K, M, G or T (default: 2G)", apply_tmpfs_size},
         {"overlay-backing", 0, "disk|tmpfs", OPTION_COMPLETES_CHOICE, files,

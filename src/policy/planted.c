@@ -10,17 +10,40 @@
 /* As many as the kernel follows. */
 #define LINKS_MAX 40
 
-/* The writable root that `path` lies beneath, or NULL.  The project counts even
- * where it is read-only now: it need not have been so in the last run. */
-const char *refuse_writable_root(const struct nsrun_policy *p, const char *path) {
-        if (p->project && path_is_beneath(path, p->project))
+/* The i-th of the roots that a command may write to, or NULL where that is none: the
+ * project, even where it is read-only now (it need not have been so in the last run),
+ * the folder of --tmp, and the writable rules' sources. */
+static const char *root_at(const struct nsrun_policy *p, size_t i) {
+        if (i == 0)
                 return p->project;
-        if (p->tmp && path_is_beneath(path, p->tmp))
+        if (i == 1)
                 return p->tmp;
-        for (size_t i = 0; i < p->n_rules; i++)
-                if (p->rules[i].access == POLICY_RW && path_is_beneath(path, p->rules[i].source))
-                        return p->rules[i].source;
+        return p->rules[i - 2].access == POLICY_RW ? p->rules[i - 2].source : NULL;
+}
+
+const char *refuse_writable_root(const struct nsrun_policy *p, const char *path) {
+        for (size_t i = 0; i < 2 + p->n_rules; i++) {
+                const char *root = root_at(p, i);
+
+                if (root && path_is_beneath(path, root))
+                        return root;
+        }
         return NULL;
+}
+
+/* Whether a command that could write to one of the roots may have planted `link` to
+ * choose the rule's source.  A link that stays within its root shows nothing new; but
+ * what a read-only rule would protect could be changed by way of it.  The rule is among the
+ * roots itself, with what the link made of it: so one root that says no is enough. */
+static bool is_planted(const struct nsrun_policy *p, const char *link, const struct policy_rule *rule) {
+        for (size_t i = 0; i < 2 + p->n_rules; i++) {
+                const char *root = root_at(p, i);
+
+                if (root && path_is_beneath(link, root) &&
+                    (rule->access == POLICY_RO || !path_is_beneath(rule->source, root)))
+                        return true;
+        }
+        return false;
 }
 
 static int refuse_link(const char *link, const char *source, const char *option, struct nsrun_error *err) {
@@ -74,7 +97,6 @@ int refuse_planted(const struct nsrun_policy *p, const struct policy_rule *rule,
 
         for (unsigned links = 0; at && rest;) {
                 _cleanup_free_ char *link = NULL;
-                const char *root;
                 size_t n;
                 int r;
 
@@ -99,10 +121,7 @@ int refuse_planted(const struct nsrun_policy *p, const struct policy_rule *rule,
                         next += n;
                         continue;
                 }
-                root = refuse_writable_root(p, link);
-                /* A link that stays within its root shows nothing new; but what it
-                 * would protect could be changed by way of the link. */
-                if (root && (rule->access == POLICY_RO || !path_is_beneath(source, root)))
+                if (is_planted(p, link, rule))
                         return refuse_link(link, source, option, err);
                 if (++links > LINKS_MAX)
                         return refuse_changed(spelled, option, err);

@@ -23,12 +23,8 @@ nsrun_public int nsrun_policy_new(struct nsrun_policy **ret) {
 nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         if (!p)
                 return NULL;
-        for (size_t i = 0; i < p->n_rules; i++) {
-                free(p->rules[i].source);
-                free(p->rules[i].target);
-                free(p->rules[i].alias);
-                free(p->rules[i].spelled);
-        }
+        for (size_t i = 0; i < p->n_rules; i++)
+                policy_clear_rule(&p->rules[i]);
         free(p->rules);
         for (size_t i = 0; i < p->n_links; i++) {
                 free(p->links[i].text);
@@ -38,6 +34,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         free(p->project);
         free(p->project_alias);
         free(p->tmp);
+        free(p->tmp_alias);
         free(p->hostname);
         free(p->chdir);
         free(p->seccomp);
@@ -46,6 +43,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         strv_free(p->unset);
         strv_free(p->argv);
         strv_free(p->host_environ);
+        strv_free(p->workspace_env);
         strv_free(p->final_env);
         strv_free(p->left_out);
         strv_free(p->identity);
@@ -116,6 +114,14 @@ static int make_room(void **items, size_t n, size_t size) {
                 return -ENOMEM;
         *items = grown;
         return 0;
+}
+
+void policy_clear_rule(struct policy_rule *rule) {
+        free(rule->source);
+        free(rule->target);
+        free(rule->alias);
+        free(rule->spelled);
+        *rule = (struct policy_rule){0};
 }
 
 int policy_add_rule(struct nsrun_policy *p, enum policy_access access, const char *source,

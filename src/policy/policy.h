@@ -64,6 +64,8 @@ struct nsrun_policy {
         size_t n_links;
 
         char *tmp;           /* a host folder for /tmp, canonical after, or NULL for a tmpfs */
+        char *tmp_alias;     /* after: as project_alias */
+        bool has_playground; /* /tmp is a folder of the run's umbrella; tmp is NULL then */
         uint64_t tmpfs_size; /* bytes, the bound of each writable tmpfs */
         enum policy_net net;
         enum policy_proc proc;
@@ -82,6 +84,11 @@ struct nsrun_policy {
 
         char **host_environ; /* what is inherited; NULL: environ */
 
+        /* Of nsrun_policy_set_workspace(): no toolchains of the user's and no git dirs but its roots. */
+        bool has_workspace;
+        char **workspace_env; /* "NAME=VALUE" */
+        bool is_env_explicit; /* it goes before what is inherited; else it is git's identity */
+
         /* Filled by policy_resolve(). */
         char *home;       /* $HOME inside, normalised, or NULL for none of its own */
         char **final_env; /* what the command gets, but for PWD */
@@ -93,6 +100,7 @@ struct nsrun_policy {
         gid_t gid;
 };
 
+void policy_clear_rule(struct policy_rule *rule);
 /* Copies its strings. */
 int policy_add_rule(struct nsrun_policy *p, enum policy_access access, const char *source,
                     const char *target, const char *option);

@@ -19,7 +19,7 @@ int refuse_planted(const struct nsrun_policy *p, const struct policy_rule *rule,
 const char *refuse_writable_root(const struct nsrun_policy *p, const char *path);
 
 /* hardening.c: the seccomp file becomes canonical, and must not be one that a command
- * may write; Landlock must be there where it is required. */
+ * may write, and no more may the folder of cached filters; Landlock must be there where it is required. */
 int refuse_hardening(struct nsrun_policy *p, const char *cwd, struct nsrun_error *err);
 
 /* `rule->source` is canonical; `sockets` are sockets_list()'s. */

@@ -19,21 +19,15 @@ struct resolving {
         struct nsrun_policy *policy;
         char *cwd; /* NULL where it can't be told */
         char **sockets;
-        struct gitdir gitdir; /* where the project's .git is a file; else empty */
+        struct gitdir gitdir;   /* where the project's .git is a file; else empty */
+        struct policy_rule tmp; /* what --tmp asks for, to be judged when all roots are known */
 };
 
 static void resolving_clear(struct resolving *c) {
         gitdir_clear(&c->gitdir);
+        policy_clear_rule(&c->tmp);
         free(c->cwd);
         strv_free(c->sockets);
-}
-
-static void rule_clear(struct policy_rule *rule) {
-        free(rule->source);
-        free(rule->target);
-        free(rule->alias);
-        free(rule->spelled);
-        *rule = (struct policy_rule){0};
 }
 
 /* Takes the rules away that have been cleared, and keeps the order. */
@@ -49,7 +43,7 @@ static void compact(struct nsrun_policy *p) {
 static void drop_defaults(struct nsrun_policy *p) {
         for (size_t i = 0; i < p->n_rules; i++)
                 if (p->rules[i].is_default)
-                        rule_clear(&p->rules[i]);
+                        policy_clear_rule(&p->rules[i]);
         compact(p);
         strv_free(TAKE_PTR(p->ephemeral));
         strv_free(TAKE_PTR(p->held));
@@ -130,8 +124,9 @@ static int remember_spelling(const struct resolving *c, struct policy_rule *rule
         return rule->spelled ? 0 : -ENOMEM;
 }
 
-static int refuse_all_planted(const struct nsrun_policy *p, struct nsrun_error *err) {
-        int r = 0;
+static int refuse_all_planted(const struct resolving *c, struct nsrun_error *err) {
+        const struct nsrun_policy *p = c->policy;
+        int r = c->tmp.spelled ? refuse_planted(p, &c->tmp, err) : 0;
 
         for (size_t i = 0; i < p->n_rules && r >= 0; i++)
                 if (p->rules[i].spelled)
@@ -179,6 +174,38 @@ static int resolve_project(struct resolving *c, struct nsrun_error *err) {
                 return error_oom(err);
         free(p->project);
         p->project = TAKE_PTR(canonical);
+        return 0;
+}
+
+/* The folder for /tmp, which is at its own path, too: a name that a program prints
+ * then means the same on both sides.  An explicit rule for that path goes before. */
+static int resolve_tmp(struct resolving *c, struct nsrun_error *err) {
+        struct nsrun_policy *p = c->policy;
+        struct policy_rule *rule = &c->tmp;
+        unsigned mode = 0;
+        int r;
+
+        if (!p->tmp)
+                return 0;
+        *rule = (struct policy_rule){.access = POLICY_RW, .option = "--tmp"};
+        r = path_canonical(p->tmp, &rule->source, &mode);
+        if (r == 0 && (mode & S_IFMT) != S_IFDIR)
+                r = -ENOTDIR;
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, p->tmp, "the folder of --tmp can't be opened",
+                                 "create it first, or use --tmp=tmpfs");
+        r = refuse_source(rule, c->sockets, err);
+        if (r < 0)
+                return r;
+        if (remember_spelling(c, rule, p->tmp) < 0 ||
+            (!p->tmp_alias && find_alias(c, p->tmp, rule->source, &p->tmp_alias) < 0) ||
+            policy_add_default(p, POLICY_RW, rule->source, rule->option) < 0)
+                return error_oom(err);
+        free(p->tmp);
+        p->tmp = strdup(rule->source);
+        rule = &p->rules[p->n_rules - 1];
+        if (!p->tmp || (p->tmp_alias && !(rule->alias = strdup(p->tmp_alias))))
+                return error_oom(err);
         return 0;
 }
 
@@ -231,7 +258,7 @@ static int resolve_rule(const struct resolving *c, struct policy_rule *rule, str
 
         r = path_canonical(rule->source, &canonical, &mode);
         if (r == -ENOENT && rule->is_default) {
-                rule_clear(rule); /* nsrun's own lists take what is there */
+                policy_clear_rule(rule); /* nsrun's own lists take what is there */
                 return 0;
         }
         if (r < 0)
@@ -242,7 +269,7 @@ static int resolve_rule(const struct resolving *c, struct policy_rule *rule, str
         rule->source = TAKE_PTR(canonical);
         rule->is_directory = (mode & S_IFMT) == S_IFDIR;
         if (is_linked_default(c->policy, rule, spelled)) {
-                rule_clear(rule);
+                policy_clear_rule(rule);
                 return 0;
         }
         if (remember_spelling(c, rule, spelled) < 0)
@@ -293,7 +320,7 @@ static int merge_sorted(struct policy_rule **sorted, size_t n, size_t *ret_n, st
                         return refuse_two(rule->target, first->option, rule->option, err);
                 if (!first->alias && streq(first->source, rule->source))
                         first->alias = TAKE_PTR(rule->alias);
-                rule_clear(rule);
+                policy_clear_rule(rule);
         }
         *ret_n = kept;
         return 0;
@@ -374,38 +401,16 @@ static int merge(struct nsrun_policy *p, struct nsrun_error *err) {
         return 0;
 }
 
-static int resolve_tmp(struct resolving *c, struct nsrun_error *err) {
-        struct nsrun_policy *p = c->policy;
-        _cleanup_free_ char *canonical = NULL;
-        struct policy_rule rule = {.access = POLICY_RW, .option = "--tmp"};
-        unsigned mode = 0;
-        int r;
-
-        if (!p->tmp)
+/* No mount point is made in a folder of the host, so the project is not to be seen
+ * below one that is /tmp; an explicit rule says that there is one. */
+static int refuse_hidden_project(const struct nsrun_policy *p, struct nsrun_error *err) {
+        if (!p->tmp || !p->project || !path_is_beneath(p->project, "/tmp"))
                 return 0;
-        r = path_canonical(p->tmp, &canonical, &mode);
-        if (r == 0 && (mode & S_IFMT) != S_IFDIR)
-                r = -ENOTDIR;
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, r, p->tmp, "the folder of --tmp can't be opened",
-                                 "create it first, or use --tmp=tmpfs");
-        rule.source = canonical;
-        r = refuse_source(&rule, c->sockets, err);
-        if (r >= 0 && remember_spelling(c, &rule, p->tmp) < 0)
-                r = error_oom(err);
-        if (r >= 0 && rule.spelled) {
-                /* What was given is no writable root yet: it may be the link itself. */
-                char *given = TAKE_PTR(p->tmp);
-
-                r = refuse_planted(p, &rule, err);
-                p->tmp = given;
-        }
-        free(rule.spelled);
-        if (r < 0)
-                return r;
-        free(p->tmp);
-        p->tmp = TAKE_PTR(canonical);
-        return 0;
+        for (size_t i = 0; i < p->n_rules; i++)
+                if (!p->rules[i].is_default && streq(p->rules[i].target, p->project))
+                        return 0;
+        return refuse(err, p->project, "choose a project elsewhere, or use --tmp=playground",
+                      "the project would be hidden by the folder of --tmp");
 }
 
 int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
@@ -422,10 +427,13 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
                 return error_oom(err);
         r = resolve_project(&c, err);
         if (r >= 0)
+                r = resolve_tmp(&c, err);
+        if (r >= 0 && !p->has_workspace)
                 r = git_add_rules(p, &c.gitdir, err);
         if (r < 0)
                 return r;
-        if (toolchains_each(p->home, add_toolchain, p) < 0)
+        /* The system's are nobody's files. */
+        if (toolchains_each(p->has_workspace ? NULL : p->home, add_toolchain, p) < 0)
                 return error_oom(err);
         for (size_t i = 0; i < p->n_rules; i++) {
                 r = resolve_rule(&c, &p->rules[i], err);
@@ -434,11 +442,11 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         }
         compact(p);
         r = merge(p, err);
+        if (r >= 0)
+                r = refuse_hidden_project(p, err);
         if (r < 0)
                 return r;
-        r = resolve_tmp(&c, err);
-        if (r >= 0)
-                r = refuse_all_planted(p, err);
+        r = refuse_all_planted(&c, err);
         if (r >= 0)
                 r = refuse_hardening(p, c.cwd, err);
         if (r >= 0)

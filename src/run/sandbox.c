@@ -5,15 +5,15 @@
 #include <sys/wait.h>
 
 #include "base/sys.h"
-#include "launch/launch.h"
-#include "workspace/umbrella.h"
+#include "disk.h"
 
 struct nsrun_sandbox {
         struct launch launch;
         struct umbrella umbrella;
         bool has_ended;
         bool has_status;
-        int status; /* wait(2)'s, of the command */
+        int status;   /* wait(2)'s, of the command */
+        char **notes; /* in the order in which they came; NULL: none */
 };
 
 /* The installed nsrun-init; NSRUN_INIT names another one (a build folder's). */
@@ -21,6 +21,10 @@ static const char *init_path(void) {
         const char *path = secure_getenv("NSRUN_INIT");
 
         return path ? path : NSRUN_INIT_PATH;
+}
+
+static int keep_note(struct nsrun_sandbox *s, const struct nsrun_error *note, struct nsrun_error *err) {
+        return strv_consume(&s->notes, nsrun_error_format(note)) < 0 ? error_oom(err) : 0;
 }
 
 /* Takes reports until one is about the command's start or its end, or pid 1 is
@@ -40,6 +44,11 @@ static int take_report(struct nsrun_sandbox *s, struct nsrun_error *err) {
                         if (err && err->stage == NSRUN_STAGE_NONE)
                                 *err = report.error;
                         return -report.error.error;
+                }
+                if (report.kind == LAUNCH_NOTE) {
+                        r = keep_note(s, &report.error, err);
+                        if (r < 0)
+                                return r;
                 }
                 if (report.kind == LAUNCH_EXITED) {
                         s->has_status = true;
@@ -67,7 +76,7 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox
                              struct nsrun_error *error) {
         struct launch_params params = {.terminal_fd = -1, .wants_started = true, .init_path = init_path()};
         struct nsrun_sandbox *s;
-        int r = 0;
+        int r;
 
         s = calloc(1, sizeof(*s));
         if (!s)
@@ -77,14 +86,9 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox
         s->has_ended = true;
         if (plan->seccomp_cache)
                 seccomp_remember(&plan->seccomp, plan->seccomp_cache);
-        if (plan->has_overlays && plan->backing == POLICY_BACKING_DISK)
-                r = umbrella_make(&s->umbrella, error);
-        if (r >= 0) {
-                params.overlay_fd = s->umbrella.dir_fd;
-                params.overlay_path = s->umbrella.path;
-                params.lock_fd = s->umbrella.lock_fd;
+        r = disk_prepare(plan, &s->umbrella, &params, error);
+        if (r >= 0)
                 r = launch_start(plan, &params, &s->launch, error);
-        }
         if (r >= 0) {
                 s->has_ended = false;
                 r = take_report(s, error);
@@ -98,6 +102,12 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox
         }
         *ret = s;
         return 0;
+}
+
+nsrun_public const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *sandbox) {
+        static const char *const none[] = {NULL};
+
+        return sandbox->notes ? (const char *const *)sandbox->notes : none;
 }
 
 nsrun_public int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox) {
@@ -138,6 +148,7 @@ nsrun_public struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sand
         }
         umbrella_remove(&sandbox->umbrella);
         launch_close(&sandbox->launch);
+        strv_free(sandbox->notes);
         free(sandbox);
         return NULL;
 }

@@ -11,9 +11,8 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "denials.h"
-#include "launch/launch.h"
+#include "disk.h"
 #include "status.h"
-#include "workspace/umbrella.h"
 
 struct run {
         const struct supervise_params *params;
@@ -135,7 +134,7 @@ static void take_denial(struct run *run) {
         }
 }
 
-/* Until the pipe ends, and with it pid 1. */
+/* Until pid 1 has told how the command ended, or the pipe ends, and pid 1 with it. */
 static int watch(struct run *run) {
         struct pollfd fds[] = {{.fd = run->launch.report_fd, .events = POLLIN},
                                {.fd = run->signal_fd, .events = POLLIN},
@@ -163,6 +162,9 @@ static int watch(struct run *run) {
                 if (r < 0)
                         return error_set(run->err, NSRUN_STAGE_SUPERVISE, r, NULL,
                                          "pid 1's report can't be read", NULL);
+                /* Nothing follows it, and nothing is left to pass a signal on to. */
+                if (run->has_exited)
+                        return 0;
         }
 }
 
@@ -247,7 +249,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                           .err = err};
         struct umbrella umbrella = UMBRELLA_INIT;
         struct launch_params launch_params = {
-                .overlay_fd = -EBADF,
+                .umbrella_fd = -EBADF,
                 .lock_fd = -EBADF,
                 .terminal_fd = -1,
                 .wants_started = params->status_fd >= 0,
@@ -284,14 +286,9 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         if (run.signal_fd < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, run.signal_fd, NULL, "no signalfd", NULL);
         launch_params.mask = &before;
-        if (plan->has_overlays && plan->backing == POLICY_BACKING_DISK)
-                r = umbrella_make(&umbrella, err);
-        if (r >= 0) {
-                launch_params.overlay_fd = umbrella.dir_fd;
-                launch_params.overlay_path = umbrella.path;
-                launch_params.lock_fd = umbrella.lock_fd;
+        r = disk_prepare(plan, &umbrella, &launch_params, err);
+        if (r >= 0)
                 r = run_plan(&run, &launch_params);
-        }
         give_terminal(&run, getpgrp());
         umbrella_remove(&umbrella);
         close_fdp(&run.signal_fd);

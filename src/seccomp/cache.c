@@ -194,16 +194,19 @@ static int write_entry(int folder, const char *name, const struct header *header
         return r;
 }
 
-static int make_folder(const char *path) {
-        _cleanup_free_ char *parent = strdup(path);
-        char *slash = parent ? strrchr(parent, '/') : NULL;
+/* mkdir -p: a new account has no ~/.cache either. */
+static int make_folders(const char *path) {
+        _cleanup_free_ char *copy = strdup(path);
 
-        if (!slash)
+        if (!copy)
                 return -ENOMEM;
-        *slash = '\0';
-        if (mkdir(parent, 0700) < 0 && errno != EEXIST)
-                return -errno;
-        return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+        for (char *slash = copy; (slash = strchr(slash + 1, '/'));) {
+                *slash = '\0';
+                if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+                        return -errno;
+                *slash = '/';
+        }
+        return mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 int cache_store(const char *folder, const unsigned char key[SHA256_SIZE], const struct cache_entry *entry) {
@@ -214,7 +217,7 @@ int cache_store(const char *folder, const unsigned char key[SHA256_SIZE], const 
 
         r = open_folder(folder, &fd);
         if (r == -ENOENT) {
-                r = make_folder(folder);
+                r = make_folders(folder);
                 if (r >= 0)
                         r = open_folder(folder, &fd);
         }

@@ -17,6 +17,6 @@ struct cache_entry {
 int cache_key(const char *text, size_t n, unsigned char ret[SHA256_SIZE]);
 /* -ENOENT: there is none that can be trusted.  -ENOMEM. */
 int cache_load(const char *folder, const unsigned char key[SHA256_SIZE], struct cache_entry *ret);
-/* Makes the folder (0700) where its parent is there; keeps at most 64 entries, the newest.
+/* Makes the folder and those above it (0700) where they are missing; keeps at most 64 entries, the newest.
  * Atomic: a reader sees a whole one or none. */
 int cache_store(const char *folder, const unsigned char key[SHA256_SIZE], const struct cache_entry *entry);

@@ -4,8 +4,12 @@
 
 #include <linux/audit.h>
 
+#define NAME_SIZE 32
+
+/* Names, not pointers to them: those would have to be relocated at the start of every run of
+ * a position-independent program, and a run seldom needs the table. */
 struct syscall_row {
-        const char *name;
+        char name[NAME_SIZE];
         int32_t numbers[N_SYSCALL_ARCHS]; /* -1: the architecture has no such call */
 };
 
@@ -14,6 +18,9 @@ struct syscall_row {
 static const struct syscall_row rows[] = {
 #include "syscalls.inc"
 };
+#undef SYSCALL
+#define SYSCALL(name, ...) _Static_assert(sizeof(#name) <= NAME_SIZE, "NAME_SIZE is too small");
+#include "syscalls.inc"
 #undef SYSCALL
 
 static const struct {

@@ -83,6 +83,29 @@ static int take_value(struct keys *k, const char *section, const char *key, cons
         return 0;
 }
 
+const char *const identity_variables[IDENTITY_N_VARIABLES] = {
+        "GIT_AUTHOR_NAME",
+        "GIT_AUTHOR_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_COMMITTER_EMAIL",
+};
+
+int identity_to_environment(const struct identity *id, char ***v) {
+        const char *const values[IDENTITY_N_VARIABLES] = {id->author_name, id->author_email,
+                                                          id->committer_name, id->committer_email};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(values) && r >= 0; i++) {
+                char *entry;
+
+                if (!values[i])
+                        continue;
+                r = asprintf(&entry, "%s=%s", identity_variables[i], values[i]);
+                r = r < 0 ? -ENOMEM : strv_consume(v, entry);
+        }
+        return r;
+}
+
 /* author.name goes before user.name. */
 static int choose(const char *special, const char *general, char **ret) {
         const char *value = special && *special ? special : general;

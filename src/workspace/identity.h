@@ -24,6 +24,11 @@ struct identity_request {
  * in PATH, no identity, a broken configuration: 0 with an empty *ret.  -ENOMEM. */
 int identity_find(const struct identity_request *request, struct identity *ret);
 void identity_clear(struct identity *id);
+
+#define IDENTITY_N_VARIABLES 4
+extern const char *const identity_variables[IDENTITY_N_VARIABLES];
+/* Adds "GIT_AUTHOR_NAME=…" and so on, of what there is, to *v.  -ENOMEM. */
+int identity_to_environment(const struct identity *id, char ***v);
 #define _cleanup_identity_ _cleanup_(identity_clear)
 
 /* The two ways on their own, for the test that they agree.  -EAGAIN: the files

@@ -264,12 +264,15 @@ static int resolve_within(const struct workspace *w, enum workspace_access acces
                           char host[PATH_MAX], const struct workspace_root **ret_root,
                           struct nsrun_error *err) {
         const struct workspace_root *root = NULL;
+        const char *why;
         int r = resolve(w, path, host, &root);
 
         if (r == -ENOMEM)
                 return error_oom(err);
         if (r < 0 && r != -EPERM)
                 return error_set(err, NSRUN_STAGE_POLICY, r, path, "the path can't be followed", NULL);
+        if (r == 0 && !root && (why = workspace_why_hidden(w, host)))
+                return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path, why, NULL);
         if (r < 0 || !root)
                 return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path,
                                  "the path leads out of the workspace", refuse_hint);

@@ -104,10 +104,10 @@ int workspace_add_root(struct workspace *w, enum workspace_access access, const 
         return workspace_add_bind(w, access, path, NULL, err);
 }
 
-int workspace_hide(struct workspace *w, const char *target, struct nsrun_error *err) {
+int workspace_hide(struct workspace *w, const char *target, const char *why, struct nsrun_error *err) {
         char *place = strdup(target);
 
-        if (!place || append_root(w, (struct workspace_root){.target = place, .fd = -EBADF}) < 0)
+        if (!place || append_root(w, (struct workspace_root){.target = place, .why = why, .fd = -EBADF}) < 0)
                 return error_oom(err);
         return 0;
 }
@@ -143,7 +143,7 @@ void workspace_clear(struct workspace *w) {
         *w = (struct workspace){0};
 }
 
-const struct workspace_root *workspace_root_at(const struct workspace *w, const char *path) {
+static const struct workspace_root *innermost(const struct workspace *w, const char *path) {
         const struct workspace_root *best = NULL;
         size_t best_length = 0;
 
@@ -156,5 +156,17 @@ const struct workspace_root *workspace_root_at(const struct workspace *w, const 
                         best_length = n;
                 }
         }
-        return best && best->path ? best : NULL;
+        return best;
+}
+
+const struct workspace_root *workspace_root_at(const struct workspace *w, const char *path) {
+        const struct workspace_root *root = innermost(w, path);
+
+        return root && root->path ? root : NULL;
+}
+
+const char *workspace_why_hidden(const struct workspace *w, const char *path) {
+        const struct workspace_root *root = innermost(w, path);
+
+        return root && !root->path ? root->why : NULL;
 }

@@ -11,9 +11,10 @@ enum workspace_access {
 };
 
 struct workspace_root {
-        char *path;   /* canonical; NULL: the sandbox has something of its own at `target` */
-        char *target; /* where the sandbox has it; NULL: at `path` */
-        int fd;       /* O_PATH: what the path led to when the root was added */
+        char *path;      /* canonical; NULL: the sandbox has something of its own at `target` */
+        char *target;    /* where the sandbox has it; NULL: at `path` */
+        const char *why; /* where `path` is NULL: what a refusal says, static; NULL: the usual */
+        int fd;          /* O_PATH: what the path led to when the root was added */
         bool is_writable;
         bool is_directory;
 };
@@ -38,8 +39,8 @@ int workspace_add_root(struct workspace *w, enum workspace_access access, const 
 int workspace_add_bind(struct workspace *w, enum workspace_access access, const char *path,
                        const char *target, struct nsrun_error *err);
 /* What is at `target` inside is nothing of the host's: it hides what a root around
- * it has there, but for roots further down. */
-int workspace_hide(struct workspace *w, const char *target, struct nsrun_error *err);
+ * it has there, but for roots further down.  `why` is static, or NULL. */
+int workspace_hide(struct workspace *w, const char *target, const char *why, struct nsrun_error *err);
 int workspace_set_temp(struct workspace *w, const char *path, bool alias_tmp, struct nsrun_error *err);
 void workspace_clear(struct workspace *w);
 #define _cleanup_workspace_ _cleanup_(workspace_clear)
@@ -52,3 +53,5 @@ static inline const char *workspace_place(const struct workspace_root *root) {
 /* The innermost root that holds a path of the sandbox's; NULL too where something
  * hidden does. */
 const struct workspace_root *workspace_root_at(const struct workspace *w, const char *path);
+/* Why that is hidden, where somebody said so; else NULL. */
+const char *workspace_why_hidden(const struct workspace *w, const char *path);

@@ -17,7 +17,7 @@
 #include "remove_tree.h"
 #include "user.h"
 
-#define NAME_PREFIX  "workspace-"
+#define NAME_PREFIX  "workspace-" /* UMBRELLA_NAME without its letters */
 #define DRAFT_PREFIX "." NAME_PREFIX
 
 enum {
@@ -92,19 +92,42 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
         return 0;
 }
 
-int umbrella_find_base(char **ret) {
+/* What `path` will lead to when all of it exists: as far as it does its links count. */
+static int canonical_to_be(const char *path, char **ret) {
+        _cleanup_free_ char *whole = path_normalise(path), *at = whole ? strdup(whole) : NULL, *found = NULL;
+        char *result;
+        size_t n;
+
+        if (!at)
+                return -ENOMEM;
+        n = strlen(at);
+        while (path_canonical(at, &found, NULL) < 0 && n > 1) {
+                while (n > 1 && at[n - 1] != '/')
+                        n--;
+                n -= n > 1;
+                at[n] = '\0';
+        }
+        result = found ? path_join(found, whole + n + strspn(whole + n, "/")) : NULL;
+        if (!result)
+                return -ENOMEM;
+        *ret = result;
+        return 0;
+}
+
+int umbrella_find_base(char **ret, struct nsrun_error *err) {
         _cleanup_free_ char *cache = NULL, *canonical = NULL;
         char *path;
         int r;
 
-        r = find_cache_home(&cache, NULL);
+        r = find_cache_home(&cache, err);
         if (r < 0)
                 return r;
-        if (path_canonical(cache, &canonical, NULL) < 0)
-                canonical = TAKE_PTR(cache);
-        path = path_join(canonical, "nsrun");
+        r = path_canonical(cache, &canonical, NULL);
+        if (r < 0)
+                r = canonical_to_be(cache, &canonical);
+        path = r < 0 ? NULL : path_join(canonical, "nsrun");
         if (!path)
-                return -ENOMEM;
+                return error_oom(err);
         *ret = path;
         return 0;
 }
@@ -264,6 +287,14 @@ int umbrella_make(struct umbrella *ret, struct nsrun_error *err) {
         return 0;
 }
 
+int umbrella_make_playground(const struct umbrella *u, struct nsrun_error *err) {
+        if (mkdirat(u->dir_fd, UMBRELLA_PLAYGROUND, 0700) < 0 ||
+            fchmodat(u->dir_fd, UMBRELLA_PLAYGROUND, 01777, 0) < 0) /* whatever the umask is */
+                return error_set(err, NSRUN_STAGE_WORKSPACE, -errno, u->path,
+                                 "a playground can't be made in this run's folder", cache_hint);
+        return 0;
+}
+
 void umbrella_remove(struct umbrella *u) {
         if (!u)
                 return;
@@ -324,4 +355,24 @@ void umbrella_sweep(int base_fd) {
                 if (startswith(entry->d_name, NAME_PREFIX) || startswith(entry->d_name, DRAFT_PREFIX))
                         sweep_one(base_fd, entry->d_name);
         (void)closedir(dir);
+}
+
+int umbrella_sweep_all(struct nsrun_error *err) {
+        _cleanup_free_ char *base = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        r = umbrella_find_base(&base, err);
+        if (r < 0)
+                return r;
+        fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT)
+                return 0;
+        if (fd < 0)
+                return error_set(err, NSRUN_STAGE_WORKSPACE, -errno, base,
+                                 "the cache folder can't be opened", cache_hint);
+        r = check_base(fd, base, err);
+        if (r >= 0)
+                umbrella_sweep(fd);
+        return r;
 }

@@ -6,9 +6,11 @@
  * Not a sandbox to use: it trusts its arguments and says little when one is wrong. */
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +22,13 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "seccomp/shipped.h"
+
+/* Older kernel headers have neither the calls of Landlock nor its scopes. */
+#define CALL_LANDLOCK_CREATE_RULESET 444
+#define CALL_LANDLOCK_RESTRICT_SELF  446
+#define SCOPES                       UINT64_C(3) /* abstract sockets and signals */
 
 #define ATTRIBUTES        (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define ATTRIBUTES_DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
@@ -193,18 +202,39 @@ static void drop_everything(void) {
         check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable");
 }
 
+static void scope(void) {
+        const uint64_t attributes[] = {0, 0, SCOPES};
+        int ruleset = check(syscall(CALL_LANDLOCK_CREATE_RULESET, attributes, sizeof(attributes), 0),
+                            "landlock_create_ruleset");
+
+        check(syscall(CALL_LANDLOCK_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self");
+        close(ruleset);
+}
+
+/* nsrun's own filter, from the table that nsrun has. */
+static void filter(const char *policy) {
+        struct sock_fprog program = {0};
+
+        for (size_t i = 0; i < n_seccomp_shipped; i++)
+                if (strcmp(seccomp_shipped[i].name, policy) == 0)
+                        program = (struct sock_fprog){.len = (unsigned short)seccomp_shipped[i].n,
+                                                      .filter = (void *)seccomp_shipped[i].code};
+        check(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), policy);
+}
+
 static int exit_code(int status) {
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* pid 1: starts the command, waits for it, ends and reaps the rest. */
-static _Noreturn void run(char **command) {
+static _Noreturn void run(char **command, const char *policy) {
         int status = 0;
         pid_t child;
 
         child = vfork();
         if (child == 0) {
                 setsid();
+                filter(policy);
                 execv(command[0], command);
                 _exit(127);
         }
@@ -217,7 +247,7 @@ static _Noreturn void run(char **command) {
         _exit(exit_code(status));
 }
 
-/* floor ROOT-TMPFS-DATA HOSTNAME|"" CWD OPERATION… -- COMMAND [ARGUMENT…] */
+/* floor ROOT-TMPFS-DATA HOSTNAME|"" CWD scoped|"" POLICY OPERATION… -- COMMAND [ARGUMENT…] */
 int main(int argc, char **argv) {
         struct clone_args args = {.exit_signal = SIGCHLD};
         uid_t uid = geteuid();
@@ -226,8 +256,9 @@ int main(int argc, char **argv) {
         int status;
         long pid;
 
-        if (argc < 6) {
-                fprintf(stderr, "usage: floor ROOT-DATA HOSTNAME CWD OPERATION... -- COMMAND...\n");
+        if (argc < 8) {
+                fprintf(stderr,
+                        "usage: floor ROOT-DATA HOSTNAME CWD SCOPED POLICY OPERATION... -- COMMAND...\n");
                 return 125;
         }
         args.flags =
@@ -243,8 +274,10 @@ int main(int argc, char **argv) {
         if (*argv[2])
                 check(sethostname(argv[2], strlen(argv[2])), "hostname");
         make_root(argv[1]);
-        command = walk(argv + 4);
+        command = walk(argv + 6);
         seal_root(argv[3]);
         drop_everything();
-        run(command);
+        if (*argv[4])
+                scope();
+        run(command, argv[5]);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs nsrun, floor, bwrap, unshare and crun side by side with hyperfine and
 prints medians, ratios and the bars of DESIGN's table.  Started by scripts/bench,
-which builds and chooses the user; nsrun, floor and resolve lie beside this file."""
+which builds and chooses the user; nsrun, floor, loop and resolve lie beside this file."""
 
 import argparse
 import json
@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NSRUN = os.path.join(HERE, "nsrun")
 FLOOR = os.path.join(HERE, "floor")
 RESOLVE = os.path.join(HERE, "resolve")
+LOOP = os.path.join(HERE, "loop")
 PROJECT = os.path.join(os.environ["HOME"], "project")
 TRUE = shutil.which("true") or "/bin/true"
 
@@ -43,7 +44,8 @@ def plan_of(*options):
 
 def floor_words(plan, command):
     """The plan as floor's words; the same operations in the same order."""
-    words = [FLOOR, f"mode=0755,size={plan['root_size']}", plan["hostname"] or "", plan["directory"]]
+    words = [FLOOR, f"mode=0755,size={plan['root_size']}", plan["hostname"] or "", plan["directory"],
+             "scoped" if plan["landlock"]["scoped"] else "", plan["seccomp"]["policy"]]
     for op in plan["operations"]:
         words += floor_operation(op)
     return words + ["--", *command]
@@ -162,12 +164,20 @@ def verify_same_mounts(plan, plain):
     if ours != theirs:
         only = [f"  nsrun: {m}" for m in ours if m not in theirs] + [f"  floor: {m}" for m in theirs if m not in ours]
         sys.exit("bench: nsrun and floor made different mounts:\n" + "\n".join(only or ["  in another order"]))
-    print(f"nsrun and floor make the same {len(ours)} mounts; ", end="")
+    verify_same_hardening(plan)
+    print(f"nsrun and floor make the same {len(ours)} mounts and install the same filter; ", end="")
     if plain:
         argv = plain[:-1] + list(cat)
         print(f"bwrap makes {len(mounts_inside(argv))} for the same plan")
     else:
         print("no bwrap here")
+
+
+def verify_same_hardening(plan):
+    grep = (shutil.which("grep"), "-E", "^(Cap|NoNewPrivs|Seccomp)", "/proc/self/status")
+    ours, theirs = output(nsrun(command=grep)), output(floor_words(plan, grep))
+    if ours != theirs:
+        sys.exit(f"bench: nsrun and floor drop different things:\n  nsrun:\n{ours}  floor:\n{theirs}")
 
 
 # ---------------------------------------------------------------- measuring
@@ -247,10 +257,31 @@ class Bars:
         print(f"{what:<52} {value:8.2f} {unit:<3} bar {bar:.2f} {unit}: {verdict}")
 
 
+UNFILTERED, FROM_FILE = "nsrun, no filter", "nsrun, FILE"
+
+
+def policy_file(folder):
+    """A policy that isn't nsrun's own, where the machine has one; compiled and cached."""
+    path = os.path.join(folder, "policy.json")
+    for theirs in ("/usr/share/containers/seccomp.json", "/etc/docker/seccomp.json"):
+        if os.path.exists(theirs):
+            shutil.copyfile(theirs, path)
+            break
+    else:
+        theirs = "nsrun seccomp show default"
+        with open(path, "w") as f:
+            f.write(output([NSRUN, "seccomp", "show", "default"]))
+    output(nsrun(f"--seccomp={path}"))
+    print(f"FILE is {theirs}, {plan_of(f'--seccomp={path}')['seccomp']['instructions']} instructions")
+    return path
+
+
 def cold(plan, folder, sizes):
-    commands = {"nsrun": nsrun(), "floor": floor_words(plan, [TRUE])}
+    commands = {"nsrun": nsrun(), UNFILTERED: nsrun("--seccomp=none"),
+                FROM_FILE: nsrun(f"--seccomp={policy_file(folder)}"), "floor": floor_words(plan, [TRUE])}
     if shutil.which("bwrap"):
-        argv = bwrap_argv(folder)
+        # Without a filter: what bubblewrap leaves to its callers nsrun does in the time that it wins.
+        argv = bwrap_argv(folder, "--seccomp=none")
         if works("bwrap", argv):
             commands["bwrap"] = argv
     else:
@@ -282,7 +313,7 @@ def binds(folder, sizes):
         commands[f"nsrun {n}"] = nsrun(*options)
         commands[f"floor {n}"] = floor_words(plan_of(*options), [TRUE])
         if shutil.which("bwrap"):
-            commands[f"bwrap {n}"] = bwrap_argv(folder, *options)
+            commands[f"bwrap {n}"] = bwrap_argv(folder, "--seccomp=none", *options)
     result = {name: median for name, (median, _) in measure(commands, *sizes).items()}
     print(f"\n{'binds':<20} {'200, ms':>10} {'2,000, ms':>10} {'ratio':>9}")
     for name in ("nsrun", "floor", "bwrap"):
@@ -305,6 +336,30 @@ def resolves(folder, batches):
     return slowest
 
 
+def loops(folder, is_smoke):
+    """{call: (ratio to no filter, ratio to one that allows everything)} for the default filter.  In
+    turns; the second says what of the first is the kernel's own price of having any filter."""
+    rounds, turns = (5, 1) if is_smoke else (200, 9)
+    open_to_all = os.path.join(folder, "allow.json")
+    with open(open_to_all, "w") as f:
+        f.write('{"defaultAction": "SCMP_ACT_ALLOW"}')
+    policies = {"default": "default", "allow": open_to_all, "none": "none"}
+    times = {name: {} for name in policies}
+    for _ in range(turns):
+        for name, policy in policies.items():
+            argv = nsrun(f"--seccomp={policy}", f"--ro={LOOP}", command=(LOOP, str(rounds)))
+            for line in output(argv).splitlines():
+                call, ns = line.split()
+                times[name].setdefault(call, []).append(float(ns))
+    print(f"\n{'one call, ns':<20} {'default':>10} {'allow all':>10} {'none':>10} {'x none':>9} {'x allow':>9}")
+    ratios = {}
+    for call in times["none"]:
+        ours, trivial, none = (statistics.median(times[name][call]) for name in policies)
+        ratios[call] = (ours / none, ours / trivial)
+        print(f"{call:<20} {ours:10.1f} {trivial:10.1f} {none:10.1f} {ours / none:9.3f} {ours / trivial:9.3f}")
+    return ratios
+
+
 def main():
     parser = argparse.ArgumentParser(prog="scripts/bench")
     parser.add_argument("--smoke", action="store_true")
@@ -323,14 +378,20 @@ def main():
         result = cold(plan, folder, sizes)
         ratio = binds(folder, bind_sizes)
         slowest = resolves(folder, 5 if args.smoke else 500)
+        ratios = loops(folder, args.smoke)
         memory = {"nsrun": peak_memory(nsrun(command=sleep))}
         if "bwrap" in result:
-            memory["bwrap"] = peak_memory(bwrap_argv(folder, command=sleep))
+            memory["bwrap"] = peak_memory(bwrap_argv(folder, "--seccomp=none", command=sleep))
     print("\npeak memory (sum of VmHWM of the launcher's processes while the command sleeps): "
           + ", ".join(f"{name} {kib} KiB" for name, kib in memory.items()) + "\n")
     if "bwrap" in result:
-        bars.line("cold run of true, vs bwrap with the same plan", result["nsrun"] / result["bwrap"], 0.55)
+        bars.line("cold run of true, vs bwrap without a filter", result["nsrun"] / result["bwrap"], 0.55)
     bars.line("cold run of true, vs floor", result["nsrun"] / result["floor"], 1.25)
+    bars.line("the default filter, vs no filter", result["nsrun"] / result[UNFILTERED], 1.10)
+    bars.line("a filter from a FILE, cached, vs no filter", result[FROM_FILE] / result[UNFILTERED], 1.15)
+    for call, (to_none, to_trivial) in ratios.items():
+        bars.line(f"{call} under the default filter, vs no filter", to_none, 1.05)
+        bars.line(f"{call} under it, vs a filter that allows all", to_trivial, 1.05)
     bars.line("2,000 binds vs 200 binds", ratio, 12)
     bars.line("one resolve at depth 8, the slowest kind", slowest, 20, "us")
     if "bwrap" in memory:

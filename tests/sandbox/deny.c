@@ -25,6 +25,8 @@ static const struct {
 } calls[] = {
         {"clone3", SYS_clone3},
         {"close_range", SYS_close_range},
+        {"landlock_create_ruleset", SYS_landlock_create_ruleset},
+        {"landlock_restrict_self", SYS_landlock_restrict_self},
         {"mount", SYS_mount},
         {"mount_setattr", SYS_mount_setattr},
         {"move_mount", SYS_move_mount},
@@ -33,6 +35,7 @@ static const struct {
         {"pidfd_open", SYS_pidfd_open},
         {"pidfd_send_signal", SYS_pidfd_send_signal},
         {"pivot_root", SYS_pivot_root},
+        {"seccomp", SYS_seccomp},
 };
 
 static _Noreturn void give_up(const char *what) {

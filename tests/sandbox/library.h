@@ -64,6 +64,23 @@ static inline void expect_end(struct nsrun_sandbox *sandbox, int code, int signa
         assert_int_equal(end.signal, signal);
 }
 
+static inline void expect_error(int r, int expected, enum nsrun_stage stage, struct nsrun_error *err,
+                                const char *line) {
+        _cleanup_free_ char *found = nsrun_error_format(err);
+
+        assert_non_null(found);
+        assert_string_equal(found, line);
+        assert_int_equal(r, expected);
+        assert_int_equal(err->stage, stage);
+        memset(err, 0, sizeof(*err));
+}
+
+static inline void expect_good(int r, struct nsrun_error *err) {
+        if (r != 0)
+                fail_msg("%s: %s: %s", err->what, err->path, strerror(-r));
+        assert_int_equal(err->stage, NSRUN_STAGE_NONE);
+}
+
 /* A fifo in the project: its reader learns that a sandbox has come so far, and, at
  * its end, that every process in it is gone. */
 static inline int open_fifo(const struct site *s) {

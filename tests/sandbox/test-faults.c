@@ -157,7 +157,8 @@ static void a_failing_call_leaves_no_overlay_and_no_umbrella(void **state) {
         static const int errors[] = {EIO, EPERM};
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
-        const char *const options[] = {"--overlay", layered, "--net=none", "--hostname=inside", NULL};
+        const char *const options[] = {"--overlay",        layered, "--net=none", "--hostname=inside",
+                                       "--tmp=playground", NULL};
 
         make_folder(s->root, "layered");
         fail_with(s, errors, ARRAY_SIZE(errors), options, 0);
@@ -184,6 +185,20 @@ static void a_failing_call_never_makes_the_status_lines_lie(void **state) {
         fail_with(s, errors, ARRAY_SIZE(errors), (const char *const[]){"--status-fd=0", NULL}, fd);
 }
 
+/* The filter is a file's, and the kernel asks nsrun about what it denies. */
+static void a_failing_call_never_starts_an_unfiltered_command(void **state) {
+        static const int errors[] = {EIO, EPERM, ENOSYS};
+        const struct site *s = *state;
+        _cleanup_free_ char *seccomp = text_of("--seccomp=%s/own.json", s->outside),
+                            *report = text_of("--report=%s/report", s->outside);
+
+        make_file(s->outside, "own.json",
+                  "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [{\"names\": [\"mount\", "
+                  "\"getppid\"], \"action\": \"SCMP_ACT_ERRNO\"}]}");
+        fail_with(s, errors, ARRAY_SIZE(errors),
+                  (const char *const[]){seccomp, report, "--landlock=require", NULL}, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_failing_call_never_starts_a_half_confined_command,
@@ -194,6 +209,8 @@ int main(void) {
                                                 site_teardown),
                 cmocka_unit_test_setup_teardown(a_failing_call_leaves_no_overlay_in_memory, site_setup,
                                                 site_teardown),
+                cmocka_unit_test_setup_teardown(a_failing_call_never_starts_an_unfiltered_command,
+                                                site_setup, site_teardown),
                 cmocka_unit_test_setup_teardown(a_failing_call_never_makes_the_status_lines_lie, site_setup,
                                                 site_teardown),
         };

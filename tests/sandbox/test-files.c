@@ -264,6 +264,32 @@ static void tmp_is_empty_and_gone_after_or_a_folder_of_the_host(void **state) {
         expect_out(&o, "kept\n");
 }
 
+static void tmp_is_one_folder_by_both_its_names(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *option = text_of("--tmp=%s", s->outside), *file = path_of(s->outside, "made");
+        const char *const resolve[] = {program(), "resolve",   "--project", s->project, option,
+                                       "--write", "/tmp/made", file,        NULL};
+        _cleanup_free_ char *both = text_of("%s\n%s\n", file, file);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        /* Without the option the folder is nowhere. */
+        RUN(s, &o, "--", "sh", "-c", "ls \"$1\"", "sh", s->outside);
+        assert_int_not_equal(o.status, 0);
+        RUN(s, &o, option, "--", "sh", "-c",
+            "echo x >/tmp/made && cat \"$1\" && echo y >>\"$1\" && test /tmp/made -ef \"$1\" && cat /tmp/made",
+            "sh", file);
+        expect_status(&o, 0);
+        expect_out(&o, "x\nx\ny\n");
+        run(&(struct request){.argv = resolve, .cwd = s->project}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, both);
+        /* What the user says of that path goes before. */
+        RUN(s, &o, option, "--ro", s->outside, "--", "sh", "-c",
+            "echo z >>/tmp/made; echo z >>\"$1\"; tail -n 1 \"$1\"", "sh", file);
+        expect_out(&o, "z\n");
+        expect_in(o.err, "Read-only file system");
+}
+
 static void a_tmpfs_ends_at_its_bound(void **state) {
         static const char script[] =
                 "for d in /tmp /dev/shm ~; do head -c $1 /dev/zero >$d/x || echo $d full; rm $d/x; done; "
@@ -394,6 +420,7 @@ int main(int argc, char **argv) {
                 TEST(odd_names_are_only_names),
                 TEST(colons_in_a_bind_are_escaped),
                 TEST(tmp_is_empty_and_gone_after_or_a_folder_of_the_host),
+                TEST(tmp_is_one_folder_by_both_its_names),
                 TEST(a_tmpfs_ends_at_its_bound),
                 TEST(the_project_is_the_git_top_level),
                 TEST(without_a_project_there_is_an_empty_folder),

@@ -9,6 +9,7 @@
 
 #include "faults.h"
 #include "library.h"
+#include "stage.h"
 
 #define RANDOM_KILLS 50
 
@@ -259,6 +260,64 @@ static void closed_standard_streams_stay_closed(void **state) {
         expect_in(seen, "fd 0\nfd 1\nmount ");
 }
 
+/* ------------------------------------------------------- what was left to the start */
+
+/* Writes the notes of a run with this /proc to the project's file "notes". */
+static int note_with_proc(const struct site *s, const char *proc) {
+        static const char *const argv[] = {"true", NULL};
+        struct nsrun_policy *policy = make_policy(s, argv);
+        _cleanup_free_ char *path = path_of(s->project, "notes");
+        _cleanup_fclose_ FILE *f = fopen(path, "we");
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_error err = {0};
+        struct nsrun_exit end = {.code = 100};
+
+        if (!f || nsrun_policy_set(policy, "proc", proc, &err) < 0 ||
+            nsrun_plan_new(policy, &plan, &err) < 0 || nsrun_start(plan, &sandbox, &err) < 0)
+                return 101;
+        (void)nsrun_plan_free(plan);
+        (void)nsrun_policy_free(policy);
+        for (const char *const *note = nsrun_sandbox_notes(sandbox); *note; note++)
+                (void)fprintf(f, "%s\n", *note);
+        /* No more come, and those are still there. */
+        if (nsrun_sandbox_wait(sandbox, &end, &err) < 0)
+                return 102;
+        for (const char *const *note = nsrun_sandbox_notes(sandbox); *note; note++)
+                (void)fprintf(f, "%s\n", *note);
+        (void)nsrun_sandbox_free(sandbox);
+        return end.code;
+}
+
+static int note_on_a_plain_host(const struct site *s) {
+        stage_enter();
+        return note_with_proc(s, "auto");
+}
+
+static int note_on_a_masked_host(const struct site *s) {
+        stage_enter();
+        stage_bind("/dev/null", "/proc/interrupts");
+        return note_with_proc(s, "auto");
+}
+
+/* Which of the two it comes to depends on the kernel. */
+static void what_was_decided_during_the_start_is_told(void **state) {
+        static const char none[] = "no /proc can be mounted here: the sandbox has none: /proc\n",
+                          subset[] = "a full /proc is refused here: mounted with subset=pid: /proc\n";
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->project, "notes"), *before = NULL, *after = NULL;
+        _cleanup_free_ char *none_twice = text_of("%s%s", none, none),
+                            *subset_twice = text_of("%s%s", subset, subset);
+
+        assert_int_equal(in_another_host(s, note_on_a_plain_host), 0);
+        before = file_text(path);
+        assert_string_equal(before, "");
+        assert_int_equal(in_another_host(s, note_on_a_masked_host), 0);
+        after = file_text(path);
+        if (!streq(after, none_twice))
+                assert_string_equal(after, subset_twice);
+}
+
 /* ---------------------------------------------------------- when the host is gone */
 
 /* Starts one sandbox after another until it is killed. */
@@ -312,6 +371,7 @@ int main(void) {
                 TEST(pid_1_has_nothing_of_the_hosts_memory),
                 TEST(the_command_gets_no_descriptor_of_the_hosts),
                 TEST(closed_standard_streams_stay_closed),
+                TEST(what_was_decided_during_the_start_is_told),
                 TEST(killed_with_its_sandboxes_a_host_leaves_nothing),
         };
 

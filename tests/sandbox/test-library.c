@@ -217,17 +217,6 @@ static void fifty_at_once_are_all_alive(void **state) {
 
 /* ------------------------------------------------------------------------- errors */
 
-static void expect_error(int r, int expected, enum nsrun_stage stage, struct nsrun_error *err,
-                         const char *line) {
-        _cleanup_free_ char *found = nsrun_error_format(err);
-
-        assert_non_null(found);
-        assert_string_equal(found, line);
-        assert_int_equal(r, expected);
-        assert_int_equal(err->stage, stage);
-        memset(err, 0, sizeof(*err));
-}
-
 static void a_command_that_is_not_there_is_named(void **state) {
         const struct site *s = *state;
         const char *const absent[] = {"no-such-command", NULL}, *const folder[] = {"/usr", NULL},

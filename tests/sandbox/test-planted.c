@@ -267,6 +267,32 @@ static void a_planted_symlink_is_no_way_to_a_source(void **state) {
         expect_in(o.err, "--ro goes through a symlink in a writable folder");
 }
 
+/* What the link leads to is a writable root once it is taken, and the link in it. */
+static void a_planted_symlink_does_not_vouch_for_itself(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *root = path_of(s->outside, "root"), *evil = path_of(root, "evil"),
+                            *tmp = text_of("--tmp=%s", evil);
+        _cleanup_free_ char *line = text_of(
+                "--rw goes through a symlink in a writable folder: %s; it leads to %s, and a command in the "
+                "sandbox may have planted it: name the real path\n",
+                evil, s->outside);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->outside, "root");
+        make_link(s->outside, "root/evil", "..");
+        RUN(s, &o, "--rw", root, "--rw", evil, "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, line);
+        RUN(s, &o, "--rw", evil, "--rw", root, "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, line);
+        RUN(s, &o, tmp, "--rw", root, "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, line + 4);
+        RUN(s, &o, "--rw", root, "--rw", s->outside, "--", "true");
+        expect_status(&o, 0);
+}
+
 static void a_planted_symlink_is_no_way_to_a_refused_project(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *evil = path_of(s->project, "evil");
@@ -399,6 +425,7 @@ int main(void) {
                 TEST(a_mount_point_that_is_a_symlink_is_refused),
                 TEST(no_ghost_mount_point_is_made_in_a_folder_of_the_host),
                 TEST(a_planted_symlink_is_no_way_to_a_source),
+                TEST(a_planted_symlink_does_not_vouch_for_itself),
                 TEST(a_planted_symlink_is_no_way_to_a_refused_project),
                 TEST(chdir_does_not_leave_the_sandbox),
                 TEST(a_source_swapped_for_a_symlink_shows_nothing_else),

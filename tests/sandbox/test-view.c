@@ -221,6 +221,8 @@ static void a_nested_user_namespace_undoes_nothing(void **state) {
         _cleanup_outcome_ struct outcome o = {0};
 
         PROBE(s, &o, "nested", NULL);
+        expect_in(o.out, "unshare: Operation not permitted\ntmpfs: Operation not permitted\n");
+        run_probe(s, &o, (const char *const[]){"--seccomp=nested", NULL}, "nested", NULL);
         /* What it makes for itself is its own. */
         expect_in(o.out, "unshare: ok\ntmpfs: ok\n");
         expect_in(o.out, "\nusr: Operation not permitted\nroot: Operation not permitted\n"

@@ -195,6 +195,12 @@ static void the_last_word_counts(void **state nsrun_unused) {
         set(p, "net", "host");
         assert_int_equal(p->net, POLICY_NET_HOST);
         set(p, "tmp", "/t");
+        set(p, "tmp", "playground");
+        assert_null(p->tmp);
+        assert_true(p->has_playground);
+        set(p, "tmp", "./playground");
+        assert_string_equal(p->tmp, "./playground");
+        assert_false(p->has_playground);
         set(p, "tmp", "tmpfs");
         assert_null(p->tmp);
         set(p, "no-new-session", NULL);

@@ -329,8 +329,16 @@ static void tmp_can_be_a_folder(void **state) {
 
         set(w, "no-project", NULL);
         set(w, "tmp", "@/link");
+        for (int i = 0; i < 2; i++) {
+                resolve(w);
+                assert_string_equal(w->p->tmp, expected);
+                assert_rule(w, "@/data", POLICY_RW, "@/data", "@/link");
+        }
+        /* An explicit rule for the same path goes before, whatever the link says. */
+        set(w, "ro", "@/data");
         resolve(w);
         assert_string_equal(w->p->tmp, expected);
+        assert_rule(w, "@/data", POLICY_RO, "@/data", "@/link");
         free(expected);
 }
 

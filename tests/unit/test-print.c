@@ -39,9 +39,11 @@ static struct plan_op ops[] = {
 };
 
 static char make[] = "make", quoted[] = "it's $x", empty[] = "", host[] = "box", path[] = "PATH=/bin",
-            lines[] = "TEXT=a\n'b\\", token[] = "A_TOKEN", display[] = "DISPLAY";
+            lines[] = "TEXT=a\n'b\\", token[] = "A_TOKEN", display[] = "DISPLAY", strict[] = "strict",
+            none[] = "none", policy[] = "/etc/o'hara \033.json", unknown[] = "rules[0]: no call \"x\"";
 static char *argv[] = {make, quoted, empty, NULL}, *env[] = {path, lines, NULL},
-            *left_out[] = {token, display, NULL};
+            *left_out[] = {token, display, NULL}, *warnings[] = {unknown, NULL};
+static const struct sock_filter code[3];
 
 static struct nsrun_plan new_plan(void) {
         return (struct nsrun_plan){
@@ -59,6 +61,10 @@ static struct nsrun_plan new_plan(void) {
                 .uid = 1000,
                 .gid = 100,
                 .project = project,
+                .seccomp_name = strict,
+                .seccomp = {.code = code, .n = ARRAY_SIZE(code)},
+                .landlock_abi = 6,
+                .is_scoped = true,
         };
 }
 
@@ -74,6 +80,8 @@ static void text_has_one_operation_a_line(void **state nsrun_unused) {
                                   "ids         uid 1000, gid 100, as on the host; no capabilities\n"
                                   "hostname    box\n"
                                   "network     none but loopback\n"
+                                  "seccomp     strict, 3 instructions\n"
+                                  "landlock    abstract sockets and signals stay inside\n"
                                   "session     new\n"
                                   "overlays    on disk\n"
                                   "withheld    A_TOKEN DISPLAY\n"
@@ -96,16 +104,35 @@ static void text_has_one_operation_a_line(void **state nsrun_unused) {
 }
 
 static void text_says_what_is_the_hosts(void **state nsrun_unused) {
-        struct nsrun_plan plan = {.argv = argv, .cwd = project};
+        struct nsrun_plan plan = {.argv = argv, .cwd = project, .seccomp_name = none, .landlock_abi = 5};
         char *text = NULL;
 
         assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
         assert_non_null(strstr(text, "\nproject     none\n"));
         assert_non_null(strstr(text, "\nnamespaces  user mnt pid ipc uts cgroup\n"));
-        assert_non_null(strstr(
-                text, "\nhostname    the host's\nnetwork     the host's\nsession     the caller's\n"));
+        assert_non_null(strstr(text, "\nhostname    the host's\nnetwork     the host's\nseccomp     none\n"
+                                     "landlock    not to be had: the kernel has ABI 5, scopes take 6\n"
+                                     "session     the caller's\n"));
         assert_non_null(strstr(text, "\nwithheld    nothing\n"));
         assert_null(strstr(text, "overlays"));
+        free(text);
+}
+
+static void text_tells_all_of_the_hardening(void **state nsrun_unused) {
+        struct nsrun_plan plan = new_plan();
+        char *text = NULL;
+
+        plan.seccomp_name = policy;
+        plan.seccomp.warnings = warnings;
+        plan.seccomp_log = true;
+        plan.landlock = POLICY_LANDLOCK_OFF;
+        plan.is_scoped = false;
+        assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
+        assert_non_null(strstr(
+                text, "\nseccomp     /etc/o'hara \\x1b.json, 3 instructions; the kernel logs denials\n"
+                      "landlock    off\n"
+                      "warning     rules[0]: no call \"x\"\n"
+                      "session     new\n"));
         free(text);
 }
 
@@ -123,8 +150,27 @@ static void bwrap_is_one_line_for_bash(void **state nsrun_unused) {
                 "--perms 1777 --size 2147483648 --tmpfs /tmp --ro-bind /usr /usr --bind /data '/srv/a b' "
                 "--overlay-src /h/.npm --tmp-overlay /h/.npm --bind $'/d\\377\\033' $'/d\\377\\033' "
                 "--remount-ro /dev --remount-ro / --clearenv --setenv PATH /bin --setenv TEXT $'a\\n\\'b\\\\' "
-                "--chdir '/srv/a b' -- make 'it'\\''s $x' '' "
-                "11< <(printf %s $'u:x:1:1:it\\'s 100%:/h:/bin/sh\\n')\n");
+                "--seccomp 12 --chdir '/srv/a b' -- make 'it'\\''s $x' '' "
+                "11< <(printf %s $'u:x:1:1:it\\'s 100%:/h:/bin/sh\\n') 12< <(nsrun seccomp compile strict)\n");
+        free(text);
+}
+
+/* bubblewrap gets the filter that nsrun would load: a file's, or none. */
+static void bwrap_gets_the_plans_filter(void **state nsrun_unused) {
+        struct nsrun_plan plan = {.argv = argv,
+                                  .cwd = usr,
+                                  .seccomp_name = policy,
+                                  .seccomp = {.code = code, .n = ARRAY_SIZE(code)}};
+        char *text = NULL;
+
+        assert_int_equal(plan_print_bwrap(&plan, &text, NULL), 0);
+        assert_non_null(strstr(text, " --clearenv --seccomp 11 --chdir /usr -- "));
+        assert_non_null(strstr(text, " '' 11< <(nsrun seccomp compile $'/etc/o\\'hara \\033.json')\n"));
+        free(text);
+        plan.seccomp_name = none;
+        plan.seccomp = (struct seccomp_loaded){.code = NULL};
+        assert_int_equal(plan_print_bwrap(&plan, &text, NULL), 0);
+        assert_null(strstr(text, "seccomp"));
         free(text);
 }
 
@@ -169,6 +215,48 @@ static void bash_reads_back_every_byte_of_a_bwrap_line(void **state nsrun_unused
         free(text);
 }
 
+static char umbrella[] = "/h/.cache/nsrun/workspace-XXXXXX",
+            playground[] = "/h/.cache/nsrun/workspace-XXXXXX/playground", tmp_again[] = "/tmp";
+
+static void a_playground_is_to_be_found_in_every_format(void **state nsrun_unused) {
+        struct plan_op two[] = {
+                {.kind = PLAN_DIR, .target = umbrella, .mode = 0755},
+                {.kind = PLAN_BIND,
+                 .target = playground,
+                 .source = playground,
+                 .mode = 01777,
+                 .size = 4096,
+                 .is_directory = true,
+                 .is_in_umbrella = true},
+                {.kind = PLAN_BIND,
+                 .target = tmp_again,
+                 .source = playground,
+                 .mode = 01777,
+                 .size = 4096,
+                 .is_directory = true,
+                 .is_in_umbrella = true},
+        };
+        struct nsrun_plan plan = {.ops = two,
+                                  .n_ops = ARRAY_SIZE(two),
+                                  .umbrella = umbrella,
+                                  .argv = argv,
+                                  .cwd = project,
+                                  .seccomp_name = strict};
+        _cleanup_free_ char *text = NULL, *bwrap = NULL, *json = NULL;
+
+        assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
+        assert_non_null(strstr(
+                text,
+                "  dir      /h/.cache/nsrun/workspace-XXXXXX\n"
+                "  bind     /h/.cache/nsrun/workspace-XXXXXX/playground  read-write, on disk, gone at the end\n"
+                "  bind     /tmp                              read-write, on disk, gone at the end, from /h/.cache/nsrun/workspace-XXXXXX/playground\n"));
+        assert_int_equal(plan_print_bwrap(&plan, &bwrap, NULL), 0);
+        assert_non_null(strstr(bwrap, " --perms 1777 --size 4096 --tmpfs /tmp --remount-ro / "));
+        assert_null(strstr(bwrap, "workspace"));
+        assert_int_equal(plan_print_json(&plan, &json, NULL), 0);
+        assert_non_null(strstr(json, "\"in_umbrella\": true"));
+}
+
 /* A host's /proc has to be covered by hand; a new one is bubblewrap's business. */
 static void bwrap_covers_a_bound_proc(void **state nsrun_unused) {
         struct plan_op few[] = {
@@ -203,6 +291,9 @@ static void json_has_every_operation(void **state nsrun_unused) {
                 "\"net\": \"none\",",
                 "\"new_session\": true,",
                 "\"overlay_backing\": \"disk\",",
+                "\"seccomp\": {\n    \"policy\": \"strict\",\n    \"instructions\": 3,\n    \"log\": true,\n    "
+                "\"warnings\": [\n      \"rules[0]: no call \\\"x\\\"\"\n    ]\n  },",
+                "\"landlock\": {\n    \"scoped\": true,\n    \"abi\": 6\n  },",
                 "\"root_size\": 1048576,",
                 "{\n      \"op\": \"symlink\",\n      \"target\": \"/bin\",\n      \"text\": \"usr/bin\",\n      "
                 "\"makes_target\": true\n    }",
@@ -223,6 +314,8 @@ static void json_has_every_operation(void **state nsrun_unused) {
         struct nsrun_plan plan = new_plan();
         char *text = NULL;
 
+        plan.seccomp_log = true;
+        plan.seccomp.warnings = warnings;
         assert_int_equal(plan_print_json(&plan, &text, NULL), 0);
         for (size_t i = 0; i < ARRAY_SIZE(pieces); i++)
                 if (!strstr(text, pieces[i]))
@@ -279,8 +372,11 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(text_has_one_operation_a_line),
                 cmocka_unit_test(text_says_what_is_the_hosts),
+                cmocka_unit_test(text_tells_all_of_the_hardening),
                 cmocka_unit_test(bwrap_is_one_line_for_bash),
                 cmocka_unit_test(bash_reads_back_every_byte_of_a_bwrap_line),
+                cmocka_unit_test(a_playground_is_to_be_found_in_every_format),
+                cmocka_unit_test(bwrap_gets_the_plans_filter),
                 cmocka_unit_test(bwrap_covers_a_bound_proc),
                 cmocka_unit_test(json_has_every_operation),
                 cmocka_unit_test(json_replaces_what_is_no_utf8),

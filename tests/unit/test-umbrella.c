@@ -295,6 +295,55 @@ static void an_umbrella_lives_as_long_as_the_last_holder_of_its_lock(void **stat
         assert_int_equal(count_base(*state), 0);
 }
 
+static void a_playground_is_new_or_none(void **state) {
+        struct umbrella u = UMBRELLA_INIT;
+        struct nsrun_error err = {0};
+        mode_t old = umask(077);
+        struct stat st;
+
+        assert_int_equal(umbrella_make(&u, NULL), 0);
+        assert_int_equal(umbrella_make_playground(&u, &err), 0);
+        assert_int_equal(fstatat(u.dir_fd, UMBRELLA_PLAYGROUND, &st, AT_SYMLINK_NOFOLLOW), 0);
+        assert_int_equal(st.st_mode, S_IFDIR | 01777);
+        assert_int_equal(umbrella_make_playground(&u, &err), -EEXIST);
+        assert_int_equal(err.stage, NSRUN_STAGE_WORKSPACE);
+        assert_string_equal(err.what, "a playground can't be made in this run's folder");
+        assert_string_equal(err.path, u.path);
+        umbrella_remove(&u);
+
+        /* Nor is a link taken for one, or followed. */
+        scratch_folder(*state, "outside");
+        assert_int_equal(umbrella_make(&u, NULL), 0);
+        assert_int_equal(symlinkat("../../outside", u.dir_fd, UMBRELLA_PLAYGROUND), 0);
+        assert_int_equal(umbrella_make_playground(&u, NULL), -EEXIST);
+        umbrella_remove(&u);
+        assert_true(scratch_has(*state, "outside"));
+        assert_int_equal(count_base(*state), 0);
+        (void)umask(old);
+}
+
+/* What is planned before it exists must be where it is made. */
+static void the_base_is_known_before_it_is_there(void **state) {
+        static const char *const caches[] = {"", "/new", "/link", "/link/new/deeper", "/new/../link/x/"};
+        _cleanup_free_ char *link = scratch_path(*state, "link");
+
+        scratch_folder(*state, "real");
+        assert_int_equal(symlink("real", link), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(caches); i++) {
+                _cleanup_free_ char *cache = NULL, *planned = NULL, *made = NULL;
+                struct umbrella u = UMBRELLA_INIT;
+
+                assert_true(asprintf(&cache, "%s%s", (const char *)*state, caches[i]) > 0);
+                assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
+                assert_int_equal(umbrella_find_base(&planned, NULL), 0);
+                assert_int_equal(umbrella_make(&u, NULL), 0);
+                made = strndup(u.path, (size_t)(strrchr(u.path, '/') - u.path));
+                assert_string_equal(planned, made);
+                assert_int_equal(strlen(strrchr(u.path, '/') + 1), strlen(UMBRELLA_NAME));
+                umbrella_remove(&u);
+        }
+}
+
 static void without_a_lock_only_age_tells(void **state) {
         static const struct {
                 const char *name;
@@ -517,6 +566,8 @@ int main(void) {
                 WITH_CACHE(a_dead_owner_s_umbrella_is_reclaimed_at_once),
                 WITH_CACHE(a_live_umbrella_is_never_swept_whatever_its_age),
                 WITH_CACHE(an_umbrella_lives_as_long_as_the_last_holder_of_its_lock),
+                WITH_CACHE(a_playground_is_new_or_none),
+                WITH_CACHE(the_base_is_known_before_it_is_there),
                 WITH_CACHE(without_a_lock_only_age_tells),
                 WITH_CACHE(a_planted_symlink_leads_no_sweeper_out),
                 WITH_CACHE(sweepers_at_once_take_the_dead_and_spare_the_living),

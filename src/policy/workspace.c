@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A policy out of a workspace: the same roots, /tmp and environment for what runs in
+ * the sandbox as for the file tools outside. */
+#include "workspace/workspace.h"
+
+#include "refuse.h"
+
+static const char option[] = "the workspace";
+
+static void drop_roots(struct nsrun_policy *p) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < p->n_rules; i++)
+                if (p->rules[i].option == option)
+                        policy_clear_rule(&p->rules[i]);
+                else
+                        p->rules[n++] = p->rules[i];
+        p->n_rules = n;
+}
+
+/* The project and the temp have fields of their own. */
+static int add_roots(struct nsrun_policy *p, const struct workspace *w) {
+        int r = 0;
+
+        for (size_t i = 1; i < w->n_roots && r >= 0; i++) {
+                const struct workspace_root *root = &w->roots[i];
+
+                if (!w->temp || !streq(root->path, w->temp))
+                        r = policy_add_rule(p, root->is_writable ? POLICY_RW : POLICY_RO, root->path, NULL,
+                                            option);
+        }
+        return r;
+}
+
+nsrun_public int nsrun_policy_set_workspace(struct nsrun_policy *p, struct nsrun_workspace *workspace,
+                                            struct nsrun_error *error) {
+        const struct workspace *w = &workspace->roots;
+        _cleanup_free_ char *project = NULL, *tmp = NULL;
+        _cleanup_strv_ char **copy = NULL;
+        const char *const *env;
+        int r;
+
+        if (w->temp && !w->alias_tmp_to_temp)
+                return refuse(error, w->temp,
+                              "the sandbox has the temp at /tmp, where the workspace would look for another "
+                              "folder: set it with its alias",
+                              "a temp without its alias");
+        r = nsrun_workspace_env(workspace, &env, error);
+        if (r < 0)
+                return r;
+        project = strdup(w->roots[0].path);
+        tmp = w->temp ? strdup(w->temp) : NULL;
+        if (!project || (w->temp && !tmp) || strv_copy((char *const *)(uintptr_t)env, &copy) < 0)
+                return error_oom(error);
+        drop_roots(p);
+        if (add_roots(p, w) < 0) {
+                drop_roots(p);
+                return error_oom(error);
+        }
+        free(p->project);
+        p->project = TAKE_PTR(project);
+        free(TAKE_PTR(p->project_alias));
+        p->no_project = false;
+        free(p->tmp);
+        p->tmp = TAKE_PTR(tmp);
+        free(TAKE_PTR(p->tmp_alias));
+        p->has_playground = false;
+        p->has_workspace = true;
+        p->is_env_explicit = workspace->is_env_explicit;
+        strv_free(p->workspace_env);
+        p->workspace_env = TAKE_PTR(copy);
+        return 0;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* nsrun_workspace_*(): what a library's host does with files on behalf of what runs in
+ * its sandboxes.  Runs nothing but git, and that but for its configuration. */
+#include "workspace.h"
+
+#include <pthread.h>
+
+#include "base/path.h"
+#include "base/str.h"
+#include "gitdir.h"
+#include "identity.h"
+#include "resolve.h"
+
+/* ----------------------------------------------------- umbrellas and their end */
+
+static pthread_mutex_t with_umbrella_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct nsrun_workspace *with_umbrella;
+
+static void remember(struct nsrun_workspace *w) {
+        (void)pthread_mutex_lock(&with_umbrella_lock);
+        w->next = with_umbrella;
+        with_umbrella = w;
+        (void)pthread_mutex_unlock(&with_umbrella_lock);
+}
+
+static void forget(const struct nsrun_workspace *w) {
+        (void)pthread_mutex_lock(&with_umbrella_lock);
+        for (struct nsrun_workspace **at = &with_umbrella; *at; at = &(*at)->next)
+                if (*at == w) {
+                        *at = w->next;
+                        break;
+                }
+        (void)pthread_mutex_unlock(&with_umbrella_lock);
+}
+
+/* Of a host that ends by exit(3), or unloads the library, without having freed them.
+ * Whoever holds the lock in that moment keeps theirs for the next sweep: waiting
+ * here could last for ever. */
+static __attribute__((__destructor__)) void remove_umbrellas(void) {
+        if (pthread_mutex_trylock(&with_umbrella_lock) != 0)
+                return;
+        for (struct nsrun_workspace *w = with_umbrella; w; w = w->next)
+                if (w->owner == getpid())
+                        umbrella_remove(&w->umbrella);
+        (void)pthread_mutex_unlock(&with_umbrella_lock);
+}
+
+static int need_umbrella(struct nsrun_workspace *w, struct nsrun_error *err) {
+        int r;
+
+        if (w->umbrella.path)
+                return 0;
+        r = umbrella_make(&w->umbrella, err);
+        if (r < 0)
+                return r;
+        w->owner = getpid();
+        remember(w);
+        return 0;
+}
+
+/* Lets go without taking anything away. */
+static void leave_umbrella(struct umbrella *u) {
+        close_fdp(&u->lock_fd);
+        close_fdp(&u->dir_fd);
+        close_fdp(&u->base_fd);
+        free(TAKE_PTR(u->path));
+}
+
+nsrun_public int nsrun_sweep(struct nsrun_error *error) {
+        return umbrella_sweep_all(error);
+}
+
+/* ------------------------------------------------------------------- the object */
+
+nsrun_public int nsrun_workspace_new(const char *project, struct nsrun_workspace **ret,
+                                     struct nsrun_error *error) {
+        struct nsrun_workspace *w = calloc(1, sizeof(*w));
+        int r;
+
+        if (!w)
+                return error_oom(error);
+        w->umbrella = UMBRELLA_INIT;
+        r = workspace_set_project(&w->roots, project, getenv("HOME"), error);
+        if (r < 0) {
+                (void)nsrun_workspace_free(w);
+                return r;
+        }
+        *ret = w;
+        return 0;
+}
+
+nsrun_public struct nsrun_workspace *nsrun_workspace_free(struct nsrun_workspace *w) {
+        if (!w)
+                return NULL;
+        if (w->umbrella.path) {
+                forget(w);
+                if (w->owner == getpid())
+                        umbrella_remove(&w->umbrella);
+                else
+                        leave_umbrella(&w->umbrella);
+        }
+        workspace_clear(&w->roots);
+        strv_free(w->env);
+        free(w);
+        return NULL;
+}
+
+nsrun_public int nsrun_workspace_add_readable(struct nsrun_workspace *w, const char *path,
+                                              struct nsrun_error *error) {
+        return workspace_add_root(&w->roots, WORKSPACE_READ, path, error);
+}
+
+nsrun_public int nsrun_workspace_add_writable(struct nsrun_workspace *w, const char *path,
+                                              struct nsrun_error *error) {
+        return workspace_add_root(&w->roots, WORKSPACE_WRITE, path, error);
+}
+
+nsrun_public int nsrun_workspace_set_temp(struct nsrun_workspace *w, int alias_tmp_to_temp,
+                                          struct nsrun_error *error) {
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        if (w->roots.temp) {
+                w->roots.alias_tmp_to_temp = alias_tmp_to_temp != 0;
+                return 0;
+        }
+        r = need_umbrella(w, error);
+        if (r >= 0)
+                r = umbrella_make_playground(&w->umbrella, error);
+        if (r < 0)
+                return r;
+        path = path_join(w->umbrella.path, UMBRELLA_PLAYGROUND);
+        return path ? workspace_set_temp(&w->roots, path, alias_tmp_to_temp != 0, error) : error_oom(error);
+}
+
+nsrun_public const char *nsrun_workspace_project(const struct nsrun_workspace *w) {
+        return w->roots.roots[0].path;
+}
+
+nsrun_public const char *nsrun_workspace_temp(const struct nsrun_workspace *w) {
+        return w->roots.temp;
+}
+
+nsrun_public int nsrun_workspace_umbrella(struct nsrun_workspace *w, const char **ret,
+                                          struct nsrun_error *error) {
+        int r = need_umbrella(w, error);
+
+        if (r >= 0)
+                *ret = w->umbrella.path;
+        return r;
+}
+
+/* ------------------------------------------------------------------- environment */
+
+nsrun_public int nsrun_workspace_set_env(struct nsrun_workspace *w, const char *const *environment,
+                                         struct nsrun_error *error) {
+        _cleanup_strv_ char **copy = NULL;
+
+        for (const char *const *entry = environment; entry && *entry; entry++)
+                if (**entry == '=' || !strchr(*entry, '='))
+                        return error_set(error, NSRUN_STAGE_USAGE, -EINVAL, *entry,
+                                         "an environment's entry is not NAME=VALUE", NULL);
+        if (strv_copy((char *const *)(uintptr_t)environment, &copy) < 0)
+                return error_oom(error);
+        strv_free(w->env);
+        w->env = TAKE_PTR(copy);
+        w->has_env = w->is_env_explicit = environment != NULL;
+        return 0;
+}
+
+/* What git says, or nothing where the project's .git file can't be believed. */
+static int find_identity(const struct nsrun_workspace *w, char ***ret) {
+        _cleanup_gitdir_ struct gitdir dirs = {0};
+        _cleanup_identity_ struct identity id = {0};
+        _cleanup_strv_ char **writable = NULL, **env = NULL;
+        struct identity_request request = {.project = w->roots.roots[0].path, .environ = environ};
+        const char *why, *hint;
+        int r;
+
+        r = gitdir_find(request.project, &dirs, &why, &hint);
+        if (r == -EPERM)
+                return 0;
+        request.common_dir = dirs.common_dir;
+        for (size_t i = 0; i < w->roots.n_roots && r >= 0; i++)
+                if (w->roots.roots[i].is_writable)
+                        r = strv_add(&writable, w->roots.roots[i].path);
+        request.untrusted = writable;
+        if (r >= 0)
+                r = identity_find(&request, &id);
+        if (r >= 0)
+                r = identity_to_environment(&id, &env);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(env);
+        return 0;
+}
+
+nsrun_public int nsrun_workspace_env(struct nsrun_workspace *w, const char *const **ret,
+                                     struct nsrun_error *error) {
+        static const char *const none[] = {NULL};
+
+        if (!w->has_env && find_identity(w, &w->env) < 0)
+                return error_oom(error);
+        w->has_env = true;
+        *ret = w->env ? (const char *const *)w->env : none;
+        return 0;
+}
+
+/* -------------------------------------------------------------- containment */
+
+static int to_access(enum nsrun_access access, enum workspace_access *ret, struct nsrun_error *err) {
+        switch (access) {
+        case NSRUN_READ:
+                *ret = WORKSPACE_READ;
+                return 0;
+        case NSRUN_WRITE:
+                *ret = WORKSPACE_WRITE;
+                return 0;
+        }
+        return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL, "no such access", NULL);
+}
+
+nsrun_public int nsrun_workspace_resolve(const struct nsrun_workspace *w, enum nsrun_access access,
+                                         const char *path, char **ret, struct nsrun_error *error) {
+        enum workspace_access wanted = WORKSPACE_READ;
+        int r = to_access(access, &wanted, error);
+
+        return r < 0 ? r : workspace_resolve(&w->roots, wanted, path, ret, error);
+}
+
+nsrun_public int nsrun_workspace_open(const struct nsrun_workspace *w, enum nsrun_access access,
+                                      const char *path, int flags, mode_t mode, int *ret_fd,
+                                      struct nsrun_error *error) {
+        enum workspace_access wanted = WORKSPACE_READ;
+        int r = to_access(access, &wanted, error);
+
+        return r < 0 ? r : workspace_open(&w->roots, wanted, path, flags, mode, ret_fd, error);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the tests of seccomp share: policy files, and runs of the helper `raw`. */
+#pragma once
+
+#include <sys/syscall.h>
+
+#include "faults.h"
+
+/* outside/own.json: everything is allowed but for `rules`, the array's inside; its path, for the
+ * caller to free. */
+static inline char *make_policy(const struct site *s, const char *rules) {
+        _cleanup_free_ char *text =
+                text_of("{\"defaultAction\": \"SCMP_ACT_ALLOW\",\n \"syscalls\": [%s]}\n", rules);
+
+        make_file(s->outside, "own.json", text);
+        return path_of(s->outside, "own.json");
+}
+
+/* A rule that denies calls: DENY("\"getppid\"", "7"). */
+#define DENY(names, error) \
+        "{\"names\": [" names "], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": " error "}"
+
+/* `nsrun run --project PROJECT OPTION… -- ./raw WORD…`; the project has `raw`. */
+static inline void run_raw(const struct site *s, struct outcome *ret, const char *const *options,
+                           const char *const *words) {
+        const char *arguments[80];
+        size_t n = 0;
+
+        while (*options)
+                arguments[n++] = *options++;
+        arguments[n++] = "--";
+        arguments[n++] = "./raw";
+        while (*words && n < ARRAY_SIZE(arguments) - 1)
+                arguments[n++] = *words++;
+        arguments[n] = NULL;
+        assert_null(*words);
+        run_nsrun(s, ret, arguments);
+}
+#define RAW(site, outcome, option, ...) \
+        run_raw(site, outcome, (const char *const[]){option, NULL}, (const char *const[]){__VA_ARGS__, NULL})

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `--landlock`: the host's abstract sockets and processes are out of reach even with its
+ * network; what belongs to the sandbox works; and where the kernel can't, that is said.  Also
+ * --seccomp-log, which like it is only seen in what the kernel is asked for. */
+#include "faults.h"
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+static socklen_t abstract_address(struct sockaddr_un *at, const char *name) {
+        *at = (struct sockaddr_un){.sun_family = AF_UNIX};
+        (void)snprintf(at->sun_path + 1, sizeof(at->sun_path) - 1, "%s", name);
+        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+}
+
+/* Listening; -1 with errno. */
+static int listen_at(const struct sockaddr_un *at, socklen_t size, int type) {
+        int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+        if (fd < 0 || bind(fd, (const struct sockaddr *)at, size) < 0 ||
+            (type == SOCK_STREAM && listen(fd, 8) < 0))
+                return -1;
+        return fd;
+}
+
+/* A byte from end to end. */
+static const char *talk(const struct sockaddr_un *at, socklen_t size, int type) {
+        _cleanup_close_ int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+        ssize_t n;
+
+        if (type == SOCK_DGRAM)
+                n = sendto(fd, "x", 1, 0, (const struct sockaddr *)at, size);
+        else
+                n = connect(fd, (const struct sockaddr *)at, size) < 0 ? -1 : write(fd, "x", 1);
+        return n == 1 ? "ok" : strerror(errno);
+}
+
+/* What the sandbox's command does: NAME of the host's, one of its own, PATH. */
+static _Noreturn void attempt(const char *stream, const char *datagram, const char *path) {
+        struct sockaddr_un at;
+        socklen_t size = abstract_address(&at, stream);
+        int fd;
+
+        (void)printf("stream: %s\n", talk(&at, size, SOCK_STREAM));
+        size = abstract_address(&at, datagram);
+        (void)printf("datagram: %s\n", talk(&at, size, SOCK_DGRAM));
+        /* Two processes inside. */
+        size = abstract_address(&at, "nsrun-test-inside");
+        fd = listen_at(&at, size, SOCK_STREAM);
+        (void)fflush(stdout);
+        if (fork() == 0) {
+                (void)printf("inside: %s\n", fd < 0 ? strerror(errno) : talk(&at, size, SOCK_STREAM));
+                (void)fflush(stdout);
+                _exit(0);
+        }
+        (void)waitpid(-1, NULL, 0);
+        at = (struct sockaddr_un){.sun_family = AF_UNIX};
+        (void)snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
+        (void)printf("path: %s\n", talk(&at, (socklen_t)sizeof(at), SOCK_STREAM));
+        (void)fflush(stdout);
+        _exit(0);
+}
+
+/* The host's sockets: two abstract ones, one in the project. */
+struct sockets {
+        int stream, datagram, path;
+        char *stream_name, *datagram_name, *path_name;
+};
+
+static void open_sockets(struct sockets *k, const struct site *s) {
+        struct sockaddr_un at;
+        socklen_t size;
+
+        k->stream_name = text_of("nsrun-test-%d-stream", getpid());
+        k->datagram_name = text_of("nsrun-test-%d-datagram", getpid());
+        k->path_name = path_of(s->project, "socket");
+        size = abstract_address(&at, k->stream_name);
+        k->stream = listen_at(&at, size, SOCK_STREAM);
+        size = abstract_address(&at, k->datagram_name);
+        k->datagram = listen_at(&at, size, SOCK_DGRAM);
+        at = (struct sockaddr_un){.sun_family = AF_UNIX};
+        assert_true((size_t)snprintf(at.sun_path, sizeof(at.sun_path), "%s", k->path_name) <
+                    sizeof(at.sun_path));
+        k->path = listen_at(&at, sizeof(at), SOCK_STREAM);
+        assert_true(k->stream >= 0 && k->datagram >= 0 && k->path >= 0);
+}
+
+static void close_sockets(struct sockets *k) {
+        (void)close(k->stream);
+        (void)close(k->datagram);
+        (void)close(k->path);
+        free(k->stream_name);
+        free(k->datagram_name);
+        free(k->path_name);
+}
+
+/* `before` is what stands before nsrun, up to a NULL. */
+static void run_attempt(const struct site *s, const struct sockets *k, const char *const *before,
+                        const char *option, struct outcome *ret) {
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/probe:ro", self);
+        const char *const rest[] = {
+                program(),        "run",        "--net=host", "--project", s->project, option,
+                "--bind",         bind,         "--",         "/probe",    "attempt",  k->stream_name,
+                k->datagram_name, k->path_name, NULL};
+        const char *argv[24];
+        size_t n = 0;
+
+        while (*before)
+                argv[n++] = *before++;
+        memcpy(argv + n, rest, sizeof(rest));
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = s->root}, ret);
+}
+
+static const char scoped[] =
+        "stream: Operation not permitted\ndatagram: Operation not permitted\ninside: ok\npath: ok\n";
+static const char not_scoped[] = "stream: ok\ndatagram: ok\ninside: ok\npath: ok\n";
+static const char *const nothing[] = {NULL};
+
+/* As the kernel itself says it; asked here, for the judge must not be nsrun. */
+static long landlock_abi(void) {
+        return syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, 1U);
+}
+#define NEED_SCOPES()                                                                                  \
+        do {                                                                                           \
+                if (landlock_abi() < 6)                                                                \
+                        skip_because("this kernel's Landlock has no scopes: ABI %ld", landlock_abi()); \
+        } while (0)
+
+static void the_hosts_abstract_sockets_are_out_of_reach(void **state) {
+        static const char *const options[] = {"--landlock=auto", "--landlock=require", "--new-session"};
+        const struct site *s = *state;
+        _cleanup_(close_sockets) struct sockets k;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        open_sockets(&k, s);
+        run_attempt(s, &k, nothing, "--landlock=off", &o);
+        expect_out(&o, not_scoped);
+        NEED_SCOPES();
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                run_attempt(s, &k, nothing, options[i], &o);
+                expect_status(&o, 0);
+                expect_out(&o, scoped);
+                assert_string_equal(o.err, "");
+        }
+}
+
+static void a_signal_reaches_what_is_inside_and_nothing_else(void **state) {
+        const struct site *s = *state;
+        const char *const argv[] = {"sleep", "1000", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *script = NULL;
+        struct running sleeper;
+
+        spawn(&(struct request){.argv = argv}, &sleeper);
+        script = text_of("kill -0 %d 2>/dev/null && echo host; sleep 1000 & kill $! && echo inside; wait",
+                         sleeper.pid);
+        RUN(s, &o, "--net=host", "--landlock=auto", "--", "sh", "-c", script);
+        expect_out(&o, "inside\n");
+        run_outside(s, &o, script);
+        expect_out(&o, "host\ninside\n");
+        assert_int_equal(kill(sleeper.pid, SIGKILL), 0);
+        outcome_clear(&o);
+        finish(&sleeper, &o);
+        expect_status(&o, 1000 + SIGKILL);
+}
+
+/* The plan and the status line, behind a kernel that says `error` where it isn't 0. */
+static void expect_told(const struct site *s, int error, const char *option, const char *plan,
+                        const char *status) {
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", error);
+        const char *const argv[] = {deny,
+                                    number,
+                                    "landlock_create_ruleset",
+                                    program(),
+                                    "run",
+                                    option,
+                                    "-v",
+                                    "--status-fd=1",
+                                    "--project",
+                                    s->project,
+                                    "--",
+                                    "true",
+                                    NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = error ? argv : argv + 3, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        expect_in(o.err, plan);
+        expect_in(o.out, status);
+}
+
+static void what_became_of_it_is_told(void **state) {
+        static const int errors[] = {ENOSYS, EOPNOTSUPP};
+        const struct site *s = *state;
+        _cleanup_free_ char *abi = text_of("\"landlock\":{\"scoped\":true,\"abi\":%ld}", landlock_abi());
+
+        expect_told(s, 0, "--landlock=off", "\nlandlock    off\n",
+                    "\"landlock\":{\"scoped\":false,\"abi\":0}");
+        for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+                expect_told(s, errors[i], "--landlock=auto",
+                            "\nlandlock    not to be had: the kernel has ABI 0, scopes take 6\n",
+                            "\"landlock\":{\"scoped\":false,\"abi\":0}");
+        NEED_SCOPES();
+        expect_told(s, 0, "--landlock=auto", "\nlandlock    abstract sockets and signals stay inside\n",
+                    abi);
+}
+
+static void where_the_kernel_has_none_auto_goes_on_and_require_does_not(void **state) {
+        static const struct {
+                int error;
+                const char *line;
+        } cases[] = {
+                {ENOSYS, "nsrun: Landlock can't keep abstract sockets and signals inside: Function not "
+                         "implemented; the kernel was built without it (CONFIG_SECURITY_LANDLOCK); "
+                         "--landlock=auto goes on without"},
+                {EOPNOTSUPP,
+                 "nsrun: Landlock can't keep abstract sockets and signals inside: Operation not "
+                 "supported; the kernel has it switched off: add landlock to its lsm= parameter, or "
+                 "use --landlock=auto"},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny");
+        _cleanup_(close_sockets) struct sockets k;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        open_sockets(&k, s);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *number = text_of("%d", cases[i].error);
+                const char *const before[] = {deny, number, "landlock_create_ruleset", NULL};
+
+                run_attempt(s, &k, before, "--landlock=auto", &o);
+                expect_status(&o, 0);
+                expect_out(&o, not_scoped);
+                assert_string_equal(o.err, "");
+                run_attempt(s, &k, before, "--landlock=require", &o);
+                expect_refusal(&o, 125, cases[i].line);
+        }
+}
+
+/* Landlock that is there and then fails: no command without it. */
+static void a_scope_that_can_not_be_entered_starts_nothing(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EPERM);
+        const char *const before[] = {deny, number, "landlock_restrict_self", NULL};
+        _cleanup_(close_sockets) struct sockets k;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        open_sockets(&k, s);
+        run_attempt(s, &k, before, "--landlock=off", &o);
+        expect_out(&o, not_scoped);
+        NEED_SCOPES();
+        run_attempt(s, &k, before, "--landlock=auto", &o);
+        expect_refusal(
+                &o, 125,
+                "nsrun: Landlock can't keep abstract sockets and signals inside: Operation not permitted; "
+                "--landlock=off goes on without");
+}
+
+/* ------------------------------------------------------------ --seccomp-log */
+
+static void expect_flags(const struct site *s, const char *option, const char *flags) {
+        const char *const argv[] = {"strace",  "-f",  "-e",        "trace=seccomp", "-o",   "log",
+                                    program(), "run", "--project", s->project,      option, "--",
+                                    "true",    NULL};
+        _cleanup_free_ char *log = path_of(s->root, "log"), *expected = NULL, *text = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        text = file_text(log);
+        expected = text_of("seccomp(SECCOMP_SET_MODE_FILTER, %s, ", flags);
+        expect_in(text, expected);
+}
+
+static void only_who_asks_for_it_has_denials_logged(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = text_of("--seccomp=%s/own.json", s->outside);
+
+        make_file(s->outside, "own.json",
+                  "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"flags\": [\"SECCOMP_FILTER_FLAG_LOG\"]}");
+        expect_flags(s, "--seccomp=default", "0");
+        expect_flags(s, "--seccomp-log", "SECCOMP_FILTER_FLAG_LOG");
+        expect_flags(s, file, "SECCOMP_FILTER_FLAG_LOG");
+        /* From the cache. */
+        expect_flags(s, file, "SECCOMP_FILTER_FLAG_LOG");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+
+int main(int argc, char **argv) {
+        const struct CMUnitTest tests[] = {
+                TEST(the_hosts_abstract_sockets_are_out_of_reach),
+                TEST(a_signal_reaches_what_is_inside_and_nothing_else),
+                TEST(what_became_of_it_is_told),
+                TEST(where_the_kernel_has_none_auto_goes_on_and_require_does_not),
+                TEST(a_scope_that_can_not_be_entered_starts_nothing),
+                TEST(only_who_asks_for_it_has_denials_logged),
+        };
+
+        if (argc == 5 && streq(argv[1], "attempt"))
+                attempt(argv[2], argv[3], argv[4]);
+        return cmocka_run_group_tests_name("landlock", tests, NULL, NULL);
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `--seccomp`: each policy is in force, a file's too; a file that is wrong, or that a
+ * command could have written, starts nothing; the launch itself needs execve(2) alone. */
+#include "seccomp.h"
+
+/* A line of /proc/self/status here. */
+static unsigned own_status(const char *key) {
+        _cleanup_free_ char *text = file_text("/proc/self/status");
+        const char *line = text ? strstr(text, key) : NULL;
+
+        assert_non_null(line);
+        return (unsigned)strtoul(line + strlen(key), NULL, 10);
+}
+
+static void every_policy_is_in_force_and_none_is_without(void **state) {
+        static const char *const options[] = {"--net=host", "--seccomp=default", "--seccomp=strict",
+                                              "--seccomp=nested", "--seccomp=none"};
+        const struct site *s = *state;
+        unsigned filters = own_status("\nSeccomp_filters:\t");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                bool is_none = streq(options[i], "--seccomp=none");
+                _cleanup_free_ char *expected =
+                        text_of("NoNewPrivs:\t1\nSeccomp:\t%u\nSeccomp_filters:\t%u\n",
+                                is_none ? own_status("\nSeccomp:\t") : 2, is_none ? filters : filters + 1);
+
+                RUN(s, &o, options[i], "--", "grep", "-E",
+                    "^(NoNewPrivs|Seccomp|Seccomp_filters):", "/proc/self/status");
+                expect_status(&o, 0);
+                expect_out(&o, expected);
+                assert_string_equal(o.err, "");
+        }
+}
+
+static void a_file_is_the_filter(void **state) {
+        static const char *const spelled[] = {"--seccomp=@outside/own.json", "--seccomp=outside/own.json",
+                                              "--seccomp=./outside/../outside/own.json", "--seccomp=named"};
+        const struct site *s = *state;
+        _cleanup_free_ char *path = make_policy(s, DENY("\"getppid\"", "7")),
+                            *number = text_of("%d", SYS_getppid);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        copy_helper(s, "raw");
+        make_link(s->root, "named", path);
+        for (size_t i = 0; i < ARRAY_SIZE(spelled); i++) {
+                _cleanup_free_ char *option = replaced(spelled[i], "@outside", s->outside);
+
+                RAW(s, &o, option, number);
+                expect_out(&o, "-7\n");
+                expect_status(&o, 7);
+                assert_string_equal(o.err, "");
+        }
+        RAW(s, &o, "--seccomp=none", number);
+        expect_out(&o, "1\n");
+}
+
+/* Where it is installed (containers-common). */
+static void podmans_profile_loads_unchanged(void **state) {
+        static const char path[] = "/usr/share/containers/seccomp.json";
+        const struct site *s = *state;
+        _cleanup_free_ char *option = text_of("--seccomp=%s", path), *word = text_of("%d,2,2", SYS_kcmp);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (access(path, R_OK) < 0)
+                skip_because("no %s on this machine", path);
+        copy_helper(s, "raw");
+        RUN(s, &o, option, "--", "sh", "-c", "echo $((6 * 7)) | cat");
+        expect_status(&o, 0);
+        expect_out(&o, "42\n");
+        RAW(s, &o, option, word);
+        expect_out(&o, "-1\n");
+        RAW(s, &o, "--seccomp=none", word);
+        expect_out(&o, "0\n");
+}
+
+/* ----------------------------------------------------------------- refusals */
+
+#define FORM     "; nsrun(1), \"Seccomp policies\", has the form"
+#define ALLOW(x) "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [" x "]}"
+#define RULE(x)  ALLOW("{\"names\": [\"getppid\"], \"action\": \"SCMP_ACT_ERRNO\"" x "}")
+#define ARGS(x)  RULE(", \"args\": [{" x "}]")
+#define ONE      "the seccomp policy: rule 1 of \"syscalls\": "
+
+struct bad_policy {
+        const char *text;
+        const char *line; /* "@" is the file */
+};
+
+static const struct bad_policy bad_policies[] = {
+        {"", "the seccomp policy is no JSON: line 1: it ends too early: @; correct the file"},
+        {"{\"defaultAction\":\n \"SCMP_ACT_ALLOW\"\n \"syscalls\": []}",
+         "the seccomp policy is no JSON: line 3: object value separator ',' expected: @; correct the file"},
+        {"[]", "the seccomp policy: the file is no object: @" FORM},
+        {"{}", "the seccomp policy: \"defaultAction\" is missing, or no text: @" FORM},
+        {"{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"sysalls\": []}",
+         "the seccomp policy: unknown key \"sysalls\": @" FORM},
+        {"{\"defaultAction\": \"SCMP_ACT_DENY\"}",
+         "the seccomp policy: unknown action \"SCMP_ACT_DENY\": @" FORM},
+        {"{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"flags\": [\"SECCOMP_FILTER_FLAG_X\"]}",
+         "the seccomp policy: unknown flag \"SECCOMP_FILTER_FLAG_X\": @" FORM},
+        {"{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"architectures\": [\"pdp11\"]}",
+         "the seccomp policy: \"pdp11\" is no architecture: @" FORM},
+        {"{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"defaultErrno\": \"EWHAT\"}",
+         "the seccomp policy: \"defaultErrno\" is no error's name: @" FORM},
+        {"{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"defaultErrnoRet\": 4096}",
+         "the seccomp policy: \"defaultErrnoRet\" is no number from 0 to 4095: @" FORM},
+        {"{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": {}}",
+         "the seccomp policy: \"syscalls\" is no array: @" FORM},
+        {ALLOW("1"), ONE "no object: @" FORM},
+        {RULE(", \"arg\": []"), ONE "unknown key \"arg\": @" FORM},
+        {RULE(", \"name\": \"read\""), ONE "both \"name\" and \"names\": @" FORM},
+        {ALLOW("{\"names\": [], \"action\": \"SCMP_ACT_ERRNO\"}"),
+         ONE "\"names\" is missing, empty, or no array: @" FORM},
+        {ALLOW("{\"names\": [7], \"action\": \"SCMP_ACT_ERRNO\"}"), ONE "a name that is no text: @" FORM},
+        {ALLOW("{\"names\": [\"read\"], \"action\": \"deny\"}"),
+         "the seccomp policy: unknown action \"deny\": @" FORM},
+        {RULE(", \"errno\": \"EWHAT\""), "the seccomp policy: \"errno\" is no error's name: @" FORM},
+        {RULE(", \"errnoRet\": -1"), "the seccomp policy: \"errnoRet\" is no number from 0 to 4095: @" FORM},
+        {ARGS("\"index\": 0, \"value\": 1, \"op\": \"=\""), ONE "unknown operator \"=\": @" FORM},
+        {ARGS("\"index\": 6, \"value\": 1, \"op\": \"SCMP_CMP_EQ\""),
+         ONE "\"index\" is no number from 0 to 5: @" FORM},
+        {ARGS("\"index\": 0, \"value\": 1.5, \"op\": \"SCMP_CMP_EQ\""),
+         ONE "\"value\" is no number of 64 bits: @" FORM},
+        {ARGS("\"index\": 0, \"val\": 1, \"op\": \"SCMP_CMP_EQ\""),
+         ONE "unknown key \"val\" in \"args\": @" FORM},
+        {ARGS("\"index\": 0, \"value\": 1, \"op\": \"SCMP_CMP_NE\"}, "
+              "{\"index\": 0, \"value\": 2, \"op\": \"SCMP_CMP_NE\""),
+         ONE "two conditions on argument 0; write two rules (runc reads them as alternatives, others as "
+             "both): @" FORM},
+        {RULE(", \"includes\": {\"cap\": []}"),
+         ONE "unknown key \"cap\" in \"includes\" or \"excludes\": @" FORM},
+        {RULE(", \"includes\": {\"minKernel\": \"new\"}"),
+         ONE "\"minKernel\" is no version: \"new\": @" FORM},
+        {ALLOW("{\"names\": [\"getppid\"], \"action\": \"SCMP_ACT_NOTIFY\"}"),
+         "the seccomp policy: nobody would answer SCMP_ACT_NOTIFY: @: Operation not supported; use "
+         "SCMP_ACT_ERRNO, and --report to hear of it"},
+        {ALLOW("{\"names\": [\"execve\"], \"action\": \"SCMP_ACT_ERRNO\"}"),
+         "the seccomp policy denies execve: no command could start: @; allow it without conditions"},
+        {ALLOW("{\"names\": [\"exit_group\"], \"action\": \"SCMP_ACT_ERRNO\", \"args\": "
+               "[{\"index\": 0, \"value\": 1, \"op\": \"SCMP_CMP_EQ\"}]}"),
+         "the seccomp policy denies exit_group: no command could end: @; allow it without conditions"},
+        {"{\"defaultAction\": \"SCMP_ACT_KILL_PROCESS\"}",
+         "the seccomp policy denies execve: no command could start: @; allow it without conditions"},
+};
+
+/* `nsrun run --seccomp=FILE OPTION -- touch marker`, whose refusal leaves no marker. */
+static void refuse_file(const struct site *s, const char *file, const char *const *more, const char *line) {
+        _cleanup_free_ char *option = text_of("--seccomp=%s", file), *expected = replaced(line, "@", file),
+                            *with_name = text_of("nsrun: %s", expected),
+                            *marker = path_of(s->project, "marker");
+        const char *arguments[8] = {option};
+        _cleanup_outcome_ struct outcome o = {0};
+        size_t n = 1;
+
+        while (more && *more)
+                arguments[n++] = *more++;
+        arguments[n++] = "--";
+        arguments[n++] = "touch";
+        arguments[n++] = marker;
+        run_nsrun(s, &o, arguments);
+        expect_refusal(&o, 125, with_name);
+        assert_int_equal(access(marker, F_OK), -1);
+}
+
+static void expect_good(const struct site *s, const char *file, const char *const *more) {
+        _cleanup_free_ char *option = text_of("--seccomp=%s", file), *marker = path_of(s->project, "marker");
+        const char *arguments[8] = {option};
+        _cleanup_outcome_ struct outcome o = {0};
+        size_t n = 1;
+
+        while (more && *more)
+                arguments[n++] = *more++;
+        arguments[n++] = "--";
+        arguments[n++] = "touch";
+        arguments[n++] = marker;
+        run_nsrun(s, &o, arguments);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        assert_int_equal(unlink(marker), 0);
+}
+
+static void a_wrong_policy_starts_nothing(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->outside, "bad.json");
+
+        for (size_t i = 0; i < ARRAY_SIZE(bad_policies); i++) {
+                make_file(s->outside, "bad.json", bad_policies[i].text);
+                refuse_file(s, path, NULL, bad_policies[i].line);
+        }
+        make_file(s->outside, "bad.json", RULE(", \"errno\": \"EACCES\", \"comment\": \"\""));
+        expect_good(s, path, NULL);
+}
+
+/* Each rule takes instructions of its own. */
+static char *policy_of_many(unsigned rules) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *f = open_memstream(&text, &size);
+
+        assert_non_null(f);
+        (void)fputs("{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [", f);
+        for (unsigned i = 0; i < rules; i++)
+                (void)fprintf(f,
+                              "%s{\"names\": [\"getppid\"], \"action\": \"SCMP_ACT_ERRNO\", \"args\": "
+                              "[{\"index\": 0, \"value\": %llu, \"op\": \"SCMP_CMP_EQ\"}]}",
+                              i > 0 ? ",\n" : "", 0x100000001ULL * (i + 1));
+        (void)fputs("]}", f);
+        assert_int_equal(fclose(f), 0);
+        return text;
+}
+
+static void a_filter_too_long_for_the_kernel_is_refused_whole(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *many = policy_of_many(3000), *fewer = policy_of_many(500),
+                            *path = path_of(s->outside, "many.json"),
+                            *option = text_of("--seccomp=%s", path),
+                            *word = text_of("%d,0x1f4000001f4", SYS_getppid),
+                            *next = text_of("%d,0x1f5000001f5", SYS_getppid);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        copy_helper(s, "raw");
+        make_file(s->outside, "many.json", many);
+        RUN(s, &o, option, "--", "touch", "marker");
+        expect_status(&o, 125);
+        expect_in(o.err, "nsrun: the seccomp policy makes a filter of ");
+        expect_in(o.err, " instructions, and the kernel takes 4096: ");
+        expect_in(o.err, "many.json: Argument list too long; name fewer calls, or fewer arguments\n");
+        make_file(s->outside, "many.json", fewer);
+        RAW(s, &o, option, next, word);
+        expect_out(&o, "1\n-1\n");
+        assert_string_equal(o.err, "");
+}
+
+static void what_is_no_plain_text_file_is_no_policy(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->outside, "own.json"), *big = malloc(1024 * 1024 + 2);
+        static const char good[] = ALLOW("");
+
+        refuse_file(s, path, NULL, "the seccomp policy can't be read: @: No such file or directory");
+        refuse_file(
+                s, "defualt", NULL,
+                "no such seccomp policy, and no such file: @: No such file or directory; nsrun's own are "
+                "default, strict and nested; none is without");
+        make_link(s->outside, "own.json", "own.json");
+        refuse_file(s, path, NULL, "the seccomp policy can't be read: @: Too many levels of symbolic links");
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkdir(path, 0755), 0);
+        refuse_file(s, path, NULL, "the seccomp policy is no plain file: @: Invalid argument");
+        assert_int_equal(rmdir(path), 0);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        refuse_file(s, path, NULL, "the seccomp policy is no plain file: @: Invalid argument");
+        assert_int_equal(unlink(path), 0);
+        refuse_file(s, "/dev/null", NULL, "the seccomp policy is no plain file: @: Invalid argument");
+
+        assert_non_null(big);
+        memset(big, ' ', 1024 * 1024 + 1);
+        big[1024 * 1024 + 1] = '\0';
+        memcpy(big, good, strlen(good));
+        make_file(s->outside, "own.json", big);
+        refuse_file(s, path, NULL, "the seccomp policy is bigger than 1024 KiB: @: File too large");
+        assert_int_equal(truncate(path, 1024 * 1024), 0);
+        expect_good(s, path, NULL);
+        /* NULs, all that truncate() adds. */
+        assert_int_equal(truncate(path, (off_t)strlen(good)), 0);
+        assert_int_equal(truncate(path, (off_t)strlen(good) + 1), 0);
+        refuse_file(s, path, NULL, "the seccomp policy is no text: @: Invalid argument");
+        if (geteuid() != 0) {
+                assert_int_equal(chmod(path, 0), 0);
+                refuse_file(s, path, NULL, "the seccomp policy can't be read: @: Permission denied");
+                assert_int_equal(chmod(path, 0644), 0);
+        }
+        assert_int_equal(truncate(path, (off_t)strlen(good)), 0);
+        expect_good(s, path, NULL);
+}
+
+static void an_unknown_call_is_told_and_strictly_refused(void **state) {
+        static const char said[] = "rule 2 of \"syscalls\" names a call that nsrun doesn't know: frobnicate";
+        const struct site *s = *state;
+        _cleanup_free_ char *path = make_policy(s,
+                                                DENY("\"getppid\"", "7") ", " DENY("\"frobnicate\"", "7")),
+                            *option = text_of("--seccomp=%s", path), *number = text_of("%d", SYS_getppid),
+                            *warning = text_of("nsrun: warning: %s: %s\n", path, said),
+                            *line = text_of(
+                                    "the seccomp policy: %s: @; correct it, or leave --strict-policy "
+                                    "out",
+                                    said);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        copy_helper(s, "raw");
+        /* Each time: what is warned of is not kept. */
+        for (int i = 0; i < 2; i++) {
+                RAW(s, &o, option, number);
+                expect_out(&o, "-7\n");
+                expect_status(&o, 7);
+                assert_string_equal(o.err, warning);
+        }
+        refuse_file(s, path, (const char *const[]){"--strict-policy", NULL}, line);
+        free(path);
+        path = make_policy(s, DENY("\"getppid\"", "7"));
+        expect_good(s, path, (const char *const[]){"--strict-policy", NULL});
+}
+
+#define WRITABLE                                                                                     \
+        "the seccomp policy lies in a writable folder, where a command could change it: @; keep it " \
+        "outside of what a command may write"
+
+static void a_policy_that_a_command_can_write_is_refused(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = make_policy(s, DENY("\"getppid\"", "7")),
+                            *inside = path_of(s->project, "own.json"), *link = path_of(s->project, "link"),
+                            *folder = path_of(s->project, "folder"),
+                            *through = path_of(s->project, "folder/own.json"),
+                            *tmp = text_of("--tmp=%s", s->outside), *own = file_text(path);
+        _cleanup_free_ char *planted =
+                                    text_of("--seccomp goes through a symlink in a writable folder: %s; it "
+                                            "leads to %s, and a command in the sandbox may have planted it: "
+                                            "name the real path",
+                                            link, path),
+                            *planted_folder =
+                                    text_of("--seccomp goes through a symlink in a writable folder: %s; it "
+                                            "leads to %s, and a command in the sandbox may have planted it: "
+                                            "name the real path",
+                                            folder, path);
+
+        make_file(s->project, "own.json", own);
+        make_link(s->project, "link", path);
+        make_link(s->project, "folder", s->outside);
+        refuse_file(s, inside, NULL, WRITABLE);
+        refuse_file(s, path, (const char *const[]){"--rw", s->outside, NULL}, WRITABLE);
+        refuse_file(s, path, (const char *const[]){tmp, NULL}, WRITABLE);
+        refuse_file(s, link, NULL, planted);
+        refuse_file(s, through, NULL, planted_folder);
+        expect_good(s, path, (const char *const[]){"--ro", s->outside, NULL});
+}
+
+/* ------------------------------------------------------------------- launch */
+
+/* What execve and exit_group cost is all that the launch asks of a policy. */
+static void the_launch_needs_nothing_but_execve(void **state) {
+        static const char *const names[] = {"", ", \"write\""};
+        static const char *const actions[] = {"SCMP_ACT_ERRNO", "SCMP_ACT_KILL_PROCESS", "SCMP_ACT_TRAP"};
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->outside, "own.json"), *option = text_of("--seccomp=%s", path),
+                            *number = text_of("%d", SYS_getppid);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        copy_helper(s, "raw");
+        make_file(s->project, "plain", "");
+        for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+                for (size_t j = 0; j < ARRAY_SIZE(names); j++) {
+                        _cleanup_free_ char *text =
+                                text_of("{\"defaultAction\": \"%s\", \"defaultErrnoRet\": 99, \"syscalls\": "
+                                        "[{\"names\": [\"execve\", \"exit_group\"%s], \"action\": "
+                                        "\"SCMP_ACT_ALLOW\"}]}",
+                                        actions[i], names[j]);
+
+                        make_file(s->outside, "own.json", text);
+                        run_raw(s, &o, (const char *const[]){option, NULL}, (const char *const[]){NULL});
+                        expect_status(&o, 0);
+                        RAW(s, &o, option, number);
+                        expect_status(&o, i == 0 ? 99 : 128 + SIGSYS);
+                        expect_out(&o, i == 0 && j == 1 ? "-99\n" : "");
+                        assert_string_equal(o.err, "");
+                        RUN(s, &o, option, "--", "./none");
+                        expect_refusal(
+                                &o, 127,
+                                "nsrun: command not found in the sandbox: ./none: No such file or "
+                                "directory; it, or the interpreter it names, is not exposed: add --ro");
+                        RUN(s, &o, option, "--", "no-such-command");
+                        expect_refusal(
+                                &o, 127,
+                                "nsrun: command not found in the sandbox: no-such-command: No such file "
+                                "or directory; it is in no folder of the sandbox's PATH: add --ro, or "
+                                "install it");
+                        RUN(s, &o, option, "--", "./plain");
+                        expect_refusal(
+                                &o, 126,
+                                "nsrun: command not executable: ./plain: Permission denied; it needs the "
+                                "x permission, and must not be a folder");
+                }
+}
+
+/* Where an outer filter allows none of ours. */
+static void without_its_filter_no_command_starts(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny"), *error = text_of("%d", ENOSYS);
+        const char *const argv[] = {deny,        error,      "seccomp", program(), "run",
+                                    "--project", s->project, "touch",   "marker",  NULL};
+        const char *const control[] = {
+                deny,        error,      "seccomp", program(), "run", "--seccomp=none",
+                "--project", s->project, "touch",   "marker",  NULL};
+        _cleanup_free_ char *marker = path_of(s->project, "marker");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_refusal(
+                &o, 125,
+                "nsrun: the seccomp filter can't be installed: Function not implemented; the kernel needs "
+                "CONFIG_SECCOMP_FILTER (and 5.0 for --report); --seccomp=none goes on without");
+        assert_int_equal(access(marker, F_OK), -1);
+        outcome_clear(&o);
+        run(&(struct request){.argv = control, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        assert_int_equal(access(marker, F_OK), 0);
+}
+
+/* Stops, signals and ends are pid 1's to see, which no filter bounds. */
+static void pid_1_has_no_filter(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *expected = text_of("Seccomp:\t%u\n", own_status("\nSeccomp:\t"));
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--seccomp=strict", "--", "grep", "^Seccomp:", "/proc/1/status");
+        expect_out(&o, expected);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(every_policy_is_in_force_and_none_is_without),
+                TEST(a_file_is_the_filter),
+                TEST(podmans_profile_loads_unchanged),
+                TEST(a_wrong_policy_starts_nothing),
+                TEST(a_filter_too_long_for_the_kernel_is_refused_whole),
+                TEST(what_is_no_plain_text_file_is_no_policy),
+                TEST(an_unknown_call_is_told_and_strictly_refused),
+                TEST(a_policy_that_a_command_can_write_is_refused),
+                TEST(the_launch_needs_nothing_but_execve),
+                TEST(without_its_filter_no_command_starts),
+                TEST(pid_1_has_no_filter),
+        };
+
+        return cmocka_run_group_tests_name("seccomp", tests, NULL, NULL);
+}
