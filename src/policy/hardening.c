@@ -78,7 +78,7 @@ static int refuse_cache(const struct nsrun_policy *p, struct nsrun_error *err) {
         _cleanup_free_ char *base = NULL, *spelled = NULL, *folder = NULL, *visible = NULL;
         char hint[sizeof(err->hint)];
 
-        if (umbrella_find_base(&base) < 0)
+        if (umbrella_find_base(&base, NULL) < 0)
                 return 0; /* then there is none */
         spelled = path_join(base, "seccomp");
         folder = spelled ? canonical_prefix(spelled) : NULL;
