@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a bubblewrap command line asks for, as one struct: filled by parse.c, read by
+/* What a bubblewrap command line asks for, as one struct: filled by bwrap_parse(), read by
  * build.c, which makes a plan of it, and monitor.c.  Nothing of nsrun's own policy comes in:
  * what the caller wrote is what it gets. */
 #pragma once
@@ -44,7 +44,11 @@ struct bwrap_op {
 };
 
 struct bwrap_config {
-        struct bwrap_op *ops;
+        /* Who asks: anyone but root gets a user namespace without a word, and may so have any id. */
+        uid_t caller_uid;
+        gid_t caller_gid;
+
+        struct bwrap_op *ops; /* in the order given */
         size_t n_ops;
 
         bool unshare_user, unshare_user_try, unshare_ipc, unshare_pid, unshare_net, unshare_uts;
@@ -61,29 +65,35 @@ struct bwrap_config {
         char **argv; /* the command; argv[0] is what is executed */
         char *argv0; /* --argv0: what it is told as its own name; or NULL */
         char **lock_files;
-        int *sync_fds; /* kept open as long as the sandbox runs */
-        size_t n_sync_fds;
+        int sync_fd;      /* kept open as long as the sandbox runs; -1: not given */
         int *seccomp_fds; /* in the order in which they are installed */
         size_t n_seccomp_fds;
         int block_fd, userns_block_fd, info_fd, json_status_fd; /* -1: not given */
         char *exec_label, *file_label;                          /* SELinux' */
         bool new_session, die_with_parent, as_pid_1;
-        bool has_cap_options;  /* --cap-add or --cap-drop was given */
-        uint64_t capabilities; /* bit n: CAP_n; what they came to */
+        /* --cap-add and --cap-drop in their order: the command gets (start & caps_kept) | caps_added,
+         * bit n for capability n, where `start` is what root has, and nothing for anyone else.
+         * ALL sets every bit, beyond the kernel's last capability too. */
+        uint64_t caps_kept, caps_added;
         bool has_level_prefix;
         char **warnings; /* "Only the last --chdir option will take effect", one line each, without "bwrap: "
                           */
-        bool wants_help, wants_version;
+        /* Nothing is to be run where one of these is set; lacks_command: usage, on standard error. */
+        bool wants_help, wants_version, lacks_command;
 };
 
-/* -1 for the descriptors, environ copied. */
+/* -1 for the descriptors, environ copied, the caller's ids.  -ENOMEM. */
 int bwrap_config_init(struct bwrap_config *config);
 void bwrap_config_clear(struct bwrap_config *config);
 #define _cleanup_bwrap_config_ _cleanup_(bwrap_config_clear)
 
 /* Reads argv[1] and what follows.  On failure *err's `what` is the whole message as bubblewrap says it,
- * without "bwrap: ".  Reads --args' descriptors; opens and changes nothing else.  0, or -EINVAL or -errno.
- */
+ * without "bwrap: " (cut at its size), and *config has the warnings that come before it.  Reads and
+ * closes --args' descriptors; opens and changes nothing else, and does not look whether the other
+ * descriptors are open.  0, or -EINVAL, -ENOMEM or read(2)'s. */
 int bwrap_parse(int argc, char *const *argv, struct bwrap_config *config, struct nsrun_error *err);
-/* "usage: ARGV0 [OPTIONS...] [--] COMMAND [ARGS...]" and every option, from the parser's table. */
+/* "usage: ARGV0 [OPTIONS...] [--] COMMAND [ARGS...]" and every option, from the parser's table.
+ * NULL for want of memory. */
 char *bwrap_help(const char *program);
+/* "bubblewrap 0.11.1 (nsrun VERSION)", without a newline: whose command line this is. */
+char *bwrap_version(void);
