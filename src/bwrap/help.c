@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* --help and --version.  Callers search both for words, so help lists every option at the head of
+ * a line of its own and is never wrapped. */
+#include "options.h"
+
+/* The interface that is spoken here. */
+#define SPOKEN_VERSION "0.11.1"
+
+char *bwrap_help(const char *program) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        strbuf_addf(&b, "usage: %s [OPTIONS...] [--] COMMAND [ARGS...]\n\n", program);
+        for (size_t i = 0; i < n_bwrap_options; i++) {
+                const struct bwrap_option *o = &bwrap_options[i];
+                const char *arguments = o->arguments ? o->arguments : "";
+                int n = (int)(strlen(o->name) + 1 + strlen(arguments));
+
+                strbuf_addf(&b, "    %s %s%*s%s\n", o->name, arguments, n < 29 ? 29 - n : 1, "", o->help);
+        }
+        return strbuf_finish(&b);
+}
+
+char *bwrap_version(void) {
+        char *text = NULL;
+
+        return asprintf(&text, "bubblewrap %s (nsrun %s)", SPOKEN_VERSION, nsrun_version()) < 0 ? NULL
+                                                                                                : text;
+}

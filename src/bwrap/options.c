@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table of options that parser and help are made of, and the readers of those that fill a
+ * field or two.  What becomes an operation is read in operation.c. */
+#include "options.h"
+
+#include <limits.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+
+#define SELINUX_FILESYSTEM 0xf97cff8c
+
+/* ------------------------------------------------------------ readers */
+
+static void *field(struct bwrap_parser *p, const struct bwrap_option *option) {
+        return (char *)p->config + option->offset;
+}
+
+static int read_flag(struct bwrap_parser *p, const struct bwrap_option *option,
+                     const char *const *values nsrun_unused) {
+        *(bool *)field(p, option) = true;
+        return 0;
+}
+
+static int read_unshare_all(struct bwrap_parser *p, const struct bwrap_option *option nsrun_unused,
+                            const char *const *values nsrun_unused) {
+        struct bwrap_config *config = p->config;
+
+        config->unshare_user_try = config->unshare_ipc = config->unshare_pid = true;
+        config->unshare_net = config->unshare_uts = config->unshare_cgroup_try = true;
+        return 0;
+}
+
+static int read_share_net(struct bwrap_parser *p, const struct bwrap_option *option nsrun_unused,
+                          const char *const *values nsrun_unused) {
+        p->config->unshare_net = false;
+        return 0;
+}
+
+/* One that ends the parse. */
+static int read_question(struct bwrap_parser *p, const struct bwrap_option *option,
+                         const char *const *values) {
+        p->is_finished = true;
+        return read_flag(p, option, values);
+}
+
+static int read_fd_field(struct bwrap_parser *p, const struct bwrap_option *option,
+                         const char *const *values) {
+        int *fd = field(p, option);
+        int r = 0;
+
+        if (*fd >= 0)
+                r = bwrap_warn_again(p, option);
+        return r < 0 ? r : bwrap_read_fd(p, values[0], fd);
+}
+
+static int read_text(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values) {
+        char **text = field(p, option), *copy;
+        int r = 0;
+
+        if (*text)
+                r = bwrap_warn_again(p, option);
+        if (r < 0)
+                return r;
+        copy = strdup(values[0]);
+        if (!copy)
+                return -ENOMEM;
+        free(*text);
+        *text = copy;
+        return 0;
+}
+
+static int read_lock_file(struct bwrap_parser *p, const struct bwrap_option *option,
+                          const char *const *values) {
+        return strv_add(field(p, option), values[0]);
+}
+
+/* Labels are SELinux'.  Mounted read-only, as containers have it, nothing can be asked of it. */
+static int read_label(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values) {
+        struct statfs fs;
+
+        if (statfs("/sys/fs/selinux", &fs) < 0 || (unsigned)fs.f_type != SELINUX_FILESYSTEM ||
+            (fs.f_flags & ST_RDONLY))
+                return bwrap_refuse(p, -EINVAL, "labeling not supported on this system");
+        return read_text(p, option, values);
+}
+
+/* "uid" or "gid" is the option's name without its dashes. */
+static int read_id(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values) {
+        struct bwrap_config *config = p->config;
+        bool is_uid = streq(option->name, "--uid");
+        bool *has = is_uid ? &config->has_uid : &config->has_gid;
+        char *end;
+        long id;
+        int r = 0;
+
+        if (*has)
+                r = bwrap_warn_again(p, option);
+        if (r < 0)
+                return r;
+        errno = 0;
+        id = strtol(values[0], &end, 10);
+        if (end == values[0] || *end || errno != 0 || id < 0 || id > INT_MAX)
+                return bwrap_refuse(p, -EINVAL, "Invalid %s: %s", option->name + 2, values[0]);
+        *has = true;
+        if (is_uid)
+                config->uid = (uid_t)id;
+        else
+                config->gid = (gid_t)id;
+        return 0;
+}
+
+static int read_clearenv(struct bwrap_parser *p, const struct bwrap_option *option nsrun_unused,
+                         const char *const *values nsrun_unused) {
+        strv_freep(&p->config->env);
+        return 0;
+}
+
+static int read_setenv(struct bwrap_parser *p, const struct bwrap_option *option nsrun_unused,
+                       const char *const *values) {
+        int r = bwrap_env_set(&p->config->env, values[0], values[1]);
+
+        return r == -EINVAL ? bwrap_refuse(p, r, "setenv failed") : r;
+}
+
+static int read_unsetenv(struct bwrap_parser *p, const struct bwrap_option *option nsrun_unused,
+                         const char *const *values) {
+        int r = bwrap_env_unset(p->config->env, values[0]);
+
+        return r == -EINVAL ? bwrap_refuse(p, r, "unsetenv failed") : r;
+}
+
+/* --seccomp: one, the last.  --add-seccomp-fd: all of them. */
+static int read_seccomp(struct bwrap_parser *p, const struct bwrap_option *option,
+                        const char *const *values) {
+        struct bwrap_config *config = p->config;
+        bool is_added = streq(option->name, "--add-seccomp-fd");
+        int fd = -1, *grown, r = 0;
+
+        if (is_added ? p->has_seccomp : p->has_add_seccomp)
+                return bwrap_refuse(p, -EINVAL, "%s cannot be combined with %s", option->name,
+                                    is_added ? "--seccomp" : "--add-seccomp-fd");
+        if (p->has_seccomp)
+                r = bwrap_warn_again(p, option);
+        if (r == 0)
+                r = bwrap_read_fd(p, values[0], &fd);
+        if (r < 0)
+                return r;
+        if (p->has_seccomp) {
+                config->seccomp_fds[0] = fd;
+                return 0;
+        }
+        grown = reallocarray(config->seccomp_fds, config->n_seccomp_fds + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        grown[config->n_seccomp_fds++] = fd;
+        config->seccomp_fds = grown;
+        *(is_added ? &p->has_add_seccomp : &p->has_seccomp) = true;
+        return 0;
+}
+
+static int read_args(struct bwrap_parser *p, const struct bwrap_option *option nsrun_unused,
+                     const char *const *values) {
+        _cleanup_free_ char *data = NULL;
+        size_t n = 0;
+        int fd = -1, r;
+        struct bwrap_args args;
+
+        if (p->is_in_args)
+                return bwrap_refuse(p, -EINVAL, "--args not supported in arguments file");
+        r = bwrap_read_fd(p, values[0], &fd);
+        if (r < 0)
+                return r;
+        r = bwrap_args_read(fd, &data, &n);
+        if (r < 0)
+                return bwrap_refuse(p, r, "Can't read --args data: %s", strerror(-r));
+        args = (struct bwrap_args){.data = data, .end = data + n};
+        p->is_in_args = true;
+        /* A command in the data is none: it is left there. */
+        r = bwrap_parse_options(p, &args);
+        p->is_in_args = false;
+        return r;
+}
+
+/* ---------------------------------------------------------- the table */
+
+/* What a row does, to keep each on a line or two. */
+#define FIELD(name)  .offset = offsetof(struct bwrap_config, name)
+#define FLAG(name)   .read = read_flag, FIELD(name)
+#define FD(name)     .read = read_fd_field, FIELD(name)
+#define TEXT(name)   .read = read_text, FIELD(name)
+#define OP(op, bits) .read = bwrap_operation, .kind = BWRAP_##op, .flags = (bits)
+
+/* In the order in which --help lists them. */
+const struct bwrap_option bwrap_options[] = {
+        {"--help", NULL, "List the options and exit", .read = read_question, FIELD(wants_help)},
+        {"--version", NULL, "Say the version and exit", .read = read_question, FIELD(wants_version)},
+        {"--args", "FD", "Read more options, each ended by a NUL, from FD", .read = read_args},
+        {"--argv0", "VALUE", "The command's argv[0] is VALUE", TEXT(argv0), .flags = BWRAP_SAYS_ONE},
+        {"--level-prefix", NULL, "Begin messages with <3> or <4>, as sd-daemon(3) has it",
+         FLAG(has_level_prefix)},
+
+        {"--unshare-all", NULL, "New namespaces of every kind; user and cgroup where possible",
+         .read = read_unshare_all},
+        {"--share-net", NULL, "Keep the host's network, after --unshare-all or --unshare-net",
+         .read = read_share_net},
+        {"--unshare-user", NULL, "New user namespace; there always is one for an ordinary user",
+         FLAG(unshare_user)},
+        {"--unshare-user-try", NULL, "New user namespace where that is possible", FLAG(unshare_user_try)},
+        {"--unshare-ipc", NULL, "New IPC namespace", FLAG(unshare_ipc)},
+        {"--unshare-pid", NULL, "New pid namespace", FLAG(unshare_pid)},
+        {"--unshare-net", NULL, "New network namespace: loopback alone", FLAG(unshare_net)},
+        {"--unshare-uts", NULL, "New UTS namespace", FLAG(unshare_uts)},
+        {"--unshare-cgroup", NULL, "New cgroup namespace", FLAG(unshare_cgroup)},
+        {"--unshare-cgroup-try", NULL, "New cgroup namespace where that is possible",
+         FLAG(unshare_cgroup_try)},
+        {"--userns", "FD", "Enter the user namespace FD instead of a new one", FD(userns_fd)},
+        {"--userns2", "FD", "Enter the user namespace FD once all is set up", FD(userns2_fd)},
+        {"--disable-userns", NULL, "No further user namespaces inside (needs --unshare-user)",
+         FLAG(disable_userns)},
+        {"--assert-userns-disabled", NULL, "Fail where further user namespaces can be made inside",
+         FLAG(assert_userns_disabled)},
+        {"--pidns", "FD", "Enter the pid namespace FD; with --unshare-pid, a new one beneath it",
+         FD(pidns_fd)},
+        {"--uid", "UID", "User id inside (needs a user namespace)", .read = read_id},
+        {"--gid", "GID", "Group id inside (needs a user namespace)", .read = read_id},
+        {"--hostname", "NAME", "Host name inside (needs --unshare-uts)", TEXT(hostname)},
+
+        {"--chdir", "DIR", "Working directory inside", TEXT(chdir), .flags = BWRAP_SAYS_ONE},
+        {"--clearenv", NULL, "Unset every variable but PWD", .read = read_clearenv},
+        {"--setenv", "VAR VALUE", "Set a variable", .read = read_setenv},
+        {"--unsetenv", "VAR", "Unset a variable", .read = read_unsetenv},
+        {"--lock-file", "DEST", "Hold a lock on DEST as long as the sandbox runs; repeatable",
+         .read = read_lock_file, FIELD(lock_files)},
+        {"--sync-fd", "FD", "Hold FD open as long as the sandbox runs", FD(sync_fd)},
+
+        {"--bind", "SRC DEST", "Show the host's SRC at DEST", OP(BIND, 0)},
+        {"--bind-try", "SRC DEST", "Like --bind, left out where SRC is missing",
+         OP(BIND, BWRAP_IS_OPTIONAL)},
+        {"--dev-bind", "SRC DEST", "Show SRC at DEST, its device files usable", OP(BIND, BWRAP_IS_DEVICE)},
+        {"--dev-bind-try", "SRC DEST", "Like --dev-bind, left out where SRC is missing",
+         OP(BIND, BWRAP_IS_DEVICE | BWRAP_IS_OPTIONAL)},
+        {"--ro-bind", "SRC DEST", "Show SRC at DEST, read-only", OP(BIND, BWRAP_IS_READ_ONLY)},
+        {"--ro-bind-try", "SRC DEST", "Like --ro-bind, left out where SRC is missing",
+         OP(BIND, BWRAP_IS_READ_ONLY | BWRAP_IS_OPTIONAL)},
+        {"--bind-fd", "FD DEST", "Show the folder or file that FD has open at DEST",
+         OP(BIND_FD, BWRAP_HAS_FD)},
+        {"--ro-bind-fd", "FD DEST", "Like --bind-fd, read-only",
+         OP(BIND_FD, BWRAP_HAS_FD | BWRAP_IS_READ_ONLY)},
+        {"--remount-ro", "DEST", "Make the mount at DEST read-only, and none beneath it",
+         OP(REMOUNT_RO, BWRAP_SAYS_ONE)},
+
+        {"--overlay-src", "SRC", "A lower folder of the next overlay; the last one lies uppermost",
+         .read = bwrap_overlay_source},
+        {"--overlay", "RWSRC WORKDIR DEST", "Overlay at DEST, changes go to RWSRC",
+         OP(OVERLAY, BWRAP_WANTS_LOWERS)},
+        {"--tmp-overlay", "DEST", "Overlay at DEST, changes are lost", OP(TMP_OVERLAY, BWRAP_WANTS_LOWERS)},
+        {"--ro-overlay", "DEST", "Overlay at DEST, read-only (at least two --overlay-src)",
+         OP(RO_OVERLAY, BWRAP_WANTS_LOWERS)},
+
+        {"--exec-label", "LABEL", "The command's SELinux label", .read = read_label, FIELD(exec_label)},
+        {"--file-label", "LABEL", "SELinux label of what the sandbox makes", .read = read_label,
+         FIELD(file_label)},
+        {"--proc", "DEST", "proc at DEST", OP(PROC, 0)},
+        {"--dev", "DEST", "A small /dev at DEST", OP(DEV, 0)},
+        {"--tmpfs", "DEST", "Empty tmpfs at DEST", OP(TMPFS, BWRAP_TAKES_PERMS | BWRAP_TAKES_SIZE)},
+        {"--mqueue", "DEST", "mqueue at DEST", OP(MQUEUE, 0)},
+        {"--dir", "DEST", "Make the folder DEST", OP(DIR, BWRAP_TAKES_PERMS)},
+        {"--file", "FD DEST", "Make the file DEST of what FD holds",
+         OP(FILE, BWRAP_HAS_FD | BWRAP_TAKES_PERMS)},
+        {"--bind-data", "FD DEST", "Show a file of what FD holds at DEST",
+         OP(BIND_DATA, BWRAP_HAS_FD | BWRAP_TAKES_PERMS)},
+        {"--ro-bind-data", "FD DEST", "Like --bind-data, read-only",
+         OP(BIND_DATA, BWRAP_HAS_FD | BWRAP_TAKES_PERMS | BWRAP_IS_READ_ONLY)},
+        {"--symlink", "SRC DEST", "Make DEST a symlink whose text is SRC", OP(SYMLINK, 0)},
+        {"--chmod", "OCTAL PATH", "Change the mode of PATH, which is there already", OP(CHMOD, 0)},
+        {"--perms", "OCTAL", "Mode of what the next option makes (--dir, --file, --tmpfs, ...)",
+         .read = bwrap_perms, .flags = BWRAP_IS_MODIFIER},
+        {"--size", "BYTES", "Size of the next --tmpfs", .read = bwrap_size, .flags = BWRAP_IS_MODIFIER},
+
+        {"--seccomp", "FD", "Install the compiled filter in FD; the last one counts", .read = read_seccomp},
+        {"--add-seccomp-fd", "FD", "Install the compiled filter in FD; repeatable", .read = read_seccomp},
+        {"--block-fd", "FD", "Wait until something can be read from FD", FD(block_fd)},
+        {"--userns-block-fd", "FD", "Wait on FD until the id maps are written (needs --info-fd)",
+         FD(userns_block_fd)},
+        {"--info-fd", "FD", "Write pids and namespaces to FD, as JSON", FD(info_fd)},
+        {"--json-status-fd", "FD", "Write start and end to FD, as lines of JSON", FD(json_status_fd)},
+        {"--new-session", NULL, "New terminal session", FLAG(new_session)},
+        {"--die-with-parent", NULL, "Die when the caller dies", FLAG(die_with_parent)},
+        {"--as-pid-1", NULL, "The command is pid 1, without a reaper (needs --unshare-pid)", FLAG(as_pid_1)},
+        {"--cap-add", "CAP", "Give the command a capability; ALL: all of them", .read = bwrap_capability},
+        {"--cap-drop", "CAP", "Take a capability from the command; ALL: all of them",
+         .read = bwrap_capability},
+};
+
+const size_t n_bwrap_options = ARRAY_SIZE(bwrap_options);
+
+const struct bwrap_option *bwrap_option_find(const char *name) {
+        for (size_t i = 0; i < n_bwrap_options; i++)
+                if (streq(bwrap_options[i].name, name))
+                        return &bwrap_options[i];
+        return NULL;
+}
+
+size_t bwrap_option_n_arguments(const struct bwrap_option *option) {
+        size_t n = 0;
+
+        for (const char *word = option->arguments; word; word = strchr(word + 1, ' '))
+                n++;
+        return n;
+}
