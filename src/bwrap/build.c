@@ -46,7 +46,8 @@ static int read_descriptor(int fd, char **ret, size_t *ret_n, struct nsrun_error
                 if (got == -EINTR)
                         continue;
                 if (got < 0)
-                        return fail(err, (int)got, "Can't read data from fd %d: %s", fd, strerror((int)-got));
+                        return fail(err, (int)got, "Can't read data from fd %d: %s", fd,
+                                    strerror((int)-got));
                 if (got == 0)
                         break;
                 n += (size_t)got;
@@ -330,8 +331,8 @@ static int add_environment(struct nsrun_plan *plan, const struct bwrap_config *c
         int r = 0;
 
         STRV_FOREACH (variable, config->env)
-        if (r >= 0 && !startswith(*variable, "PWD="))
-                r = strv_add(&plan->env, *variable);
+                if (r >= 0 && !startswith(*variable, "PWD="))
+                        r = strv_add(&plan->env, *variable);
         /* The last one: the child puts the right one there. */
         return r < 0 ? r : strv_add(&plan->env, plan->raw->pwd[0]);
 }
@@ -361,7 +362,8 @@ static int add_command(struct nsrun_plan *plan, const struct bwrap_config *confi
 
 static void choose_namespaces(struct plan_raw *raw, const struct bwrap_config *config) {
         raw->namespaces = CLONE_NEWNS | (config->unshare_ipc ? CLONE_NEWIPC : 0U) |
-                          (config->unshare_pid ? CLONE_NEWPID : 0U) | (config->unshare_net ? CLONE_NEWNET : 0U) |
+                          (config->unshare_pid ? CLONE_NEWPID : 0U) |
+                          (config->unshare_net ? CLONE_NEWNET : 0U) |
                           (config->unshare_uts ? CLONE_NEWUTS : 0U) |
                           (config->unshare_cgroup || config->unshare_cgroup_try ? CLONE_NEWCGROUP : 0U);
         if (config->unshare_cgroup_try && !config->unshare_cgroup)
@@ -397,8 +399,9 @@ static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, 
 
 /* The reaper keeps --sync-fd's; the command gets none of these. */
 static void keep_from_command(const struct bwrap_config *config) {
-        const int own[] = {config->block_fd,  config->userns_block_fd, config->info_fd, config->json_status_fd,
-                           config->userns_fd, config->userns2_fd,      config->pidns_fd,        config->sync_fd};
+        const int own[] = {config->block_fd,       config->userns_block_fd, config->info_fd,
+                           config->json_status_fd, config->userns_fd,       config->userns2_fd,
+                           config->pidns_fd,       config->sync_fd};
 
         for (size_t i = 0; i < ARRAY_SIZE(own); i++)
                 if (own[i] >= 0)
@@ -420,9 +423,10 @@ static int fill(struct nsrun_plan *plan, const struct bwrap_config *config, stru
         plan->net = config->unshare_net ? POLICY_NET_NONE : POLICY_NET_HOST;
         plan->new_session = config->new_session;
         plan->root_size = UINT64_C(1) << 40; /* bubblewrap's has no bound */
-        raw->has_reaper = !config->as_pid_1 &&
-                          (config->unshare_pid || config->lock_files || config->sync_fd >= 0);
-        raw->keeps_capabilities = geteuid() == 0 && config->caps_kept == UINT64_MAX && config->caps_added == 0;
+        raw->has_reaper =
+                !config->as_pid_1 && (config->unshare_pid || config->lock_files || config->sync_fd >= 0);
+        raw->keeps_capabilities =
+                geteuid() == 0 && config->caps_kept == UINT64_MAX && config->caps_added == 0;
         raw->capabilities = ((geteuid() == 0 ? UINT64_MAX : 0) & config->caps_kept) | config->caps_added;
         raw->disables_userns = config->disable_userns;
         raw->asserts_no_userns = config->assert_userns_disabled;

@@ -41,6 +41,10 @@ int main(int argc, char **argv) {
 
         if (hold_standard_fds() < 0)
                 return EXIT_BWRAP;
+        if (argc > 0) {
+                bwrap_arguments = argv[0];
+                bwrap_arguments_size = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) - argv[0]);
+        }
         r = bwrap_config_init(&config);
         if (r < 0)
                 (void)error_oom(&err);

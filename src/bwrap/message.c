@@ -20,24 +20,28 @@ static char *format(const char *text, ...) {
 static char *namespace_message(const struct nsrun_error *failure) {
         switch (failure->error) {
         case EINVAL:
-                return format("Creating new namespace failed, likely because the kernel does not support user "
-                              "namespaces.");
+                return format(
+                        "Creating new namespace failed, likely because the kernel does not support user "
+                        "namespaces.");
         case EPERM:
-                return format("No permissions to create a new namespace, likely because the kernel does not allow "
-                              "non-privileged user namespaces. See /proc/sys/kernel/unprivileged_userns_clone, "
-                              "/proc/sys/user/max_user_namespaces and, on Ubuntu, "
-                              "/proc/sys/kernel/apparmor_restrict_unprivileged_userns.");
+                return format(
+                        "No permissions to create a new namespace, likely because the kernel does not allow "
+                        "non-privileged user namespaces. See /proc/sys/kernel/unprivileged_userns_clone, "
+                        "/proc/sys/user/max_user_namespaces and, on Ubuntu, "
+                        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns.");
         case ENOSPC:
         case EUSERS:
-                return format("Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces "
-                              "exceeded (ENOSPC)");
+                return format(
+                        "Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces "
+                        "exceeded (ENOSPC)");
         }
         return format("Creating new namespace failed: %s", strerror(failure->error));
 }
 
 /* What is mounted is named by its place before the last pivot. */
 static bool is_named_in_new_root(const struct nsrun_error *failure) {
-        return startswith(failure->what, "Can't mount ") || startswith(failure->what, "Can't make overlay mount") ||
+        return startswith(failure->what, "Can't mount ") ||
+               startswith(failure->what, "Can't make overlay mount") ||
                streq(failure->what, "Can't mkdir") || startswith(failure->what, "Can't remount");
 }
 
@@ -45,11 +49,12 @@ static char *mount_message(const struct nsrun_error *failure) {
         const char *error = strerror(failure->error);
 
         if (streq(failure->what, "Can't make symlink at") && failure->hint[0])
-                return format("%s %s: existing destination is %s", failure->what, failure->path, failure->hint);
+                return format("%s %s: existing destination is %s", failure->what, failure->path,
+                              failure->hint);
         if (!failure->path[0])
                 return format("%s: %s", failure->what, error);
-        return format("%s %s%s: %s", failure->what, is_named_in_new_root(failure) ? "/newroot" : "", failure->path,
-                      error);
+        return format("%s %s%s: %s", failure->what, is_named_in_new_root(failure) ? "/newroot" : "",
+                      failure->path, error);
 }
 
 static char *map_message(const struct nsrun_error *failure) {
@@ -80,7 +85,8 @@ char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *fai
                 return map_message(failure);
         case NSRUN_STAGE_NETWORK:
                 /* Its first step there is the address, and EPERM meets that. */
-                return format("loopback: Failed %s: %s", failure->error == EPERM ? "RTM_NEWADDR" : "RTM_NEWLINK", error);
+                return format("loopback: Failed %s: %s",
+                              failure->error == EPERM ? "RTM_NEWADDR" : "RTM_NEWLINK", error);
         case NSRUN_STAGE_EXEC:
                 return format("execvp %s: %s", plan->raw->file, error);
         default:

@@ -14,7 +14,6 @@
 
 #define EXIT_BWRAP 1
 
-/* Where the kernel keeps the program's argv; main fills it. */
 char *bwrap_arguments;
 size_t bwrap_arguments_size;
 
@@ -101,7 +100,8 @@ static int exit_status(int status) {
 static void tell_exited(const struct monitor *m) {
         char *text = NULL;
 
-        if (m->config->json_status_fd >= 0 && asprintf(&text, "{ \"exit-code\": %d }\n", exit_status(m->status)) >= 0)
+        if (m->config->json_status_fd >= 0 &&
+            asprintf(&text, "{ \"exit-code\": %d }\n", exit_status(m->status)) >= 0)
                 write_text(m->config->json_status_fd, text);
 }
 
@@ -124,7 +124,8 @@ static int read_reports(struct monitor *m) {
                         message = bwrap_message(m->plan, &report.error);
                         return fail(m->config, message);
                 }
-                if (report.kind == LAUNCH_STARTED || (report.kind == LAUNCH_BUILT && !m->plan->raw->has_reaper))
+                if (report.kind == LAUNCH_STARTED ||
+                    (report.kind == LAUNCH_BUILT && !m->plan->raw->has_reaper))
                         m->has_started = true;
                 if (report.kind == LAUNCH_EXITED) {
                         m->has_exited = true;
@@ -141,7 +142,8 @@ static int wait_for_child(struct monitor *m) {
         if (r < 0)
                 return fail_errno(m->config, "Can't wait for the sandbox", r);
         if (!m->has_exited)
-                m->status = info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
+                m->status =
+                        info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
         return 0;
 }
 
@@ -208,7 +210,7 @@ static int hold_child(const struct bwrap_config *config, struct nsrun_plan *plan
 static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
         struct monitor m = {.config = config, .plan = plan, .launch = LAUNCH_INIT, .go_fd = -EBADF};
         const struct launch_params params = {
-                .overlay_fd = -EBADF,
+                .umbrella_fd = -EBADF,
                 .lock_fd = -EBADF,
                 .terminal_fd = -1,
                 .wants_started = true,

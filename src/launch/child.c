@@ -34,7 +34,8 @@ nsrun_no_asan int child_die_with_supervisor(struct launch_child *c) {
         return 0;
 }
 
-static int write_map(struct launch_child *c, int dir, const char *prefix, const char *name, const char *text) {
+static int write_map(struct launch_child *c, int dir, const char *prefix, const char *name,
+                     const char *text) {
         _cleanup_close_ int fd = -EBADF;
         char path[64];
         ssize_t n;
@@ -71,7 +72,8 @@ int child_set_hostname(struct launch_child *c) {
         int r = name ? sys_sethostname(name, strlen(name)) : 0;
 
         if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, NULL, "the host name can't be set", NULL);
+                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, NULL, "the host name can't be set",
+                                 NULL);
         return 0;
 }
 

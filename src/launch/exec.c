@@ -162,7 +162,8 @@ int exec_set_label(struct launch_child *c) {
         ssize_t n = fd < 0 ? fd : sys_write(fd, label, strlen(label) + 1);
 
         if (n < 0)
-                return error_set(&c->error, NSRUN_STAGE_HARDENING, (int)n, label, "label setup for exec failed", NULL);
+                return error_set(&c->error, NSRUN_STAGE_HARDENING, (int)n, label,
+                                 "label setup for exec failed", NULL);
         return 0;
 }
 

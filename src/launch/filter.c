@@ -78,10 +78,12 @@ int filter_install(struct launch_child *c) {
 
                 r = sys_seccomp_filter(0, filter->filter, filter->len);
                 if (r < 0)
-                        return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
-                                         r == -EINVAL ? "Unable to set up system call filtering as requested: prctl(PR_SET_SECCOMP) reported EINVAL. (Hint: this requires a kernel configured with CONFIG_SECCOMP and CONFIG_SECCOMP_FILTER.)"
-                                                      : "prctl(PR_SET_SECCOMP)",
-                                         NULL);
+                        return error_set(
+                                &c->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                r == -EINVAL
+                                        ? "Unable to set up system call filtering as requested: prctl(PR_SET_SECCOMP) reported EINVAL. (Hint: this requires a kernel configured with CONFIG_SECCOMP and CONFIG_SECCOMP_FILTER.)"
+                                        : "prctl(PR_SET_SECCOMP)",
+                                NULL);
         }
         if (!c->filter)
                 return 0;

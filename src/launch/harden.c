@@ -55,7 +55,8 @@ int harden_keep_capabilities(uint64_t capabilities, struct nsrun_error *err) {
                 if (capabilities & (UINT64_C(1) << capability))
                         r = sys_prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the capabilities can't be kept", NULL);
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the capabilities can't be kept",
+                                 NULL);
         return 0;
 }
 

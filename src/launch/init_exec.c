@@ -108,7 +108,7 @@ int init_exec_main(int argc, char **argv, char **env) {
                                         .init_fd = -EBADF,
                                         .filter_fd = -EBADF,
                                         .listener = -EBADF,
-                .operation = -1};
+                                        .operation = -1};
         uint64_t n[ARG_COMMAND] = {0};
 
         if (argc <= ARG_COMMAND)

@@ -48,10 +48,10 @@ struct launch_child {
         int base_root;            /* of a raw plan: the first tmpfs, in which the new root is a folder */
         uint64_t namespaces_made; /* what the clone was asked for */
         int operation;            /* the one that is carried out, for a failure's report; or -1 */
-        int descriptors; /* the host's /proc/self/fd, the working directory while mounting */
-        int umbrella_fd; /* the umbrella by a mount of the child's own */
-        int overlay_fd;  /* the tmpfs that stands in for it with --overlay-backing=tmpfs */
-        int signal_fd;   /* init's */
+        int descriptors;          /* the host's /proc/self/fd, the working directory while mounting */
+        int umbrella_fd;          /* the umbrella by a mount of the child's own */
+        int overlay_fd;           /* the tmpfs that stands in for it with --overlay-backing=tmpfs */
+        int signal_fd;            /* init's */
         struct launch_namespaces namespaces;
         char *stack_top;             /* the command's, between vfork and exec */
         struct init_exec *init_exec; /* nsrun-init's arguments, where it is asked for */
@@ -72,7 +72,8 @@ int raw_mount_seal(struct launch_child *c);
 /* Steps that both have. */
 int child_die_with_supervisor(struct launch_child *c);
 /* Writes setgroups and both maps; `dir` and `prefix` say where they are. */
-int child_map_ids(struct launch_child *c, int dir, const char *prefix, const char *uid_map, const char *gid_map);
+int child_map_ids(struct launch_child *c, int dir, const char *prefix, const char *uid_map,
+                  const char *gid_map);
 int child_set_hostname(struct launch_child *c);
 /* Reports c->error and ends. */
 _Noreturn void child_fail(struct launch_child *c);

@@ -121,7 +121,8 @@ int late_open(int root, const char *path, int flags, mode_t mode) {
 
         /* EAGAIN: a rename or a mount anywhere while a ".." was being resolved. */
         for (int tries = 0; tries < 1000 && r == -EAGAIN; tries++)
-                r = sys_openat2(root, *path ? path : "/", flags, mode, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+                r = sys_openat2(root, *path ? path : "/", flags, mode,
+                                RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
         return r == -ENOSYS || r == -EPERM ? walk_by_hand(root, path, flags, mode) : r;
 }
 

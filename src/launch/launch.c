@@ -176,7 +176,8 @@ static int clone_child(struct launch_child *c, int *ret_pidfd, struct nsrun_erro
                 child_run(c);
         (void)sys_sigmask(SIG_SETMASK, &own, NULL);
         if (pid < 0 && c->plan->raw)
-                return error_set(err, NSRUN_STAGE_NAMESPACE, pid, NULL, "Creating new namespace failed", NULL);
+                return error_set(err, NSRUN_STAGE_NAMESPACE, pid, NULL, "Creating new namespace failed",
+                                 NULL);
         if (pid < 0)
                 return launch_explain_namespaces(pid, err);
         return pid;

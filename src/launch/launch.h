@@ -26,7 +26,7 @@ enum launch_report_kind {
 struct launch_report {
         enum launch_report_kind kind;
         int status;               /* STOPPED: the signal; EXITED: wait(2)'s status of the command */
-        int operation; /* FAILED: the index of the plan's operation, or -1 */
+        int operation;            /* FAILED: the index of the plan's operation, or -1 */
         struct nsrun_error error; /* FAILED; NOTE: something the plan left to the launch */
         struct launch_namespaces namespaces; /* STARTED */
 };

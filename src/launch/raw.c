@@ -49,7 +49,8 @@ static int limit_userns(struct launch_child *c, int *ret_self) {
         /* The working directory is the host's /proc/self/fd. */
         *ret_self = sys_open(c->descriptors, "..", O_PATH | O_DIRECTORY, 0);
         if (*ret_self < 0)
-                return error_set(&c->error, NSRUN_STAGE_IDMAP, *ret_self, "/proc/self", "it can't be opened", NULL);
+                return error_set(&c->error, NSRUN_STAGE_IDMAP, *ret_self, "/proc/self", "it can't be opened",
+                                 NULL);
         return 0;
 }
 
@@ -70,7 +71,8 @@ static int enter_userns(struct launch_child *c, int self) {
                 r = sys_setns(raw->userns2_fd, CLONE_NEWUSER);
                 (void)sys_close(raw->userns2_fd);
                 if (r < 0)
-                        return error_set(&c->error, NSRUN_STAGE_IDMAP, r, NULL, "Setting userns2 failed", NULL);
+                        return error_set(&c->error, NSRUN_STAGE_IDMAP, r, NULL, "Setting userns2 failed",
+                                         NULL);
         }
         return r;
 }
@@ -98,7 +100,8 @@ static int lock_files(struct launch_child *c) {
                 int r = fd < 0 ? fd : sys_lock_shared(fd);
 
                 if (r < 0)
-                        return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, *path, "Unable to lock file", NULL);
+                        return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, *path, "Unable to lock file",
+                                         NULL);
         }
         return 0;
 }
@@ -150,8 +153,8 @@ static int outlive_supervisor(struct launch_child *c) {
         int r = c->params->dies_with_thread ? 0 : sys_prctl(PR_SET_PDEATHSIG, 0, 0);
 
         if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL, "the parent-death signal can't be cleared",
-                                 NULL);
+                return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                 "the parent-death signal can't be cleared", NULL);
         return 0;
 }
 

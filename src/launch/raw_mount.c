@@ -16,8 +16,8 @@ static int open_new_root(struct launch_child *c) {
         close_fdp(&c->new_root);
         c->new_root = sys_open(c->base_root, ROOT_NAME, O_PATH | O_DIRECTORY, 0);
         if (c->new_root < 0)
-                return error_set(&c->error, NSRUN_STAGE_MOUNT, c->new_root, "/newroot", "the new root can't be opened",
-                                 NULL);
+                return error_set(&c->error, NSRUN_STAGE_MOUNT, c->new_root, "/newroot",
+                                 "the new root can't be opened", NULL);
         return 0;
 }
 
@@ -31,7 +31,9 @@ int raw_mount_root(struct launch_child *c) {
         c->base_root = TAKE_FD(c->new_root);
         r = sys_mkdirat(c->base_root, ROOT_NAME, 0755);
         fd = r < 0 ? r : sys_open(c->base_root, ROOT_NAME, O_PATH | O_DIRECTORY, 0);
-        r = fd < 0 ? fd : sys_mount("tmpfs", number_format(number, (uint64_t)fd), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+        r = fd < 0 ? fd
+                   : sys_mount("tmpfs", number_format(number, (uint64_t)fd), "tmpfs", MS_NOSUID | MS_NODEV,
+                               "mode=0755");
         close_fdp(&fd);
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_MOUNT, r, "/newroot", "setting up newroot", NULL);
@@ -77,9 +79,11 @@ static int raw_bind(struct launch_child *c, const struct plan_op *op) {
         r = source < 0 ? source : sys_fstat(source, &st);
         if (r < 0)
                 return fail(c, r, op->source, "Can't find source path");
-        target = late_mount_point(c->new_root, op->target, S_ISDIR(st.st_mode), S_ISDIR(st.st_mode) ? 0755 : 0666);
+        target = late_mount_point(c->new_root, op->target, S_ISDIR(st.st_mode),
+                                  S_ISDIR(st.st_mode) ? 0755 : 0666);
         if (target < 0)
-                return fail(c, target, op->target, S_ISDIR(st.st_mode) ? "Can't mkdir" : "Can't create file at");
+                return fail(c, target, op->target,
+                            S_ISDIR(st.st_mode) ? "Can't mkdir" : "Can't create file at");
         return mount_attach(c, op, source, target, attributes_of(op), true);
 }
 
@@ -191,7 +195,8 @@ static int raw_proc(struct launch_child *c, const struct plan_op *op) {
                 host = beneath_open(c->old_root, "proc", O_PATH | O_DIRECTORY, 0);
                 if (host < 0)
                         return fail(c, host, op->target, "Can't find source path");
-                return mount_attach(c, op, host, target, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, true);
+                return mount_attach(c, op, host, target,
+                                    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, true);
         }
         r = mount_filesystem(c, target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
         if (r < 0)
@@ -208,7 +213,8 @@ static int raw_cover(struct launch_child *c, const struct plan_op *op) {
         if (here < 0)
                 return fail(c, here, op->target, "Can't open");
         return mount_attach(c, op, here, here,
-                            MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, false);
+                            MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+                            false);
 }
 
 static int raw_remount(struct launch_child *c, const struct plan_op *op) {
@@ -295,9 +301,11 @@ static int raw_overlay(struct launch_child *c, const struct plan_op *op) {
                         r = add_option(options, ",workdir=", work);
         }
         if (r < 0)
-                (void)error_set(&c->error, NSRUN_STAGE_OVERLAY, r, op->target, "Can't open the overlay's layers of", NULL);
+                (void)error_set(&c->error, NSRUN_STAGE_OVERLAY, r, op->target,
+                                "Can't open the overlay's layers of", NULL);
         else
-                r = raw_filesystem(c, op, "overlay", MS_NOSUID | MS_NODEV, options, "Can't make overlay mount on");
+                r = raw_filesystem(c, op, "overlay", MS_NOSUID | MS_NODEV, options,
+                                   "Can't make overlay mount on");
         for (size_t i = 0; i < n; i++)
                 close_fdp(&layers[i]);
         close_fdp(&upper);
@@ -320,9 +328,11 @@ static int raw_operation(struct launch_child *c, const struct plan_op *op) {
         case PLAN_CHMOD:
                 return raw_chmod(c, op);
         case PLAN_TMPFS:
-                return raw_filesystem(c, op, "tmpfs", MS_NOSUID | MS_NODEV, op->text, "Can't mount tmpfs on");
+                return raw_filesystem(c, op, "tmpfs", MS_NOSUID | MS_NODEV, op->text,
+                                      "Can't mount tmpfs on");
         case PLAN_DEVPTS:
-                return raw_filesystem(c, op, "devpts", MS_NOSUID | MS_NOEXEC, op->text, "Can't mount devpts on");
+                return raw_filesystem(c, op, "devpts", MS_NOSUID | MS_NOEXEC, op->text,
+                                      "Can't mount devpts on");
         case PLAN_MQUEUE:
                 return raw_filesystem(c, op, "mqueue", 0, NULL, "Can't mount mqueue on");
         case PLAN_PROC:
@@ -360,7 +370,8 @@ static int enter_directory(struct launch_child *c) {
         int r = -ENOENT;
 
         for (size_t i = 0; raw->directories[i]; i++) {
-                _cleanup_close_ int fd = late_open(c->new_root, raw->directories[i], O_PATH | O_DIRECTORY, 0);
+                _cleanup_close_ int fd =
+                        late_open(c->new_root, raw->directories[i], O_PATH | O_DIRECTORY, 0);
 
                 r = fd < 0 ? fd : sys_fchdir(fd);
                 if (r >= 0) {

@@ -43,9 +43,9 @@ struct plan_op {
         char *work;          /* and its work folder; source is the upper one, or NULL for neither */
         int source_fd;       /* PLAN_BIND of a raw plan: what source must still be, where has_source_fd */
         bool has_source_fd;
-        bool is_ephemeral;   /* PLAN_OVERLAY of a raw plan: its upper folder is on a tmpfs of its own */
-        bool is_hiding;      /* PLAN_TMPFS over a folder of the host: skipped where there is none, unless
-                                something lies on it */
+        bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder is on a tmpfs of its own */
+        bool is_hiding;    /* PLAN_TMPFS over a folder of the host: skipped where there is none, unless
+                              something lies on it */
         enum policy_proc proc;
 };
 
@@ -53,27 +53,27 @@ struct plan_op {
  * Targets are resolved when their turn comes, beneath the new root, where symlinks are followed;
  * what is missing on the way is made (0755).  Made by bwrap/ alone. */
 struct plan_raw {
-        uint64_t namespaces;   /* CLONE_NEW* */
-        uint64_t optional;     /* of these, those that may be missing */
-        uid_t outer_uid;       /* mapped to plan->uid, where there is a user namespace */
+        uint64_t namespaces; /* CLONE_NEW* */
+        uint64_t optional;   /* of these, those that may be missing */
+        uid_t outer_uid;     /* mapped to plan->uid, where there is a user namespace */
         gid_t outer_gid;
-        bool has_reaper;       /* a process of ours stays with the command; else it is the command */
+        bool has_reaper;         /* a process of ours stays with the command; else it is the command */
         bool keeps_capabilities; /* all that there are; else those of `capabilities` */
-        uint64_t capabilities; /* bit n: CAP_n */
-        bool disables_userns;  /* nothing inside may make a user namespace */
+        uint64_t capabilities;   /* bit n: CAP_n */
+        bool disables_userns;    /* nothing inside may make a user namespace */
         bool asserts_no_userns;
-        int start_fd;          /* readable: the set-up may begin; these four or -1 */
-        int userns2_fd;        /* the user namespace to enter at last */
-        int userns_block_fd;   /* readable: somebody else has written the id maps */
-        int block_fd;          /* readable: the command may start */
-        char **directories;    /* the first that can be entered is the working directory */
+        int start_fd;        /* readable: the set-up may begin; these four or -1 */
+        int userns2_fd;      /* the user namespace to enter at last */
+        int userns_block_fd; /* readable: somebody else has written the id maps */
+        int block_fd;        /* readable: the command may start */
+        char **directories;  /* the first that can be entered is the working directory */
         bool needs_first_directory;
-        char **pwd;            /* "PWD=…" for each of them */
-        char *file;            /* what is executed; argv[0] is what it is told */
-        char **lock_files;     /* inside; locked by the reaper */
+        char **pwd;                 /* "PWD=…" for each of them */
+        char *file;                 /* what is executed; argv[0] is what it is told */
+        char **lock_files;          /* inside; locked by the reaper */
         struct sock_fprog *filters; /* in the order of their installation */
         size_t n_filters;
-        char *exec_label;      /* SELinux' label of the command, or NULL */
+        char *exec_label; /* SELinux' label of the command, or NULL */
 };
 
 struct nsrun_plan {
@@ -101,7 +101,7 @@ struct nsrun_plan {
         char **left_out;
         uid_t uid; /* host ids, mapped to themselves */
         gid_t gid;
-        char *project; /* for messages; NULL for none */
+        char *project;        /* for messages; NULL for none */
         struct plan_raw *raw; /* NULL: one of nsrun's own plans */
 };
 
