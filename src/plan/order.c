@@ -65,14 +65,6 @@ static bool is_same_place(const struct plan_op *cover, const struct plan_op *op)
         return below_source && streq(below_source, below_target);
 }
 
-/* Whether `target` inside is the host's `source`, by way of the mount around it. */
-static bool shows(const struct plan_op *cover, const char *target, const char *source) {
-        const char *inside = path_below(target, cover->target);
-        const char *outside = cover->source ? path_below(source, cover->source) : NULL;
-
-        return inside && outside && streq(inside, outside);
-}
-
 /* 1: the entry stays; 0: it gives way; -errno. */
 static int judge(const struct entry *entry, const struct entry *previous, const struct plan_op *cover,
                  struct nsrun_error *err) {
@@ -93,7 +85,7 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
         if (op->kind == PLAN_COVER)
                 return 1;
         if (op->is_hiding)
-                return !can_be_made && shows(cover, op->target, op->source);
+                return !can_be_made && is_same_place(cover, op);
         if (entry->origin == ENTRY_OWN && !can_be_made)
                 /* A rule shows a host folder there: the base view gives way. */
                 return cover->kind == PLAN_PROC;
