@@ -146,16 +146,16 @@ static bool has_become_us(pid_t command) {
         return init_is_own_program(path);
 }
 
-/* The command's listener is in our table too, from the time when they were one. */
-static int send_listener(struct launch_child *c) {
+/* The command's listener is in our table too, from the time when they were one.  The command
+ * runs by now: where nobody can hear of them its denied calls fail all the same. */
+static void send_listener(struct launch_child *c) {
         int r = sys_send_fd(c->listener_socket, c->listener);
 
         close_fdp(&c->listener);
         close_fdp(&c->listener_socket);
         if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                 "the listener for denied calls can't be handed over", NULL);
-        return 0;
+                child_note(c, "denied calls are denied and not told: the listener can't be handed over",
+                           c->plan->argv[0]);
 }
 
 int init_run(struct launch_child *c) {
@@ -188,9 +188,7 @@ int init_run(struct launch_child *c) {
         if (c->exec_error < 0)
                 return init_fail_exec(c);
         if (c->listener >= 0)
-                r = send_listener(c);
-        if (r < 0)
-                return r;
+                send_listener(c);
         /* A raw plan may run us again, through /proc/self/exe too. */
         if (!c->plan->raw && has_become_us(command))
                 return error_set(&c->error, NSRUN_STAGE_EXEC, -ELOOP, c->plan->argv[0],

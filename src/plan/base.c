@@ -179,17 +179,19 @@ static int hide_umbrellas(struct entries *e, const struct nsrun_policy *p) {
 
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
-        entries_add_hidden(e, base);
+        entries_add_hidden(e, base, base);
         for (size_t i = 0; i < p->n_rules; i++) {
                 const char *below = path_below(base, p->rules[i].source);
-                _cleanup_free_ char *place = NULL;
+                _cleanup_free_ char *joined = NULL, *place = NULL;
 
                 if (!below || !*below || streq(p->rules[i].source, p->rules[i].target))
                         continue;
-                place = path_join(p->rules[i].target, below);
+                if (asprintf(&joined, "%s/%s", p->rules[i].target, below) < 0)
+                        joined = NULL;
+                place = joined ? path_normalise(joined) : NULL;
                 if (!place)
                         return -ENOMEM;
-                entries_add_hidden(e, place);
+                entries_add_hidden(e, place, base);
         }
         return 0;
 }

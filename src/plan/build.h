@@ -36,8 +36,8 @@ void entries_add_symlink(struct entries *e, enum entry_origin origin, const char
 void entries_add_file(struct entries *e, const char *target, const char *text);
 void entries_add_tmpfs(struct entries *e, enum entry_origin origin, const char *target, mode_t mode,
                        uint64_t size);
-/* Hides the host's folder `path` wherever a rule shows it at its own place. */
-void entries_add_hidden(struct entries *e, const char *path);
+/* Hides the host's folder `host_path` where a rule shows it at `path`. */
+void entries_add_hidden(struct entries *e, const char *path, const char *host_path);
 void entries_clear(struct entries *e);
 #define _cleanup_entries_ _cleanup_(entries_clear)
 

@@ -85,10 +85,13 @@ void entries_add_tmpfs(struct entries *e, enum entry_origin origin, const char *
         }
 }
 
-void entries_add_hidden(struct entries *e, const char *path) {
+void entries_add_hidden(struct entries *e, const char *path, const char *host_path) {
         entries_add_tmpfs(e, ENTRY_OWN, path, 0555, 4096);
-        if (!e->has_failed)
-                e->items[e->n - 1].op.is_hiding = true;
+        if (e->has_failed)
+                return;
+        e->items[e->n - 1].op.is_hiding = true;
+        e->items[e->n - 1].op.source = strdup(host_path);
+        e->has_failed = !e->items[e->n - 1].op.source;
 }
 
 void entries_clear(struct entries *e) {

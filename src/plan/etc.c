@@ -129,7 +129,7 @@ static int add_jdk(struct entries *e, const char *parent, const char *name) {
                 return 0;
         r = has_secret(management);
         if (r > 0)
-                entries_add_hidden(e, management);
+                entries_add_hidden(e, management, management);
         return r;
 }
 
@@ -161,7 +161,7 @@ int collect_etc(struct entries *e, const struct nsrun_policy *p, struct nsrun_er
                 entries_add_present(e, allowed[i]);
         for (size_t i = 0; i < ARRAY_SIZE(private_folders); i++)
                 if (access(private_folders[i], X_OK) == 0)
-                        entries_add_hidden(e, private_folders[i]);
+                        entries_add_hidden(e, private_folders[i], private_folders[i]);
         r = add_jdks(e);
         if (r >= 0)
                 r = user_find(p->uid, p->gid, &u);

@@ -85,8 +85,7 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
         if (op->kind == PLAN_COVER)
                 return 1;
         if (op->is_hiding)
-                return !can_be_made && cover->source && path_is_beneath(op->target, cover->source) &&
-                       streq(cover->source, cover->target);
+                return !can_be_made && is_same_place(cover, op);
         if (entry->origin == ENTRY_OWN && !can_be_made)
                 /* A rule shows a host folder there: the base view gives way. */
                 return cover->kind == PLAN_PROC;

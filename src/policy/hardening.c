@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What may be asked of seccomp and Landlock.  The filter itself is loaded when the
  * plan is made. */
+#include <sys/stat.h>
+
 #include "base/path.h"
 #include "base/sys.h"
 #include "refuse.h"
@@ -70,36 +72,62 @@ static char *canonical_prefix(const char *path) {
         return canonical ? path_join(canonical, path_below(path, at)) : NULL;
 }
 
-#define CACHE_WORDS "%s would let a command write the seccomp filters that nsrun keeps for later runs"
+/* Whether the sandbox's own mount over nsrun's cache folder keeps the command out of it:
+ * it does where the rule shows the folder right above at its own path.  Of folders
+ * further up the command could move one away, with the mount, and make a new one. */
+static bool is_hidden(const struct policy_rule *rule, const char *base, bool *ret_is_missing) {
+        _cleanup_free_ char *parent = path_parent(base);
+        struct stat st;
+
+        if (!parent || !streq(rule->source, parent) || !streq(rule->target, parent))
+                return false;
+        *ret_is_missing = lstat(base, &st) < 0 || !S_ISDIR(st.st_mode);
+        return !*ret_is_missing;
+}
+
+static int refuse_cache_rule(const struct policy_rule *rule, const char *base, const char *folder,
+                             struct nsrun_error *err) {
+        _cleanup_free_ char *visible = NULL;
+        char hint[sizeof(err->hint)];
+        bool is_missing = false;
+
+        if (rule->access != POLICY_RW ||
+            (!path_is_beneath(folder, rule->source) && !path_is_beneath(rule->source, folder)) ||
+            (rule->target && is_hidden(rule, base, &is_missing)))
+                return 0;
+        visible = str_visible(is_missing ? base : folder);
+        if (!visible)
+                return error_oom(err);
+        (void)snprintf(hint, sizeof(hint),
+                       is_missing
+                               ? "make the folder first, and no command will see it: mkdir -m 700 %s"
+                               : "they are in %s: name other folders, or set XDG_CACHE_HOME to one that no "
+                                 "command may write",
+                       visible);
+        return refuse(err, rule->source, hint,
+                      "%s would let a command write the seccomp filters that nsrun keeps for later runs",
+                      rule->option);
+}
 
 /* Filters that were compiled for one run are loaded by the next: whoever can write there
  * could choose what that may do.  Also where no such folder is yet: a command could make it. */
 static int refuse_cache(const struct nsrun_policy *p, struct nsrun_error *err) {
-        _cleanup_free_ char *base = NULL, *spelled = NULL, *folder = NULL, *visible = NULL;
-        char hint[sizeof(err->hint)];
+        const struct policy_rule tmp = {.source = p->tmp, .access = POLICY_RW, .option = "--tmp"};
+        _cleanup_free_ char *base = NULL, *spelled = NULL, *folder = NULL;
+        int r = 0;
 
         if (umbrella_find_base(&base, NULL) < 0)
                 return 0; /* then there is none */
         spelled = path_join(base, "seccomp");
         folder = spelled ? canonical_prefix(spelled) : NULL;
-        visible = folder ? str_visible(folder) : NULL;
-        if (!visible)
+        if (!folder)
                 return error_oom(err);
-        (void)snprintf(
-                hint, sizeof(hint),
-                "they are in %s: name other folders, or set XDG_CACHE_HOME to one that no command may "
-                "write",
-                visible);
-        for (size_t i = 0; i < p->n_rules; i++) {
-                const struct policy_rule *rule = &p->rules[i];
-
-                if (rule->access == POLICY_RW &&
-                    (path_is_beneath(folder, rule->source) || path_is_beneath(rule->source, folder)))
-                        return refuse(err, rule->source, hint, CACHE_WORDS, rule->option);
-        }
-        if (p->tmp && (path_is_beneath(folder, p->tmp) || path_is_beneath(p->tmp, folder)))
-                return refuse(err, p->tmp, hint, CACHE_WORDS, "--tmp");
-        return 0;
+        /* It is at /tmp too, where nothing is hidden. */
+        if (p->tmp)
+                r = refuse_cache_rule(&tmp, base, folder, err);
+        for (size_t i = 0; i < p->n_rules && r >= 0; i++)
+                r = refuse_cache_rule(&p->rules[i], base, folder, err);
+        return r;
 }
 
 int refuse_hardening(struct nsrun_policy *p, const char *cwd, struct nsrun_error *err) {

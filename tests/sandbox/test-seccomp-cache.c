@@ -384,53 +384,83 @@ static void the_oldest_entries_make_room(void **state) {
 
 /* ------------------------------------------------------------ and a command */
 
-static void no_command_sees_or_writes_the_cache(void **state) {
+#define WOULD_WRITE                                                                                          \
+        "nsrun: %s would let a command write the seccomp filters that nsrun keeps for later runs: %s; they " \
+        "are in %s: name other folders, or set XDG_CACHE_HOME to one that no command may write"
+
+static void no_rule_lets_a_command_write_the_cache(void **state) {
         const struct site *s = *state;
-        _cleanup_free_ char *folder = path_of(s->cache, "nsrun/seccomp"), *base = path_of(s->cache, "nsrun"),
+        _cleanup_free_ char *base = path_of(s->cache, "nsrun"), *folder = path_of(base, "seccomp"),
                             *inside = path_of(s->cache, "other"), *tmp = text_of("--tmp=%s", s->cache),
-                            *look = text_of("ls %s", s->cache);
-        const char *const sources[] = {s->cache, base, folder, s->root};
+                            *elsewhere = text_of("%s:/elsewhere", s->cache), *entry = NULL;
+        _cleanup_free_ char *tmp_line = text_of(WOULD_WRITE, "--tmp", s->cache, folder),
+                            *bind_line = text_of(WOULD_WRITE, "--bind", s->cache, folder);
         _cleanup_outcome_ struct outcome o = {0};
 
         copy_helper(s, "raw");
         make_folder(s->cache, "other");
-        /* Whether it is there already or could be made. */
+        /* Whether it could be made, or is there. */
         for (int i = 0; i < 2; i++) {
-                for (size_t j = i == 0 ? 3 : 0; j < ARRAY_SIZE(sources); j++) {
-                        _cleanup_free_ char *line = text_of(
-                                "nsrun: --rw would let a command write the seccomp filters that nsrun keeps "
-                                "for later runs: %s; they are in %s: name other folders, or set XDG_CACHE_HOME "
-                                "to one that no command may write",
-                                sources[j], folder);
+                const char *const sources[] = {s->root, folder, base, entry};
 
-                        RUN(s, &o, "--rw", sources[j], "--", "true");
+                for (size_t j = 0; j < (i == 0 ? 1 : ARRAY_SIZE(sources)); j++) {
+                        _cleanup_free_ char *line = text_of(WOULD_WRITE, "--rw", sources[j], folder);
+
+                        RUN(s, &o, "--no-project", "--rw", sources[j], "--", "true");
                         expect_refusal(&o, 125, line);
-                        if (j == 3)
-                                continue; /* HOME is below it, and holds nothing but itself */
-                        RUN(s, &o, "--ro", sources[j], "--", "true");
+                        RUN(s, &o, "--no-project", "--ro", sources[j], "--", "true");
                         expect_status(&o, 0);
                 }
                 RUN(s, &o, tmp, "--", "true");
-                expect_status(&o, 125);
-                expect_in(o.err, "nsrun: --tmp would let a command write the seccomp filters ");
+                expect_refusal(&o, 125, tmp_line);
+                RUN(s, &o, "--bind", elsewhere, "--", "true");
+                expect_refusal(&o, 125, bind_line);
                 RUN(s, &o, "--rw", inside, "--", "true");
                 expect_status(&o, 0);
                 run_with(s, "own", 7);
+                if (!entry)
+                        entry = entry_path(s, NULL);
         }
-        run_inside(s, &o, look);
+}
+
+/* The one way to have the folder above writable: nsrun's own is under a mount. */
+static void beside_the_cache_a_command_may_write(void **state) {
+        static const char attack[] = "cd \"$1\"; echo x >beside; mv nsrun away; rm -rf nsrun; mkdir -p "
+                                     "nsrun/seccomp; ln -sfn beside nsrun; ls nsrun; echo done";
+        const struct site *s = *state;
+        _cleanup_free_ char *base = path_of(s->cache, "nsrun"), *beside = path_of(s->cache, "beside"),
+                            *line = text_of("nsrun: --rw would let a command write the seccomp filters that "
+                                            "nsrun keeps for later runs: %s; make the folder first, and no "
+                                            "command will see it: mkdir -m 700 %s",
+                                            s->cache, base);
+        _cleanup_outcome_ struct outcome o = {0};
+        char *before;
+
+        copy_helper(s, "raw");
+        RUN(s, &o, "--rw", s->cache, "--", "true");
+        expect_refusal(&o, 125, line);
+        make_link(s->cache, "nsrun", s->outside);
+        RUN(s, &o, "--rw", s->cache, "--", "true");
+        expect_status(&o, 125);
+        assert_int_equal(unlink(base), 0);
+        run_with(s, "own", 7);
+        before = snapshot(base);
+        RUN(s, &o, "--rw", s->cache, "--", "sh", "-c", attack, "sh", s->cache);
+        expect_status(&o, 0);
+        expect_out(&o, "done\n");
+        expect_unchanged(base, before);
+        assert_int_equal(access(beside, F_OK), 0);
+        run_with(s, "own", 7);
+        run_inside(s, &o, "ls \"$XDG_CACHE_HOME\" ~/.cache");
         expect_status(&o, 2);
-        run_outside(s, &o, look);
-        expect_out(&o, "nsrun\nother\n");
+        expect_out(&o, "");
 }
 
 static void a_project_that_holds_the_cache_is_refused(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *cache = path_of(s->project, ".cache"),
-                            *line = text_of("nsrun: --project would let a command write the seccomp filters "
-                                            "that nsrun keeps for later runs: %s; they are in "
-                                            "%s/nsrun/seccomp: name other folders, or set XDG_CACHE_HOME to "
-                                            "one that no command may write",
-                                            s->project, cache);
+                            *folder = path_of(cache, "nsrun/seccomp"),
+                            *line = text_of(WOULD_WRITE, "--project", s->project, folder);
         _cleanup_outcome_ struct outcome o = {0};
 
         assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
@@ -452,7 +482,8 @@ int main(void) {
                 TEST(a_folder_that_is_not_private_is_not_used),
                 TEST(without_a_cache_folder_the_run_goes_on),
                 TEST(the_oldest_entries_make_room),
-                TEST(no_command_sees_or_writes_the_cache),
+                TEST(no_rule_lets_a_command_write_the_cache),
+                TEST(beside_the_cache_a_command_may_write),
                 TEST(a_project_that_holds_the_cache_is_refused),
         };
 
