@@ -113,6 +113,8 @@ static int take_report(struct run *run, const struct launch_report *report) {
                 if (fd >= 0)
                         warn_unless_told(status_note(fd, &report->error, NULL));
                 return 0;
+        case LAUNCH_BUILT: /* a raw plan's */
+                return 0;
         case LAUNCH_STOPPED:
                 stop_too(run, report->status);
                 return 0;
