@@ -422,7 +422,7 @@ static int fill(struct nsrun_plan *plan, const struct bwrap_config *config, stru
         plan->gid = config->has_gid ? config->gid : raw->outer_gid;
         plan->net = config->unshare_net ? POLICY_NET_NONE : POLICY_NET_HOST;
         plan->new_session = config->new_session;
-        plan->root_size = UINT64_C(1) << 40; /* bubblewrap's has no bound */
+
         raw->has_reaper =
                 !config->as_pid_1 && (config->unshare_pid || config->lock_files || config->sync_fd >= 0);
         raw->keeps_capabilities =

@@ -51,7 +51,7 @@ int mount_private_root(struct launch_child *c) {
                                  "the new namespaces are there but may not be used", NULL);
         strcat(data, number_format(number, c->plan->root_size));
         /* On /proc because every host has that folder; pivot_root takes it away again at once. */
-        r = sys_mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, data);
+        r = sys_mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, c->plan->raw ? NULL : data);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_MOUNT, r, "/", "the sandbox's root tmpfs can't be mounted",
                                  NULL);

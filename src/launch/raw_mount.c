@@ -21,23 +21,23 @@ static int open_new_root(struct launch_child *c) {
         return 0;
 }
 
+/* A folder of the first tmpfs, bound onto itself. */
 int raw_mount_root(struct launch_child *c) {
-        char number[24];
-        int fd, r;
+        static const struct plan_op op = {.kind = PLAN_BIND};
+        _cleanup_close_ int folder = -EBADF;
+        int r;
 
         r = mount_private_root(c);
         if (r < 0)
                 return r;
         c->base_root = TAKE_FD(c->new_root);
         r = sys_mkdirat(c->base_root, ROOT_NAME, 0755);
-        fd = r < 0 ? r : sys_open(c->base_root, ROOT_NAME, O_PATH | O_DIRECTORY, 0);
-        r = fd < 0 ? fd
-                   : sys_mount("tmpfs", number_format(number, (uint64_t)fd), "tmpfs", MS_NOSUID | MS_NODEV,
-                               "mode=0755");
-        close_fdp(&fd);
-        if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_MOUNT, r, "/newroot", "setting up newroot", NULL);
-        return open_new_root(c);
+        folder = r < 0 ? r : sys_open(c->base_root, ROOT_NAME, O_PATH | O_DIRECTORY, 0);
+        if (folder < 0)
+                return error_set(&c->error, NSRUN_STAGE_MOUNT, folder, "/newroot", "setting up newroot",
+                                 NULL);
+        r = mount_attach(c, &op, folder, folder, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
+        return r < 0 ? r : open_new_root(c);
 }
 
 /* ------------------------------------------------------------------- binds */
@@ -196,7 +196,7 @@ static int raw_proc(struct launch_child *c, const struct plan_op *op) {
                 if (host < 0)
                         return fail(c, host, op->target, "Can't find source path");
                 return mount_attach(c, op, host, target,
-                                    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, true);
+                                    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
         }
         r = mount_filesystem(c, target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
         if (r < 0)
@@ -212,8 +212,7 @@ static int raw_cover(struct launch_child *c, const struct plan_op *op) {
                 return 0;
         if (here < 0)
                 return fail(c, here, op->target, "Can't open");
-        return mount_attach(c, op, here, here,
-                            MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+        return mount_attach(c, op, here, here, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
                             false);
 }
 
