@@ -309,7 +309,6 @@ static void what_others_may_have_written_is_never_loaded(void **state) {
 static void a_folder_that_is_not_private_is_not_used(void **state) {
         _cleanup_poison_ struct poison p;
         _cleanup_free_ char *before = NULL, *moved = NULL;
-        _cleanup_outcome_ struct outcome o = {0};
 
         poison_setup(&p, *state);
         moved = path_of(p.site->root, "moved");
