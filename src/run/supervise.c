@@ -285,8 +285,10 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         if (r >= 0)
                 r = sys_sigmask(SIG_BLOCK, &terminal_output, NULL);
         run.signal_fd = r < 0 ? r : sys_signalfd(&set);
-        if (run.signal_fd < 0)
+        if (run.signal_fd < 0) {
+                run.denials = denials_free(run.denials);
                 return error_set(err, NSRUN_STAGE_SUPERVISE, run.signal_fd, NULL, "no signalfd", NULL);
+        }
         launch_params.mask = &before;
         r = disk_prepare(plan, &umbrella, &launch_params, err);
         if (r >= 0)

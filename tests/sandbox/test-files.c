@@ -280,6 +280,7 @@ static void tmp_is_one_folder_by_both_its_names(void **state) {
             "sh", file);
         expect_status(&o, 0);
         expect_out(&o, "x\nx\ny\n");
+        outcome_clear(&o);
         run(&(struct request){.argv = resolve, .cwd = s->project}, &o);
         expect_status(&o, 0);
         expect_out(&o, both);

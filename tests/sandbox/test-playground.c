@@ -255,9 +255,9 @@ static void a_plan_shows_where_it_will_be_and_makes_nothing(void **state) {
         PROGRAM(s, &o, "plan", "--tmp=playground", "--format=bwrap", "--", "true");
         expect_status(&o, 0);
         expect_in(o.out, " --perms 1777 --size 2147483648 --tmpfs /tmp ");
-        expect_not_in(o.out, "workspace-");
+        expect_not_in(o.out, "nsrun/workspace-");
         PROGRAM(s, &o, "plan", "--", "true");
-        expect_not_in(o.out, "workspace-");
+        expect_not_in(o.out, "nsrun/workspace-");
         expect_unchanged(s->cache, before);
 }
 
