@@ -481,3 +481,21 @@ static const struct bwrap_case refusal_cases[] = {
         {.args = "!--exec-label", .status = 1, .same_words = true},
         {.args = "!--file-label", .status = 1, .same_words = true},
 };
+
+static const struct bwrap_case repeated_cases[] = {
+        {.args = "--chdir / --chdir /proc", .same_words = true},
+        {.args = "--unshare-uts --hostname a --hostname b", .same_words = true},
+        {.args = "--unshare-user --uid 5 --uid 6 --gid 5 --gid 6", .same_words = true},
+        {.args = "--sync-fd %r:x --sync-fd %r:x", .same_words = true},
+        {.args = "--block-fd %r:x --block-fd %r:x", .same_words = true},
+        {.args = "--info-fd %w --info-fd %w", .same_words = true},
+        {.args = "--json-status-fd %w --json-status-fd %w", .same_words = true},
+        {.args = "--seccomp %bpf:getsid --seccomp %bpf:getppid", .same_words = true},
+        {.args = "--userns 77 --userns %userns", .same_words = true},
+        {.args = "--perms 0700 --bind @/a /x", .status = 1, .same_words = true},
+        {.args = "--size 4096 --dir /x", .status = 1, .same_words = true},
+        {.args = "--add-seccomp-fd %bpf:getppid --seccomp %bpf:getsid", .status = 1, .same_words = true},
+        {.args = "--hostname a", .status = 1, .same_words = true},
+        {.args = "--unshare-user --unshare-user --unshare-pid --unshare-pid", .same_words = true},
+        {.args = "--new-session --new-session --die-with-parent --die-with-parent", .same_words = true},
+};

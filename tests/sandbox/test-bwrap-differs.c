@@ -224,6 +224,10 @@ static void command_lines_are_refused_as_by_bubblewrap(void **state) {
         compare_cases(*state, refusal_cases, ARRAY_SIZE(refusal_cases));
 }
 
+static void options_given_twice_are_as_with_bubblewrap(void **state) {
+        compare_cases(*state, repeated_cases, ARRAY_SIZE(repeated_cases));
+}
+
 static void help_lists_every_option_of_bubblewraps(nsrun_unused void **state) {
         const char *const theirs[] = {"bwrap", "--help", NULL}, *const ours[] = {our_bwrap(), "--help",
                                                                                  NULL};
@@ -280,6 +284,7 @@ int main(void) {
                 TEST(the_environment_and_the_folder_are_as_bubblewraps),
                 TEST(processes_and_descriptors_are_as_bubblewraps),
                 TEST(command_lines_are_refused_as_by_bubblewrap),
+                TEST(options_given_twice_are_as_with_bubblewrap),
                 TEST(help_lists_every_option_of_bubblewraps),
                 TEST(every_excuse_is_needed),
         };
