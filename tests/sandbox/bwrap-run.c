@@ -441,10 +441,13 @@ static char *report(const struct site *s, const char *program, const char *denie
         FILE *f = open_memstream(&text, &size);
 
         assert_non_null(f);
-        make_tree(s);
-        if (denied)
-                w.words[w.n++] = strdup(helper("deny")), w.words[w.n++] = text_of("%d", ENOSYS),
+        if (!c->keeps_tree)
+                make_tree(s);
+        if (denied) {
+                w.words[w.n++] = strdup(helper("deny"));
+                w.words[w.n++] = text_of("%d", ENOSYS);
                 w.words[w.n++] = strdup(denied);
+        }
         w.words[w.n++] = strdup(program);
         spell_out(&w, c);
         run(
@@ -457,7 +460,8 @@ static char *report(const struct site *s, const char *program, const char *denie
         for (size_t i = 0; i < w.n_fds; i++)
                 if (w.fds[i].is_output)
                         report_written(f, FIRST_FD + (int)i, w.fds[i].fd);
-        report_tree(f, s->project);
+        if (!c->keeps_tree)
+                report_tree(f, s->project);
         words_clear(&w);
         assert_int_equal(fclose(f), 0);
         return text;

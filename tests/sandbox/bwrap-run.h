@@ -42,6 +42,7 @@ struct bwrap_case {
         const char *cwd;  /* "/" */
         const char *home; /* "/home" */
         enum bwrap_user by;
+        bool keeps_tree; /* it is as the test made it, and not in the report */
         bool same_words; /* what it says on stderr is compared too */
 };
 
@@ -58,6 +59,6 @@ void make_tree(const struct site *s);
 /* The report, for the caller to free: "status N", what it printed, its messages as "error …",
  * what came through descriptors, and the tree afterwards as "tree …". */
 char *bwrap_report(const struct site *s, const char *program, const struct bwrap_case *c);
-/* The same, behind `deny ENOSYS CALLS`. */
+/* The same, behind `deny ENOSYS CALLS` where `calls` is given. */
 char *bwrap_report_denied(const struct site *s, const char *program, const char *calls,
                           const struct bwrap_case *c);
