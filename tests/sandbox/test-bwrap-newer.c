@@ -351,8 +351,8 @@ static void what_runs_in_the_background_outlives_the_command(void **state) {
         static const char script[] = "{ read word; echo $word; } <\"$0\" & exit 3";
         const struct site *s = *state;
         _cleanup_free_ char *fifo = path_of(s->project, "fifo");
-        const char *const argv[] = {our_bwrap(), "--bind", "/",    "/",  "--unshare-pid",
-                                    "sh",        "-c",     script, fifo, NULL};
+        const char *const argv[] = {our_bwrap(), "--dev-bind", "/",    "/",  "--unshare-pid",
+                                    "sh",        "-c",         script, fifo, NULL};
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_close_ int fd = -EBADF;
         struct pollfd p;
