@@ -395,7 +395,7 @@ static const struct bwrap_case process_cases[] = {
         {.args = "!--ro-bind / / -- sh @/exit 255", .status = 255},
         {.args = "!--ro-bind / / --unshare-pid -- sh @/exit 42", .status = 42},
         {.args = "!--ro-bind / / --unshare-pid --as-pid-1 -- sh @/exit 42", .status = 42},
-        {.args = "!--ro-bind / / --unshare-pid --proc /proc sh @/leave", .status = 3},
+        {.args = "!--ro-bind / / --unshare-pid --proc /proc --dev /dev sh @/leave", .status = 3},
         {.args = "--info-fd %w"},
         {.args = "--json-status-fd %w"},
         {.args = "--info-fd %w --json-status-fd %w --unshare-all"},

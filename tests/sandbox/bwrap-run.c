@@ -65,7 +65,7 @@ static const struct {
         {"tool", S_IFREG | 0755, "#!/bin/sh\necho tool\n"},
         {"die", S_IFREG | 0644, "kill -$1 $$\n"},
         {"exit", S_IFREG | 0644, "exit $1\n"},
-        {"leave", S_IFREG | 0644, "sleep 1000 &\nexit 3\n"},
+        {"leave", S_IFREG | 0644, "sleep 0 &\nexit 3\n"},
         {"link-a", S_IFLNK, "a"},
         {"link-absolute", S_IFLNK, "@/a"},
         {"link-file", S_IFLNK, "file"},

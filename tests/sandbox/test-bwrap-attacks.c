@@ -65,6 +65,8 @@ static const struct layout {
         {"--bind @ /p", "/p"},
         {"--bind @ /", ""},
         {"--ro-bind / / --bind @ @", "@"},
+        /* What the links say is there, and is the new root's own. */
+        {"--dir #/folder --dir /outside --dir /oldroot#/folder --bind @ /p", "/p"},
 };
 
 /* What is left unchanged: a listing of what may be reached, and the names at the top. */
@@ -114,8 +116,9 @@ static char *spelled(const struct site *s, const struct layout *layout, const ch
         _cleanup_free_ char *path = text_of("%s/%s", layout->prefix, target);
         _cleanup_free_ char *op = replaced(operation, "=", path);
         _cleanup_free_ char *line = text_of("! %s %s -- true", layout->args, op);
+        _cleanup_free_ char *half = replaced(line, "@", s->project);
 
-        return replaced(line, "@", s->project);
+        return replaced(half, "#", s->outside);
 }
 
 static int status_of(const char *report) {
@@ -199,8 +202,8 @@ static void a_planted_link_leads_no_operation_out_without_openat2(void **state) 
         unsigned n_ran;
 
         fill(s);
-        n_ran = attack_all(s, &layouts[0], "openat2");
-        n_ran += attack_all(s, &layouts[2], "openat2");
+        n_ran = attack_all(s, &layouts[2], "openat2");
+        n_ran += attack_all(s, &layouts[3], "openat2");
         print_message("%u were carried out in the new root\n", n_ran);
         assert_true(n_ran > 0);
 }
@@ -282,7 +285,7 @@ static void run_bwrap(const struct site *s, struct outcome *ret, const char *pro
 
 static void proc_sys_can_not_be_written_not_even_by_root(void **state) {
         static const char script[] =
-                "{ : >>/proc/sys/kernel/domainname; } 2>&1; { : >>/proc/sys/kernel/hostname; } 2>&1";
+                "(: >>/proc/sys/kernel/domainname) 2>&1; (: >>/proc/sys/kernel/hostname) 2>&1";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -431,6 +434,7 @@ static void die_with_parent_has_no_window(void **state) {
 
 /* ------------------------------------------------------------------- nesting */
 
+/* A new proc is refused by the kernel where the one that is seen has covered parts. */
 static void it_runs_inside_itself(void **state) {
         const struct site *s = *state;
         const char *b = our_bwrap();
@@ -441,8 +445,7 @@ static void it_runs_inside_itself(void **state) {
         expect_status(&o, 0);
         expect_out(&o, "nested\n");
         BWRAP(s, &o, "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-all", "--proc", "/proc", "--", b,
-              "--ro-bind", "/", "/", "--unshare-all", "--dev", "/dev", "--proc", "/proc", "--", "sh", "-c",
-              "exit 42");
+              "--ro-bind", "/", "/", "--unshare-all", "--dev", "/dev", "--", "sh", "-c", "exit 42");
         expect_status(&o, 42);
         BWRAP(s, &o, "--bind", "/", "/", "--", b, "--bind", "/", "/", "--", b, "--bind", "/", "/", "--",
               "echo", "thrice");

@@ -7,20 +7,73 @@
 #include <fnmatch.h>
 #include <sys/wait.h>
 
+#define PARENTS(args)                                                                \
+        {                                                                            \
+                BY_ANYBODY, args, "[-+]path /* mode 40[0-7]?? *",                    \
+                        "parents are 0755, as the manual says of them", false, false \
+        }
+
 static struct excuse {
         enum bwrap_user by;
         const char *args; /* patterns of fnmatch(3): the case */
         const char *line; /* and "-LINE" that bubblewrap alone has, or "+LINE" that nsrun-bwrap has */
         const char *reason;
+        bool may_be_idle; /* what asks for it is this machine's */
         bool is_used;
 } excuses[] = {
-        {BY_ANYBODY, "--symlink target /l --symlink target /l", "*",
-         "0.11.1 takes an existing link with the same text for what was asked for", false},
-        {BY_ANYBODY, "--bind @/root / ^ * /share*", "*",
-         "an absolute link in the new root leads into the new root; 0.8.0 looks in a root of its own",
+        {BY_ANYBODY, "*", "+mount /*/sys ro,nosuid,nodev,noexec,relatime proc root /sys rw",
+         "/proc/sys is never writable", false, false},
+        {BY_ROOT, "*", "[-+]open /proc/sys/kernel/domainname: *", "/proc/sys is never writable", false,
          false},
-        {BY_ANYBODY, "--perms 07[05]0 --dir /d/e", "[-+]path /d mode *",
-         "parents are 0755, as the manual says of them", false},
+        {BY_ANYBODY, "*", "-mount /p* r[ow],nosuid,nodev,relatime proc root /* rw",
+         "the host's proc is noexec like any other", false, false},
+        {BY_ANYBODY, "*", "+mount /p* r[ow],nosuid,nodev,noexec,relatime proc root /* rw",
+         "the host's proc is noexec like any other", false, false},
+        {BY_ANYBODY, "*", "-mount /* rw,relatime *", "a mount that another one hides gets its flags as well",
+         true, false},
+        {BY_ANYBODY, "*bind / */dev*", "+mount /*/dev/* r[ow],nosuid,*",
+         "a mount that another one hides gets its flags as well", true, false},
+        {BY_ANYBODY, "*bind / /host*", "+mount /host/* r[ow],nosuid,*",
+         "a mount that another one hides gets its flags as well", true, false},
+        {BY_ANYBODY, "--dev-bind /dev /dev", "+mount /dev/* r[ow],nosuid,*",
+         "a mount that another one hides gets its flags as well", true, false},
+        {BY_ANYBODY, "*--userns %userns*",
+         "-fd 2? -> user:", "the command gets no descriptor of a namespace", false, false},
+        {BY_ROOT, "*--cap-*", "[-+]Cap*",
+         "what is dropped stays dropped: 0.8.0 leaves root's bounding set, and exec gives all of it back",
+         false, false},
+        {BY_ROOT, "*--cap-*", "[-+]bounding set lacks *",
+         "what is dropped stays dropped: 0.8.0 leaves root's bounding set, and exec gives all of it back",
+         false, false},
+        {BY_ANYBODY, "!--json-status-fd %w --ro-bind @/missing / -- true", "[-+]written to 20: *",
+         "sources are opened before anything is started", false, false},
+        {BY_ANYBODY, "--bind @/root / ^ --tmpfs /up/etc", "*", "\"..\" above the new root is the new root",
+         false, false},
+        {BY_ANYBODY, "--symlink target /l --symlink target /l", "*",
+         "0.11.1 takes an existing link with the same text for what was asked for", false, false},
+        {BY_ANYBODY, "--bind @/root / ^ * /share*", "*",
+         "an absolute link in the new root leads into the new root; 0.8.0 looks in a root of its own", false,
+         false},
+        {BY_A_USER, "*--dev *", "[-+]/proc/self/?id_map: *",
+         "devpts is mounted without a second user namespace around it", false, false},
+        {BY_A_USER, "*--dev *", "[-+]path */pts mode 40755 *",
+         "devpts is mounted without a second user namespace around it", false, false},
+        {BY_A_USER, "*--dev *", "[-+]make in */pts: *",
+         "devpts is mounted without a second user namespace around it", false, false},
+        {BY_ANYBODY, "--bind @/a /x --bind @/file /x/new/deeper", "[-+]tree /a/new mode 40*",
+         "parents are 0755, as the manual says of them", false, false},
+        PARENTS("--bind @/* /deep*"),
+        PARENTS("--bind @//a /x//y///z"),
+        PARENTS("--bind @/a x/y"),
+        PARENTS("--bind @/a /x --bind @/file /x/new/deeper"),
+        PARENTS("--symlink target /d/l"),
+        PARENTS("--perms 0600 --file %r:text /d/f"),
+        PARENTS("*bind-data %r:text /d/f"),
+        PARENTS("--perms 0700 --tmpfs /t/u"),
+        PARENTS("--unshare-ipc --mqueue /d/q"),
+        PARENTS("--unshare-pid --proc /p/q"),
+        PARENTS("--dev /d/ev"),
+        PARENTS("--perms 07[05]0 --dir /d/e"),
 };
 
 static const struct excuse *excuse_of(const struct bwrap_case *c, const char *line) {
@@ -131,7 +184,7 @@ static size_t judge_messages(const struct bwrap_case *c, const char *report) {
                                       (int)strcspn(at + 7, "\n"), at + 7);
                         n_wrong++;
                 }
-        if (n == 0 && expected_status(c) == 1 && !strstr(c->args, "false")) {
+        if (n == 0 && strncmp(report, "status 1\n", 9) == 0 && !strstr(c->args, "false")) {
                 print_message("    a failure without a message\n");
                 n_wrong++;
         }
@@ -263,7 +316,7 @@ static void every_excuse_is_needed(nsrun_unused void **state) {
         if (!judging_bwrap())
                 skip_because("skipped: bubblewrap 0.8.0 is not installed");
         for (size_t i = 0; i < ARRAY_SIZE(excuses); i++)
-                if (!excuses[i].is_used &&
+                if (!excuses[i].is_used && !excuses[i].may_be_idle &&
                     (excuses[i].by == BY_ANYBODY || (excuses[i].by == BY_ROOT) == (geteuid() == 0))) {
                         print_message("    nothing needs: %s, %s: %s\n", excuses[i].args, excuses[i].line,
                                       excuses[i].reason);
