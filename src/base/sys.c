@@ -334,6 +334,18 @@ int sys_capset(uint64_t capabilities) {
         return result(syscall(SYS_capset, &header, sets));
 }
 
+int sys_capget(uint64_t *ret) {
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+        int r;
+
+        SYS_FAULT("capget");
+        r = result(syscall(SYS_capget, &header, sets));
+        if (r >= 0)
+                *ret = sets[0].permitted | (uint64_t)sets[1].permitted << 32;
+        return r;
+}
+
 int sys_sethostname(const char *name, size_t n) {
         SYS_FAULT("sethostname");
         return result(sethostname(name, n));

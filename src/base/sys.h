@@ -115,6 +115,8 @@ int sys_prctl(int option, unsigned long a, unsigned long b);
 /* Empties the permitted, effective and inheritable sets, or sets all three to bits. */
 int sys_capset_empty(void);
 int sys_capset(uint64_t capabilities);
+/* The permitted set. */
+int sys_capget(uint64_t *ret);
 int sys_sethostname(const char *name, size_t n);
 int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old);
 int sys_signalfd(const sigset_t *set);

@@ -154,7 +154,7 @@ static int add_simple(struct nsrun_plan *plan, enum plan_op_kind kind, const str
 
         if (!op || (kind == PLAN_SYMLINK && !(op->text = strdup(from->source))))
                 return error_oom(err);
-        op->mode = from->has_perms ? from->perms : 0755;
+        op->mode = from->has_perms || kind == PLAN_CHMOD ? from->perms : 0755;
         return 0;
 }
 
@@ -302,10 +302,20 @@ static int add_operation(struct nsrun_plan *plan, const struct bwrap_config *con
 
 /* ----------------------------------------------------------------- the rest */
 
+/* What the command's environment says. */
+static const char *environment_value(char *const *env, const char *name) {
+        size_t n = strlen(name);
+
+        STRV_FOREACH (entry, env)
+                if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=')
+                        return *entry + n + 1;
+        return NULL;
+}
+
 /* The old working directory, else home, else the root; or what --chdir says. */
 static int add_directories(struct plan_raw *raw, const struct bwrap_config *config) {
         _cleanup_free_ char *cwd = getcwd(NULL, 0);
-        const char *home = getenv("HOME");
+        const char *home = environment_value(config->env, "HOME");
         int r = 0;
 
         raw->needs_first_directory = config->chdir != NULL;
@@ -375,6 +385,19 @@ static void choose_namespaces(struct plan_raw *raw, const struct bwrap_config *c
                 raw->optional |= CLONE_NEWUSER;
 }
 
+/* Root keeps what it has, and a new user namespace gives it no more; anyone else has nothing
+ * but what --cap-add says. */
+static void choose_capabilities(struct plan_raw *raw, const struct bwrap_config *config) {
+        bool is_root = geteuid() == 0, is_new = raw->namespaces & CLONE_NEWUSER;
+        uint64_t own = 0;
+
+        if (is_root && sys_capget(&own) < 0)
+                own = UINT64_MAX;
+        raw->capabilities = (own & config->caps_kept) | config->caps_added;
+        raw->keeps_capabilities =
+                is_root && !is_new && config->caps_kept == UINT64_MAX && config->caps_added == 0;
+}
+
 static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, struct nsrun_error *err) {
         raw->filters = calloc(config->n_seccomp_fds + 1, sizeof(*raw->filters));
         if (!raw->filters)
@@ -425,12 +448,10 @@ static int fill(struct nsrun_plan *plan, const struct bwrap_config *config, stru
 
         raw->has_reaper =
                 !config->as_pid_1 && (config->unshare_pid || config->lock_files || config->sync_fd >= 0);
-        raw->keeps_capabilities =
-                geteuid() == 0 && config->caps_kept == UINT64_MAX && config->caps_added == 0;
-        raw->capabilities = ((geteuid() == 0 ? UINT64_MAX : 0) & config->caps_kept) | config->caps_added;
         raw->disables_userns = config->disable_userns;
         raw->asserts_no_userns = config->assert_userns_disabled;
         choose_namespaces(raw, config);
+        choose_capabilities(raw, config);
         keep_from_command(config);
         for (size_t i = 0; i < config->n_ops && r >= 0; i++)
                 r = add_operation(plan, config, &config->ops[i], err);

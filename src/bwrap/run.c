@@ -61,36 +61,43 @@ static void add_namespaces(struct strbuf *b, const struct monitor *m, const char
         }
 }
 
-static void write_text(int fd, char *text) {
+/* 0 or -errno; frees the text. */
+static int write_text(int fd, char *text) {
         size_t n = text ? strlen(text) : 0;
+        int r = text ? 0 : -ENOMEM;
 
-        for (const char *at = text; n > 0;) {
+        for (const char *at = text; n > 0 && r >= 0;) {
                 ssize_t written = sys_write(fd, at, n);
 
-                if (written < 0)
-                        break;
-                at += written;
-                n -= (size_t)written;
+                r = written < 0 ? (int)written : 0;
+                at += written > 0 ? written : 0;
+                n -= written > 0 ? (size_t)written : 0;
         }
         free(text);
+        return r;
 }
 
-static void tell_started(const struct monitor *m) {
+/* 0, or EXIT_BWRAP after a message. */
+static int tell_started(const struct monitor *m) {
         struct strbuf info = {0}, status = {0};
+        int r = 0;
 
         if (m->config->info_fd >= 0) {
                 strbuf_addf(&info, "{\n    \"child-pid\": %d", m->launch.pid);
                 add_namespaces(&info, m, "\n    ");
                 strbuf_add(&info, "\n}\n");
-                write_text(m->config->info_fd, strbuf_finish(&info));
+                r = write_text(m->config->info_fd, strbuf_finish(&info));
                 (void)sys_close(m->config->info_fd);
         }
+        if (r < 0)
+                return fail_errno(m->config, "Write to info_fd", r);
         if (m->config->json_status_fd >= 0) {
                 strbuf_addf(&status, "{ \"child-pid\": %d", m->launch.pid);
                 add_namespaces(&status, m, " ");
                 strbuf_add(&status, " }\n");
-                write_text(m->config->json_status_fd, strbuf_finish(&status));
+                r = write_text(m->config->json_status_fd, strbuf_finish(&status));
         }
+        return r < 0 ? fail_errno(m->config, "Write to json_status_fd", r) : 0;
 }
 
 static int exit_status(int status) {
@@ -102,7 +109,7 @@ static void tell_exited(const struct monitor *m) {
 
         if (m->config->json_status_fd >= 0 &&
             asprintf(&text, "{ \"exit-code\": %d }\n", exit_status(m->status)) >= 0)
-                write_text(m->config->json_status_fd, text);
+                (void)write_text(m->config->json_status_fd, text);
 }
 
 /* ------------------------------------------------------------------ waiting */
@@ -130,6 +137,7 @@ static int read_reports(struct monitor *m) {
                 if (report.kind == LAUNCH_EXITED) {
                         m->has_exited = true;
                         m->status = report.status;
+                        return 0; /* what the command left behind lives on */
                 }
         }
 }
@@ -150,16 +158,20 @@ static int wait_for_child(struct monitor *m) {
 static int monitor(struct monitor *m) {
         int r;
 
-        tell_started(m);
-        if (m->go_fd >= 0) {
+        r = tell_started(m);
+        if (r == 0 && m->go_fd >= 0) {
                 (void)sys_write(m->go_fd, "", 1);
                 close_fdp(&m->go_fd);
         }
-        r = read_reports(m);
         if (r == 0)
+                r = read_reports(m);
+        if (r == 0 && !m->has_exited)
                 r = wait_for_child(m);
-        if (r != 0)
+        if (r != 0) {
+                (void)launch_signal(&m->launch, SIGKILL);
+                (void)sys_waitid(P_PIDFD, (id_t)m->launch.pidfd, &(siginfo_t){0}, WEXITED);
                 return r;
+        }
         if (m->has_started)
                 tell_exited(m);
         return exit_status(m->status);

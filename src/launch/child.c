@@ -170,6 +170,10 @@ nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
         if (report.status < 0)
                 child_fail(c);
         (void)report_send(c->report_fd, &report);
+        if (c->plan->raw) {
+                close_fdp(&c->report_fd);
+                raw_reap_the_rest();
+        }
         _exit(0);
 }
 

@@ -66,6 +66,7 @@ struct launch_child {
 _Noreturn void child_run(struct launch_child *c);
 /* The same under a raw plan: raw.c, raw_mount.c. */
 _Noreturn void raw_run(struct launch_child *c);
+void raw_reap_the_rest(void);
 int raw_mount_root(struct launch_child *c);
 int raw_mount_operations(struct launch_child *c);
 int raw_mount_seal(struct launch_child *c);

@@ -3,6 +3,7 @@
  * its order.  What is not particular to it is in the files that nsrun's own plans go through. */
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "internal.h"
 
@@ -180,4 +181,12 @@ _Noreturn void raw_run(struct launch_child *c) {
         if (c->params->command_line)
                 memset(c->params->command_line, 0, c->params->command_line_size);
         child_finish(c);
+}
+
+/* The reaper stays until nobody is left, as bubblewrap's does. */
+void raw_reap_the_rest(void) {
+        siginfo_t info;
+
+        while (sys_waitid(P_ALL, 0, &info, WEXITED) >= 0)
+                ;
 }

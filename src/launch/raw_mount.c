@@ -80,7 +80,7 @@ static int raw_bind(struct launch_child *c, const struct plan_op *op) {
         if (r < 0)
                 return fail(c, r, op->source, "Can't find source path");
         target = late_mount_point(c->new_root, op->target, S_ISDIR(st.st_mode),
-                                  S_ISDIR(st.st_mode) ? 0755 : 0666);
+                                  S_ISDIR(st.st_mode) ? 0755 : 0444);
         if (target < 0)
                 return fail(c, target, op->target,
                             S_ISDIR(st.st_mode) ? "Can't mkdir" : "Can't create file at");
@@ -108,7 +108,7 @@ static int raw_data(struct launch_child *c, const struct plan_op *op) {
         r = file < 0 ? file : write_all(file, op->text, op->size);
         if (r < 0)
                 return fail(c, r, op->target, "Can't write data to file");
-        target = late_mount_point(c->new_root, op->target, false, 0666);
+        target = late_mount_point(c->new_root, op->target, false, 0444);
         if (target < 0)
                 return fail(c, target, op->target, "Can't create file at");
         r = mount_attach(c, op, file, target, attributes_of(op), false);
@@ -195,8 +195,7 @@ static int raw_proc(struct launch_child *c, const struct plan_op *op) {
                 host = beneath_open(c->old_root, "proc", O_PATH | O_DIRECTORY, 0);
                 if (host < 0)
                         return fail(c, host, op->target, "Can't find source path");
-                return mount_attach(c, op, host, target,
-                                    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
+                return mount_attach(c, op, host, target, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
         }
         r = mount_filesystem(c, target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
         if (r < 0)
