@@ -210,6 +210,11 @@ int sys_is_executable(const char *path) {
         return r < 0 ? r : S_ISREG(st.st_mode) ? 0 : -EACCES;
 }
 
+int sys_access(const char *path, int mode) {
+        SYS_FAULT("access");
+        return result(access(path, mode));
+}
+
 int sys_chmod(const char *path, mode_t mode) {
         SYS_FAULT("chmod");
         return result(chmod(path, mode));
@@ -317,17 +322,17 @@ int sys_prctl(int option, unsigned long a, unsigned long b) {
 }
 
 int sys_capset_empty(void) {
-        return sys_capset(0);
+        return sys_capset(0, 0);
 }
 
-int sys_capset(uint64_t capabilities) {
+int sys_capset(uint64_t permitted, uint64_t inheritable) {
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
         struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
 
         for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-                uint32_t bits = (uint32_t)(capabilities >> (32 * i));
+                uint32_t bits = (uint32_t)(permitted >> (32 * i));
 
-                sets[i] = (struct __user_cap_data_struct){bits, bits, bits};
+                sets[i] = (struct __user_cap_data_struct){bits, bits, (uint32_t)(inheritable >> (32 * i))};
         }
 
         SYS_FAULT("capset");

@@ -88,6 +88,7 @@ bool sys_is_read_only(int fd);
 int sys_is_executable(const char *path);
 int sys_fchmod(int fd, mode_t mode);
 int sys_chmod(const char *path, mode_t mode);
+int sys_access(const char *path, int mode);
 /* With an empty path that of the O_PATH descriptor `dir` itself.  The length; no NUL is put behind it. */
 ssize_t sys_readlinkat(int dir, const char *path, char *to, size_t size);
 int sys_unlinkat(int dir, const char *path);
@@ -112,9 +113,9 @@ int sys_mount_setattr(int fd, unsigned flags, uint64_t set);
 bool sys_has_mount_calls(void);
 
 int sys_prctl(int option, unsigned long a, unsigned long b);
-/* Empties the permitted, effective and inheritable sets, or sets all three to bits. */
+/* Empties the permitted, effective and inheritable sets; or sets the first two, and the third. */
 int sys_capset_empty(void);
-int sys_capset(uint64_t capabilities);
+int sys_capset(uint64_t permitted, uint64_t inheritable);
 /* The permitted set. */
 int sys_capget(uint64_t *ret);
 int sys_sethostname(const char *name, size_t n);

@@ -186,11 +186,12 @@ static int add_proc(struct nsrun_plan *plan, const struct bwrap_config *config, 
         if (!op)
                 return error_oom(err);
         op->proc = config->unshare_pid || config->pidns_fd >= 0 ? POLICY_PROC_NEW : POLICY_PROC_BIND;
-        if (geteuid() != 0 && config->caps_added == 0)
-                return 0;
-        for (size_t i = 0; i < ARRAY_SIZE(covered); i++)
-                if (!add_op(plan, PLAN_COVER, from->target, covered[i]))
+        for (size_t i = 0; i < ARRAY_SIZE(covered); i++) {
+                op = add_op(plan, PLAN_COVER, from->target, covered[i]);
+                if (!op)
                         return error_oom(err);
+                op->is_optional = i > 0 || (geteuid() != 0 && config->caps_added == 0);
+        }
         return 0;
 }
 
@@ -388,12 +389,13 @@ static void choose_namespaces(struct plan_raw *raw, const struct bwrap_config *c
 /* Root keeps what it has, and a new user namespace gives it no more; anyone else has nothing
  * but what --cap-add says. */
 static void choose_capabilities(struct plan_raw *raw, const struct bwrap_config *config) {
-        bool is_root = geteuid() == 0, is_new = raw->namespaces & CLONE_NEWUSER;
+        bool is_root = geteuid() == 0, is_new = (raw->namespaces & CLONE_NEWUSER) || config->userns_fd >= 0;
         uint64_t own = 0;
 
         if (is_root && sys_capget(&own) < 0)
                 own = UINT64_MAX;
         raw->capabilities = (own & config->caps_kept) | config->caps_added;
+        raw->keeps_through_exec = config->caps_kept != UINT64_MAX || config->caps_added != 0;
         raw->keeps_capabilities =
                 is_root && !is_new && config->caps_kept == UINT64_MAX && config->caps_added == 0;
 }

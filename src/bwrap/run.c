@@ -23,7 +23,8 @@ struct monitor {
         struct launch launch;
         int go_fd; /* closed: the child may begin */
         bool has_started, has_exited;
-        int status; /* wait(2)'s */
+        bool has_others; /* the command left processes behind */
+        int status;      /* wait(2)'s */
 };
 
 static int fail(const struct bwrap_config *config, const char *message) {
@@ -137,7 +138,8 @@ static int read_reports(struct monitor *m) {
                 if (report.kind == LAUNCH_EXITED) {
                         m->has_exited = true;
                         m->status = report.status;
-                        return 0; /* what the command left behind lives on */
+                        m->has_others = report.operation != 0;
+                        return 0;
                 }
         }
 }
@@ -165,7 +167,8 @@ static int monitor(struct monitor *m) {
         }
         if (r == 0)
                 r = read_reports(m);
-        if (r == 0 && !m->has_exited)
+        /* What the command left behind lives on. */
+        if (r == 0 && !m->has_others)
                 r = wait_for_child(m);
         if (r != 0) {
                 (void)launch_signal(&m->launch, SIGKILL);

@@ -169,11 +169,10 @@ nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
         report.status = init_run(c);
         if (report.status < 0)
                 child_fail(c);
+        report.operation = c->plan->raw && raw_has_others();
         (void)report_send(c->report_fd, &report);
-        if (c->plan->raw) {
-                close_fdp(&c->report_fd);
+        if (c->plan->raw)
                 raw_reap_the_rest();
-        }
         _exit(0);
 }
 

@@ -33,7 +33,7 @@ int harden_capabilities(struct nsrun_error *err) {
         return 0;
 }
 
-int harden_keep_capabilities(uint64_t capabilities, struct nsrun_error *err) {
+int harden_keep_capabilities(uint64_t capabilities, bool through_exec, struct nsrun_error *err) {
         int r = 0;
 
         for (unsigned long capability = 0; capability < 64 && r >= 0; capability++) {
@@ -50,8 +50,8 @@ int harden_keep_capabilities(uint64_t capabilities, struct nsrun_error *err) {
                         r = sys_prctl(PR_CAPBSET_DROP, capability, 0);
         }
         if (r >= 0)
-                r = sys_capset(capabilities);
-        for (unsigned long capability = 0; capability < 64 && r >= 0; capability++)
+                r = sys_capset(capabilities, through_exec ? capabilities : 0);
+        for (unsigned long capability = 0; through_exec && capability < 64 && r >= 0; capability++)
                 if (capabilities & (UINT64_C(1) << capability))
                         r = sys_prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability);
         if (r < 0)

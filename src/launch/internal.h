@@ -66,6 +66,8 @@ struct launch_child {
 _Noreturn void child_run(struct launch_child *c);
 /* The same under a raw plan: raw.c, raw_mount.c. */
 _Noreturn void raw_run(struct launch_child *c);
+/* Whether the command has left somebody behind; and until it has not. */
+bool raw_has_others(void);
 void raw_reap_the_rest(void);
 int raw_mount_root(struct launch_child *c);
 int raw_mount_operations(struct launch_child *c);
@@ -112,8 +114,8 @@ int legacy_seal(struct launch_child *c);
 
 /* harden.c: what pid 1 and everything after it lives without. */
 int harden_capabilities(struct nsrun_error *err);
-/* Keeps `capabilities` in all five sets, through an exec too, and drops the others. */
-int harden_keep_capabilities(uint64_t capabilities, struct nsrun_error *err);
+/* Keeps `capabilities` and drops the others; through_exec: inheritable and ambient, too. */
+int harden_keep_capabilities(uint64_t capabilities, bool through_exec, struct nsrun_error *err);
 int harden_no_new_privileges(struct nsrun_error *err);
 int harden_process(struct nsrun_error *err);
 /* Closes every descriptor above 2 but those in keep[n], which it sorts; -1s in it are skipped. */

@@ -25,9 +25,9 @@ enum launch_report_kind {
 
 struct launch_report {
         enum launch_report_kind kind;
-        int status;               /* STOPPED: the signal; EXITED: wait(2)'s status of the command */
-        int operation;            /* FAILED: the index of the plan's operation, or -1 */
-        struct nsrun_error error; /* FAILED; NOTE: something the plan left to the launch */
+        int status;    /* STOPPED: the signal; EXITED: wait(2)'s status of the command */
+        int operation; /* FAILED: the index of the plan's operation, or -1; EXITED: 1 where others live on */
+        struct nsrun_error error;            /* FAILED; NOTE: something the plan left to the launch */
         struct launch_namespaces namespaces; /* STARTED */
 };
 

@@ -91,8 +91,9 @@ static int set_capabilities(struct launch_child *c) {
 
         if (raw->keeps_capabilities)
                 return 0;
-        return raw->capabilities ? harden_keep_capabilities(raw->capabilities, &c->error)
-                                 : harden_capabilities(&c->error);
+        return raw->capabilities
+                       ? harden_keep_capabilities(raw->capabilities, raw->keeps_through_exec, &c->error)
+                       : harden_capabilities(&c->error);
 }
 
 static int lock_files(struct launch_child *c) {
@@ -181,6 +182,17 @@ _Noreturn void raw_run(struct launch_child *c) {
         if (c->params->command_line)
                 memset(c->params->command_line, 0, c->params->command_line_size);
         child_finish(c);
+}
+
+bool raw_has_others(void) {
+        siginfo_t info;
+        int r;
+
+        do {
+                info.si_pid = 0;
+                r = sys_waitid(P_ALL, 0, &info, WEXITED | WNOHANG);
+        } while (r >= 0 && info.si_pid > 0);
+        return r >= 0;
 }
 
 /* The reaper stays until nobody is left, as bubblewrap's does. */

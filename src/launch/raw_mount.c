@@ -206,11 +206,14 @@ static int raw_proc(struct launch_child *c, const struct plan_op *op) {
 /* Read-only in place; nothing where there is none. */
 static int raw_cover(struct launch_child *c, const struct plan_op *op) {
         _cleanup_close_ int here = late_open(c->new_root, op->target, O_PATH, 0);
+        char number[24];
 
         if (here == -ENOENT)
                 return 0;
         if (here < 0)
                 return fail(c, here, op->target, "Can't open");
+        if (op->is_optional && sys_access(number_format(number, (uint64_t)here), W_OK) < 0)
+                return 0;
         return mount_attach(c, op, here, here, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
                             false);
 }

@@ -43,6 +43,7 @@ struct plan_op {
         char *work;          /* and its work folder; source is the upper one, or NULL for neither */
         int source_fd;       /* PLAN_BIND of a raw plan: what source must still be, where has_source_fd */
         bool has_source_fd;
+        bool is_optional;  /* PLAN_COVER of a raw plan: only what could be written to */
         bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder is on a tmpfs of its own */
         bool is_hiding;    /* PLAN_TMPFS over a folder of the host: skipped where there is none, unless
                               something lies on it */
@@ -59,6 +60,7 @@ struct plan_raw {
         gid_t outer_gid;
         bool has_reaper;         /* a process of ours stays with the command; else it is the command */
         bool keeps_capabilities; /* all that there are; else those of `capabilities` */
+        bool keeps_through_exec; /* also as a user other than root: ambient */
         uint64_t capabilities;   /* bit n: CAP_n */
         bool disables_userns;    /* nothing inside may make a user namespace */
         bool asserts_no_userns;

@@ -21,14 +21,14 @@ static struct excuse {
         bool may_be_idle; /* what asks for it is this machine's */
         bool is_used;
 } excuses[] = {
-        {BY_ANYBODY, "*", "+mount /*/sys ro,nosuid,nodev,noexec,relatime proc root /sys rw",
+        {BY_ANYBODY, "*", "+mount /*/sys ro,nosuid,nodev,*relatime proc root /sys rw",
          "/proc/sys is never writable", false, false},
         {BY_ROOT, "*", "[-+]open /proc/sys/kernel/domainname: *", "/proc/sys is never writable", false,
          false},
-        {BY_ANYBODY, "*", "-mount /p* r[ow],nosuid,nodev,relatime proc root /* rw",
-         "the host's proc is noexec like any other", false, false},
-        {BY_ANYBODY, "*", "+mount /p* r[ow],nosuid,nodev,noexec,relatime proc root /* rw",
-         "the host's proc is noexec like any other", false, false},
+        {BY_ANYBODY, "--symlink target /l --symlink other /l", "[-+]error *", "0.11.1 says what is there",
+         false, false},
+        {BY_ANYBODY, "*--lock-file /x/missing", "*", "a lock that can't be had ends the sandbox", false,
+         false},
         {BY_ANYBODY, "*", "-mount /* rw,relatime *", "a mount that another one hides gets its flags as well",
          true, false},
         {BY_ANYBODY, "*bind / */dev*", "+mount /*/dev/* r[ow],nosuid,*",
