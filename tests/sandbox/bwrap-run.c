@@ -90,7 +90,8 @@ static const struct {
 };
 
 static int take_away(const char *path, nsrun_unused const struct stat *st, int kind, struct FTW *place) {
-        if (place->level > 0 && (kind == FTW_DP ? rmdir(path) : unlink(path)) < 0)
+        /* FTW_DNR: overlayfs' own folder in a work folder, mode 000 and empty. */
+        if (place->level > 0 && (kind == FTW_DP || kind == FTW_DNR ? rmdir(path) : unlink(path)) < 0)
                 return -1;
         return 0;
 }
@@ -404,9 +405,10 @@ static int see(const char *path, const struct stat *st, nsrun_unused int kind,
         if (S_ISLNK(st->st_mode) && readlink(path, link, sizeof(link) - 1) < 0)
                 return -1;
         assert_true(walk.n < ARRAY_SIZE(walk.lines));
-        walk.lines[walk.n++] = text_of("tree %s mode %o owner %u:%u links %ju %s%s", path + walk.root,
-                                       st->st_mode, st->st_uid, st->st_gid, (uintmax_t)st->st_nlink,
-                                       text ? text : link, text && *text ? "" : "\n");
+        walk.lines[walk.n++] =
+                text_of("tree %s mode %o owner %u:%u links %ju %s%s", path + walk.root, st->st_mode,
+                        st->st_uid, st->st_gid, (uintmax_t)st->st_nlink, text ? text : link,
+                        text && *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
         return 0;
 }
 
