@@ -6,6 +6,7 @@ extern char **environ;
 
 int bwrap_config_init(struct bwrap_config *config) {
         struct bwrap_config c = {
+                .parent = getppid(),
                 .caller_uid = getuid(),
                 .caller_gid = getgid(),
                 .userns_fd = -1,

@@ -45,6 +45,7 @@ struct bwrap_op {
 
 struct bwrap_config {
         /* Who asks: anyone but root gets a user namespace without a word, and may so have any id. */
+        pid_t parent; /* when the program began: --die-with-parent is about this one */
         uid_t caller_uid;
         gid_t caller_gid;
 

@@ -183,11 +183,10 @@ static int monitor(struct monitor *m) {
 /* ------------------------------------------------------------------- launch */
 
 /* SIGKILL for us when the caller dies, and then for the sandbox, whose own parent we are. */
-static int die_with_parent(void) {
-        pid_t parent = getppid();
+static int die_with_parent(const struct bwrap_config *config) {
         int r = sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
 
-        if (r >= 0 && getppid() != parent)
+        if (r >= 0 && getppid() != config->parent)
                 _exit(EXIT_BWRAP);
         return r;
 }
@@ -257,7 +256,7 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
 int bwrap_run(const struct bwrap_config *config, nsrun_unused const char *program) {
         struct nsrun_plan *plan = NULL;
         struct nsrun_error err = {0};
-        int r = config->die_with_parent ? die_with_parent() : 0;
+        int r = config->die_with_parent ? die_with_parent(config) : 0;
 
         if (r < 0)
                 return fail_errno(config, "prctl(PR_SET_PDEATHSIG)", r);

@@ -185,8 +185,13 @@ int init_run(struct launch_child *c) {
         if (command < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, command, c->plan->argv[0],
                                  "no process for the command", NULL);
-        if (c->exec_error < 0)
+        if (c->exec_error < 0) {
+                siginfo_t info;
+
+                /* Without a pid namespace it would be somebody else's to reap. */
+                (void)sys_waitid(P_PID, (id_t)command, &info, WEXITED);
                 return init_fail_exec(c);
+        }
         if (c->listener >= 0)
                 send_listener(c);
         /* A raw plan may run us again, through /proc/self/exe too. */
