@@ -26,6 +26,17 @@ static int refuse_landlock(struct nsrun_error *err) {
                         : "the kernel was built without it (CONFIG_SECURITY_LANDLOCK); --landlock=auto goes on without");
 }
 
+/* Nothing is there to be judged.  Reading it says what is wrong; where that succeeds somebody has
+ * put it there meanwhile, and the plan must not read it again. */
+static int refuse_missing_file(const char *path, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        int r = seccomp_read_file(path, &text, err);
+
+        return r < 0 ? r
+                     : refuse(err, path, "keep it outside of what a command may write",
+                              "the seccomp policy comes and goes while nsrun looks");
+}
+
 /* A command that can write the policy would choose what the next one may do. */
 static int resolve_file(struct nsrun_policy *p, const char *cwd, struct nsrun_error *err) {
         struct policy_rule rule = {.access = POLICY_RO, .option = "--seccomp"};
@@ -33,9 +44,8 @@ static int resolve_file(struct nsrun_policy *p, const char *cwd, struct nsrun_er
         int r;
 
         r = path_canonical(p->seccomp, &canonical, NULL);
-        /* Reading it says what is wrong. */
         if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
-                return 0;
+                return refuse_missing_file(p->seccomp, err);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, p->seccomp, "the seccomp policy can't be read",
                                  NULL);
