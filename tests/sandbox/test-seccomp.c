@@ -2,7 +2,6 @@
 /* `--seccomp`: each policy is in force, a file's too; a file that is wrong, or that a
  * command could have written, starts nothing; the launch itself needs execve(2) alone. */
 #include "seccomp.h"
-
 /* A line of /proc/self/status here. */
 static unsigned own_status(const char *key) {
         _cleanup_free_ char *text = file_text("/proc/self/status");
