@@ -8,6 +8,7 @@
 #include <json-c/linkhash.h>
 
 #include "dl.h"
+#include "str.h"
 
 /* json-c's functions by the names they have there. */
 #define JSON_C_FUNCTIONS(X)               \
@@ -216,6 +217,52 @@ void json_add_strings(struct json_document *d, struct json_value *parent, const 
                 json_add_string(d, array, NULL, *texts);
 }
 
+/* What json-c leaves as it is and a terminal may obey: DEL, the C1 controls (U+0080 to U+009F, CSI
+ * among them) and the marks that turn the direction of a line.  0 where s begins with none,
+ * else its length and *ret_code. */
+static size_t terminal_control(const char *text, unsigned *ret_code) {
+        const unsigned char *s = (const unsigned char *)text;
+        unsigned code;
+        bool turns;
+
+        if (s[0] == 0x7f) {
+                *ret_code = 0x7f;
+                return 1;
+        }
+        if (s[0] == 0xc2 && s[1] <= 0x9f) {
+                *ret_code = s[1];
+                return 2;
+        }
+        if (s[0] != 0xe2 || (s[1] != 0x80 && s[1] != 0x81))
+                return 0;
+        code = 0x2000U | (s[1] & 0x3fU) << 6 | (s[2] & 0x3fU);
+        turns = code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+                (code >= 0x2066 && code <= 0x2069);
+        if (!turns)
+                return 0;
+        *ret_code = code;
+        return 3;
+}
+
+/* A copy in which they are escaped: outside of its strings JSON has none of them. */
+static char *escape_controls(const char *text) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        while (*text) {
+                const char *start = text;
+                unsigned code = 0;
+                size_t n = 0;
+
+                while (*text && (n = terminal_control(text, &code)) == 0)
+                        text++;
+                strbuf_add_bytes(&b, start, (size_t)(text - start));
+                if (n > 0)
+                        strbuf_addf(&b, "\\u%04x", code);
+                text += n;
+        }
+        return strbuf_finish(&b);
+}
+
 int json_finish(struct json_document *d, bool is_indented, char **ret, struct nsrun_error *err) {
         int flags =
                 JSON_C_TO_STRING_NOSLASHESCAPE |
@@ -226,7 +273,7 @@ int json_finish(struct json_document *d, bool is_indented, char **ret, struct ns
         if (d->has_failed)
                 return error_oom(err);
         text = json_c()->json_object_to_json_string_ext_(to_object(d->root), flags);
-        copy = text ? strdup(text) : NULL;
+        copy = text ? escape_controls(text) : NULL;
         if (!copy)
                 return error_oom(err);
         *ret = copy;

@@ -26,6 +26,17 @@ static int refuse_landlock(struct nsrun_error *err) {
                         : "the kernel was built without it (CONFIG_SECURITY_LANDLOCK); --landlock=auto goes on without");
 }
 
+/* Nothing is there to be judged.  Reading it says what is wrong; where that succeeds somebody has
+ * put it there meanwhile, and the plan must not read it again. */
+static int refuse_missing_file(const char *path, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        int r = seccomp_read_file(path, &text, err);
+
+        return r < 0 ? r
+                     : refuse(err, path, "keep it outside of what a command may write",
+                              "the seccomp policy comes and goes while nsrun looks");
+}
+
 /* A command that can write the policy would choose what the next one may do. */
 static int resolve_file(struct nsrun_policy *p, const char *cwd, struct nsrun_error *err) {
         struct policy_rule rule = {.access = POLICY_RO, .option = "--seccomp"};
@@ -33,9 +44,8 @@ static int resolve_file(struct nsrun_policy *p, const char *cwd, struct nsrun_er
         int r;
 
         r = path_canonical(p->seccomp, &canonical, NULL);
-        /* Reading it says what is wrong. */
         if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
-                return 0;
+                return refuse_missing_file(p->seccomp, err);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, p->seccomp, "the seccomp policy can't be read",
                                  NULL);
@@ -109,12 +119,24 @@ static int refuse_cache_rule(const struct policy_rule *rule, const char *base, c
                       rule->option);
 }
 
+/* Who can write to a folder with a symlink on the way to the cache can put a cache of its own there. */
+static int refuse_cache_link(const struct nsrun_policy *p, const char *base, struct nsrun_error *err) {
+        _cleanup_free_ char *spelled = NULL, *home = path_parent(base);
+        struct policy_rule rule = {.access = POLICY_RO, .option = "the cache folder"};
+
+        if (!home || umbrella_find_cache_home(&spelled, NULL) < 0)
+                return error_oom(err);
+        rule.source = home;
+        rule.spelled = spelled;
+        return streq(spelled, home) ? 0 : refuse_planted(p, &rule, err);
+}
+
 /* Filters that were compiled for one run are loaded by the next: whoever can write there
  * could choose what that may do.  Also where no such folder is yet: a command could make it. */
 static int refuse_cache(const struct nsrun_policy *p, struct nsrun_error *err) {
         const struct policy_rule tmp = {.source = p->tmp, .access = POLICY_RW, .option = "--tmp"};
         _cleanup_free_ char *base = NULL, *spelled = NULL, *folder = NULL;
-        int r = 0;
+        int r;
 
         if (umbrella_find_base(&base, NULL) < 0)
                 return 0; /* then there is none */
@@ -122,8 +144,9 @@ static int refuse_cache(const struct nsrun_policy *p, struct nsrun_error *err) {
         folder = spelled ? canonical_prefix(spelled) : NULL;
         if (!folder)
                 return error_oom(err);
+        r = refuse_cache_link(p, base, err);
         /* It is at /tmp too, where nothing is hidden. */
-        if (p->tmp)
+        if (r >= 0 && p->tmp)
                 r = refuse_cache_rule(&tmp, base, folder, err);
         for (size_t i = 0; i < p->n_rules && r >= 0; i++)
                 r = refuse_cache_rule(&p->rules[i], base, folder, err);

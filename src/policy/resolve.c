@@ -413,6 +413,37 @@ static int refuse_hidden_project(const struct nsrun_policy *p, struct nsrun_erro
                       "the project would be hidden by the folder of --tmp");
 }
 
+static bool is_protected_at(const struct nsrun_policy *p, const char *source, const char *target) {
+        for (size_t i = 0; i < p->n_rules; i++) {
+                const struct policy_rule *rule = &p->rules[i];
+
+                if (rule->access != POLICY_RW && streq(rule->source, source) && streq(rule->target, target))
+                        return true;
+        }
+        return false;
+}
+
+/* The folder of --tmp is at /tmp, too: what is protected in it where it is would be writable
+ * there. */
+static int refuse_tmp_around(const struct nsrun_policy *p, struct nsrun_error *err) {
+        for (size_t i = 0; p->tmp && i < p->n_rules; i++) {
+                const struct policy_rule *rule = &p->rules[i];
+                const char *below = path_below(rule->source, p->tmp);
+                _cleanup_free_ char *other = NULL;
+
+                if (rule->access == POLICY_RW || !below || !*below || !streq(rule->target, rule->source))
+                        continue;
+                other = path_join("/tmp", below);
+                if (!other)
+                        return error_oom(err);
+                if (!is_protected_at(p, rule->source, other))
+                        return refuse(err, rule->source,
+                                      "choose another folder for --tmp, or use --tmp=playground",
+                                      "what %s protects could be written by way of /tmp", rule->option);
+        }
+        return 0;
+}
+
 int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         _cleanup_(resolving_clear) struct resolving c = {.policy = p};
         int r;
@@ -444,6 +475,8 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         r = merge(p, err);
         if (r >= 0)
                 r = refuse_hidden_project(p, err);
+        if (r >= 0)
+                r = refuse_tmp_around(p, err);
         if (r < 0)
                 return r;
         r = refuse_all_planted(&c, err);

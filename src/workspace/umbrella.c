@@ -29,7 +29,7 @@ static const char cache_hint[] = "set XDG_CACHE_HOME to a folder of your own on 
 
 /* $XDG_CACHE_HOME counts only where absolute, as its specification has it; so
  * does $HOME, and passwd knows another one. */
-static int find_cache_home(char **ret, struct nsrun_error *err) {
+int umbrella_find_cache_home(char **ret, struct nsrun_error *err) {
         const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
         struct user user = {0};
         char *path = NULL;
@@ -119,7 +119,7 @@ int umbrella_find_base(char **ret, struct nsrun_error *err) {
         char *path;
         int r;
 
-        r = find_cache_home(&cache, err);
+        r = umbrella_find_cache_home(&cache, err);
         if (r < 0)
                 return r;
         r = path_canonical(cache, &canonical, NULL);
@@ -138,7 +138,7 @@ static int open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
         _cleanup_close_ int fd = -EBADF;
         int r;
 
-        r = find_cache_home(&cache, err);
+        r = umbrella_find_cache_home(&cache, err);
         if (r < 0)
                 return r;
         r = path_canonical(cache, &canonical, NULL);

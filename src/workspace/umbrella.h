@@ -19,6 +19,9 @@ struct umbrella {
                 .base_fd = -EBADF, .dir_fd = -EBADF, .lock_fd = -EBADF \
         }
 
+/* The folder of all programs' caches as the environment spells it, absolute.  -ENOENT: nobody
+ * names one. */
+int umbrella_find_cache_home(char **ret, struct nsrun_error *err);
 /* The canonical path of the folder that holds all umbrellas, or will.  -ENOENT: nobody
  * names a cache folder. */
 int umbrella_find_base(char **ret, struct nsrun_error *err);

@@ -279,6 +279,35 @@ static void before_a_run_it_is_nowhere_on_the_host(void **state) {
         expect_out(&o, file);
 }
 
+/* --tmp=DIR is at /tmp too, where a rule for a path in DIR doesn't reach. */
+static void what_is_protected_in_a_folder_is_not_written_by_way_of_tmp(void **state) {
+        static const char *const options[] = {"--ro", "--overlay"};
+        const struct site *s = *state;
+        _cleanup_free_ char *tmp = text_of("--tmp=%s", s->outside), *inner = path_of(s->outside, "inner"),
+                            *mirror = text_of("%s:/tmp/inner:ro", inner),
+                            *script = text_of("echo x >%s/own; echo x >/tmp/inner/own", inner);
+        _cleanup_outcome_ struct outcome o = {0};
+        char *before;
+
+        make_folder(s->outside, "inner");
+        before = snapshot(inner);
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                _cleanup_free_ char *line = text_of(
+                        "nsrun: what %s protects could be written by way of /tmp: %s; choose another "
+                        "folder for --tmp, or use --tmp=playground",
+                        options[i], inner);
+
+                RUN(s, &o, tmp, options[i], inner, "--", "true");
+                expect_refusal(&o, 125, line);
+        }
+        /* Protected at both places it is. */
+        RUN(s, &o, tmp, "--ro", inner, "--bind", mirror, "--", "sh", "-c", script);
+        expect_status(&o, 2);
+        expect_unchanged(inner, before);
+        RUN(s, &o, tmp, "--", "sh", "-c", script);
+        expect_status(&o, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
 
 int main(void) {
@@ -288,6 +317,7 @@ int main(void) {
                 TEST(nothing_else_of_an_umbrella_is_seen),
                 TEST(what_is_planted_leads_nowhere),
                 TEST(a_project_below_tmp_is_seen),
+                TEST(what_is_protected_in_a_folder_is_not_written_by_way_of_tmp),
                 TEST(a_full_disk_is_told_clearly),
                 TEST(the_command_that_fills_the_disk_is_told_and_ends),
                 TEST(a_plan_shows_where_it_will_be_and_makes_nothing),

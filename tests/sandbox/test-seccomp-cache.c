@@ -462,6 +462,37 @@ static void a_project_that_holds_the_cache_is_refused(void **state) {
         expect_status(&o, 0);
 }
 
+/* It could put a folder in the link's place, and an entry of its own there. */
+static void a_cache_behind_a_link_that_a_command_can_replace_is_refused(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *link = path_of(s->project, "link"), *below = path_of(link, "a/b"),
+                            *outer = path_of(s->root, "outer"),
+                            *line = text_of("nsrun: the cache folder goes through a symlink in a writable "
+                                            "folder: %s; it leads to %s, and a command in the sandbox may "
+                                            "have planted it: name the real path",
+                                            link, s->cache),
+                            *line_below =
+                                    text_of("nsrun: the cache folder goes through a symlink in a "
+                                            "writable folder: %s; it leads to %s/a/b, and a command in "
+                                            "the sandbox may have planted it: name the real path",
+                                            link, s->cache);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_link(s->project, "link", s->cache);
+        make_link(s->root, "outer", s->cache);
+        assert_int_equal(setenv("XDG_CACHE_HOME", link, 1), 0);
+        RUN(s, &o, "--", "true");
+        expect_refusal(&o, 125, line);
+        assert_int_equal(setenv("XDG_CACHE_HOME", below, 1), 0);
+        RUN(s, &o, "--", "true");
+        expect_refusal(&o, 125, line_below);
+        /* A link where no command writes is the user's. */
+        assert_int_equal(setenv("XDG_CACHE_HOME", outer, 1), 0);
+        RUN(s, &o, "--", "true");
+        expect_status(&o, 0);
+        assert_int_equal(setenv("XDG_CACHE_HOME", s->cache, 1), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
 
 int main(void) {
@@ -476,6 +507,7 @@ int main(void) {
                 TEST(no_rule_lets_a_command_write_the_cache),
                 TEST(beside_the_cache_a_command_may_write),
                 TEST(a_project_that_holds_the_cache_is_refused),
+                TEST(a_cache_behind_a_link_that_a_command_can_replace_is_refused),
         };
 
         return cmocka_run_group_tests_name("seccomp-cache", tests, NULL, NULL);

@@ -2,7 +2,6 @@
 /* `--seccomp`: each policy is in force, a file's too; a file that is wrong, or that a
  * command could have written, starts nothing; the launch itself needs execve(2) alone. */
 #include "seccomp.h"
-
 /* A line of /proc/self/status here. */
 static unsigned own_status(const char *key) {
         _cleanup_free_ char *text = file_text("/proc/self/status");
@@ -334,6 +333,47 @@ static void a_policy_that_a_command_can_write_is_refused(void **state) {
         expect_good(s, path, (const char *const[]){"--ro", s->outside, NULL});
 }
 
+/* Moves it away and back until killed. */
+static pid_t come_and_go(const char *path, const char *away) {
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        while (pid == 0)
+                if (rename(path, away) < 0 || rename(away, path) < 0)
+                        _exit(1);
+        return pid;
+}
+
+/* It is not there when it is judged, and there when it is read. */
+static void a_policy_that_comes_and_goes_is_never_taken(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = make_policy(s, DENY("\"getppid\"", "7")), *own = file_text(path),
+                            *inside = path_of(s->project, "own.json"), *away = path_of(s->project, "away"),
+                            *option = text_of("--seccomp=%s", inside);
+        const char *const argv[] = {program(), "plan", "--project", s->project, option, "--", "true", NULL};
+        unsigned n_missing = 0, n_taken = 0;
+        pid_t pid;
+        int status;
+
+        make_file(s->project, "own.json", own);
+        pid = come_and_go(inside, away);
+        for (int i = 0; i < 400; i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run(&(struct request){.argv = argv}, &o);
+                n_missing += strstr(o.err, "No such file or directory") != NULL;
+                n_taken += o.status == 0;
+        }
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        /* Else nothing was tried. */
+        assert_true(n_missing > 0);
+        assert_int_equal(n_taken, 0);
+        /* Outside of what a command may write it is taken. */
+        expect_good(s, path, NULL);
+}
+
 /* ------------------------------------------------------------------- launch */
 
 /* What execve and exit_group cost is all that the launch asks of a policy. */
@@ -427,6 +467,7 @@ int main(void) {
                 TEST(what_is_no_plain_text_file_is_no_policy),
                 TEST(an_unknown_call_is_told_and_strictly_refused),
                 TEST(a_policy_that_a_command_can_write_is_refused),
+                TEST(a_policy_that_comes_and_goes_is_never_taken),
                 TEST(the_launch_needs_nothing_but_execve),
                 TEST(without_its_filter_no_command_starts),
                 TEST(pid_1_has_no_filter),

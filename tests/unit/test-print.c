@@ -323,7 +323,7 @@ static void json_has_every_operation(void **state nsrun_unused) {
         free(text);
 }
 
-static void json_replaces_what_is_no_utf8(void **state nsrun_unused) {
+static void json_has_no_byte_that_draws_on_a_terminal(void **state nsrun_unused) {
         static const struct {
                 const char *text, *json;
         } cases[] = {
@@ -331,6 +331,11 @@ static void json_replaces_what_is_no_utf8(void **state nsrun_unused) {
                 {"a/b\"\\\n", "{\"k\":\"a/b\\\"\\\\\\n\"}"},
                 {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\xa7",
                  "{\"k\":\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\xa7\"}"},
+                {"\x1b[2J\x7f", "{\"k\":\"\\u001b[2J\\u007f\"}"},
+                {"\xc2\x80\xc2\x9b"
+                 "2J\xc2\x9f\xc2\xa0",
+                 "{\"k\":\"\\u0080\\u009b2J\\u009f\xc2\xa0\"}"},
+                {"\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa6", "{\"k\":\"\\u202e\\u2066\xe2\x80\xa6\"}"},
                 {"\xff", "{\"k\":\"\xef\xbf\xbd\"}"},
                 {"\xc3", "{\"k\":\"\xef\xbf\xbd\"}"},
                 {"\xc3(", "{\"k\":\"\xef\xbf\xbd(\"}"},
@@ -379,7 +384,7 @@ int main(void) {
                 cmocka_unit_test(bwrap_gets_the_plans_filter),
                 cmocka_unit_test(bwrap_covers_a_bound_proc),
                 cmocka_unit_test(json_has_every_operation),
-                cmocka_unit_test(json_replaces_what_is_no_utf8),
+                cmocka_unit_test(json_has_no_byte_that_draws_on_a_terminal),
                 cmocka_unit_test(json_keys_and_numbers_are_safe),
         };
 
