@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a bubblewrap command line asks for, as one struct: filled by bwrap_parse(), read by
- * build.c, which makes a plan of it, and monitor.c.  Nothing of nsrun's own policy comes in:
+ * build.c, which makes a plan of it, and run.c.  Nothing of nsrun's own policy comes in:
  * what the caller wrote is what it gets. */
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <sys/vfs.h>
 
 #include "bwrap.h"
+#include "bwrap/options.h"
 
 static void a_later_option_warns_of_an_earlier_one(void **state nsrun_unused) {
         static const char *const once[] = {
@@ -417,6 +418,55 @@ static void version_names_both(void **state nsrun_unused) {
         assert_string_equal(version, expected);
 }
 
+/* The item that an option has in the man page, with its arguments. */
+static void assert_man_has(const char *page, const struct bwrap_option *option) {
+        char *item = NULL;
+
+        assert_true(asprintf(&item, "\n.It Fl %s%s%s\n", option->name + 1, option->arguments ? " Ar " : "",
+                             option->arguments ? option->arguments : "") > 0);
+        if (!strstr(page, item))
+                fail_msg("nsrun-bwrap.1 lacks:%s", item);
+        free(item);
+}
+
+static size_t count(const char *text, const char *what) {
+        size_t n = 0;
+
+        for (const char *at = text; (at = strstr(at, what)); at++)
+                n++;
+        return n;
+}
+
+static void help_and_man_page_know_every_option(void **state nsrun_unused) {
+        const char *srcdir = getenv("srcdir");
+        char *path = NULL, *page = calloc(1, 1 << 20), *help = bwrap_help("bwrap");
+        FILE *f;
+
+        assert_non_null(page);
+        assert_non_null(help);
+        assert_true(asprintf(&path, "%s/src/bwrap/nsrun-bwrap.1", srcdir ? srcdir : ".") > 0);
+        f = fopen(path, "re");
+        if (!f)
+                fail_msg("can't read %s: set srcdir to the top of the sources", path);
+        assert_true(fread(page, 1, (1 << 20) - 1, f) > 0);
+        (void)fclose(f);
+        for (size_t i = 0; i < n_bwrap_options; i++) {
+                char *line = NULL;
+
+                assert_man_has(page, &bwrap_options[i]);
+                assert_true(asprintf(&line, "\n    %s ", bwrap_options[i].name) > 0);
+                assert_int_equal(count(help, line), 1);
+                free(line);
+        }
+        /* And no others: bubblewrap 0.11.1's are 67. */
+        assert_int_equal(n_bwrap_options, 67);
+        assert_int_equal(count(page, "\n.It Fl -"), n_bwrap_options);
+        assert_int_equal(count(help, "\n    --"), n_bwrap_options);
+        free(path);
+        free(page);
+        free(help);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_later_option_warns_of_an_earlier_one),
@@ -436,6 +486,7 @@ int main(void) {
                 cmocka_unit_test(without_a_command_nothing_is_to_run),
                 cmocka_unit_test(help_and_version_end_the_parse),
                 cmocka_unit_test(version_names_both),
+                cmocka_unit_test(help_and_man_page_know_every_option),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
