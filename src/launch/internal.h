@@ -46,6 +46,7 @@ struct launch_child {
         int old_root;
         int new_root;
         int base_root;            /* of a raw plan: the first tmpfs, in which the new root is a folder */
+        bool covers_root;         /* what a raw operation has mounted may lie on the new root */
         uint64_t namespaces_made; /* what the clone was asked for */
         int operation;            /* the one that is carried out, for a failure's report; or -1 */
         int descriptors;          /* the host's /proc/self/fd, the working directory while mounting */

@@ -145,6 +145,14 @@ int late_parent(int root, const char *path, char ret_name[256]) {
                 ret_name[0] = '\0';
                 start = n;
         }
+        /* Mostly all of them are there. */
+        if (start > 0) {
+                memcpy(above, path, start);
+                above[start] = '\0';
+                fd = late_open(root, above, O_PATH | O_DIRECTORY, 0);
+                if (fd != -ENOENT)
+                        return fd;
+        }
         fd = sys_open(root, ".", O_PATH | O_DIRECTORY, 0);
         for (end = 0; fd >= 0 && end < start;) {
                 _cleanup_close_ int parent = fd;
@@ -170,11 +178,12 @@ int late_parent(int root, const char *path, char ret_name[256]) {
         return fd;
 }
 
-int late_mount_point(int root, const char *path, bool is_folder, mode_t mode) {
+int late_mount_point(int root, const char *path, bool is_folder, mode_t mode, bool *ret_is_new) {
         _cleanup_close_ int parent = -EBADF;
         char name[256];
         int fd;
 
+        *ret_is_new = false;
         fd = late_open(root, path, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
         if (fd != -ENOENT)
                 return fd;
@@ -190,5 +199,6 @@ int late_mount_point(int root, const char *path, bool is_folder, mode_t mode) {
                 if (fd >= 0)
                         (void)sys_close(fd);
         }
+        *ret_is_new = fd >= 0;
         return fd < 0 ? fd : sys_open(parent, name, O_PATH | O_NOFOLLOW, 0);
 }

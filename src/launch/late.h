@@ -11,5 +11,6 @@ int late_open(int root, const char *path, int flags, mode_t mode);
 /* Makes what is missing of the folders above `path`, 0755, and opens the last of them, O_PATH;
  * *ret_name is what comes after it: "" where `path` ends in "..", or is the root. */
 int late_parent(int root, const char *path, char ret_name[256]);
-/* A folder or a file to mount on, opened O_PATH; made with `mode` where it is missing. */
-int late_mount_point(int root, const char *path, bool is_folder, mode_t mode);
+/* A folder or a file to mount on, opened O_PATH; made with `mode` where it is missing, which
+ * *ret_is_new tells. */
+int late_mount_point(int root, const char *path, bool is_folder, mode_t mode, bool *ret_is_new);

@@ -21,6 +21,16 @@ static int open_new_root(struct launch_child *c) {
         return 0;
 }
 
+/* The root has many spellings, and symlinks in bound folders have more: only what is made now is
+ * certainly another place, and what is mounted there is not on the root. */
+static int open_mount_point(struct launch_child *c, const struct plan_op *op, bool is_folder, mode_t mode) {
+        bool is_new;
+        int fd = late_mount_point(c->new_root, op->target, is_folder, mode, &is_new);
+
+        c->covers_root = !is_new;
+        return fd;
+}
+
 /* A folder of the first tmpfs, bound onto itself. */
 int raw_mount_root(struct launch_child *c) {
         static const struct plan_op op = {.kind = PLAN_BIND};
@@ -79,8 +89,7 @@ static int raw_bind(struct launch_child *c, const struct plan_op *op) {
         r = source < 0 ? source : sys_fstat(source, &st);
         if (r < 0)
                 return fail(c, r, op->source, "Can't find source path");
-        target = late_mount_point(c->new_root, op->target, S_ISDIR(st.st_mode),
-                                  S_ISDIR(st.st_mode) ? 0755 : 0444);
+        target = open_mount_point(c, op, S_ISDIR(st.st_mode), S_ISDIR(st.st_mode) ? 0755 : 0444);
         if (target < 0)
                 return fail(c, target, op->target,
                             S_ISDIR(st.st_mode) ? "Can't mkdir" : "Can't create file at");
@@ -108,7 +117,7 @@ static int raw_data(struct launch_child *c, const struct plan_op *op) {
         r = file < 0 ? file : write_all(file, op->text, op->size);
         if (r < 0)
                 return fail(c, r, op->target, "Can't write data to file");
-        target = late_mount_point(c->new_root, op->target, false, 0444);
+        target = open_mount_point(c, op, false, 0444);
         if (target < 0)
                 return fail(c, target, op->target, "Can't create file at");
         r = mount_attach(c, op, file, target, attributes_of(op), false);
@@ -136,7 +145,8 @@ static int raw_file(struct launch_child *c, const struct plan_op *op) {
 }
 
 static int raw_folder(struct launch_child *c, const struct plan_op *op) {
-        _cleanup_close_ int fd = late_mount_point(c->new_root, op->target, true, op->mode);
+        bool is_new;
+        _cleanup_close_ int fd = late_mount_point(c->new_root, op->target, true, op->mode, &is_new);
 
         return fd < 0 ? fail(c, fd, op->target, "Can't mkdir") : 0;
 }
@@ -175,7 +185,7 @@ static int raw_chmod(struct launch_child *c, const struct plan_op *op) {
 
 static int raw_filesystem(struct launch_child *c, const struct plan_op *op, const char *type,
                           unsigned long flags, const char *data, const char *what) {
-        _cleanup_close_ int target = late_mount_point(c->new_root, op->target, true, 0755);
+        _cleanup_close_ int target = open_mount_point(c, op, true, 0755);
         int r;
 
         if (target < 0)
@@ -188,7 +198,7 @@ static int raw_proc(struct launch_child *c, const struct plan_op *op) {
         _cleanup_close_ int target = -EBADF, host = -EBADF;
         int r;
 
-        target = late_mount_point(c->new_root, op->target, true, 0755);
+        target = open_mount_point(c, op, true, 0755);
         if (target < 0)
                 return fail(c, target, op->target, "Can't mkdir");
         if (op->proc == POLICY_PROC_BIND) {
@@ -214,6 +224,7 @@ static int raw_cover(struct launch_child *c, const struct plan_op *op) {
                 return fail(c, here, op->target, "Can't open");
         if (op->is_optional && sys_access(number_format(number, (uint64_t)here), W_OK) < 0)
                 return 0;
+        c->covers_root = true;
         return mount_attach(c, op, here, here, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
                             false);
 }
@@ -353,9 +364,9 @@ int raw_mount_operations(struct launch_child *c) {
                 int r;
 
                 c->operation = (int)i;
+                c->covers_root = false;
                 r = raw_operation(c, &c->plan->ops[i]);
-                /* Something may lie on the root now. */
-                if (r >= 0)
+                if (r >= 0 && c->covers_root)
                         r = open_new_root(c);
                 if (r < 0)
                         return r;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs nsrun, floor, bwrap, unshare and crun side by side with hyperfine and
+"""Runs nsrun, floor, nsrun-bwrap, bwrap, unshare and crun side by side with hyperfine and
 prints medians, ratios and the bars of DESIGN's table.  Started by scripts/bench,
-which builds and chooses the user; nsrun, floor, loop and resolve lie beside this file."""
+which builds and chooses the user; nsrun, nsrun-bwrap, floor, loop and resolve lie beside this file."""
 
 import argparse
 import json
@@ -17,6 +17,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NSRUN = os.path.join(HERE, "nsrun")
+NSRUN_BWRAP = os.path.join(HERE, "nsrun-bwrap")
 FLOOR = os.path.join(HERE, "floor")
 RESOLVE = os.path.join(HERE, "resolve")
 LOOP = os.path.join(HERE, "loop")
@@ -167,10 +168,18 @@ def verify_same_mounts(plan, plain):
     verify_same_hardening(plan)
     print(f"nsrun and floor make the same {len(ours)} mounts and install the same filter; ", end="")
     if plain:
-        argv = plain[:-1] + list(cat)
-        print(f"bwrap makes {len(mounts_inside(argv))} for the same plan")
+        verify_same_bwrap(plain[:-1] + list(cat))
     else:
         print("no bwrap here")
+
+
+def verify_same_bwrap(argv):
+    theirs = mounts_inside(argv)
+    ours = mounts_inside([NSRUN_BWRAP, *argv[1:]])
+    if ours != theirs:
+        only = [f"  nsrun-bwrap: {m}" for m in ours if m not in theirs] + [f"  bwrap: {m}" for m in theirs if m not in ours]
+        sys.exit("bench: nsrun-bwrap and bwrap made different mounts:\n" + "\n".join(only or ["  in another order"]))
+    print(f"bwrap makes {len(theirs)} for the same plan, and nsrun-bwrap the same")
 
 
 def verify_same_hardening(plan):
@@ -288,6 +297,7 @@ def cold(plan, folder, sizes):
         argv = bwrap_argv(folder, "--seccomp=none")
         if works("bwrap", argv):
             commands["bwrap"] = argv
+            commands["nsrun-bwrap"] = [NSRUN_BWRAP, *argv[1:]]
     else:
         print("bwrap: not installed")
     verify_same_mounts(plan, commands.get("bwrap"))
@@ -318,13 +328,16 @@ def binds(folder, sizes):
         commands[f"floor {n}"] = floor_words(plan_of(*options), [TRUE])
         if shutil.which("bwrap"):
             commands[f"bwrap {n}"] = bwrap_argv(folder, "--seccomp=none", *options)
+            commands[f"nsrun-bwrap {n}"] = [NSRUN_BWRAP, *commands[f"bwrap {n}"][1:]]
     result = {name: median for name, (median, _, _) in measure(commands, *sizes).items()}
     print(f"\n{'binds':<20} {'200, ms':>10} {'2,000, ms':>10} {'ratio':>9}")
-    for name in ("nsrun", "floor", "bwrap"):
+    ratios = {}
+    for name in ("nsrun", "floor", "nsrun-bwrap", "bwrap"):
         if f"{name} 200" in result:
             few, many = result[f"{name} 200"], result[f"{name} 2000"]
+            ratios[name] = many / few
             print(f"{name:<20} {few:10.2f} {many:10.2f} {many / few:9.2f}")
-    return result["nsrun 2000"] / result["nsrun 200"]
+    return ratios
 
 
 def resolves(folder, batches):
@@ -381,7 +394,7 @@ def main():
     sleep = (shutil.which("sleep"), "60")
     with tempfile.TemporaryDirectory(dir=os.environ["HOME"]) as folder:
         result = cold(plan, folder, sizes)
-        ratio = binds(folder, bind_sizes)
+        bind_ratios = binds(folder, bind_sizes)
         slowest = resolves(folder, 5 if args.smoke else 500)
         ratios = loops(folder, args.smoke)
         memory = {"nsrun": peak_memory(nsrun(command=sleep))}
@@ -391,13 +404,16 @@ def main():
           + ", ".join(f"{name} {kib} KiB" for name, kib in memory.items()) + "\n")
     if "bwrap" in result:
         bars.line("cold run of true, vs bwrap without a filter", result["nsrun"] / result["bwrap"], 0.55)
+        bars.line("nsrun-bwrap vs bwrap, the same command line", result["nsrun-bwrap"] / result["bwrap"], 0.55)
     bars.line("cold run of true, vs floor", result["nsrun"] / result["floor"], 1.25)
     bars.line("the default filter, vs no filter", result["nsrun"] / result[UNFILTERED], 1.10)
     bars.line("a filter from a FILE, cached, vs no filter", result[FROM_FILE] / result[UNFILTERED], 1.15)
     for call, (to_none, to_trivial) in ratios.items():
         bars.line(f"{call} under the default filter, vs no filter", to_none, 1.05)
         bars.line(f"{call} under it, vs a filter that allows all", to_trivial, 1.05)
-    bars.line("2,000 binds vs 200 binds", ratio, 12)
+    bars.line("2,000 binds vs 200 binds", bind_ratios["nsrun"], 12)
+    if "nsrun-bwrap" in bind_ratios:
+        bars.line("nsrun-bwrap with 2,000 --ro-binds vs 200", bind_ratios["nsrun-bwrap"], 12)
     bars.line("one resolve at depth 8, the slowest kind", slowest, 20, "us")
     if "bwrap" in memory:
         bars.line("peak memory vs bwrap's", memory["nsrun"] / memory["bwrap"], 1)
