@@ -363,6 +363,8 @@ static int add_command(struct nsrun_plan *plan, const struct bwrap_config *confi
         }
         if (config->hostname && !(plan->hostname = strdup(config->hostname)))
                 return -ENOMEM;
+        if (config->file_label && !(plan->raw->file_label = strdup(config->file_label)))
+                return -ENOMEM;
         if (config->exec_label && !(plan->raw->exec_label = strdup(config->exec_label)))
                 return -ENOMEM;
         r = strv_copy(config->lock_files, &plan->raw->lock_files);
@@ -475,6 +477,7 @@ static void raw_free(struct plan_raw *raw) {
         free(raw->filters);
         free(raw->file);
         free(raw->exec_label);
+        free(raw->file_label);
         free(raw);
 }
 

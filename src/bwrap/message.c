@@ -53,8 +53,10 @@ static char *mount_message(const struct nsrun_error *failure) {
                               failure->hint);
         if (!failure->path[0])
                 return format("%s: %s", failure->what, error);
-        return format("%s %s%s: %s", failure->what, is_named_in_new_root(failure) ? "/newroot" : "",
-                      failure->path, error);
+        if (is_named_in_new_root(failure))
+                return format("%s /newroot%s%s: %s", failure->what, failure->path[0] == '/' ? "" : "/",
+                              failure->path, error);
+        return format("%s %s: %s", failure->what, failure->path, error);
 }
 
 static char *map_message(const struct nsrun_error *failure) {

@@ -156,14 +156,17 @@ void exec_directly(struct launch_child *c) {
         (void)init_fail_exec(c);
 }
 
-int exec_set_label(struct launch_child *c) {
-        const char *label = c->plan->raw->exec_label;
-        _cleanup_close_ int fd = sys_open(AT_FDCWD, "/proc/self/attr/exec", O_WRONLY, 0);
-        ssize_t n = fd < 0 ? fd : sys_write(fd, label, strlen(label) + 1);
+int exec_set_label(struct launch_child *c, const char *path, const char *label) {
+        _cleanup_close_ int fd = -EBADF;
+        ssize_t n;
 
+        if (!label)
+                return 0;
+        fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
+        n = fd < 0 ? fd : sys_write(fd, label, strlen(label) + 1);
         if (n < 0)
-                return error_set(&c->error, NSRUN_STAGE_HARDENING, (int)n, label,
-                                 "label setup for exec failed", NULL);
+                return error_set(&c->error, NSRUN_STAGE_HARDENING, (int)n, label, "Can't set the label",
+                                 NULL);
         return 0;
 }
 

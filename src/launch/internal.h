@@ -158,7 +158,8 @@ int init_exec(struct launch_child *c);
 int exec_command(void *launch_child);
 /* A raw plan's command in place of this process.  Returns on failure, with c->error. */
 void exec_directly(struct launch_child *c);
-/* SELinux' label of the next exec. */
-int exec_set_label(struct launch_child *c);
+/* SELinux' label of the next exec, or of files that are made: written to an attribute of
+ * /proc/self/attr.  NULL: none is asked for. */
+int exec_set_label(struct launch_child *c, const char *path, const char *label);
 /* c->error for what exec said. */
 int init_fail_exec(struct launch_child *c);

@@ -108,6 +108,11 @@ static int lock_files(struct launch_child *c) {
         return 0;
 }
 
+/* The working directory is the host's /proc/self/fd by now. */
+static int raw_label_files(struct launch_child *c) {
+        return exec_set_label(c, "../attr/fscreate", c->plan->raw->file_label);
+}
+
 static int build(struct launch_child *c) {
         const struct plan_raw *raw = c->plan->raw;
         _cleanup_close_ int self = -EBADF;
@@ -124,6 +129,8 @@ static int build(struct launch_child *c) {
                 r = child_set_hostname(c);
         if (r >= 0)
                 r = raw_mount_root(c);
+        if (r >= 0)
+                r = raw_label_files(c);
         if (r >= 0)
                 r = raw_mount_operations(c);
         if (r >= 0)
@@ -145,8 +152,8 @@ static int build(struct launch_child *c) {
                 return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL, "setsid", NULL);
         if (r >= 0)
                 r = wait_for(c, raw->block_fd, "the block fd can't be read");
-        if (r >= 0 && raw->exec_label)
-                r = exec_set_label(c);
+        if (r >= 0)
+                r = exec_set_label(c, "/proc/self/attr/exec", raw->exec_label);
         return r;
 }
 
@@ -186,7 +193,7 @@ _Noreturn void raw_run(struct launch_child *c) {
 
 bool raw_has_others(void) {
         siginfo_t info;
-        int r;
+        int r = 0;
 
         do {
                 info.si_pid = 0;

@@ -75,6 +75,7 @@ struct plan_raw {
         char **lock_files;          /* inside; locked by the reaper */
         struct sock_fprog *filters; /* in the order of their installation */
         size_t n_filters;
+        char *file_label; /* SELinux' label of what is made in the new root, or NULL */
         char *exec_label; /* SELinux' label of the command, or NULL */
 };
 
