@@ -69,6 +69,14 @@ static int open_source(struct launch_child *c, const struct plan_op *op) {
         return r < 0 ? r : fd;
 }
 
+/* The reaper's descriptors are the command's too, through /proc/1/fd: a folder of the host's
+ * among them would be a way out. */
+static void close_sources(const struct nsrun_plan *plan) {
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (plan->ops[i].has_source_fd)
+                        (void)sys_close(plan->ops[i].source_fd);
+}
+
 /* "Can't find source path", "Can't create file at" and the like are said by the caller, who
  * knows the option: here is what and on which path. */
 static int fail(struct launch_child *c, int r, const char *path, const char *what) {
@@ -372,6 +380,7 @@ int raw_mount_operations(struct launch_child *c) {
                         return r;
         }
         c->operation = -1;
+        close_sources(c->plan);
         return 0;
 }
 

@@ -22,6 +22,10 @@ int launch_read_report(const struct launch *l, struct launch_report *ret) {
         /* Only init holds the other end, and it writes whole ones. */
         if ((size_t)n != sizeof(report))
                 return -EPROTO;
+        /* Under a raw plan the command may reach the other end, through /proc/1/fd. */
+        report.error.path[sizeof(report.error.path) - 1] = '\0';
+        report.error.what[sizeof(report.error.what) - 1] = '\0';
+        report.error.hint[sizeof(report.error.hint) - 1] = '\0';
         if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_NAMESPACE)
                 (void)launch_explain_namespaces(-report.error.error, &report.error);
         *ret = report;
