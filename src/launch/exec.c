@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 
 #include "internal.h"
 
@@ -142,10 +141,11 @@ static int own_group(const struct launch_child *c) {
 }
 
 /* Without a pid namespace the reaper's end is not the command's: the kernel sees to it. */
-static int follow_reaper(const struct launch_child *c) {
+static int follow_reaper(struct launch_child *c) {
         if (!c->params->dies_with_thread || (c->namespaces_made & CLONE_NEWPID))
                 return 0;
-        return sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
+        /* A reaper that was killed before this sends nothing: its supervisor is dead then too. */
+        return child_die_with_supervisor(c);
 }
 
 void exec_directly(struct launch_child *c) {
