@@ -190,7 +190,8 @@ static int add_proc(struct nsrun_plan *plan, const struct bwrap_config *config, 
                 op = add_op(plan, PLAN_COVER, from->target, covered[i]);
                 if (!op)
                         return error_oom(err);
-                op->is_optional = i > 0 || (geteuid() != 0 && config->caps_added == 0);
+                op->is_optional = i > 0 || !(geteuid() == 0 || config->caps_added != 0 ||
+                                             (config->has_uid && config->uid == 0));
         }
         return 0;
 }

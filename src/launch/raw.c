@@ -167,6 +167,17 @@ static int outlive_supervisor(struct launch_child *c) {
         return 0;
 }
 
+/* The command has the reaper's uid: only this keeps it out of the reaper's memory, which no
+ * filter holds, its descriptors, its environment, and the program's file behind /proc/1/exe. */
+static int hide_reaper(struct launch_child *c) {
+        int r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
+
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                 "the reaper can't be made undumpable", NULL);
+        return 0;
+}
+
 _Noreturn void raw_run(struct launch_child *c) {
         struct launch_report built = {.kind = LAUNCH_BUILT};
         int r;
@@ -184,7 +195,7 @@ _Noreturn void raw_run(struct launch_child *c) {
                 exec_directly(c);
                 child_fail(c);
         }
-        if (lock_files(c) < 0)
+        if (lock_files(c) < 0 || hide_reaper(c) < 0)
                 child_fail(c);
         if (c->params->command_line)
                 memset(c->params->command_line, 0, c->params->command_line_size);

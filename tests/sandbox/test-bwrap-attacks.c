@@ -444,6 +444,44 @@ static void die_with_parent_has_no_window(void **state) {
         }
 }
 
+/* ----------------------------------------------------------------- the reaper */
+
+/* It has the command's uid, and no filter. */
+static void the_reaper_can_not_be_reached(void **state) {
+        static const char script[] =
+                "readlink /proc/1/fd/0; cat /proc/1/environ; head -c 1 /proc/1/exe; (: 3<>/proc/1/mem); "
+                "cat /proc/1/fd/9/../file; readlink /proc/$$/fd/0 >&2 && echo control";
+        const struct site *s = *state;
+        const char *const argv[] = {"sh",
+                                    "-c",
+                                    "exec \"$0\" \"$@\" 9<\"$FOLDER\"",
+                                    our_bwrap(),
+                                    "--unshare-all",
+                                    "--ro-bind",
+                                    "/",
+                                    "/",
+                                    "--proc",
+                                    "/proc",
+                                    "--bind-fd",
+                                    "9",
+                                    "/mnt",
+                                    "sh",
+                                    "-c",
+                                    script,
+                                    NULL};
+        _cleanup_free_ char *folder = path_of(s->outside, "folder");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "file", "outside\n");
+        make_folder(s->outside, "folder");
+        assert_int_equal(setenv("FOLDER", folder, 1), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        assert_int_equal(unsetenv("FOLDER"), 0);
+        expect_out(&o, "control\n");
+        expect_in(o.err, "/proc/1/environ: Permission denied");
+        expect_in(o.err, "/proc/1/mem: Permission denied");
+}
+
 /* ------------------------------------------------------------------- nesting */
 
 /* A new proc is refused by the kernel where the one that is seen has covered parts. */
@@ -498,6 +536,7 @@ int main(void) {
                 TEST(pid_1_shows_no_argv_of_the_hosts),
                 TEST(a_monitor_killed_at_any_moment_leaves_no_process),
                 TEST(die_with_parent_has_no_window),
+                TEST(the_reaper_can_not_be_reached),
                 TEST(it_runs_inside_itself),
                 TEST(it_runs_through_proc_self_exe_and_as_a_copy),
         };
