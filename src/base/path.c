@@ -171,6 +171,31 @@ int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
         return 0;
 }
 
+int path_canonical_to_be(const char *path, char **ret_path) {
+        _cleanup_free_ char *whole = NULL, *at = NULL, *found = NULL;
+        char *result;
+        size_t n;
+
+        if (path_canonical(path, ret_path, NULL) >= 0)
+                return 0;
+        whole = path_normalise(path);
+        at = whole ? strdup(whole) : NULL;
+        if (!at)
+                return -ENOMEM;
+        n = strlen(at);
+        while (path_canonical(at, &found, NULL) < 0 && n > 1) {
+                while (n > 1 && at[n - 1] != '/')
+                        n--;
+                n -= n > 1;
+                at[n] = '\0';
+        }
+        result = found ? path_join(found, whole + n + strspn(whole + n, "/")) : NULL;
+        if (!result)
+                return -ENOMEM;
+        *ret_path = result;
+        return 0;
+}
+
 char *path_slug(const char *path) {
         enum {
                 SLUG_MAX = 200

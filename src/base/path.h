@@ -34,6 +34,10 @@ char *path_parent(const char *path);
  * or -errno.  *ret_mode (may be NULL) gets the st_mode of what was found. */
 int path_canonical(const char *path, char **ret_path, unsigned *ret_mode);
 
+/* What an absolute path will lead to when all of it exists: as far as it does its links
+ * count, and the rest is taken by its letters.  -ENOMEM. */
+int path_canonical_to_be(const char *path, char **ret_path);
+
 /* "/home/u/.npm" -> "home-u-.npm": a folder's name for a path.  A slash becomes
  * '-', and a '-' or '%' in the path "%2d" or "%25", so that two paths never share a name. A
  * result over 200 bytes is cut and ends in "-" and a 16-digit hash (FNV-1a, 64

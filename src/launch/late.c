@@ -82,7 +82,10 @@ static int step(struct walk *w, const char *name, int flags, mode_t mode, bool *
                 r = put_before_rest(w, fd);
         else if (r >= 0 && is_last && !S_ISDIR(st.st_mode)) {
                 *ret_is_last = true;
-                r = sys_open(here(w), name, flags | O_NOFOLLOW, mode);
+                /* What was looked at is what is used: by name it may be another file by now. */
+                if ((flags & O_PATH) && !(flags & O_DIRECTORY))
+                        return fd;
+                r = flags & O_DIRECTORY ? -ENOTDIR : sys_open(here(w), name, flags | O_NOFOLLOW, mode);
         } else if (r >= 0 && w->depth == DEPTH_MAX)
                 r = -ENAMETOOLONG;
         else if (r >= 0) {
@@ -178,6 +181,19 @@ int late_parent(int root, const char *path, char ret_name[256]) {
         return fd;
 }
 
+/* What was just made; a symlink that has taken its place is not it. */
+static int open_made(int parent, const char *name) {
+        int fd = sys_open(parent, name, O_PATH | O_NOFOLLOW, 0);
+        struct stat st;
+        int r = fd < 0 ? fd : sys_fstat(fd, &st);
+
+        if (r >= 0 && S_ISLNK(st.st_mode))
+                r = -ELOOP;
+        if (r < 0 && fd >= 0)
+                (void)sys_close(fd);
+        return r < 0 ? r : fd;
+}
+
 int late_mount_point(int root, const char *path, bool is_folder, mode_t mode, bool *ret_is_new) {
         _cleanup_close_ int parent = -EBADF;
         char name[256];
@@ -200,5 +216,5 @@ int late_mount_point(int root, const char *path, bool is_folder, mode_t mode, bo
                         (void)sys_close(fd);
         }
         *ret_is_new = fd >= 0;
-        return fd < 0 ? fd : sys_open(parent, name, O_PATH | O_NOFOLLOW, 0);
+        return fd < 0 ? fd : open_made(parent, name);
 }

@@ -69,19 +69,6 @@ static int resolve_file(struct nsrun_policy *p, const char *cwd, struct nsrun_er
         return 0;
 }
 
-/* What of `path` is there becomes canonical; the rest stays as it is. */
-static char *canonical_prefix(const char *path) {
-        _cleanup_free_ char *at = strdup(path), *canonical = NULL;
-
-        while (at && path_canonical(at, &canonical, NULL) < 0) {
-                char *parent = streq(at, "/") ? NULL : path_parent(at);
-
-                free(at);
-                at = parent;
-        }
-        return canonical ? path_join(canonical, path_below(path, at)) : NULL;
-}
-
 /* Whether the sandbox's own mount over nsrun's cache folder keeps the command out of it:
  * it does where the rule shows the folder right above at its own path.  Of folders
  * further up the command could move one away, with the mount, and make a new one. */
@@ -141,8 +128,7 @@ static int refuse_cache(const struct nsrun_policy *p, struct nsrun_error *err) {
         if (umbrella_find_base(&base, NULL) < 0)
                 return 0; /* then there is none */
         spelled = path_join(base, "seccomp");
-        folder = spelled ? canonical_prefix(spelled) : NULL;
-        if (!folder)
+        if (!spelled || path_canonical_to_be(spelled, &folder) < 0)
                 return error_oom(err);
         r = refuse_cache_link(p, base, err);
         /* It is at /tmp too, where nothing is hidden. */

@@ -127,11 +127,12 @@ static int take_report(struct run *run, const struct launch_report *report) {
 }
 
 /* First the listener itself, then what it asks.  Without one the calls fail all the same. */
-static void take_denial(struct run *run) {
+static void take_denial(struct run *run, int events) {
         if (run->listener < 0) {
                 run->listener = launch_receive_listener(&run->launch);
                 close_fdp(&run->launch.listener_socket);
-        } else if (denials_answer(run->denials, run->listener) < 0) {
+        } else if (!(events & POLLIN) || denials_answer(run->denials, run->listener) < 0) {
+                /* Nobody is left to ask (POLLHUP): before 6.6 taking a question would wait for ever. */
                 close_fdp(&run->listener);
         }
 }
@@ -153,7 +154,7 @@ static int watch(struct run *run) {
                 if (fds[1].revents)
                         take_signals(run);
                 if (fds[2].revents)
-                        take_denial(run);
+                        take_denial(run, fds[2].revents);
                 if (!fds[0].revents)
                         continue;
                 r = launch_read_report(&run->launch, &report);

@@ -92,28 +92,6 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
         return 0;
 }
 
-/* What `path` will lead to when all of it exists: as far as it does its links count. */
-static int canonical_to_be(const char *path, char **ret) {
-        _cleanup_free_ char *whole = path_normalise(path), *at = whole ? strdup(whole) : NULL, *found = NULL;
-        char *result;
-        size_t n;
-
-        if (!at)
-                return -ENOMEM;
-        n = strlen(at);
-        while (path_canonical(at, &found, NULL) < 0 && n > 1) {
-                while (n > 1 && at[n - 1] != '/')
-                        n--;
-                n -= n > 1;
-                at[n] = '\0';
-        }
-        result = found ? path_join(found, whole + n + strspn(whole + n, "/")) : NULL;
-        if (!result)
-                return -ENOMEM;
-        *ret = result;
-        return 0;
-}
-
 int umbrella_find_base(char **ret, struct nsrun_error *err) {
         _cleanup_free_ char *cache = NULL, *canonical = NULL;
         char *path;
@@ -122,9 +100,7 @@ int umbrella_find_base(char **ret, struct nsrun_error *err) {
         r = umbrella_find_cache_home(&cache, err);
         if (r < 0)
                 return r;
-        r = path_canonical(cache, &canonical, NULL);
-        if (r < 0)
-                r = canonical_to_be(cache, &canonical);
+        r = path_canonical_to_be(cache, &canonical);
         path = r < 0 ? NULL : path_join(canonical, "nsrun");
         if (!path)
                 return error_oom(err);

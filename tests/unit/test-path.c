@@ -281,6 +281,30 @@ static void a_removed_folder_has_no_name(void **state) {
         assert_int_equal(fchdir(back), 0);
 }
 
+/* Links count as far as they lead somewhere; what is missing is kept as it is spelled. */
+static void what_is_not_there_yet_has_a_canonical_name_too(void **state) {
+        static const char *const cases[][2] = {
+                {"to-a/b", "a/b"},
+                {"to-a/b/new", "a/b/new"},
+                {"chain/new/deeper//still", "a/b/new/deeper/still"},
+                {"to-a/new/../other", "a/other"},
+                {"dangling/x", "dangling/x"},
+                {"new", "new"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char *path = scratch_path(*state, cases[i][0]),
+                     *expected = scratch_path(*state, cases[i][1]);
+                char *got = NULL;
+
+                assert_int_equal(path_canonical_to_be(path, &got), 0);
+                assert_string_equal(got, expected);
+                free(path);
+                free(expected);
+                free(got);
+        }
+}
+
 static void a_path_that_is_too_long_says_so(void **state nsrun_unused) {
         char path[PATH_MAX + 2];
         char *got = NULL;
@@ -304,6 +328,7 @@ int main(void) {
                 cmocka_unit_test(the_canonical_path_is_what_realpath_says),
                 cmocka_unit_test(a_relative_path_gets_its_canonical_name),
                 cmocka_unit_test(a_removed_folder_has_no_name),
+                cmocka_unit_test(what_is_not_there_yet_has_a_canonical_name_too),
                 cmocka_unit_test(a_path_that_is_too_long_says_so),
         };
 
