@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* record.h's structures as bytes.  Whatever nsrun_plan gets is added here too, but for raw
+ * plans, which no session has. */
+#include "record.h"
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+
+#include "base/sys.h"
+#include "build.h"
+
+#ifndef PIDFS_MAGIC
+#define PIDFS_MAGIC 0x50494446
+#endif
+
+static void visit_op(struct store *s, struct plan_op *op) {
+        STORE_NUMBER(s, op->kind);
+        store_string(s, &op->target);
+        store_string(s, &op->source);
+        store_string(s, &op->text);
+        STORE_NUMBER(s, op->mode);
+        store_u64(s, &op->size);
+        store_bool(s, &op->is_read_only);
+        store_bool(s, &op->is_device);
+        store_bool(s, &op->is_directory);
+        store_bool(s, &op->is_in_umbrella);
+        store_bool(s, &op->makes_target);
+        store_bool(s, &op->is_hiding);
+        STORE_NUMBER(s, op->proc);
+}
+
+static void visit_ops(struct store *s, struct nsrun_plan *plan) {
+        uint64_t n = plan->n_ops;
+
+        store_u64(s, &n);
+        if (s->is_reading && !s->is_broken) {
+                /* Each takes far more than a byte. */
+                if (n > s->n) {
+                        s->is_broken = true;
+                        return;
+                }
+                plan->ops = calloc(n + 1, sizeof(*plan->ops));
+                s->has_failed |= !plan->ops;
+                plan->n_ops = plan->ops ? n : 0;
+        }
+        for (size_t i = 0; i < plan->n_ops; i++)
+                visit_op(s, &plan->ops[i]);
+}
+
+static void visit_filter(struct store *s, struct seccomp_loaded *loaded) {
+        void *code = (void *)(uintptr_t)loaded->code;
+
+        store_array(s, &code, &loaded->n, sizeof(*loaded->code));
+        if (s->is_reading)
+                loaded->code = loaded->owned = code;
+        STORE_NUMBER(s, loaded->flags);
+}
+
+static void visit_plan(struct store *s, struct nsrun_plan *plan) {
+        visit_ops(s, plan);
+        store_u64(s, &plan->root_size);
+        STORE_NUMBER(s, plan->net);
+        STORE_NUMBER(s, plan->backing);
+        store_string(s, &plan->seccomp_name);
+        visit_filter(s, &plan->seccomp);
+        store_bool(s, &plan->seccomp_log);
+        STORE_NUMBER(s, plan->landlock);
+        STORE_NUMBER(s, plan->landlock_abi);
+        store_bool(s, &plan->is_scoped);
+        store_bool(s, &plan->new_session);
+        store_bool(s, &plan->has_overlays);
+        store_string(s, &plan->umbrella);
+        store_bool(s, &plan->has_terminal);
+        store_string(s, &plan->hostname);
+        store_string(s, &plan->cwd);
+        store_strv(s, &plan->argv);
+        store_strv(s, &plan->env);
+        store_strv(s, &plan->left_out);
+        STORE_NUMBER(s, plan->uid);
+        STORE_NUMBER(s, plan->gid);
+        store_string(s, &plan->project);
+}
+
+static void visit_process(struct store *s, struct record_process *process) {
+        STORE_NUMBER(s, process->pid);
+        store_u64(s, &process->pidfd_inode);
+        store_u64(s, &process->start_time);
+}
+
+static void visit_record(struct store *s, struct plan_record *record) {
+        store_string(s, &record->id);
+        visit_process(s, &record->keeper);
+        visit_process(s, &record->init);
+        store_u64(s, &record->namespaces);
+        for (size_t i = 0; i < ARRAY_SIZE(record->namespace_inodes); i++)
+                store_u64(s, &record->namespace_inodes[i]);
+        store_bool(s, &record->is_nested);
+        STORE_NUMBER(s, record->started_s);
+        STORE_NUMBER(s, record->base_s);
+        store_u64(s, &record->base_ns);
+        store_u64(s, &record->idle_timeout);
+        STORE_NUMBER(s, record->owner);
+        store_string(s, &record->umbrella);
+        visit_plan(s, record->plan);
+}
+
+/* The version is part of the format: another one's structures have other members. */
+static void visit_version(struct store *s) {
+        const char *version = nsrun_version();
+        char *text = s->is_reading ? NULL : (char *)(uintptr_t)version;
+
+        store_string(s, &text);
+        if (!s->is_reading)
+                return;
+        s->is_broken |= !text || !streq(text, version);
+        free(text);
+}
+
+static int finish(struct store *s, char **ret, size_t *ret_n) {
+        size_t n = s->written.length;
+        char *text = strbuf_finish(&s->written);
+
+        if (!text)
+                return -ENOMEM;
+        *ret = text;
+        *ret_n = n;
+        return 0;
+}
+
+static int broken(int r, struct nsrun_error *err) {
+        if (r == -ENOMEM)
+                return error_oom(err);
+        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                         "what was written down of the session can't be read",
+                         "another version of nsrun wrote it: stop the session with that one");
+}
+
+int plan_store(const struct nsrun_plan *plan, char **ret, size_t *ret_n) {
+        _cleanup_store_ struct store s = {0};
+
+        visit_version(&s);
+        visit_plan(&s, (struct nsrun_plan *)(uintptr_t)plan);
+        return finish(&s, ret, ret_n);
+}
+
+int plan_restore(const void *bytes, size_t n, struct nsrun_plan **ret, struct nsrun_error *err) {
+        _cleanup_plan_ struct nsrun_plan *plan = calloc(1, sizeof(*plan));
+        struct store s = store_reader(bytes, n);
+        int r;
+
+        if (!plan)
+                return error_oom(err);
+        visit_version(&s);
+        visit_plan(&s, plan);
+        r = store_result(&s);
+        if (r < 0)
+                return broken(r, err);
+        *ret = TAKE_PTR(plan);
+        return 0;
+}
+
+int record_store(const struct plan_record *record, char **ret, size_t *ret_n) {
+        _cleanup_store_ struct store s = {0};
+
+        visit_version(&s);
+        visit_record(&s, (struct plan_record *)(uintptr_t)record);
+        return finish(&s, ret, ret_n);
+}
+
+int record_restore(const void *bytes, size_t n, struct plan_record *ret, struct nsrun_error *err) {
+        _cleanup_record_ struct plan_record record = {.plan = calloc(1, sizeof(*record.plan))};
+        struct store s = store_reader(bytes, n);
+        int r;
+
+        if (!record.plan)
+                return error_oom(err);
+        visit_version(&s);
+        visit_record(&s, &record);
+        r = store_result(&s);
+        if (r >= 0 && (!record.id || !record.plan->cwd || !record.plan->seccomp_name))
+                r = -EBADMSG;
+        if (r < 0)
+                return broken(r, err);
+        *ret = record;
+        record = (struct plan_record){0};
+        return 0;
+}
+
+void record_clear(struct plan_record *record) {
+        free(record->id);
+        free(record->umbrella);
+        plan_free(record->plan);
+        *record = (struct plan_record){0};
+}
+
+/* The 22nd field; the second is a name in parentheses, with any byte in it. */
+static int read_start_time(pid_t pid, uint64_t *ret) {
+        _cleanup_close_ int fd = -EBADF;
+        char path[64], text[1024];
+        const char *at;
+        ssize_t n;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
+        if (n < 0)
+                return n == -ENOENT ? -ESRCH : (int)n;
+        text[n] = '\0';
+        at = strrchr(text, ')');
+        for (int field = 2; at && field < 22; field++)
+                at = strchr(at + 1, ' ');
+        if (!at)
+                return -EBADMSG;
+        *ret = strtoull(at + 1, NULL, 10);
+        return 0;
+}
+
+static uint64_t unique_inode(int pidfd) {
+        struct statfs fs;
+        struct stat st;
+
+        if (fstatfs(pidfd, &fs) < 0 || (unsigned long)fs.f_type != PIDFS_MAGIC || sys_fstat(pidfd, &st) < 0)
+                return 0;
+        return st.st_ino;
+}
+
+int record_identify(pid_t pid, int pidfd, struct record_process *ret) {
+        struct record_process process = {.pid = pid, .pidfd_inode = unique_inode(pidfd)};
+        int r = read_start_time(pid, &process.start_time);
+
+        if (r >= 0)
+                *ret = process;
+        return r;
+}
+
+int record_open_process(const struct record_process *process) {
+        _cleanup_close_ int pidfd = sys_pidfd_open(process->pid);
+        uint64_t start_time = 0;
+        int r;
+
+        if (pidfd < 0)
+                return pidfd == -EINVAL ? -ESRCH : pidfd;
+        if (process->pidfd_inode != 0)
+                return unique_inode(pidfd) == process->pidfd_inode ? TAKE_FD(pidfd) : -ESRCH;
+        r = read_start_time(process->pid, &start_time);
+        if (r < 0)
+                return r;
+        return start_time == process->start_time ? TAKE_FD(pidfd) : -ESRCH;
+}
