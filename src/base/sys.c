@@ -90,6 +90,21 @@ int sys_pidfd_send_signal(int pidfd, int signal) {
         return result(syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0));
 }
 
+int sys_pidfd_queue_signal(int pidfd, int signal, int value) {
+        siginfo_t info = {.si_signo = signal, .si_code = SI_QUEUE};
+
+        SYS_FAULT("pidfd_send_signal");
+        info.si_value.sival_int = value;
+        return result(syscall(SYS_pidfd_send_signal, pidfd, signal, &info, 0));
+}
+
+int sys_queue_signal(pid_t pid, int signal, int value) {
+        const union sigval with = {.sival_int = value};
+
+        SYS_FAULT("rt_sigqueueinfo");
+        return result(sigqueue(pid, signal, with));
+}
+
 int sys_setsid(void) {
         SYS_FAULT("setsid");
         return result(setsid());
@@ -128,6 +143,13 @@ int sys_close_range(unsigned first, unsigned last) {
 int sys_pipe(int ret[2]) {
         SYS_FAULT("pipe2");
         return result(pipe2(ret, O_CLOEXEC));
+}
+
+int sys_dup_to(int from, int to) {
+        SYS_FAULT("dup");
+        if (from == to)
+                return result(fcntl(to, F_SETFD, 0));
+        return result(dup2(from, to));
 }
 
 int sys_poll(struct pollfd *fds, nfds_t n, int timeout_ms) {

@@ -64,6 +64,9 @@ int sys_waitid(int idtype, id_t id, siginfo_t *info, int options);
 int sys_kill(pid_t pid, int signal);
 int sys_pidfd_open(pid_t pid);
 int sys_pidfd_send_signal(int pidfd, int signal);
+/* The same with a value that goes along (SI_QUEUE); and by pid. */
+int sys_pidfd_queue_signal(int pidfd, int signal, int value);
+int sys_queue_signal(pid_t pid, int signal, int value);
 int sys_setsid(void);
 int sys_setpgid(pid_t pid, pid_t group);
 
@@ -72,6 +75,8 @@ int sys_openat2(int dir, const char *path, int flags, mode_t mode, uint64_t reso
 int sys_close(int fd);
 int sys_close_range(unsigned first, unsigned last);
 int sys_pipe(int ret[2]);
+/* `to` is open across an exec then, also where it is `from`. */
+int sys_dup_to(int from, int to);
 int sys_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
 ssize_t sys_read(int fd, void *to, size_t n);
 ssize_t sys_write(int fd, const void *from, size_t n);

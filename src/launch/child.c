@@ -163,6 +163,17 @@ nsrun_no_asan _Noreturn void child_fail(struct launch_child *c) {
         _exit(125);
 }
 
+static int take_stdio(struct launch_child *c) {
+        for (int fd = 0; fd <= 2; fd++) {
+                int r = c->stdio[fd] >= 0 ? sys_dup_to(c->stdio[fd], fd) : 0;
+
+                if (r < 0)
+                        return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                         "the command's standard streams can't be set", NULL);
+        }
+        return 0;
+}
+
 nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
         struct launch_report report = {.kind = LAUNCH_EXITED};
 
@@ -171,14 +182,18 @@ nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
                 child_fail(c);
         report.operation = c->plan->raw && raw_has_others();
         (void)report_send(c->report_fd, &report);
-        if (c->plan->raw)
+        if (c->params->lingers)
+                init_linger(c);
+        else if (c->plan->raw)
                 raw_reap_the_rest();
         _exit(0);
 }
 
 nsrun_no_asan _Noreturn void child_run(struct launch_child *c) {
-        int r;
+        int r = take_stdio(c);
 
+        if (r < 0)
+                child_fail(c);
         if (c->plan->raw)
                 raw_run(c);
         c->umask = umask(0);

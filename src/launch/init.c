@@ -14,13 +14,33 @@ static bool is_terminal_signal(int signal) {
                signal == SIGHUP || signal == SIGWINCH;
 }
 
+/* launch_signal_all(): 0 where this is something else. */
+static int signal_for_all(const struct signalfd_siginfo *info) {
+        if (info->ssi_signo != INIT_SIGNAL_ALL || info->ssi_code != SI_QUEUE ||
+            (info->ssi_int & ~0xff) != INIT_VALUE_ALL)
+                return 0;
+        return info->ssi_int & 0xff;
+}
+
 /* Passes on what came from outside the pid namespace (ssi_pid 0) and from a
  * program.  What the sandbox itself sends to pid 1 is ignored; what a terminal
- * sends to our process group nsrun has got too, and passes on. */
+ * sends to our process group nsrun has got too, and passes on.  `command` is 0 when it
+ * has ended. */
 static void pass_on(const struct launch_child *c, pid_t command, const struct signalfd_siginfo *info) {
         int signal = (int)info->ssi_signo;
 
         if (info->ssi_pid != 0 || info->ssi_code == SI_KERNEL)
+                return;
+        if (signal_for_all(info) > 0) {
+                /* Only a pid namespace makes -1 the sandbox. */
+                if (c->plan->raw && !(c->namespaces_made & CLONE_NEWPID))
+                        return;
+                (void)sys_kill(-1, signal_for_all(info));
+                if (signal_for_all(info) == SIGTERM)
+                        (void)sys_kill(-1, SIGCONT);
+                return;
+        }
+        if (command == 0)
                 return;
         if (c->plan->raw || !is_terminal_signal(signal)) {
                 (void)sys_kill(command, signal);
@@ -38,8 +58,8 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
                 (void)sys_kill(-command, signal);
 }
 
-/* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status;
- * 0 when it has not; -errno. */
+/* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status, or where `command`
+ * is 0 when nobody is left; 0 when it is not so; -errno. */
 static int reap(const struct launch_child *c, pid_t command, int *status) {
         bool has_ended = false;
 
@@ -50,6 +70,8 @@ static int reap(const struct launch_child *c, pid_t command, int *status) {
                 r = sys_waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG);
                 if (r < 0 && r != -ECHILD)
                         return r;
+                if (r < 0 && command == 0)
+                        return 1;
                 if (r < 0 || info.si_pid == 0)
                         return has_ended;
                 if (info.si_pid != command)
@@ -101,7 +123,7 @@ static void end_the_rest(const struct launch_child *c) {
         int r;
 
         /* What a raw plan's command leaves behind lives on. */
-        if (c->plan->raw)
+        if (c->plan->raw || c->params->lingers)
                 return;
         r = sys_kill(-1, SIGKILL);
 
@@ -110,6 +132,14 @@ static void end_the_rest(const struct launch_child *c) {
                 return;
         while (sys_waitid(P_ALL, 0, &info, WEXITED) >= 0)
                 ;
+}
+
+void init_linger(struct launch_child *c) {
+        int status;
+
+        /* First those who are gone already: no signal will tell of them. */
+        if (reap(c, 0, &status) == 0)
+                (void)wait_for_command(c, 0, &status);
 }
 
 int init_fail_exec(struct launch_child *c) {
@@ -192,6 +222,9 @@ int init_run(struct launch_child *c) {
                 (void)sys_waitid(P_PID, (id_t)command, &info, WEXITED);
                 return init_fail_exec(c);
         }
+        /* Whoever reads the other end of a pipe waits for the last holder. */
+        for (int fd = 0; fd <= 2 && c->params->stdio; fd++)
+                (void)sys_close(fd);
         if (c->listener >= 0)
                 send_listener(c);
         /* A raw plan may run us again, through /proc/self/exe too. */

@@ -28,6 +28,8 @@ enum {
 };
 #define FLAG_NEW_SESSION   1U
 #define FLAG_WANTS_STARTED 2U
+#define FLAG_LINGERS       4U
+#define FLAG_HAS_STDIO     8U
 
 struct init_exec {
         char numbers[ARG_COMMAND][24];
@@ -82,7 +84,9 @@ int init_exec(struct launch_child *c) {
         (void)number_format(e->numbers[ARG_FILTER_FLAGS], c->filter_flags);
         (void)number_format(e->numbers[ARG_FLAGS],
                             (c->plan->new_session ? FLAG_NEW_SESSION : 0) |
-                                    (c->params->wants_started ? FLAG_WANTS_STARTED : 0));
+                                    (c->params->wants_started ? FLAG_WANTS_STARTED : 0) |
+                                    (c->params->lingers ? FLAG_LINGERS : 0) |
+                                    (c->params->stdio ? FLAG_HAS_STDIO : 0));
         (void)number_format(e->numbers[ARG_UMASK], c->umask);
         (void)number_format(e->numbers[ARG_MASK], mask_to_bits(&c->mask));
         for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
@@ -101,6 +105,7 @@ int init_exec(struct launch_child *c) {
  * unreadable, before there is anybody in the namespace to read it. */
 int init_exec_main(int argc, char **argv, char **env) {
         static char stack[65536] __attribute__((__aligned__(16)));
+        static const int stdio[] = {0, 1, 2};
         static struct nsrun_plan plan;
         static struct launch_params params = {.umbrella_fd = -EBADF, .terminal_fd = -1};
         static struct launch_child c = {.plan = &plan,
@@ -133,6 +138,8 @@ int init_exec_main(int argc, char **argv, char **env) {
                                                   n[ARG_NAMESPACES + 4], n[ARG_NAMESPACES + 5]};
         plan.new_session = n[ARG_FLAGS] & FLAG_NEW_SESSION;
         params.wants_started = n[ARG_FLAGS] & FLAG_WANTS_STARTED;
+        params.lingers = n[ARG_FLAGS] & FLAG_LINGERS;
+        params.stdio = n[ARG_FLAGS] & FLAG_HAS_STDIO ? stdio : NULL;
         plan.argv = argv + ARG_COMMAND;
         plan.env = env;
         c.stack_top = stack + sizeof(stack);

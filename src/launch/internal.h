@@ -25,6 +25,8 @@ struct launch_child {
         const struct nsrun_plan *plan;
         const struct launch_params *params;
         int report_fd;                    /* write end */
+        int stdio[3];                     /* what becomes 0, 1 and 2; -EBADF: they stay */
+        int lifted[2];                    /* the umbrella's descriptors, where they were in the way */
         int supervisor_fd;                /* pidfd of the process that asked */
         int init_fd;                      /* O_PATH of nsrun-init, or -EBADF */
         int listener_socket;              /* write end, where denied calls are asked about; else -EBADF */
@@ -139,9 +141,16 @@ int network_loopback(struct nsrun_error *err);
 /* number.c: decimal text without stdio; to[24]. */
 char *number_format(char to[24], uint64_t n);
 
+/* How "to everybody" is told to init: a signal that a person has no use for, with a value.  Who sends
+ * such a thing from inside makes init do what it could do itself. */
+#define INIT_SIGNAL_ALL 64
+#define INIT_VALUE_ALL  0x6e737200 /* "nsr", and the signal in the low byte */
+
 /* init.c: starts the command and reaps until it and all others are gone.
  * Returns wait(2)'s status of the command, or a negative errno with c->error. */
 int init_run(struct launch_child *c);
+/* Reaps and passes on until nobody is left. */
+void init_linger(struct launch_child *c);
 /* Whether `path` leads to the program that runs here, by the mount that it runs
  * from.  A command called /proc/self/exe, or a script for it, names whoever
  * executes it: the host's nsrun, which such a process could open, and where the

@@ -12,6 +12,10 @@
 #define STACK_SIZE 65536U
 
 static void child_free(struct launch_child *c) {
+        for (size_t i = 0; i < ARRAY_SIZE(c->stdio); i++)
+                close_fdp(&c->stdio[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(c->lifted); i++)
+                close_fdp(&c->lifted[i]);
         close_fdp(&c->report_fd);
         close_fdp(&c->supervisor_fd);
         close_fdp(&c->init_fd);
@@ -28,14 +32,15 @@ static void child_free(struct launch_child *c) {
 
 /* A folder as stdin would be a way out of the root: openat(0, "../..") walks the
  * host's tree from there. */
-static int refuse_folders(struct nsrun_error *err) {
+static int refuse_folders(const int *stdio, struct nsrun_error *err) {
         static const char *const names[] = {"standard input", "standard output", "standard error"};
 
         for (int fd = 0; fd <= 2; fd++) {
                 struct stat st;
-                int r = sys_fstat(fd, &st);
+                bool is_given = stdio && stdio[fd] >= 0;
+                int r = sys_fstat(is_given ? stdio[fd] : fd, &st);
 
-                if (r == -EBADF)
+                if (r == -EBADF && !is_given)
                         continue;
                 if (r < 0)
                         return error_setf(err, NSRUN_STAGE_SUPERVISE, r, NULL, NULL, "%s can't be looked at",
@@ -62,6 +67,25 @@ static int lift_descriptor(int *fd) {
                 return -errno;
         close_fdp(fd);
         *fd = r;
+        return 0;
+}
+
+/* Copies beyond 2 of what becomes 0, 1 and 2, and of what those would overwrite. */
+static int open_stdio(struct launch_child *c, struct launch_params *params, struct nsrun_error *err) {
+        int *const in_the_way[] = {&params->umbrella_fd, &params->lock_fd};
+        int r = 0;
+
+        if (!params->stdio)
+                return 0;
+        for (size_t i = 0; i < ARRAY_SIZE(c->stdio) && r >= 0; i++)
+                if (params->stdio[i] >= 0)
+                        r = c->stdio[i] = fcntl(params->stdio[i], F_DUPFD_CLOEXEC, 3);
+        for (size_t i = 0; i < ARRAY_SIZE(in_the_way) && r >= 0; i++)
+                if (*in_the_way[i] >= 0 && *in_the_way[i] <= 2)
+                        r = *in_the_way[i] = c->lifted[i] = fcntl(*in_the_way[i], F_DUPFD_CLOEXEC, 3);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, NULL,
+                                 "the command's standard streams can't be had", NULL);
         return 0;
 }
 
@@ -185,9 +209,12 @@ static int clone_child(struct launch_child *c, int *ret_pidfd, struct nsrun_erro
 
 int launch_start(const struct nsrun_plan *plan, const struct launch_params *params, struct launch *ret,
                  struct nsrun_error *err) {
+        struct launch_params own = *params;
         _cleanup_child_ struct launch_child c = {
                 .plan = plan,
-                .params = params,
+                .params = &own,
+                .stdio = {-EBADF, -EBADF, -EBADF},
+                .lifted = {-EBADF, -EBADF},
                 .report_fd = -EBADF,
                 .supervisor_fd = -EBADF,
                 .init_fd = -EBADF,
@@ -206,7 +233,9 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
         _cleanup_close_ int report_fd = -EBADF, listener_socket = -EBADF;
         int r, pidfd = -EBADF;
 
-        r = plan->raw ? 0 : refuse_folders(err);
+        r = plan->raw ? 0 : refuse_folders(params->stdio, err);
+        if (r >= 0)
+                r = open_stdio(&c, &own, err);
         if (r >= 0)
                 r = open_descriptors(&c, &report_fd, err);
         if (r >= 0)
@@ -238,4 +267,12 @@ int launch_signal(const struct launch *l, int signal) {
         int r = sys_pidfd_send_signal(l->pidfd, signal);
 
         return r == -ENOSYS || r == -EPERM ? sys_kill(l->pid, signal) : r;
+}
+
+int launch_signal_all(const struct launch *l, int signal) {
+        int r = sys_pidfd_queue_signal(l->pidfd, INIT_SIGNAL_ALL, INIT_VALUE_ALL | signal);
+
+        return r == -ENOSYS || r == -EPERM
+                       ? sys_queue_signal(l->pid, INIT_SIGNAL_ALL, INIT_VALUE_ALL | signal)
+                       : r;
 }

@@ -13,7 +13,9 @@ struct launch_namespaces {
 };
 
 /* What init reports over its pipe, in this order: at most one FAILED; or STARTED
- * (if asked for), any number of STOPPED, one EXITED. */
+ * (if asked for), any number of STOPPED, one EXITED.  With EXITED all that the command
+ * started is gone, but where the launch lingers: then init stays until it is, or until
+ * it gets a SIGKILL. */
 enum launch_report_kind {
         LAUNCH_FAILED = 1,
         LAUNCH_STARTED,
@@ -32,13 +34,16 @@ struct launch_report {
 };
 
 struct launch_params {
-        int umbrella_fd; /* where overlay-<slug>/{upper,work} are made, and a playground waits; or -1 */
+        const int *stdio; /* three descriptors that become the command's 0, 1 and 2, each -1 for the
+                             caller's; the caller keeps its own.  NULL: the caller's, all of them */
+        int umbrella_fd;  /* where overlay-<slug>/{upper,work} are made, and a playground waits; or -1 */
         const char *umbrella_path; /* its canonical path */
         int lock_fd;               /* kept open by init for as long as the mounts live; or -1 */
         int terminal_fd; /* 0, 1 or 2: handed to the command's process group without a session of its own; or
                             -1 */
         bool wants_started;    /* report STARTED */
         bool wants_denials;    /* denied calls are asked about: launch_receive_listener() */
+        bool lingers;          /* what the command leaves behind lives on: see LAUNCH_EXITED */
         bool dies_with_thread; /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
         const char *init_path; /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
         const sigset_t *mask;  /* the command's signal mask; NULL: the calling thread's */
@@ -68,6 +73,11 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
 /* Sends a signal to init, which passes it on; SIGKILL ends the sandbox.  By pidfd,
  * or by pid where a filter refuses that: init is the caller's child and not yet reaped. */
 int launch_signal(const struct launch *l, int signal);
+
+/* Has init send a signal, of any number, to every process of the sandbox but itself; and SIGCONT after
+ * a SIGTERM, of which one that is stopped would not hear.  A signal that comes before the command
+ * has started waits for it.  -EAGAIN: the user has too many signals pending. */
+int launch_signal_all(const struct launch *l, int signal);
 
 /* The listener, once listener_socket is readable.  Whoever has it must answer (denials.h in
  * run/): until then, and when it is closed, the calls fail as if there were none.  -EPIPE: the
