@@ -227,6 +227,58 @@ int nsrun_sandbox_wait(struct nsrun_sandbox *sandbox, struct nsrun_exit *ret, st
 /* Kills what still runs, waits, removes what was on disk.  Returns NULL; NULL is fine. */
 struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sandbox);
 
+/* Sessions: one sandbox, any number of commands in it, at once and one after the other.  They
+ * share the overlays, /tmp and the processes they left running; they can't signal each other.
+ * A command is a policy like any other, with "session" set to the id and nothing else but "env",
+ * "unsetenv", "chdir" and "kill-leftovers":
+ *
+ *     nsrun_session_start(policy, &options, &id, NULL, &error);
+ *     nsrun_policy_set(other, "session", id, &error);
+ *     nsrun_policy_set_command(other, argv);
+ *     nsrun_plan_new(other, &plan, &error);
+ *     nsrun_start(plan, &sandbox, &error);
+ *     nsrun_session_stop(id, &error);
+ *
+ * A process of its own keeps the session (nsrun-keeper); the caller may end before it. */
+struct nsrun_session_options {
+        const char *name;          /* what to call it: 1 to 64 letters, digits, '.', '_' and '-'; NULL: any */
+        unsigned int idle_timeout; /* seconds without a command after which it ends; 0: never */
+        pid_t owner;               /* it ends when this process does; 0: none */
+};
+
+/* Makes the sandbox; the policy has no command.  /tmp is a playground (see "tmp") unless the policy says
+ * otherwise.  `options` may be NULL.  *ret_id is the caller's to free, and so are *ret_notes (which may be
+ * NULL): what was left to the start and how that came out, as nsrun_sandbox_notes(), each and the
+ * list.  The errors of nsrun_plan_new() and nsrun_start(); -EEXIST, stage SUPERVISE: there is a session of
+ * that name; -ESRCH: no such owner; -EPERM: the folder of sessions is not ours alone. */
+int nsrun_session_start(struct nsrun_policy *policy, const struct nsrun_session_options *options,
+                        char **ret_id, char ***ret_notes, struct nsrun_error *error);
+/* The ids of the caller's sessions that live, sorted, NULL at the end (*ret is NULL for none): each and the
+ * list are the caller's to free.  Removes what dead ones left. */
+int nsrun_session_list(char ***ret, struct nsrun_error *error);
+
+struct nsrun_session_info {
+        char *id;
+        char *project;                /* NULL: none */
+        char *umbrella;               /* its folder on the host; NULL: none */
+        pid_t keeper, init;           /* in the caller's pid namespace */
+        long long started;            /* seconds since 1970 */
+        unsigned long long idle;      /* seconds for which no command has run; 0 where one does */
+        unsigned int idle_timeout;    /* seconds; 0: none */
+        pid_t owner;                  /* 0: none */
+        int is_nested;                /* 1: each command in a pid namespace of its own */
+};
+
+/* *ret is the caller's to free with nsrun_session_info_free().  -ENOENT, stage SUPERVISE: no such
+ * session. */
+int nsrun_session_show(const char *id, struct nsrun_session_info **ret, struct nsrun_error *error);
+/* Returns NULL; NULL is fine. */
+struct nsrun_session_info *nsrun_session_info_free(struct nsrun_session_info *info);
+/* Ends all that runs in it, SIGTERM first and SIGKILL five seconds later, or at once; and returns when all
+ * that it had, processes and folders, is gone.  -ENOENT: no such session. */
+int nsrun_session_stop(const char *id, struct nsrun_error *error);
+int nsrun_session_kill(const char *id, struct nsrun_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -11,7 +11,7 @@ struct store {
         struct strbuf written;
         const char *from; /* what is left to be read */
         size_t n;
-        bool is_broken; /* what is read ends early or makes no sense; sticks */
+        bool is_broken;  /* what is read ends early or makes no sense; sticks */
         bool has_failed; /* no memory; sticks */
 };
 
@@ -28,11 +28,11 @@ void store_strv(struct store *s, char ***strings);
 /* `size` bytes each. */
 void store_array(struct store *s, void **items, size_t *n, size_t size);
 /* For what isn't of 64 bits. */
-#define STORE_NUMBER(s, lvalue)                                   \
-        do {                                                      \
-                uint64_t store_value_ = (uint64_t)(lvalue);       \
-                store_u64((s), &store_value_);                    \
-                if ((s)->is_reading)                              \
+#define STORE_NUMBER(s, lvalue)                                      \
+        do {                                                         \
+                uint64_t store_value_ = (uint64_t)(lvalue);          \
+                store_u64((s), &store_value_);                       \
+                if ((s)->is_reading)                                 \
                         (lvalue) = (__typeof__(lvalue))store_value_; \
         } while (0)
 

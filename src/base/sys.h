@@ -100,7 +100,7 @@ int sys_unlinkat(int dir, const char *path);
 /* A read lock on a whole file, held until the process ends (fcntl(2), F_SETLK). */
 int sys_lock_shared(int fd);
 int sys_unshare(uint64_t flags);
-int sys_setns(int fd, uint64_t kind);
+int sys_setns(int fd, uint64_t kind); /* with a pidfd (5.8): several kinds at once */
 int sys_mkdirat(int dir, const char *path, mode_t mode);
 int sys_symlinkat(const char *text, int dir, const char *path);
 int sys_chdir(const char *path);

@@ -70,11 +70,13 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         const char *word = argv[*i], *equals = strchr(word, '='), *value = NULL;
         const struct option_spec *spec;
         void *target = NULL;
+        bool is_policy;
         int r;
 
         spec = find_spec(command, word, targets, &target);
         if (!spec)
                 return option_usage_error(command, word, "unknown option", err);
+        is_policy = spec >= policy_options && spec < policy_options + n_policy_options;
         if (spec->argument) {
                 value = equals && word[1] == '-' ? equals + 1 : argv[++*i];
                 if (!value)
@@ -82,7 +84,8 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         } else if (equals) {
                 return option_usage_error(command, word, "this option takes no value", err);
         }
-        r = spec->apply(target, spec, value, err);
+        r = is_policy ? policy_apply_option(target, spec, value, err)
+                      : spec->apply(target, spec, value, err);
         if (r < 0 && err->stage == NSRUN_STAGE_USAGE)
                 point_to_help(command, err);
         return r;
@@ -117,6 +120,22 @@ int option_parse_command(const struct command *command, char **argv, void *const
         if (r == 0)
                 r = nsrun_policy_set_command(targets[0], (const char *const *)&argv[first], err);
         return r;
+}
+
+int option_parse_words(const struct command *command, char **argv, void *const *targets, char **words,
+                       struct nsrun_error *err) {
+        size_t n = 0, first = 0;
+        int r;
+
+        do {
+                r = option_parse(command, argv, targets, &first, err);
+                if (r != 0)
+                        return r;
+                for (argv += first; *argv && !startswith(*argv, "--"); argv++)
+                        words[n++] = *argv;
+                argv--; /* option_parse() begins behind argv[0] */
+        } while (argv[1]);
+        return 0;
 }
 
 bool option_parse_common(const struct command *command, char **argv, size_t *ret_first, int *ret_status) {

@@ -47,15 +47,16 @@ extern const size_t n_common_options;
 
 /* Options of one subcommand each: their targets are in the files of the same names. */
 extern const struct option_spec run_options[], plan_options[], resolve_options[], toolchains_options[],
-        seccomp_options[];
+        seccomp_options[], session_options[];
 extern const size_t n_run_options, n_plan_options, n_resolve_options, n_toolchains_options,
-        n_seccomp_options;
+        n_seccomp_options, n_session_options;
 
 int run_main(const struct command *command, char **argv);
 int plan_main(const struct command *command, char **argv);
 int resolve_main(const struct command *command, char **argv);
 int toolchains_main(const struct command *command, char **argv);
 int seccomp_main(const struct command *command, char **argv);
+int session_main(const struct command *command, char **argv);
 int completion_main(const struct command *command, char **argv);
 int help_main(const struct command *command, char **argv);
 
@@ -69,6 +70,10 @@ int option_parse(const struct command *command, char **argv, void *const *target
  * gets it. */
 int option_parse_command(const struct command *command, char **argv, void *const *targets,
                          struct nsrun_error *err);
+
+/* The same where options may stand among the words, which words[] gets: it has room for all of argv. */
+int option_parse_words(const struct command *command, char **argv, void *const *targets, char **words,
+                       struct nsrun_error *err);
 
 /* For a subcommand without options of its own, which also answers --help and
  * --version.  False: all is done or has failed, and *ret_status is the exit status. */

@@ -235,23 +235,6 @@ static int run_action(const struct command *command, char **words, const struct 
         return option_usage_error(command, words[0], "neither list, show, check nor compile", err);
 }
 
-/* Options may stand among the words.  words[] has room for all of argv. */
-static int parse(const struct command *command, char **argv, void *const *targets, char **words,
-                 struct nsrun_error *err) {
-        size_t n = 0, first = 0;
-        int r;
-
-        do {
-                r = option_parse(command, argv, targets, &first, err);
-                if (r != 0)
-                        return r;
-                for (argv += first; *argv && !startswith(*argv, "--"); argv++)
-                        words[n++] = *argv;
-                argv--; /* option_parse() begins behind argv[0] */
-        } while (argv[1]);
-        return 0;
-}
-
 int seccomp_main(const struct command *command, char **argv) {
         struct seccomp_options options = {.arch = SYSCALL_ARCH_NATIVE};
         struct common_options common = {0};
@@ -261,7 +244,7 @@ int seccomp_main(const struct command *command, char **argv) {
         bool is_allowed = true;
         int r, status;
 
-        r = words ? parse(command, argv, targets, words, &err) : error_oom(&err);
+        r = words ? option_parse_words(command, argv, targets, words, &err) : error_oom(&err);
         if (r > 0)
                 return help_answer(command, &common);
         if (r == 0)

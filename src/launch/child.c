@@ -151,7 +151,8 @@ static int build(struct launch_child *c) {
                 r = harden_capabilities(&c->error);
         if (r >= 0)
                 r = harden_process(&c->error);
-        if (r >= 0 && c->plan->is_scoped)
+        /* pid 1 of a session signals whoever joined it, each of them in a domain of its own. */
+        if (r >= 0 && c->plan->is_scoped && !c->plan->is_session)
                 r = harden_scope(&c->error);
         return r;
 }
@@ -163,7 +164,7 @@ nsrun_no_asan _Noreturn void child_fail(struct launch_child *c) {
         _exit(125);
 }
 
-static int take_stdio(struct launch_child *c) {
+int child_take_stdio(struct launch_child *c) {
         for (int fd = 0; fd <= 2; fd++) {
                 int r = c->stdio[fd] >= 0 ? sys_dup_to(c->stdio[fd], fd) : 0;
 
@@ -182,7 +183,9 @@ nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
                 child_fail(c);
         report.operation = c->plan->raw && raw_has_others();
         (void)report_send(c->report_fd, &report);
-        if (c->params->lingers)
+        if (c->plan->join && !c->params->lingers)
+                init_leave(c);
+        if (c->params->lingers || c->plan->join)
                 init_linger(c);
         else if (c->plan->raw)
                 raw_reap_the_rest();
@@ -190,7 +193,7 @@ nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
 }
 
 nsrun_no_asan _Noreturn void child_run(struct launch_child *c) {
-        int r = take_stdio(c);
+        int r = child_take_stdio(c);
 
         if (r < 0)
                 child_fail(c);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 
 #include "internal.h"
 
@@ -148,6 +149,16 @@ static int follow_reaper(struct launch_child *c) {
         return child_die_with_supervisor(c);
 }
 
+/* What it and its reaper hold against each other in a session: join.c.  The reaper's death is
+ * nobody's doing in there. */
+static int join_domain(struct launch_child *c) {
+        int r = sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
+
+        if (r >= 0 && c->plan->is_scoped)
+                r = harden_scope(&c->error);
+        return r;
+}
+
 void exec_directly(struct launch_child *c) {
         int r = sys_sigmask(SIG_SETMASK, &c->mask, NULL);
 
@@ -176,7 +187,9 @@ nsrun_no_asan int exec_command(void *launch_child) {
 
         if (c->plan->raw)
                 r = follow_reaper(c);
-        else
+        else if (c->plan->join)
+                r = join_domain(c);
+        if (r >= 0 && !c->plan->raw)
                 r = c->plan->new_session ? sys_setsid() : own_group(c);
         if (r >= 0)
                 r = sys_sigmask(SIG_SETMASK, &c->mask, NULL);

@@ -14,6 +14,15 @@ static bool is_terminal_signal(int signal) {
                signal == SIGHUP || signal == SIGWINCH;
 }
 
+/* The caller waits no more, and what the command left behind lives on: with the session's
+ * pid 1; or with this process, where that is the pid 1 that they have. */
+void init_leave(struct launch_child *c) {
+        if (!c->plan->join->is_nested)
+                _exit(0);
+        close_fdp(&c->report_fd);
+        close_fdp(&c->supervisor_fd);
+}
+
 /* launch_signal_all(): 0 where this is something else. */
 static int signal_for_all(const struct signalfd_siginfo *info) {
         if (info->ssi_signo != INIT_SIGNAL_ALL || info->ssi_code != SI_QUEUE ||
@@ -22,15 +31,35 @@ static int signal_for_all(const struct signalfd_siginfo *info) {
         return info->ssi_int & 0xff;
 }
 
+/* What a joined command's reaper is told.  Nothing in the session may send it a signal. */
+static bool take_order(struct launch_child *c, int signal) {
+        if (signal == INIT_SIGNAL_END || (signal == INIT_SIGNAL_RELEASE && c->plan->join->kills_leftovers)) {
+                c->was_told_to_end = true;
+                (void)sys_kill(-1, SIGKILL);
+                return true;
+        }
+        if (signal != INIT_SIGNAL_RELEASE)
+                return false;
+        init_leave(c);
+        return true;
+}
+
 /* Passes on what came from outside the pid namespace (ssi_pid 0) and from a
  * program.  What the sandbox itself sends to pid 1 is ignored; what a terminal
  * sends to our process group nsrun has got too, and passes on.  `command` is 0 when it
  * has ended. */
-static void pass_on(const struct launch_child *c, pid_t command, const struct signalfd_siginfo *info) {
+static void pass_on(struct launch_child *c, pid_t command, const struct signalfd_siginfo *info) {
         int signal = (int)info->ssi_signo;
 
         if (info->ssi_pid != 0 || info->ssi_code == SI_KERNEL)
                 return;
+        if (c->plan->join && take_order(c, signal))
+                return;
+        if (c->plan->is_session) {
+                c->was_told_to_end |= signal == INIT_SIGNAL_RELEASE;
+                if (signal_for_all(info) == 0)
+                        return;
+        }
         if (signal_for_all(info) > 0) {
                 /* Only a pid namespace makes -1 the sandbox. */
                 if (c->plan->raw && !(c->namespaces_made & CLONE_NEWPID))
@@ -91,18 +120,23 @@ static int reap(const struct launch_child *c, pid_t command, int *status) {
  * has ended: a flood of signals from inside holds up neither. */
 nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command, int *ret_status) {
         bool outlives = c->plan->raw && !c->params->dies_with_thread;
-        struct pollfd fds[] = {{.fd = c->signal_fd, .events = POLLIN},
-                               {.fd = outlives ? -1 : c->supervisor_fd, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = c->signal_fd, .events = POLLIN}, {.events = POLLIN}};
 
         for (;;) {
                 struct signalfd_siginfo infos[16];
                 ssize_t n;
                 int r;
 
-                r = sys_poll(fds, ARRAY_SIZE(fds), -1);
+                fds[1].fd = outlives ? -1 : c->supervisor_fd;
+                /* Commands of a session are nobody's here, whose end would be told. */
+                r = sys_poll(fds, ARRAY_SIZE(fds), c->plan->is_session && c->was_told_to_end ? 10 : -1);
                 if (r < 0 && r != -EINTR)
                         return r;
+                if (c->plan->is_session && c->was_told_to_end && sys_kill(-1, 0) == -ESRCH)
+                        return 0;
                 /* The supervisor is gone: so is everything here, pid 1 first. */
+                if (fds[1].revents && c->plan->join)
+                        (void)sys_kill(-1, SIGKILL);
                 if (fds[1].revents)
                         _exit(125);
                 n = sys_read(c->signal_fd, infos, sizeof(infos));
@@ -112,7 +146,7 @@ nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command,
                         if (infos[i].ssi_signo != SIGCHLD)
                                 pass_on(c, command, &infos[i]);
                 r = reap(c, command, ret_status);
-                if (r != 0)
+                if (r < 0 || (r > 0 && !c->plan->is_session))
                         return r < 0 ? r : 0;
         }
 }
@@ -124,6 +158,9 @@ static void end_the_rest(const struct launch_child *c) {
 
         /* What a raw plan's command leaves behind lives on. */
         if (c->plan->raw || c->params->lingers)
+                return;
+        /* In a session it lives on, unless that is not wanted. */
+        if (c->plan->join && !c->plan->join->kills_leftovers && !c->was_told_to_end)
                 return;
         r = sys_kill(-1, SIGKILL);
 
@@ -167,11 +204,34 @@ bool init_is_own_program(const char *path) {
                own.device_minor == its.device_minor;
 }
 
-/* The second look, for a file that was swapped after exec.c's first. */
-static bool has_become_us(pid_t command) {
-        char path[64] = "/proc/", number[24];
+/* How /proc, which is the session's, calls a process of a pid namespace below: its pidfd's
+ * "Pid:".  -ENOENT: there is no /proc; -ESRCH. */
+static pid_t pid_in_proc(pid_t process) {
+        _cleanup_close_ int pidfd = sys_pidfd_open(process), fd = -EBADF;
+        char path[64] = "/proc/self/fdinfo/", text[512], number[24];
+        const char *line;
+        ssize_t n;
 
-        strcat(path, number_format(number, (uint64_t)command));
+        if (pidfd < 0)
+                return pidfd;
+        strcat(path, number_format(number, (uint64_t)pidfd));
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
+        if (n < 0)
+                return (pid_t)n;
+        text[n] = '\0';
+        line = strstr(text, "\nPid:");
+        return line ? (pid_t)strtol(line + 5, NULL, 10) : -ESRCH;
+}
+
+/* The second look, for a file that was swapped after exec.c's first. */
+static bool has_become_us(const struct launch_child *c, pid_t command) {
+        char path[64] = "/proc/", number[24];
+        pid_t pid = c->plan->join && c->plan->join->is_nested ? pid_in_proc(command) : command;
+
+        if (pid < 0)
+                return pid != -ENOENT;
+        strcat(path, number_format(number, (uint64_t)pid));
         strcat(path, "/exe");
         return init_is_own_program(path);
 }
@@ -188,11 +248,11 @@ static void send_listener(struct launch_child *c) {
                            c->plan->argv[0]);
 }
 
-int init_run(struct launch_child *c) {
+/* pid 1's own signals and process group. */
+static int prepare_to_reap(struct launch_child *c) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
         sigset_t all;
-        pid_t command;
-        int r, status = 0;
+        int r;
 
         /* Ignored by a careless caller, it would make every child vanish unseen. */
         (void)sigaction(SIGCHLD, &standard, NULL);
@@ -211,7 +271,13 @@ int init_run(struct launch_child *c) {
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "pid 1 can't leave its process group", NULL);
-        command = sys_vfork(exec_command, c, c->stack_top, c->listener_socket >= 0);
+        return 0;
+}
+
+/* Its pid, when it has been exec'ed. */
+static pid_t start_command(struct launch_child *c) {
+        pid_t command = sys_vfork(exec_command, c, c->stack_top, c->listener_socket >= 0);
+
         if (command < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, command, c->plan->argv[0],
                                  "no process for the command", NULL);
@@ -222,26 +288,51 @@ int init_run(struct launch_child *c) {
                 (void)sys_waitid(P_PID, (id_t)command, &info, WEXITED);
                 return init_fail_exec(c);
         }
+        if (c->listener >= 0)
+                send_listener(c);
+        return command;
+}
+
+static int tell_started(struct launch_child *c) {
+        struct launch_report report = {.kind = LAUNCH_STARTED, .namespaces = c->namespaces};
+        int r = c->params->wants_started ? report_send(c->report_fd, &report) : 0;
+
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL, "the supervisor is gone", NULL);
+        return 0;
+}
+
+/* pid 1 ends with this, and all others with it; a session's other commands are none of ours. */
+static int give_up(struct launch_child *c, int r) {
+        if (c->plan->join)
+                (void)sys_kill(-1, SIGKILL);
+        return r;
+}
+
+int init_run(struct launch_child *c) {
+        pid_t command = 0;
+        int r, status = 0;
+
+        r = prepare_to_reap(c);
+        if (r >= 0 && !c->plan->is_session)
+                r = command = start_command(c);
+        if (r < 0)
+                return r;
         /* Whoever reads the other end of a pipe waits for the last holder. */
         for (int fd = 0; fd <= 2 && c->params->stdio; fd++)
                 (void)sys_close(fd);
-        if (c->listener >= 0)
-                send_listener(c);
         /* A raw plan may run us again, through /proc/self/exe too. */
-        if (!c->plan->raw && has_become_us(command))
-                return error_set(&c->error, NSRUN_STAGE_EXEC, -ELOOP, c->plan->argv[0],
-                                 "the command leads back to nsrun through /proc", "name a program");
-        if (c->params->wants_started) {
-                struct launch_report report = {.kind = LAUNCH_STARTED, .namespaces = c->namespaces};
-
-                r = report_send(c->report_fd, &report);
-                if (r < 0)
-                        return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL, "the supervisor is gone",
-                                         NULL);
-        }
+        if (command > 0 && !c->plan->raw && has_become_us(c, command))
+                return give_up(c,
+                               error_set(&c->error, NSRUN_STAGE_EXEC, -ELOOP, c->plan->argv[0],
+                                         "the command leads back to nsrun through /proc", "name a program"));
+        r = tell_started(c);
+        if (r < 0)
+                return give_up(c, r);
         r = wait_for_command(c, command, &status);
         end_the_rest(c);
         if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1 can't wait", NULL);
+                return give_up(
+                        c, error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1 can't wait", NULL));
         return status;
 }

@@ -30,6 +30,11 @@ enum {
 #define FLAG_WANTS_STARTED 2U
 #define FLAG_LINGERS       4U
 #define FLAG_HAS_STDIO     8U
+#define FLAG_IS_SESSION    16U
+#define FLAG_JOINS         32U
+#define FLAG_IS_SCOPED     64U
+#define FLAG_IS_NESTED     128U
+#define FLAG_KILLS         256U
 
 struct init_exec {
         char numbers[ARG_COMMAND][24];
@@ -69,6 +74,24 @@ int init_exec_prepare(struct launch_child *c) {
         return 0;
 }
 
+static unsigned session_flags(const struct nsrun_plan *plan) {
+        unsigned flags = (plan->is_session ? FLAG_IS_SESSION : 0) | (plan->is_scoped ? FLAG_IS_SCOPED : 0);
+
+        if (plan->join)
+                flags |= FLAG_JOINS | (plan->join->is_nested ? FLAG_IS_NESTED : 0) |
+                         (plan->join->kills_leftovers ? FLAG_KILLS : 0);
+        return flags;
+}
+
+/* nsrun-init's side of it. */
+static void take_session_flags(struct nsrun_plan *plan, struct plan_join *join, uint64_t flags) {
+        plan->is_session = flags & FLAG_IS_SESSION;
+        plan->is_scoped = flags & FLAG_IS_SCOPED;
+        join->is_nested = flags & FLAG_IS_NESTED;
+        join->kills_leftovers = flags & FLAG_KILLS;
+        plan->join = flags & FLAG_JOINS ? join : NULL;
+}
+
 int init_exec(struct launch_child *c) {
         struct init_exec *e = c->init_exec;
         const uint64_t *namespaces[] = {&c->namespaces.user, &c->namespaces.mnt, &c->namespaces.pid,
@@ -86,7 +109,7 @@ int init_exec(struct launch_child *c) {
                             (c->plan->new_session ? FLAG_NEW_SESSION : 0) |
                                     (c->params->wants_started ? FLAG_WANTS_STARTED : 0) |
                                     (c->params->lingers ? FLAG_LINGERS : 0) |
-                                    (c->params->stdio ? FLAG_HAS_STDIO : 0));
+                                    (c->params->stdio ? FLAG_HAS_STDIO : 0) | session_flags(c->plan));
         (void)number_format(e->numbers[ARG_UMASK], c->umask);
         (void)number_format(e->numbers[ARG_MASK], mask_to_bits(&c->mask));
         for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
@@ -107,6 +130,7 @@ int init_exec_main(int argc, char **argv, char **env) {
         static char stack[65536] __attribute__((__aligned__(16)));
         static const int stdio[] = {0, 1, 2};
         static struct nsrun_plan plan;
+        static struct plan_join join;
         static struct launch_params params = {.umbrella_fd = -EBADF, .terminal_fd = -1};
         static struct launch_child c = {.plan = &plan,
                                         .params = &params,
@@ -116,7 +140,7 @@ int init_exec_main(int argc, char **argv, char **env) {
                                         .operation = -1};
         uint64_t n[ARG_COMMAND] = {0};
 
-        if (argc <= ARG_COMMAND)
+        if (argc < ARG_COMMAND)
                 return 125;
         if (sys_prctl(PR_SET_DUMPABLE, 0, 0) < 0)
                 return 125;
@@ -140,6 +164,10 @@ int init_exec_main(int argc, char **argv, char **env) {
         params.wants_started = n[ARG_FLAGS] & FLAG_WANTS_STARTED;
         params.lingers = n[ARG_FLAGS] & FLAG_LINGERS;
         params.stdio = n[ARG_FLAGS] & FLAG_HAS_STDIO ? stdio : NULL;
+        take_session_flags(&plan, &join, n[ARG_FLAGS]);
+        /* They kept others out while this process could be traced. */
+        if (plan.join && harden_capabilities(&c.error) < 0)
+                return 125;
         plan.argv = argv + ARG_COMMAND;
         plan.env = env;
         c.stack_top = stack + sizeof(stack);

@@ -56,7 +56,11 @@ struct launch_child {
         int overlay_fd;           /* the tmpfs that stands in for it with --overlay-backing=tmpfs */
         int signal_fd;            /* init's */
         struct launch_namespaces namespaces;
-        char *stack_top;             /* the command's, between vfork and exec */
+        int session;      /* a pidfd of the pid 1 whose session is joined; else -EBADF */
+        int joined_pidfd; /* of the reaper there, once it is made */
+        pid_t joined_pid;
+        bool was_told_to_end; /* init: what is left behind is to end, too; a session's: when it is alone */
+        char *stack_top;      /* the command's, between vfork and exec */
         struct init_exec *init_exec; /* nsrun-init's arguments, where it is asked for */
         char **shell_argv;           /* room for "/bin/sh", a script and argv[1…] */
         int exec_error;              /* what the vforked child says */
@@ -75,7 +79,8 @@ void raw_reap_the_rest(void);
 int raw_mount_root(struct launch_child *c);
 int raw_mount_operations(struct launch_child *c);
 int raw_mount_seal(struct launch_child *c);
-/* Steps that both have. */
+/* Steps that several have. */
+int child_take_stdio(struct launch_child *c);
 int child_die_with_supervisor(struct launch_child *c);
 /* Writes setgroups and both maps; `dir` and `prefix` say where they are. */
 int child_map_ids(struct launch_child *c, int dir, const char *prefix, const char *uid_map,
@@ -141,6 +146,17 @@ int network_loopback(struct nsrun_error *err);
 /* number.c: decimal text without stdio; to[24]. */
 char *number_format(char to[24], uint64_t n);
 
+/* join.c: the reaper of a command in a session, from its first instruction to its last. */
+_Noreturn void join_run(struct launch_child *c);
+/* Makes it: its pid, or -errno with *err. */
+int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err);
+
+/* A joined command's reaper is told by these, which are never lost for want of room: all that the command
+ * started is to end; the caller waits for it no more.  The latter tells a session's pid 1 to end when
+ * it is alone. */
+#define INIT_SIGNAL_END     63
+#define INIT_SIGNAL_RELEASE 62
+
 /* How "to everybody" is told to init: a signal that a person has no use for, with a value.  Who sends
  * such a thing from inside makes init do what it could do itself. */
 #define INIT_SIGNAL_ALL 64
@@ -149,6 +165,8 @@ char *number_format(char to[24], uint64_t n);
 /* init.c: starts the command and reaps until it and all others are gone.
  * Returns wait(2)'s status of the command, or a negative errno with c->error. */
 int init_run(struct launch_child *c);
+/* The caller waits no more: ends, or where others would end with it, forgets the caller. */
+void init_leave(struct launch_child *c);
 /* Reaps and passes on until nobody is left. */
 void init_linger(struct launch_child *c);
 /* Whether `path` leads to the program that runs here, by the mount that it runs

@@ -21,6 +21,7 @@ static void child_free(struct launch_child *c) {
         close_fdp(&c->init_fd);
         close_fdp(&c->listener_socket);
         close_fdp(&c->filter_fd);
+        close_fdp(&c->session);
         free(c->owned_filter);
         legacy_free(c);
         free(c->shell_argv);
@@ -165,7 +166,7 @@ static int prepare(struct launch_child *c, struct nsrun_error *err) {
                 return r;
         if (c->params->init_path && init_exec_prepare(c) < 0)
                 return error_oom(err);
-        r = sys_has_mount_calls() ? 0 : legacy_prepare(c, err);
+        r = c->plan->join || sys_has_mount_calls() ? 0 : legacy_prepare(c, err);
         return r;
 }
 
@@ -220,6 +221,8 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                 .init_fd = -EBADF,
                 .listener_socket = -EBADF,
                 .filter_fd = -EBADF,
+                .session = -EBADF,
+                .joined_pidfd = -EBADF,
                 .listener = -EBADF,
                 .old_root = -EBADF,
                 .new_root = -EBADF,
@@ -243,12 +246,14 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
         if (r >= 0)
                 r = prepare(&c, err);
         if (r >= 0)
-                r = clone_child(&c, &pidfd, err);
+                r = plan->join ? launch_join(&c, &pidfd, err) : clone_child(&c, &pidfd, err);
         if (r < 0)
                 return r;
         *ret = (struct launch){.pid = r,
                                .pidfd = pidfd,
                                .report_fd = TAKE_FD(report_fd),
+                               .namespaces = c.namespaces_made,
+                               .is_join = plan->join,
                                .listener_socket = TAKE_FD(listener_socket)};
         return 0;
 }
@@ -264,9 +269,32 @@ void launch_close(struct launch *l) {
 }
 
 int launch_signal(const struct launch *l, int signal) {
-        int r = sys_pidfd_send_signal(l->pidfd, signal);
+        int r;
+
+        if (l->is_join && signal == SIGKILL)
+                signal = INIT_SIGNAL_END;
+        r = sys_pidfd_send_signal(l->pidfd, signal);
 
         return r == -ENOSYS || r == -EPERM ? sys_kill(l->pid, signal) : r;
+}
+
+void launch_release(const struct launch *l) {
+        (void)launch_signal(l, l->is_join ? INIT_SIGNAL_RELEASE : SIGKILL);
+}
+
+int launch_end_when_empty(const struct launch *l) {
+        return sys_pidfd_send_signal(l->pidfd, INIT_SIGNAL_RELEASE);
+}
+
+int launch_wait(const struct launch *l) {
+        struct pollfd end = {.fd = l->pidfd, .events = POLLIN};
+        siginfo_t info = {.si_status = 0};
+
+        while (sys_poll(&end, 1, -1) == -EINTR)
+                ;
+        if (l->is_join || sys_waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED) < 0)
+                return 0;
+        return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
 }
 
 int launch_signal_all(const struct launch *l, int signal) {

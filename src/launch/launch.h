@@ -56,6 +56,9 @@ struct launch {
         int pidfd;           /* always one */
         int report_fd;       /* read end */
         int listener_socket; /* where pid 1 sends the listener of denied calls; or -1 */
+        uint64_t namespaces; /* CLONE_NEW*: those that were made */
+        bool is_join;        /* in a session: pid is that of the command's own reaper there, which is not
+                                the caller's child */
 };
 
 #define LAUNCH_INIT                                                             \
@@ -74,6 +77,13 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
  * or by pid where a filter refuses that: init is the caller's child and not yet reaped. */
 int launch_signal(const struct launch *l, int signal);
 
+/* The command has ended, and nobody waits for what it left behind any more: ends the sandbox,
+ * or in a session what the plan says of leftovers. */
+void launch_release(const struct launch *l);
+
+/* A session's pid 1 ends, and the session with it, as soon as nobody else is there. */
+int launch_end_when_empty(const struct launch *l);
+
 /* Has init send a signal, of any number, to every process of the sandbox but itself; and SIGCONT after
  * a SIGTERM, of which one that is stopped would not hear.  A signal that comes before the command
  * has started waits for it.  -EAGAIN: the user has too many signals pending. */
@@ -83,6 +93,9 @@ int launch_signal_all(const struct launch *l, int signal);
  * run/): until then, and when it is closed, the calls fail as if there were none.  -EPIPE: the
  * command never came to it. */
 int launch_receive_listener(const struct launch *l);
+
+/* Waits until init is gone.  Its wait(2) status, or 0 where it is somebody else's child. */
+int launch_wait(const struct launch *l);
 
 /* Reads one report.  1: got one; 0: init is gone and said nothing more; -errno. */
 int launch_read_report(const struct launch *l, struct launch_report *ret);

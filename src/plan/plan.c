@@ -28,6 +28,9 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->argv);
         strv_free(plan->env);
         strv_free(plan->left_out);
+        if (plan->join)
+                records_close(&plan->join->folder);
+        free(plan->join);
         free(plan);
 }
 
@@ -138,6 +141,7 @@ static int fill(struct nsrun_plan *plan, const struct nsrun_policy *p) {
         plan->net = p->net;
         plan->backing = p->backing;
         plan->new_session = p->new_session;
+        plan->is_session = p->is_session;
         plan->uid = p->uid;
         plan->gid = p->gid;
         plan->cwd = path_join(start, p->chdir ? p->chdir : start);
@@ -203,7 +207,7 @@ nsrun_public int nsrun_plan_new(struct nsrun_policy *policy, struct nsrun_plan *
         r = policy_resolve(policy, error);
         if (r < 0)
                 return r;
-        return plan_build(policy, ret, error);
+        return policy->session ? plan_build_join(policy, ret, error) : plan_build(policy, ret, error);
 }
 
 nsrun_public struct nsrun_plan *nsrun_plan_free(struct nsrun_plan *plan) {

@@ -9,6 +9,15 @@
 #include "base/error.h"
 #include "policy/policy.h"
 #include "seccomp/load.h"
+#include "workspace/records.h"
+
+/* A process that can't be taken for another one: a number in pidfs' eyes (6.9), else the
+ * time of its start. */
+struct record_process {
+        pid_t pid;
+        uint64_t pidfd_inode; /* 0: not unique on this kernel */
+        uint64_t start_time;  /* clock ticks since boot, /proc/PID/stat's 22nd field */
+};
 
 enum plan_op_kind {
         PLAN_DIR,     /* a folder on one of the plan's own tmpfs: target, mode */
@@ -79,6 +88,17 @@ struct plan_raw {
         char *exec_label; /* SELinux' label of the command, or NULL */
 };
 
+/* Where a plan's command goes when it isn't alone: a session that runs already.  The
+ * operations are those that made it. */
+struct plan_join {
+        struct record_folder folder;
+        struct record_process init; /* pid 1, whose namespaces are entered */
+        uint64_t namespaces;        /* CLONE_NEW*: those it doesn't share with the host */
+        uint64_t namespace_inodes[6];
+        bool is_nested;       /* in a pid namespace of its own: nothing else tells commands apart */
+        bool kills_leftovers; /* what the command leaves behind ends with it */
+};
+
 struct nsrun_plan {
         struct plan_op *ops;
         size_t n_ops;
@@ -104,10 +124,14 @@ struct nsrun_plan {
         char **left_out;
         uid_t uid; /* host ids, mapped to themselves */
         gid_t gid;
-        char *project;        /* for messages; NULL for none */
-        struct plan_raw *raw; /* NULL: one of nsrun's own plans */
+        char *project;          /* for messages; NULL for none */
+        bool is_session;        /* no command: those come by other plans */
+        struct plan_join *join; /* NULL: a sandbox of its own */
+        struct plan_raw *raw;   /* NULL: one of nsrun's own plans */
 };
 
+/* join.c: the plan of a command in the session that the policy names. */
+int plan_build_join(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err);
 /* `p` has been resolved.  0, or -errno with *err filled. */
 int plan_build(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err);
 void plan_free(struct nsrun_plan *plan);

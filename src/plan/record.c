@@ -79,6 +79,7 @@ static void visit_plan(struct store *s, struct nsrun_plan *plan) {
         STORE_NUMBER(s, plan->uid);
         STORE_NUMBER(s, plan->gid);
         store_string(s, &plan->project);
+        store_bool(s, &plan->is_session);
 }
 
 static void visit_process(struct store *s, struct record_process *process) {

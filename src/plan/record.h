@@ -8,14 +8,6 @@
 #include "base/store.h"
 #include "plan.h"
 
-/* A process that can't be taken for another one: a number in pidfs' eyes (6.9), else the
- * time of its start. */
-struct record_process {
-        pid_t pid;
-        uint64_t pidfd_inode; /* 0: not unique on this kernel */
-        uint64_t start_time;  /* clock ticks since boot, /proc/PID/stat's 22nd field */
-};
-
 struct plan_record {
         char *id;
         struct nsrun_plan *plan;

@@ -353,9 +353,30 @@ static int apply_session(void *target, const struct option_spec *spec, nsrun_unu
         return 0;
 }
 
+static int apply_join(void *target, nsrun_unused const struct option_spec *spec, const char *value,
+                      struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        char *copy = strdup(value);
+
+        if (!copy)
+                return error_oom(err);
+        free(p->session);
+        p->session = copy;
+        return 0;
+}
+
+static int apply_kill_leftovers(void *target, nsrun_unused const struct option_spec *spec,
+                                nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        p->kills_leftovers = true;
+        return 0;
+}
+
 static const char files[] = "Files";
 static const char environment[] = "Environment";
 static const char isolation[] = "Isolation";
+static const char sessions[] = "Sessions";
 
 const struct option_spec policy_options[] = {
         {"project", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
@@ -408,6 +429,11 @@ const struct option_spec policy_options[] = {
          "a session of its own for the command (the default)", apply_session},
         {"no-new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
          "stay in the caller's session: job control, and the terminal's input, are shared", apply_session},
+        {"session", 0, "ID", OPTION_COMPLETES_NOTHING, sessions,
+         "run in a sandbox that 'nsrun session start' made: of the other options just --env, --unsetenv, --chdir and --kill-leftovers may be given",
+         apply_join},
+        {"kill-leftovers", 0, NULL, OPTION_COMPLETES_NOTHING, sessions,
+         "in a session: end what the command leaves behind when it ends", apply_kill_leftovers},
 };
 
 const size_t n_policy_options = ARRAY_SIZE(policy_options);

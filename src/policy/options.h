@@ -30,6 +30,10 @@ struct option_spec {
 extern const struct option_spec policy_options[];
 extern const size_t n_policy_options;
 
+/* Applies one of policy_options, and remembers that it was given. */
+int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err);
+
 /* The index of `value` among spec->argument's choices, or -EINVAL with *err filled. */
 int option_choice(const struct option_spec *spec, const char *value, struct nsrun_error *err);
 

@@ -42,6 +42,8 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         strv_free(p->env);
         strv_free(p->unset);
         strv_free(p->argv);
+        strv_free(p->given);
+        free(p->session);
         strv_free(p->host_environ);
         strv_free(p->workspace_env);
         strv_free(p->final_env);
@@ -51,6 +53,15 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         strv_free(p->held);
         free(p);
         return NULL;
+}
+
+int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        int r = spec->apply(p, spec, value, err);
+
+        if (r < 0 || strv_contains(p->given, spec->name))
+                return r;
+        return strv_add(&p->given, spec->name) < 0 ? error_oom(err) : r;
 }
 
 nsrun_public int nsrun_policy_set(struct nsrun_policy *p, const char *option, const char *value,
@@ -66,7 +77,7 @@ nsrun_public int nsrun_policy_set(struct nsrun_policy *p, const char *option, co
                                         NULL);
                         return -EINVAL;
                 }
-                return spec->apply(p, spec, value, err);
+                return policy_apply_option(p, spec, value, err);
         }
         (void)error_set(err, NSRUN_STAGE_USAGE, 0, option, "unknown option", NULL);
         return -EINVAL;

@@ -81,6 +81,11 @@ struct nsrun_policy {
         char **env;     /* "NAME=VALUE" or "NAME" (bring back), in the order given */
         char **unset;   /* names; none of them is in `env` too */
         char **argv;    /* the command */
+        char **given;   /* the names of the options that were set */
+
+        bool is_session;      /* of a session, which has no command of its own */
+        char *session;        /* a session to run in: all but the command is its, and nothing is resolved */
+        bool kills_leftovers; /* what the command leaves behind in the session ends with it */
 
         char **host_environ; /* what is inherited; NULL: environ */
 
@@ -113,6 +118,9 @@ int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
  * (toolchains, see workspace/toolchains.h), decides the environment and refuses
  * what must be refused.  Changes nothing on the host.  Idempotent. */
 int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err);
+
+/* session.c: the same for a command in a session: -EPERM for what the session has decided. */
+int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err);
 
 /* environment.c: the documented list of what is withheld.  Returns the reason
  * ("secret", "unreachable") or NULL where `name` may pass. */

@@ -448,10 +448,16 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         _cleanup_(resolving_clear) struct resolving c = {.policy = p};
         int r;
 
-        if (!p->argv || !p->argv[0]) {
+        if (!p->is_session && (!p->argv || !p->argv[0])) {
                 (void)error_set(err, NSRUN_STAGE_USAGE, 0, NULL, "no command", NULL);
                 return -EINVAL;
         }
+        if (p->session)
+                return policy_resolve_session(p, err);
+        if (p->kills_leftovers)
+                return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
+                                 "--kill-leftovers is for commands in a session",
+                                 "name one with --session; without, all ends with the command");
         c.cwd = getcwd(NULL, 0);
         drop_defaults(p);
         if (find_home(p) < 0 || sockets_list(environment_inherited(p), p->home, &c.sockets) < 0)

@@ -7,6 +7,11 @@ int disk_prepare(const struct nsrun_plan *plan, struct umbrella *u, struct launc
                  struct nsrun_error *err) {
         int r = 0;
 
+        /* Until the plan is freed the session isn't idle. */
+        if (plan->join) {
+                (void)records_hold(&plan->join->folder);
+                records_touch(&plan->join->folder);
+        }
         if (plan_needs_umbrella(plan))
                 r = umbrella_make(u, err);
         if (r >= 0 && plan->umbrella)

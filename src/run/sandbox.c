@@ -6,6 +6,7 @@
 
 #include "base/sys.h"
 #include "disk.h"
+#include "programs.h"
 
 struct nsrun_sandbox {
         struct launch launch;
@@ -15,13 +16,6 @@ struct nsrun_sandbox {
         int status;   /* wait(2)'s, of the command */
         char **notes; /* in the order in which they came; NULL: none */
 };
-
-/* The installed nsrun-init; NSRUN_INIT names another one (a build folder's). */
-static const char *init_path(void) {
-        const char *path = secure_getenv("NSRUN_INIT");
-
-        return path ? path : NSRUN_INIT_PATH;
-}
 
 static int keep_note(struct nsrun_sandbox *s, const struct nsrun_error *note, struct nsrun_error *err) {
         return strv_consume(&s->notes, nsrun_error_format(note)) < 0 ? error_oom(err) : 0;
@@ -61,20 +55,16 @@ static int take_report(struct nsrun_sandbox *s, struct nsrun_error *err) {
 
 /* Waits for pid 1, which a host that ignores SIGCHLD never sees: the pidfd does. */
 static void reap_init(struct nsrun_sandbox *s) {
-        struct pollfd end = {.fd = s->launch.pidfd, .events = POLLIN};
-        siginfo_t info;
-
-        if (s->has_ended)
-                return;
-        while (sys_poll(&end, 1, -1) == -EINTR)
-                ;
-        (void)sys_waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WEXITED);
+        /* In a session its reaper may stay, for what the command left behind. */
+        if (!s->has_ended && !(s->launch.is_join && s->has_status))
+                (void)launch_wait(&s->launch);
         s->has_ended = true;
 }
 
 nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox **ret,
                              struct nsrun_error *error) {
-        struct launch_params params = {.terminal_fd = -1, .wants_started = true, .init_path = init_path()};
+        struct launch_params params = {
+                .terminal_fd = -1, .wants_started = true, .init_path = program_init()};
         struct nsrun_sandbox *s;
         int r;
 

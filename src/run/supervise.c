@@ -173,14 +173,16 @@ static int watch(struct run *run) {
 
 /* Ends what still runs, and waits until the sandbox is gone.  Its wait(2) status. */
 static int finish(struct run *run, bool has_failed) {
-        siginfo_t info = {.si_status = 0};
+        int status = 0;
 
         if (has_failed)
                 (void)launch_signal(&run->launch, SIGKILL);
-        (void)sys_waitid(P_PIDFD, (id_t)run->launch.pidfd, &info, WEXITED);
+        /* In a session its reaper may stay, for what the command left behind. */
+        if (!run->launch.is_join || !run->has_exited)
+                status = launch_wait(&run->launch);
         launch_close(&run->launch);
         close_fdp(&run->listener);
-        return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
+        return status;
 }
 
 /* The command has run: its status counts, whatever becomes of the report. */

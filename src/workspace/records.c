@@ -315,7 +315,8 @@ static int list_one(int base_fd, const char *name, char ***names) {
         _cleanup_close_ int lock_fd = dir_fd < 0 ? -EBADF : open_lock(dir_fd);
 
         if (lock_fd >= 0 && lock_is_held(lock_fd))
-                return name[0] == '.' || faccessat(dir_fd, "record", F_OK, 0) < 0 ? 0 : strv_add(names, name);
+                return name[0] == '.' || faccessat(dir_fd, "record", F_OK, 0) < 0 ? 0
+                                                                                  : strv_add(names, name);
         /* A draft without a lock may be one that is just being made. */
         if (lock_fd >= 0 || name[0] != '.')
                 remove_stale(base_fd, name);

@@ -12,11 +12,12 @@ struct record_folder {
         int base_fd;     /* the folder of all records */
         int dir_fd;      /* this one */
         int lock_fd;     /* its lock; of a maker: held exclusively */
-        int activity_fd; /* held shared by every command that runs; its mtime is when one last began or ended */
+        int activity_fd; /* held shared by every command that runs; its mtime is when one last began or ended
+                          */
 };
 
-#define RECORD_FOLDER_INIT                                                                   \
-        (struct record_folder) {                                                             \
+#define RECORD_FOLDER_INIT                                                                    \
+        (struct record_folder) {                                                              \
                 .base_fd = -EBADF, .dir_fd = -EBADF, .lock_fd = -EBADF, .activity_fd = -EBADF \
         }
 

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun session`: sandboxes that stay, and what became of their overlays. */
+#include <inttypes.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "option.h"
+
+struct session_cli {
+        struct nsrun_policy *policy;
+        struct nsrun_session_options options;
+        bool has_start_options;
+        bool wants_json;
+};
+
+static int apply_number(const struct option_spec *spec, const char *value, unsigned long most,
+                        unsigned long *ret, struct nsrun_error *err) {
+        unsigned long number;
+        char *end;
+
+        errno = 0;
+        number = strtoul(value, &end, 10);
+        if (errno != 0 || *value < '0' || *value > '9' || *end || number < 1 || number > most)
+                return option_refuse(spec, value, "no number of that kind", NULL, err);
+        *ret = number;
+        return 0;
+}
+
+static int apply_name(void *target, nsrun_unused const struct option_spec *spec, const char *value,
+                      nsrun_unused struct nsrun_error *err) {
+        struct session_cli *cli = target;
+
+        cli->options.name = value;
+        cli->has_start_options = true;
+        return 0;
+}
+
+static int apply_idle_timeout(void *target, const struct option_spec *spec, const char *value,
+                              struct nsrun_error *err) {
+        struct session_cli *cli = target;
+        unsigned long seconds;
+        int r = apply_number(spec, value, UINT32_MAX, &seconds, err);
+
+        if (r < 0)
+                return r;
+        cli->options.idle_timeout = (unsigned)seconds;
+        cli->has_start_options = true;
+        return 0;
+}
+
+static int apply_owner(void *target, const struct option_spec *spec, const char *value,
+                       struct nsrun_error *err) {
+        struct session_cli *cli = target;
+        unsigned long pid;
+        int r = apply_number(spec, value, INT32_MAX, &pid, err);
+
+        if (r < 0)
+                return r;
+        cli->options.owner = (pid_t)pid;
+        cli->has_start_options = true;
+        return 0;
+}
+
+static int apply_json(void *target, nsrun_unused const struct option_spec *spec,
+                      nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct session_cli *cli = target;
+
+        cli->wants_json = true;
+        return 0;
+}
+
+const struct option_spec session_options[] = {
+        {"name", 0, "NAME", OPTION_COMPLETES_NOTHING, "Starting",
+         "what the session is called, instead of eight letters", apply_name},
+        {"idle-timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Starting",
+         "end the session when no command has run in it for so long", apply_idle_timeout},
+        {"owner", 0, "PID", OPTION_COMPLETES_NOTHING, "Starting", "end the session when this process ends",
+         apply_owner},
+        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", apply_json},
+};
+const size_t n_session_options = ARRAY_SIZE(session_options);
+
+static int start(struct session_cli *cli, nsrun_unused char **words, struct nsrun_error *err) {
+        _cleanup_free_ char *id = NULL;
+        _cleanup_strv_ char **notes = NULL;
+        int r;
+
+        r = nsrun_session_start(cli->policy, &cli->options, &id, &notes, err);
+        STRV_FOREACH (note, notes)
+                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        if (r >= 0)
+                (void)printf("%s\n", id);
+        return r;
+}
+
+static void add_info(struct json_document *d, struct json_value *o, const struct nsrun_session_info *info) {
+        json_add_string(d, o, "id", info->id);
+        json_add_string(d, o, "project", info->project);
+        json_add_string(d, o, "umbrella", info->umbrella);
+        json_add_number(d, o, "keeper", (uint64_t)info->keeper);
+        json_add_number(d, o, "init", (uint64_t)info->init);
+        json_add_number(d, o, "started", (uint64_t)info->started);
+        json_add_number(d, o, "idle", info->idle);
+        json_add_number(d, o, "idle_timeout", info->idle_timeout);
+        json_add_number(d, o, "owner", (uint64_t)info->owner);
+        json_add_bool(d, o, "nested", info->is_nested);
+}
+
+static int print_json(struct json_document *d, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        int r = json_finish(d, false, &text, err);
+
+        if (r >= 0)
+                (void)printf("%s\n", text);
+        return r;
+}
+
+static void print_row(const struct nsrun_session_info *info) {
+        _cleanup_free_ char *project = str_visible(info->project ? info->project : "-");
+        time_t started = (time_t)info->started;
+        char when[32] = "";
+        struct tm tm;
+
+        if (localtime_r(&started, &tm))
+                (void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+        (void)printf("%-12s %-20s %6llus  %s\n", info->id, when, info->idle, project ? project : "");
+}
+
+static int list(struct session_cli *cli, nsrun_unused char **words, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_strv_ char **ids = NULL;
+        struct json_value *array = NULL;
+        int r;
+
+        r = nsrun_session_list(&ids, err);
+        if (r >= 0 && cli->wants_json) {
+                r = json_open(&d, err);
+                array = r < 0 ? NULL : json_add_array(&d, d.root, "sessions");
+        } else if (ids) {
+                (void)printf("%-12s %-20s %7s  %s\n", "ID", "STARTED", "IDLE", "PROJECT");
+        }
+        if (r < 0)
+                return r;
+        STRV_FOREACH (id, ids) {
+                struct nsrun_session_info *info = NULL;
+
+                /* It may have ended since. */
+                if (nsrun_session_show(*id, &info, NULL) < 0)
+                        continue;
+                if (cli->wants_json)
+                        add_info(&d, json_add_object(&d, array, NULL), info);
+                else
+                        print_row(info);
+                (void)nsrun_session_info_free(info);
+        }
+        return cli->wants_json ? print_json(&d, err) : 0;
+}
+
+static int show(struct session_cli *cli, char **words, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        struct nsrun_session_info *info = NULL;
+        int r;
+
+        r = nsrun_session_show(words[0], &info, err);
+        if (r < 0)
+                return r;
+        if (cli->wants_json) {
+                r = json_open(&d, err);
+                if (r >= 0) {
+                        add_info(&d, d.root, info);
+                        r = print_json(&d, err);
+                }
+        } else {
+                _cleanup_free_ char *project = str_visible(info->project ? info->project : "none");
+                _cleanup_free_ char *umbrella = str_visible(info->umbrella ? info->umbrella : "none");
+
+                (void)printf(
+                        "id:           %s\nproject:      %s\nfolder:       %s\nkeeper:       %d\n"
+                        "pid 1:        %d\nidle:         %llu s\nidle timeout: %u s\nowner:        %d\n",
+                        info->id, project ? project : "", umbrella ? umbrella : "", (int)info->keeper,
+                        (int)info->init, info->idle, info->idle_timeout, (int)info->owner);
+        }
+        (void)nsrun_session_info_free(info);
+        return r;
+}
+
+static int stop(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
+        return nsrun_session_stop(words[0], err);
+}
+
+static int kill_session(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
+        return nsrun_session_kill(words[0], err);
+}
+
+static const struct {
+        const char *name;
+        size_t fewest, most; /* words that follow */
+        int (*run)(struct session_cli *cli, char **words, struct nsrun_error *err);
+} actions[] = {
+        {"start", 0, 0, start}, {"list", 0, 0, list},         {"show", 1, 1, show},
+        {"stop", 1, 1, stop},   {"kill", 1, 1, kill_session},
+};
+
+#define ACTION_NAMES "start, list, show, stop or kill"
+
+static int run_action(const struct command *command, char **words, struct session_cli *cli,
+                      struct nsrun_error *err) {
+        size_t n = strv_length(words);
+
+        if (n == 0)
+                return option_usage_error(command, NULL, ACTION_NAMES " is missing", err);
+        for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+                if (!streq(words[0], actions[i].name))
+                        continue;
+                if (n - 1 < actions[i].fewest)
+                        return option_usage_error(command, words[0], "an argument is missing", err);
+                if (n - 1 > actions[i].most)
+                        return option_usage_error(command, words[actions[i].most + 1],
+                                                  "an argument too many", err);
+                if (i > 0 && (cli->has_start_options || cli->policy->given))
+                        return option_usage_error(command, words[0],
+                                                  "options of a policy are for 'session start' alone", err);
+                return actions[i].run(cli, words + 1, err);
+        }
+        return option_usage_error(command, words[0], "neither " ACTION_NAMES, err);
+}
+
+int session_main(const struct command *command, char **argv) {
+        struct session_cli cli = {0};
+        struct common_options common = {0};
+        _cleanup_free_ char **words = calloc(strv_length(argv) + 1, sizeof(char *));
+        struct nsrun_error err = {0};
+        int r, status;
+
+        r = words && nsrun_policy_new(&cli.policy) >= 0 ? 0 : error_oom(&err);
+        if (r == 0)
+                r = option_parse_words(command, argv, (void *const[]){cli.policy, &cli, &common}, words,
+                                       &err);
+        if (r == 0)
+                r = run_action(command, words, &cli, &err);
+        (void)nsrun_policy_free(cli.policy);
+        if (r > 0)
+                return help_answer(command, &common);
+        if (r < 0)
+                return option_fail(&err);
+        status = option_close_stdout();
+        return status;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A command of a session: its reaper is born in the session's namespaces, sheds what it
+ * got by entering them, and goes on as pid 1 of any sandbox does.  Commands are told apart by a
+ * Landlock domain each: the reaper enters one that scopes signals, and the command another
+ * one below it.  So nothing that runs in the session can send the reaper a signal, and the
+ * reaper's kill(-1) reaches all that its command ever started, in one step of the kernel's and
+ * whoever it was reparented to, and nobody else.  Without Landlock's scopes (before 6.12) the
+ * reaper is pid 1 of a pid namespace below the session's, to the same effect. */
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "internal.h"
+#include "plan/record.h"
+
+/* It makes the clone, and the reaper lives on a copy of it. */
+#define STACK_SIZE (256U << 10)
+
+static int enter_directory(struct launch_child *c) {
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        fd = sys_openat2(AT_FDCWD, c->plan->cwd, O_PATH | O_DIRECTORY, 0, RESOLVE_NO_MAGICLINKS);
+        r = fd == -ENOSYS || fd == -EPERM ? sys_chdir(c->plan->cwd) : fd < 0 ? fd : sys_fchdir(fd);
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_MOUNT, r, c->plan->cwd,
+                                 "the working directory can't be entered",
+                                 "--chdir names a folder that the sandbox has");
+        return 0;
+}
+
+/* Before anything else, and while the capabilities that come with a user namespace are there:
+ * whoever runs in the session has none, and may trace nobody who has more. */
+static int hide(struct launch_child *c) {
+        int r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
+
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                 "the command's reaper can't be made undumpable", NULL);
+        r = sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                 "the command's reaper can't be one", NULL);
+        return 0;
+}
+
+static int settle(struct launch_child *c) {
+        int keep[] = {c->report_fd, c->supervisor_fd, c->init_fd, c->listener_socket, c->filter_fd};
+        const uint64_t *inodes = c->plan->join->namespace_inodes;
+        int r;
+
+        r = hide(c);
+        if (r >= 0)
+                r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
+        if (r >= 0)
+                r = enter_directory(c);
+        if (r >= 0)
+                r = harden_no_new_privileges(&c->error);
+        if (r >= 0 && c->plan->is_scoped)
+                r = harden_scope(&c->error);
+        /* An exec makes a process dumpable: capabilities keep others out until nsrun-init
+         * has ended that, and it drops them then. */
+        if (r >= 0)
+                r = c->init_fd >= 0 ? harden_keep_capabilities(~UINT64_C(0), true, &c->error)
+                                    : harden_capabilities(&c->error);
+        c->namespaces =
+                (struct launch_namespaces){inodes[0], inodes[1], inodes[2], inodes[3], inodes[4], inodes[5]};
+        return r;
+}
+
+nsrun_no_asan _Noreturn void join_run(struct launch_child *c) {
+        int r = child_take_stdio(c);
+
+        c->umask = umask(0);
+        if (r >= 0)
+                r = settle(c);
+        if (r >= 0 && c->init_fd >= 0)
+                r = init_exec(c);
+        if (r < 0)
+                child_fail(c);
+        if (c->params->command_line)
+                memset(c->params->command_line, 0, c->params->command_line_size);
+        child_finish(c);
+}
+
+/* A process of its own for the way in, since a host's threads can't go (setns(2)); it shares the host's
+ * memory and descriptors, tells there what it made, and is gone.  The reaper is no child of the host's then.
+ */
+nsrun_no_asan static int go_in(void *launch_child) {
+        struct launch_child *c = launch_child;
+
+        c->exec_error = sys_setns(c->session, c->plan->join->namespaces);
+        if (c->exec_error < 0)
+                _exit(125);
+        c->joined_pid = sys_clone_namespaces(c->plan->join->is_nested ? CLONE_NEWPID : 0, &c->joined_pidfd);
+        if (c->joined_pid == 0)
+                join_run(c);
+        c->exec_error = c->joined_pid < 0 ? c->joined_pid : 0;
+        _exit(0);
+}
+
+static int fail(const struct launch_child *c, int r, struct nsrun_error *err) {
+        const char *id = c->plan->join->folder.id;
+
+        /* Nothing is born in a pid namespace whose pid 1 is dead (ENOMEM). */
+        if (r == -ESRCH || r == -ENOMEM)
+                return error_set(err, NSRUN_STAGE_NAMESPACE, -ESRCH, id, "the session has ended", NULL);
+        return error_set(err, NSRUN_STAGE_NAMESPACE, r, id, "the session can't be entered",
+                         r == -EPERM || r == -EINVAL
+                                 ? "Linux 5.8 or later and a caller from outside any sandbox are needed"
+                                 : NULL);
+}
+
+int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err) {
+        char *stack;
+        siginfo_t info;
+        sigset_t all, own;
+        int r;
+
+        r = c->session = record_open_process(&c->plan->join->init);
+        if (r < 0)
+                return fail(c, r, err);
+        stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (stack == MAP_FAILED)
+                return error_oom(err);
+        (void)sigfillset(&all);
+        r = sys_sigmask(SIG_SETMASK, &all, &own);
+        c->mask = c->params->mask ? *c->params->mask : own;
+        c->namespaces_made = c->plan->join->namespaces;
+        if (r >= 0)
+                r = sys_vfork(go_in, c, stack + STACK_SIZE, true);
+        if (r > 0) {
+                (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
+                r = c->exec_error;
+        }
+        (void)sys_sigmask(SIG_SETMASK, &own, NULL);
+        (void)munmap(stack, STACK_SIZE);
+        c->exec_error = 0;
+        if (r < 0)
+                return fail(c, r, err);
+        *ret_pidfd = TAKE_FD(c->joined_pidfd);
+        return c->joined_pid;
+}

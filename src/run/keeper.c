@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A session's life, seen from the host.  Runs nothing of a command's; of the caller's
+ * memory, terminal, descriptors and working directory it has none. */
+#include "keeper.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/sys.h"
+#include "disk.h"
+#include "plan/record.h"
+#include "programs.h"
+
+_Static_assert(sizeof(struct keeper_answer) <= PIPE_BUF, "an answer must be one atomic write");
+
+struct keeper {
+        struct plan_record record;
+        struct record_folder folder;
+        struct umbrella umbrella;
+        struct launch launch;
+        int signal_fd;
+        int owner_fd; /* -EBADF: none */
+        struct nsrun_error error;
+};
+
+static void answer(enum keeper_answer_kind kind, const char *id, const struct nsrun_error *error) {
+        struct keeper_answer a = {.kind = kind};
+
+        if (id)
+                (void)snprintf(a.id, sizeof(a.id), "%s", id);
+        if (error)
+                a.error = *error;
+        (void)sys_write(KEEPER_FD_ANSWER, &a, sizeof(a));
+}
+
+static int read_plan(struct keeper *k) {
+        struct stat st;
+        void *bytes;
+        int r;
+
+        if (sys_fstat(KEEPER_FD_PLAN, &st) < 0 || st.st_size == 0)
+                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, -EBADMSG, NULL,
+                                 "nsrun-keeper is started by nsrun alone", NULL);
+        bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, KEEPER_FD_PLAN, 0);
+        if (bytes == MAP_FAILED)
+                return error_oom(&k->error);
+        r = plan_restore(bytes, (size_t)st.st_size, &k->record.plan, &k->error);
+        (void)munmap(bytes, (size_t)st.st_size);
+        (void)close(KEEPER_FD_PLAN);
+        return r;
+}
+
+static int watch_signals(struct keeper *k) {
+        sigset_t set;
+
+        (void)sigemptyset(&set);
+        (void)sigaddset(&set, SIGTERM);
+        (void)sigaddset(&set, SIGINT);
+        (void)sigaddset(&set, SIGHUP);
+        (void)sys_sigmask(SIG_BLOCK, &set, NULL);
+        k->signal_fd = sys_signalfd(&set);
+        if (k->signal_fd < 0)
+                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, k->signal_fd, NULL, "no signalfd", NULL);
+        return 0;
+}
+
+/* Until pid 1 says that all is built. */
+static int await_start(struct keeper *k) {
+        for (;;) {
+                struct launch_report report;
+                int r = launch_read_report(&k->launch, &report);
+
+                if (r <= 0)
+                        return error_set(&k->error, NSRUN_STAGE_SUPERVISE, r < 0 ? r : -EIO, NULL,
+                                         "the sandbox was killed while it was being built", NULL);
+                if (report.kind == LAUNCH_FAILED) {
+                        k->error = report.error;
+                        return -report.error.error;
+                }
+                if (report.kind == LAUNCH_NOTE)
+                        answer(KEEPER_NOTE, NULL, &report.error);
+                if (report.kind == LAUNCH_STARTED) {
+                        const struct launch_namespaces *n = &report.namespaces;
+
+                        memcpy(k->record.namespace_inodes,
+                               (const uint64_t[]){n->user, n->mnt, n->pid, n->ipc, n->uts, n->net},
+                               sizeof(k->record.namespace_inodes));
+                        return 0;
+                }
+        }
+}
+
+/* The clock that file systems stamp inodes with goes in ticks.  Whatever was changed before
+ * now has an earlier stamp than this, and whatever will be has not. */
+static void await_tick(struct plan_record *record) {
+        struct timespec first, now;
+
+        (void)clock_gettime(CLOCK_REALTIME_COARSE, &first);
+        do {
+                const struct timespec pause = {.tv_nsec = 200000};
+
+                (void)nanosleep(&pause, NULL);
+                (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+        } while (now.tv_sec == first.tv_sec && now.tv_nsec == first.tv_nsec);
+        record->base_s = now.tv_sec;
+        record->base_ns = (uint64_t)now.tv_nsec;
+        record->started_s = now.tv_sec;
+}
+
+static int write_record(struct keeper *k) {
+        struct plan_record *record = &k->record;
+        _cleanup_close_ int own = sys_pidfd_open(getpid());
+        _cleanup_free_ char *bytes = NULL;
+        size_t n = 0;
+        int r;
+
+        record->id = strdup(k->folder.id);
+        record->umbrella = k->umbrella.path ? strdup(k->umbrella.path) : NULL;
+        if (!record->id || (k->umbrella.path && !record->umbrella))
+                return error_oom(&k->error);
+        record->namespaces = k->launch.namespaces;
+        record->is_nested = !record->plan->is_scoped;
+        r = own < 0 ? own : record_identify(getpid(), own, &record->keeper);
+        if (r >= 0)
+                r = record_identify(k->launch.pid, k->launch.pidfd, &record->init);
+        if (r < 0)
+                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the session's processes can't be told apart",
+                                 "nsrun needs a mounted /proc to start from");
+        await_tick(record);
+        r = record_store(record, &bytes, &n);
+        return r < 0 ? error_oom(&k->error) : records_write(&k->folder, bytes, n, &k->error);
+}
+
+static int start(struct keeper *k, const char *name) {
+        struct launch_params params = {.terminal_fd = -1,
+                                       .wants_started = true,
+                                       .dies_with_thread = true,
+                                       .init_path = program_init()};
+        const struct nsrun_plan *plan;
+        int r;
+
+        r = read_plan(k);
+        if (r >= 0)
+                r = records_make(*name ? name : NULL, &k->folder, &k->error);
+        if (r >= 0)
+                r = watch_signals(k);
+        if (r < 0)
+                return r;
+        plan = k->record.plan;
+        r = disk_prepare(plan, &k->umbrella, &params, &k->error);
+        if (r >= 0)
+                r = launch_start(plan, &params, &k->launch, &k->error);
+        if (r >= 0)
+                r = await_start(k);
+        if (r >= 0)
+                r = write_record(k);
+        return r;
+}
+
+/* How long to wait for the next look, in milliseconds; -1: until something happens; 0: it has been
+ * idle for long enough. */
+static int idle_wait(const struct keeper *k) {
+        uint64_t idle, left;
+
+        if (k->record.idle_timeout == 0)
+                return -1;
+        idle = records_idle_seconds(&k->folder);
+        if (idle >= k->record.idle_timeout)
+                return 0;
+        left = k->record.idle_timeout - idle;
+        return left > INT_MAX / 1000 ? INT_MAX : (int)left * 1000;
+}
+
+/* Until there is a reason to end.  True: pid 1 is gone. */
+static bool keep(const struct keeper *k) {
+        struct pollfd fds[] = {{.fd = k->launch.pidfd, .events = POLLIN},
+                               {.fd = k->signal_fd, .events = POLLIN},
+                               {.fd = k->owner_fd, .events = POLLIN}};
+
+        for (;;) {
+                int wait = idle_wait(k);
+
+                (void)sys_poll(fds, ARRAY_SIZE(fds), wait);
+                if (fds[0].revents)
+                        return true;
+                if (fds[1].revents || fds[2].revents || wait == 0)
+                        return false;
+        }
+}
+
+/* pid 1 sends everybody SIGTERM, and ends when they have or when it has waited long enough; whatever
+ * becomes of that, it is killed a little later. */
+static void stop(const struct keeper *k) {
+        struct pollfd end = {.fd = k->launch.pidfd, .events = POLLIN};
+
+        if (launch_signal_all(&k->launch, SIGTERM) >= 0 && launch_end_when_empty(&k->launch) >= 0)
+                (void)sys_poll(&end, 1, KEEPER_GRACE_MS);
+}
+
+static void finish(struct keeper *k) {
+        if (k->launch.pidfd >= 0) {
+                (void)launch_signal(&k->launch, SIGKILL);
+                (void)launch_wait(&k->launch);
+        }
+        launch_close(&k->launch);
+        umbrella_remove(&k->umbrella);
+        /* With it goes the lock: whoever waits for the end sees all of it. */
+        records_remove(&k->folder);
+        record_clear(&k->record);
+}
+
+/* Nobody's child: whoever asked has its own to wait for. */
+static void detach(void) {
+        pid_t pid = fork();
+
+        if (pid > 0)
+                _exit(0);
+        if (pid < 0)
+                _exit(125);
+}
+
+int keeper_main(int argc, char **argv) {
+        struct keeper k = {.folder = RECORD_FOLDER_INIT,
+                           .umbrella = UMBRELLA_INIT,
+                           .launch = LAUNCH_INIT,
+                           .signal_fd = -EBADF,
+                           .owner_fd = -EBADF};
+        struct stat st;
+        int r;
+
+        if (argc != KEEPER_N_ARGS || sys_fstat(KEEPER_FD_ANSWER, &st) < 0 || !S_ISFIFO(st.st_mode)) {
+                (void)fputs("nsrun-keeper: started by 'nsrun session start', not by people\n", stderr);
+                return 125;
+        }
+        (void)sys_close_range(KEEPER_FD_FIRST_OTHER, ~0U);
+        detach();
+        (void)chdir("/");
+        (void)umask(077);
+        for (int fd = KEEPER_FD_PLAN; fd < KEEPER_FD_FIRST_OTHER; fd++)
+                (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        k.record.idle_timeout = strtoull(argv[KEEPER_ARG_IDLE_TIMEOUT], NULL, 10);
+        k.record.owner = (pid_t)strtol(argv[KEEPER_ARG_OWNER], NULL, 10);
+        k.owner_fd = k.record.owner > 0 ? KEEPER_FD_OWNER : -EBADF;
+        r = start(&k, argv[KEEPER_ARG_SESSION]);
+        if (r >= 0) {
+                answer(KEEPER_STARTED, k.folder.id, NULL);
+                (void)close(KEEPER_FD_ANSWER);
+                if (!keep(&k))
+                        stop(&k);
+        }
+        finish(&k);
+        /* When nothing is left of it. */
+        if (r < 0)
+                answer(KEEPER_FAILED, NULL, &k.error);
+        return r < 0 ? 125 : 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* nsrun-keeper: the process behind a session, on the host's side.  It makes the sandbox
+ * from a plan that it reads, writes the record, and stays until the session's end: by
+ * order, for idleness, with its owner, or with pid 1; then it removes all that there was.  What it
+ * and whoever started it say to each other. */
+#pragma once
+
+#include "base/error.h"
+
+/* The arguments, each a number in decimal but the last. */
+enum {
+        KEEPER_ARG_NAME,
+        KEEPER_ARG_IDLE_TIMEOUT, /* seconds; 0: none */
+        KEEPER_ARG_OWNER,        /* its pid, 0: none; KEEPER_FD_OWNER is its pidfd */
+        KEEPER_ARG_SESSION,      /* its name, "": one is made up */
+        KEEPER_N_ARGS
+};
+
+/* The descriptors that it is given. */
+enum {
+        KEEPER_FD_PLAN = 3,   /* plan_store()'s bytes, in a file */
+        KEEPER_FD_ANSWER = 4, /* a pipe, for struct keeper_answers */
+        KEEPER_FD_OWNER = 5,
+        KEEPER_FD_FIRST_OTHER
+};
+
+enum keeper_answer_kind {
+        KEEPER_NOTE = 1,
+        KEEPER_FAILED,
+        KEEPER_STARTED
+};
+
+/* One write each; after FAILED and STARTED comes no more. */
+struct keeper_answer {
+        enum keeper_answer_kind kind;
+        char id[72];              /* STARTED */
+        struct nsrun_error error; /* the others */
+};
+
+/* What a keeper and a session's pid 1 do when they are told to stop: SIGTERM to all, and after so long
+ * SIGKILL. */
+#define KEEPER_GRACE_MS 5000
+
+int keeper_main(int argc, char **argv);

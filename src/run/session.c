@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Sessions as their users have them: started through a keeper, listed, shown and
+ * ended.  Commands come in by plans of their own (plan/join.c, launch/join.c). */
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include "base/sys.h"
+#include "keeper.h"
+#include "plan/record.h"
+#include "programs.h"
+
+/* What is handed to a keeper lies above the numbers that it gets. */
+static int lift(int fd) {
+        int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 2 * KEEPER_FD_FIRST_OTHER);
+        int r = lifted < 0 ? -errno : lifted;
+
+        (void)close(fd);
+        return r;
+}
+
+static int store_plan(const struct nsrun_plan *plan, int *ret) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *bytes = NULL;
+        size_t n = 0;
+        int r;
+
+        r = plan_store(plan, &bytes, &n);
+        if (r < 0)
+                return r;
+        r = sys_memfd("nsrun-plan");
+        fd = r < 0 ? r : lift(r);
+        if (fd < 0)
+                return fd;
+        for (size_t at = 0; at < n;) {
+                ssize_t written = sys_write(fd, bytes + at, n - at);
+
+                if (written < 0)
+                        return (int)written;
+                at += (size_t)written;
+        }
+        *ret = TAKE_FD(fd);
+        return 0;
+}
+
+/* Everything that the host has set up for itself is undone: its signals, its terminal. */
+static int prepare_attributes(posix_spawnattr_t *attributes) {
+        sigset_t none, all;
+
+        (void)sigemptyset(&none);
+        (void)sigfillset(&all);
+        if (posix_spawnattr_setsigmask(attributes, &none) != 0 ||
+            posix_spawnattr_setsigdefault(attributes, &all) != 0)
+                return -EINVAL;
+        return -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                             POSIX_SPAWN_SETSID);
+}
+
+static int prepare_files(posix_spawn_file_actions_t *files, int plan_fd, int answer_fd, int owner_fd) {
+        int r = 0;
+
+        for (int fd = 0; fd <= 2 && r == 0; fd++)
+                r = posix_spawn_file_actions_addopen(files, fd, "/dev/null", O_RDWR, 0);
+        if (r == 0)
+                r = posix_spawn_file_actions_adddup2(files, plan_fd, KEEPER_FD_PLAN);
+        if (r == 0)
+                r = posix_spawn_file_actions_adddup2(files, answer_fd, KEEPER_FD_ANSWER);
+        if (r == 0 && owner_fd >= 0)
+                r = posix_spawn_file_actions_adddup2(files, owner_fd, KEEPER_FD_OWNER);
+        return -r;
+}
+
+static int spawn(int plan_fd, int answer_fd, int owner_fd, const struct nsrun_session_options *options) {
+        char idle[24], owner[24], *argv[KEEPER_N_ARGS + 1] = {0};
+        posix_spawn_file_actions_t files;
+        posix_spawnattr_t attributes;
+        siginfo_t info;
+        pid_t pid;
+        int r;
+
+        (void)snprintf(idle, sizeof(idle), "%u", options->idle_timeout);
+        (void)snprintf(owner, sizeof(owner), "%d", (int)options->owner);
+        argv[KEEPER_ARG_NAME] = (char *)"nsrun-keeper";
+        argv[KEEPER_ARG_IDLE_TIMEOUT] = idle;
+        argv[KEEPER_ARG_OWNER] = owner;
+        argv[KEEPER_ARG_SESSION] = options->name ? (char *)(uintptr_t)options->name : (char *)"";
+        if (posix_spawn_file_actions_init(&files) != 0)
+                return -ENOMEM;
+        if (posix_spawnattr_init(&attributes) != 0) {
+                (void)posix_spawn_file_actions_destroy(&files);
+                return -ENOMEM;
+        }
+        r = prepare_files(&files, plan_fd, answer_fd, owner_fd);
+        if (r == 0)
+                r = prepare_attributes(&attributes);
+        if (r == 0)
+                r = -posix_spawn(&pid, program_keeper(), &files, &attributes, argv, environ);
+        (void)posix_spawnattr_destroy(&attributes);
+        (void)posix_spawn_file_actions_destroy(&files);
+        /* It goes on as somebody else's child. */
+        while (r == 0 && sys_waitid(P_PID, (id_t)pid, &info, WEXITED) == -EINTR)
+                ;
+        return r;
+}
+
+/* Reads what the keeper says, until it has started or failed. */
+static int hear(int fd, char **ret_id, char ***notes, struct nsrun_error *err) {
+        for (;;) {
+                struct keeper_answer a;
+                ssize_t n = sys_read(fd, &a, sizeof(a));
+
+                if (n == -EINTR)
+                        continue;
+                if (n != (ssize_t)sizeof(a))
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, n < 0 ? (int)n : -EIO, NULL,
+                                         "the session's keeper was killed before it had started", NULL);
+                if (a.kind == KEEPER_FAILED) {
+                        if (err)
+                                *err = a.error;
+                        return a.error.error > 0 ? -a.error.error : -EINVAL;
+                }
+                if (a.kind == KEEPER_STARTED) {
+                        *ret_id = strdup(a.id);
+                        return *ret_id ? 0 : error_oom(err);
+                }
+                if (notes && strv_consume(notes, nsrun_error_format(&a.error)) < 0)
+                        return error_oom(err);
+        }
+}
+
+static int open_owner(pid_t owner, int *ret, struct nsrun_error *err) {
+        char text[24];
+        int r;
+
+        if (owner <= 0)
+                return 0;
+        r = sys_pidfd_open(owner);
+        if (r >= 0)
+                r = lift(r);
+        (void)snprintf(text, sizeof(text), "%d", (int)owner);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, text, "the owner can't be watched",
+                                 "--owner names a process that lives");
+        *ret = r;
+        return 0;
+}
+
+static int start_keeper(const struct nsrun_plan *plan, const struct nsrun_session_options *options,
+                        char **ret_id, char ***notes, struct nsrun_error *err) {
+        _cleanup_close_ int plan_fd = -EBADF, owner_fd = -EBADF, read_end = -EBADF, write_end = -EBADF;
+        int ends[2], r;
+
+        r = open_owner(options->owner, &owner_fd, err);
+        if (r < 0)
+                return r;
+        r = store_plan(plan, &plan_fd);
+        if (r >= 0)
+                r = sys_pipe(ends);
+        if (r >= 0) {
+                read_end = ends[0];
+                r = write_end = lift(ends[1]);
+        }
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the plan can't be handed to the session's keeper", NULL);
+        r = spawn(plan_fd, write_end, owner_fd, options);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, program_keeper(),
+                                 "nsrun-keeper can't be executed", "install nsrun completely");
+        close_fdp(&write_end);
+        return hear(read_end, ret_id, notes, err);
+}
+
+nsrun_public int nsrun_session_start(struct nsrun_policy *policy,
+                                     const struct nsrun_session_options *options, char **ret_id,
+                                     char ***ret_notes, struct nsrun_error *error) {
+        static const struct nsrun_session_options none;
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_strv_ char **notes = NULL;
+        int r;
+
+        policy->is_session = true;
+        if (!strv_contains(policy->given, "tmp") && !policy->tmp)
+                policy->has_playground = true;
+        r = nsrun_plan_new(policy, &plan, error);
+        if (r >= 0)
+                r = start_keeper(plan, options ? options : &none, ret_id, ret_notes ? &notes : NULL, error);
+        if (r < 0)
+                return r;
+        if (ret_notes)
+                *ret_notes = TAKE_PTR(notes);
+        return 0;
+}
+
+nsrun_public int nsrun_session_list(char ***ret, struct nsrun_error *error) {
+        return records_list(ret, error);
+}
+
+static int read_record(const char *id, struct record_folder *folder, struct plan_record *record,
+                       struct nsrun_error *err) {
+        _cleanup_free_ char *bytes = NULL;
+        size_t n = 0;
+        int r;
+
+        r = records_open(id, folder, err);
+        if (r >= 0)
+                r = records_read(folder, &bytes, &n, err);
+        return r < 0 ? r : record_restore(bytes, n, record, err);
+}
+
+nsrun_public int nsrun_session_show(const char *id, struct nsrun_session_info **ret,
+                                    struct nsrun_error *error) {
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
+        struct nsrun_session_info *info;
+        int r;
+
+        r = read_record(id, &folder, &record, error);
+        if (r < 0)
+                return r;
+        info = calloc(1, sizeof(*info));
+        if (!info)
+                return error_oom(error);
+        *info = (struct nsrun_session_info){.id = TAKE_PTR(record.id),
+                                            .project = TAKE_PTR(record.plan->project),
+                                            .umbrella = TAKE_PTR(record.umbrella),
+                                            .keeper = record.keeper.pid,
+                                            .init = record.init.pid,
+                                            .started = record.started_s,
+                                            .idle = records_idle_seconds(&folder),
+                                            .idle_timeout = (unsigned)record.idle_timeout,
+                                            .owner = record.owner,
+                                            .is_nested = record.is_nested};
+        *ret = info;
+        return 0;
+}
+
+nsrun_public struct nsrun_session_info *nsrun_session_info_free(struct nsrun_session_info *info) {
+        if (info) {
+                free(info->id);
+                free(info->project);
+                free(info->umbrella);
+        }
+        free(info);
+        return NULL;
+}
+
+static int end(const char *id, bool is_kill, struct nsrun_error *err) {
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
+        _cleanup_close_ int keeper = -EBADF, init = -EBADF;
+        struct pollfd end = {.events = POLLIN};
+        int r;
+
+        r = read_record(id, &folder, &record, err);
+        if (r < 0)
+                return r;
+        keeper = record_open_process(&record.keeper);
+        init = is_kill ? record_open_process(&record.init) : -EBADF;
+        r = keeper == -ESRCH ? 0 : keeper;
+        if (r >= 0 && init >= 0)
+                r = sys_pidfd_send_signal(init, SIGKILL);
+        if (r >= 0 && keeper >= 0 && !is_kill)
+                r = sys_pidfd_send_signal(keeper, SIGTERM);
+        if (r < 0 && r != -ESRCH)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, id, "the session can't be ended", NULL);
+        end.fd = keeper;
+        while (keeper >= 0 && sys_poll(&end, 1, -1) == -EINTR)
+                ;
+        return 0;
+}
+
+nsrun_public int nsrun_session_stop(const char *id, struct nsrun_error *error) {
+        return end(id, false, error);
+}
+
+nsrun_public int nsrun_session_kill(const char *id, struct nsrun_error *error) {
+        return end(id, true, error);
+}
