@@ -35,7 +35,8 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd) {
         struct clone_args args = {
                 .flags = flags | CLONE_PIDFD,
                 .pidfd = (uint64_t)(uintptr_t)&pidfd,
-                .exit_signal = SIGCHLD,
+                /* A sibling tells its end as the caller will. */
+                .exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
         };
 
         SYS_FAULT("clone");

@@ -2,6 +2,7 @@
 /* pid 1: starts the command, passes signals on, reaps everything, and leaves
  * nothing alive when the command has ended.  Has no capabilities, no memory worth
  * reading, and no way to be read. */
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>

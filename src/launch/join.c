@@ -85,16 +85,17 @@ nsrun_no_asan _Noreturn void join_run(struct launch_child *c) {
         child_finish(c);
 }
 
-/* A process of its own for the way in, since a host's threads can't go (setns(2)); it shares the host's
- * memory and descriptors, tells there what it made, and is gone.  The reaper is no child of the host's then.
- */
+/* A process of its own for the way in, since a host's threads can't go (setns(2)); it shares
+ * the host's memory and descriptors, tells there what it made, and is gone. */
 nsrun_no_asan static int go_in(void *launch_child) {
         struct launch_child *c = launch_child;
 
         c->exec_error = sys_setns(c->session, c->plan->join->namespaces);
         if (c->exec_error < 0)
                 _exit(125);
-        c->joined_pid = sys_clone_namespaces(c->plan->join->is_nested ? CLONE_NEWPID : 0, &c->joined_pidfd);
+        /* One that may outlive the host's interest in it is no child of the host's. */
+        c->joined_pid = sys_clone_namespaces(c->plan->join->is_nested ? CLONE_NEWPID : CLONE_PARENT,
+                                             &c->joined_pidfd);
         if (c->joined_pid == 0)
                 join_run(c);
         c->exec_error = c->joined_pid < 0 ? c->joined_pid : 0;

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "internal.h"
 
@@ -254,6 +255,7 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                                .report_fd = TAKE_FD(report_fd),
                                .namespaces = c.namespaces_made,
                                .is_join = plan->join,
+                               .is_nested = plan->join && plan->join->is_nested,
                                .listener_socket = TAKE_FD(listener_socket)};
         return 0;
 }
@@ -292,7 +294,7 @@ int launch_wait(const struct launch *l) {
 
         while (sys_poll(&end, 1, -1) == -EINTR)
                 ;
-        if (l->is_join || sys_waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED) < 0)
+        if (sys_waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED) < 0)
                 return 0;
         return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
 }

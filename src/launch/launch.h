@@ -57,8 +57,8 @@ struct launch {
         int report_fd;       /* read end */
         int listener_socket; /* where pid 1 sends the listener of denied calls; or -1 */
         uint64_t namespaces; /* CLONE_NEW*: those that were made */
-        bool is_join;        /* in a session: pid is that of the command's own reaper there, which is not
-                                the caller's child */
+        bool is_join;        /* in a session: pid is that of the command's own reaper there */
+        bool is_nested;      /* it may outlive the command, and is not the caller's child then */
 };
 
 #define LAUNCH_INIT                                                             \

@@ -56,7 +56,7 @@ static int take_report(struct nsrun_sandbox *s, struct nsrun_error *err) {
 /* Waits for pid 1, which a host that ignores SIGCHLD never sees: the pidfd does. */
 static void reap_init(struct nsrun_sandbox *s) {
         /* In a session its reaper may stay, for what the command left behind. */
-        if (!s->has_ended && !(s->launch.is_join && s->has_status))
+        if (!s->has_ended && !(s->launch.is_nested && s->has_status))
                 (void)launch_wait(&s->launch);
         s->has_ended = true;
 }

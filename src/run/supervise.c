@@ -178,7 +178,7 @@ static int finish(struct run *run, bool has_failed) {
         if (has_failed)
                 (void)launch_signal(&run->launch, SIGKILL);
         /* In a session its reaper may stay, for what the command left behind. */
-        if (!run->launch.is_join || !run->has_exited)
+        if (!run->launch.is_nested || !run->has_exited)
                 status = launch_wait(&run->launch);
         launch_close(&run->launch);
         close_fdp(&run->listener);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/path.h"
+#include "base/str.h"
 #include "remove_tree.h"
 #include "umbrella.h"
 

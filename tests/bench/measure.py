@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs nsrun, floor, nsrun-bwrap, bwrap, unshare and crun side by side with hyperfine and
 prints medians, ratios and the bars of DESIGN's table.  Started by scripts/bench,
-which builds and chooses the user; nsrun, nsrun-bwrap, floor, loop and resolve lie beside this file."""
+which builds and chooses the user; nsrun and its programs, floor, join, loop and resolve lie beside this file."""
 
 import argparse
 import json
@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NSRUN = os.path.join(HERE, "nsrun")
 NSRUN_BWRAP = os.path.join(HERE, "nsrun-bwrap")
 FLOOR = os.path.join(HERE, "floor")
+JOIN = os.path.join(HERE, "join")
 RESOLVE = os.path.join(HERE, "resolve")
 LOOP = os.path.join(HERE, "loop")
 PROJECT = os.path.join(os.environ["HOME"], "project")
@@ -318,6 +319,36 @@ def cold(plan, folder, sizes):
     return result
 
 
+class Session:
+    """A session of the default plan, for as long as a `with` lasts."""
+
+    def __enter__(self):
+        os.environ["NSRUN_INIT"] = os.path.join(HERE, "nsrun-init")
+        os.environ["NSRUN_KEEPER"] = os.path.join(HERE, "nsrun-keeper")
+        self.id = output([NSRUN, "session", "start"]).strip()
+        self.init = json.loads(output([NSRUN, "session", "show", "--json", self.id]))["init"]
+        return self
+
+    def __exit__(self, *_):
+        output([NSRUN, "session", "stop", self.id])
+
+
+def joins(folder, sizes):
+    """A command in a session that runs already, filter on, beside the floor under that, and bwrap's cold run."""
+    with Session() as session:
+        commands = {"join": nsrun(f"--session={session.id}"), "floor": [JOIN, str(session.init), TRUE]}
+        if shutil.which("bwrap"):
+            argv = bwrap_argv(folder, "--seccomp=none")
+            if works("bwrap", argv):
+                commands["bwrap"] = argv
+        measured = measure(commands, *sizes)
+    result = {name: median for name, (median, _, _) in measured.items()}
+    print(f"\n{'true in a session':<20} {'median ms':>10} {'min ms':>10} {'CPU ms':>10} {'x floor':>9}")
+    for name, (median, least, cpu) in measured.items():
+        print(f"{name:<20} {median:10.3f} {least:10.3f} {cpu:10.3f} {median / result['floor']:9.2f}")
+    return result
+
+
 def binds(folder, sizes):
     # A short name: hyperfine takes a command as one argument of at most 128 KiB.
     source = "/usr/lib"
@@ -394,6 +425,7 @@ def main():
     sleep = (shutil.which("sleep"), "60")
     with tempfile.TemporaryDirectory(dir=os.environ["HOME"]) as folder:
         result = cold(plan, folder, sizes)
+        joined = joins(folder, sizes)
         bind_ratios = binds(folder, bind_sizes)
         slowest = resolves(folder, 5 if args.smoke else 500)
         ratios = loops(folder, args.smoke)
@@ -406,6 +438,9 @@ def main():
         bars.line("cold run of true, vs bwrap without a filter", result["nsrun"] / result["bwrap"], 0.55)
         bars.line("nsrun-bwrap vs bwrap, the same command line", result["nsrun-bwrap"] / result["bwrap"], 0.55)
     bars.line("cold run of true, vs floor", result["nsrun"] / result["floor"], 1.25)
+    bars.line("a command in a session, vs setns, fork and exec", joined["join"] / joined["floor"], 1.40)
+    if "bwrap" in joined:
+        bars.line("a command in a session, vs bwrap's cold run", joined["join"] / joined["bwrap"], 0.35)
     bars.line("the default filter, vs no filter", result["nsrun"] / result[UNFILTERED], 1.10)
     bars.line("a filter from a FILE, cached, vs no filter", result[FROM_FILE] / result[UNFILTERED], 1.15)
     for call, (to_none, to_trivial) in ratios.items():
