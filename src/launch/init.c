@@ -205,31 +205,17 @@ bool init_is_own_program(const char *path) {
                own.device_minor == its.device_minor;
 }
 
-/* How /proc, which is the session's, calls a process of a pid namespace below: its pidfd's
- * "Pid:".  -ENOENT: there is no /proc; -ESRCH. */
-static pid_t pid_in_proc(pid_t process) {
-        _cleanup_close_ int pidfd = sys_pidfd_open(process), fd = -EBADF;
-        char path[64] = "/proc/self/fdinfo/", text[512], number[24];
-        const char *line;
-        ssize_t n;
-
-        if (pidfd < 0)
-                return pidfd;
-        strcat(path, number_format(number, (uint64_t)pidfd));
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
-        if (n < 0)
-                return (pid_t)n;
-        text[n] = '\0';
-        line = strstr(text, "\nPid:");
-        return line ? (pid_t)strtol(line + 5, NULL, 10) : -ESRCH;
-}
-
 /* The second look, for a file that was swapped after exec.c's first. */
 static bool has_become_us(const struct launch_child *c, pid_t command) {
+        _cleanup_close_ int pidfd = -EBADF;
         char path[64] = "/proc/", number[24];
-        pid_t pid = c->plan->join && c->plan->join->is_nested ? pid_in_proc(command) : command;
+        pid_t pid = command;
 
+        /* /proc is the session's, and calls the processes of a pid namespace below otherwise. */
+        if (c->plan->join && c->plan->join->is_nested) {
+                pidfd = sys_pidfd_open(command);
+                pid = pidfd < 0 ? pidfd : number_of_pidfd(pidfd);
+        }
         if (pid < 0)
                 return pid != -ENOENT;
         strcat(path, number_format(number, (uint64_t)pid));

@@ -59,6 +59,7 @@ struct launch_child {
         int session;      /* a pidfd of the pid 1 whose session is joined; else -EBADF */
         int joined_pidfd; /* of the reaper there, once it is made */
         pid_t joined_pid;
+        char *inner_stack;    /* of who goes there in two steps */
         bool was_told_to_end; /* init: what is left behind is to end, too; a session's: when it is alone */
         char *stack_top;      /* the command's, between vfork and exec */
         struct init_exec *init_exec; /* nsrun-init's arguments, where it is asked for */
@@ -145,6 +146,8 @@ int network_loopback(struct nsrun_error *err);
 
 /* number.c: decimal text without stdio; to[24]. */
 char *number_format(char to[24], uint64_t n);
+/* How the mounted /proc calls the process of a pidfd; -ENOENT: there is no /proc; -ESRCH. */
+pid_t number_of_pidfd(int pidfd);
 
 /* join.c: the reaper of a command in a session, from its first instruction to its last. */
 _Noreturn void join_run(struct launch_child *c);

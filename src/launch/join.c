@@ -15,7 +15,7 @@
 #include "internal.h"
 #include "plan/record.h"
 
-/* It makes the clone, and the reaper lives on a copy of it. */
+/* Of those who make the clone; the reaper lives on a copy of one of them. */
 #define STACK_SIZE (256U << 10)
 
 static int enter_directory(struct launch_child *c) {
@@ -85,20 +85,37 @@ nsrun_no_asan _Noreturn void join_run(struct launch_child *c) {
         child_finish(c);
 }
 
+static int clone_reaper(struct launch_child *c, uint64_t flags) {
+        int pid = sys_clone_namespaces(flags, &c->joined_pidfd);
+
+        if (pid == 0)
+                join_run(c);
+        c->joined_pid = pid;
+        return pid < 0 ? pid : 0;
+}
+
+/* One step further in: only who is in a pid namespace can make one below it (pid_namespaces(7)).  The
+ * reaper is the session's pid 1's child when this is gone. */
+nsrun_no_asan static int go_further(void *launch_child) {
+        struct launch_child *c = launch_child;
+
+        c->exec_error = clone_reaper(c, CLONE_NEWPID);
+        _exit(0);
+}
+
 /* A process of its own for the way in, since a host's threads can't go (setns(2)); it shares
- * the host's memory and descriptors, tells there what it made, and is gone. */
+ * the host's memory and descriptors, leaves there what it made, and is gone. */
 nsrun_no_asan static int go_in(void *launch_child) {
         struct launch_child *c = launch_child;
 
         c->exec_error = sys_setns(c->session, c->plan->join->namespaces);
-        if (c->exec_error < 0)
-                _exit(125);
-        /* One that may outlive the host's interest in it is no child of the host's. */
-        c->joined_pid = sys_clone_namespaces(c->plan->join->is_nested ? CLONE_NEWPID : CLONE_PARENT,
-                                             &c->joined_pidfd);
-        if (c->joined_pid == 0)
-                join_run(c);
-        c->exec_error = c->joined_pid < 0 ? c->joined_pid : 0;
+        if (c->exec_error >= 0 && c->plan->join->is_nested) {
+                int r = sys_vfork(go_further, c, c->inner_stack, true);
+
+                c->exec_error = r < 0 ? r : c->exec_error;
+        } else if (c->exec_error >= 0) {
+                c->exec_error = clone_reaper(c, CLONE_PARENT);
+        }
         _exit(0);
 }
 
@@ -126,6 +143,7 @@ int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err)
         stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (stack == MAP_FAILED)
                 return error_oom(err);
+        c->inner_stack = stack + STACK_SIZE / 2;
         (void)sigfillset(&all);
         r = sys_sigmask(SIG_SETMASK, &all, &own);
         c->mask = c->params->mask ? *c->params->mask : own;
@@ -142,5 +160,5 @@ int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err)
         if (r < 0)
                 return fail(c, r, err);
         *ret_pidfd = TAKE_FD(c->joined_pidfd);
-        return c->joined_pid;
+        return c->plan->join->is_nested ? number_of_pidfd(*ret_pidfd) : c->joined_pid;
 }
