@@ -77,7 +77,7 @@ static uint64_t find_command(pid_t init) {
 }
 
 int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l,
-                   const struct launch_report *report, struct nsrun_error *err) {
+                   const struct launch_report *report, const char *pids_limit, struct nsrun_error *err) {
         const struct launch_namespaces *n = &report->namespaces;
         _cleanup_json_ struct json_document d = {0};
         struct json_value *namespaces, *landlock;
@@ -101,6 +101,8 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
         landlock = json_add_object(&d, d.root, "landlock");
         json_add_bool(&d, landlock, "scoped", plan->is_scoped);
         json_add_number(&d, landlock, "abi", (uint64_t)plan->landlock_abi);
+        if (pids_limit)
+                json_add_string(&d, d.root, "pids_limit", pids_limit);
         return write_line(fd, &d, err);
 }
 

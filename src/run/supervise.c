@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/sys.h"
+#include "cgroup.h"
 #include "denials.h"
 #include "disk.h"
 #include "status.h"
@@ -22,6 +23,7 @@ struct run {
         int terminal_fd; /* ours to hand to the command's process group and back; or -1 */
         int listener;    /* the kernel's questions about denied calls; or -EBADF */
         struct denials *denials;
+        struct cgroup cgroup;
         bool was_asked_to_stop;
         bool has_exited;
         int status; /* wait(2)'s, of the command */
@@ -106,7 +108,8 @@ static int take_report(struct run *run, const struct launch_report *report) {
                 return -report->error.error;
         case LAUNCH_STARTED:
                 if (fd >= 0)
-                        warn_unless_told(status_started(fd, run->plan, &run->launch, report, NULL));
+                        warn_unless_told(status_started(fd, run->plan, &run->launch, report,
+                                                        cgroup_pids_by(&run->cgroup, run->plan), NULL));
                 return 0;
         case LAUNCH_NOTE:
                 (void)fprintf(stderr, "nsrun: note: %s: %s\n", report->error.what, report->error.path);
@@ -249,6 +252,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                           .signal_fd = -EBADF,
                           .terminal_fd = -1,
                           .listener = -EBADF,
+                          .cgroup = CGROUP_INIT,
                           .err = err};
         struct umbrella umbrella = UMBRELLA_INIT;
         struct launch_params launch_params = {
@@ -293,8 +297,11 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         launch_params.mask = &before;
         r = disk_prepare(plan, &umbrella, &launch_params, err);
         if (r >= 0)
+                r = cgroup_prepare(plan, true, &run.cgroup, &launch_params, err);
+        if (r >= 0)
                 r = run_plan(&run, &launch_params);
         give_terminal(&run, getpgrp());
+        cgroup_remove(&run.cgroup);
         umbrella_remove(&umbrella);
         close_fdp(&run.signal_fd);
         run.denials = denials_free(run.denials);
