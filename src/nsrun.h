@@ -216,8 +216,8 @@ struct nsrun_exit {
 int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox **ret, struct nsrun_error *error);
 /* What was left to be decided during the start and how that came out, one line each
  * as nsrun_error_format() makes it: with "proc" set to "auto" that /proc has the
- * processes alone, for instance, or that "limit" "pids=…" is RLIMIT_NPROC's to keep.  Complete when nsrun_start() returns.  Ends with NULL,
- * and is never NULL itself.  Owned by the sandbox. */
+ * processes alone, for instance, or that "limit" "pids=…" is RLIMIT_NPROC's to keep.  Complete when
+ * nsrun_start() returns.  Ends with NULL, and is never NULL itself.  Owned by the sandbox. */
 const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *sandbox);
 /* Readable (poll) when the sandbox has ended.  Owned by the sandbox. */
 int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox);

@@ -52,9 +52,10 @@ static int try_child(struct launch_child *c, uint64_t most) {
         int r, child;
 
         r = sys_prlimit(RLIMIT_NPROC, NULL, &own);
+        if (r < 0)
+                return r;
         few = (struct sys_rlimit){most < own.hard ? most : own.hard, own.hard};
-        if (r >= 0)
-                r = sys_prlimit(RLIMIT_NPROC, &few, NULL);
+        r = sys_prlimit(RLIMIT_NPROC, &few, NULL);
         if (r < 0)
                 return r;
         child = sys_vfork(end_at_once, NULL, c->stack_top, false);

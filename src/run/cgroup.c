@@ -94,11 +94,25 @@ static void sweep(int parent) {
         (void)closedir(dir);
 }
 
+/* As launch.c's: 0, 1 and 2 are the command's, also where they are closed.  The lock stays. */
+static int lift_descriptor(int *fd) {
+        int r = *fd > 2 ? *fd : fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+
+        if (r < 0)
+                return -errno;
+        if (r != *fd)
+                close_fdp(fd);
+        *fd = r;
+        return 0;
+}
+
 /* No processes beside children with controllers: we go into one. */
 static int move_out(struct cgroup *c, struct nsrun_error *err) {
         int r;
 
         r = make_locked(c->place.fd, c->supervisor, &c->supervisor_fd);
+        if (r >= 0)
+                r = lift_descriptor(&c->supervisor_fd);
         if (r >= 0)
                 r = write_value(c->supervisor_fd, "cgroup.procs", "0");
         if (r >= 0)
@@ -146,13 +160,19 @@ static int write_limits(const struct cgroup *c, const struct policy_limits *limi
 static int make(struct cgroup *c, const struct policy_limits *limits, struct nsrun_error *err) {
         int r;
 
-        sweep(c->place.fd);
-        r = c->place.is_own ? move_out(c, err) : 0;
-        if (r < 0)
-                return r;
-        r = make_locked(c->place.fd, c->name, &c->launch.fd);
+        r = lift_descriptor(&c->place.fd);
+        if (r >= 0) {
+                sweep(c->place.fd);
+                r = c->place.is_own ? move_out(c, err) : 0;
+        }
+        if (r >= 0)
+                r = make_locked(c->place.fd, c->name, &c->launch.fd);
+        if (r >= 0)
+                r = lift_descriptor(&c->launch.fd);
         if (r >= 0 && (c->launch.procs_fd = openat(c->launch.fd, "cgroup.procs", O_WRONLY | O_CLOEXEC)) < 0)
                 r = -errno;
+        if (r >= 0)
+                r = lift_descriptor(&c->launch.procs_fd);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_HARDENING, r, c->place.path, "a cgroup can't be made",
                                  NULL);

@@ -5,13 +5,12 @@
 
 #include <fcntl.h>
 
-/* What follows `word` on a line of its own that begins with it. */
-static bool find_count(const char *text, const char *word, uint64_t *ret) {
-        size_t n = strlen(word);
+bool oom_find_count(const char *text, uint64_t *ret) {
+        static const char word[] = "oom_kill ";
 
-        for (; (text = strstr(text, word)); text += n)
-                if (text[n] == ' ' && text[n + 1] >= '0' && text[n + 1] <= '9') {
-                        *ret = strtoull(text + n + 1, NULL, 10);
+        for (const char *at = text; (at = strstr(at, word)); at++)
+                if ((at == text || at[-1] == '\n') && at[strlen(word)] >= '0' && at[strlen(word)] <= '9') {
+                        *ret = strtoull(at + strlen(word), NULL, 10);
                         return true;
                 }
         return false;
@@ -25,7 +24,7 @@ static bool read_count(int fd, uint64_t *ret) {
         while ((n = pread(fd, text + length, sizeof(text) - 1 - length, (off_t)length)) > 0)
                 length += (size_t)n;
         text[length] = '\0';
-        return find_count(text, "\noom_kill", ret);
+        return oom_find_count(text, ret);
 }
 
 static int open_own_events(void) {

@@ -16,6 +16,9 @@ struct oom_watch {
                 .fd = -EBADF \
         }
 
+/* The count in the text of a memory.events or of /proc/vmstat: false where it has none. */
+bool oom_find_count(const char *text, uint64_t *ret);
+
 /* `cgroup`: the run's own, or NULL.  Never fails: where nothing counts, nothing was killed. */
 void oom_watch_begin(struct oom_watch *w, const struct cgroup *cgroup);
 /* Ends the watch, before the cgroup is removed. */

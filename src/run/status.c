@@ -118,7 +118,7 @@ int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err)
         return write_line(fd, &d, err);
 }
 
-int status_exited(int fd, int status, struct nsrun_error *err) {
+int status_exited(int fd, int status, bool has_oom_kill, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         int r;
 
@@ -129,6 +129,8 @@ int status_exited(int fd, int status, struct nsrun_error *err) {
                 json_add_number(&d, d.root, "signal", (uint64_t)WTERMSIG(status));
         else
                 json_add_number(&d, d.root, "code", (uint64_t)WEXITSTATUS(status));
+        if (has_oom_kill)
+                json_add_bool(&d, d.root, "oom_kill", true);
         return write_line(fd, &d, err);
 }
 

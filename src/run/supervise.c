@@ -13,6 +13,7 @@
 #include "cgroup.h"
 #include "denials.h"
 #include "disk.h"
+#include "oom.h"
 #include "status.h"
 
 struct run {
@@ -24,6 +25,7 @@ struct run {
         int listener;    /* the kernel's questions about denied calls; or -EBADF */
         struct denials *denials;
         struct cgroup cgroup;
+        struct oom_watch memory; /* of `cgroup`, where --status-fd wants to know */
         bool was_asked_to_stop;
         bool has_exited;
         int status; /* wait(2)'s, of the command */
@@ -197,6 +199,8 @@ static void tell_denials(const struct run *run) {
 static int run_plan(struct run *run, struct launch_params *params) {
         int r, init_status;
 
+        if (run->params->status_fd >= 0 && (run->cgroup.controllers & CGROUP_MEMORY))
+                oom_watch_begin(&run->memory, &run->cgroup);
         r = launch_start(run->plan, params, &run->launch, run->err);
         if (r < 0)
                 return r;
@@ -217,7 +221,8 @@ static int run_plan(struct run *run, struct launch_params *params) {
         if (run->denials)
                 tell_denials(run);
         if (run->params->status_fd >= 0)
-                warn_unless_told(status_exited(run->params->status_fd, run->status, NULL));
+                warn_unless_told(status_exited(run->params->status_fd, run->status,
+                                               oom_watch_ended(&run->memory), NULL));
         return 0;
 }
 
@@ -253,6 +258,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                           .terminal_fd = -1,
                           .listener = -EBADF,
                           .cgroup = CGROUP_INIT,
+                          .memory = OOM_WATCH_INIT,
                           .err = err};
         struct umbrella umbrella = UMBRELLA_INIT;
         struct launch_params launch_params = {
@@ -301,6 +307,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         if (r >= 0)
                 r = run_plan(&run, &launch_params);
         give_terminal(&run, getpgrp());
+        (void)oom_watch_ended(&run.memory);
         cgroup_remove(&run.cgroup);
         umbrella_remove(&umbrella);
         close_fdp(&run.signal_fd);

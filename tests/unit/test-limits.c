@@ -3,10 +3,11 @@
  * is by what the kernel says of it. */
 #include "scratch.h"
 
+#include <signal.h>
 #include <sys/resource.h>
 
 #include "plan/plan.h"
-#include "run/cgroup_place.h"
+#include "run/oom.h"
 
 #define BYTES  "give bytes, or a number with K, M, G or T, or \"unlimited\""
 #define NUMBER "give a whole number, or \"unlimited\""
@@ -225,6 +226,51 @@ static void the_own_cgroup_is_found(void **state nsrun_unused) {
         }
 }
 
+static void the_count_of_oom_kills_is_found(void **state nsrun_unused) {
+        static const struct {
+                const char *text;
+                uint64_t count; /* 77: none */
+        } cases[] = {
+                {"low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 9\n", 2},
+                {"low 0\nhigh 0\nmax 0\noom 5\noom_group_kill 9\n", 77},
+                {"swap_ra_hit 9\npgmigrate_oom_kill 5\noom_kill 18446744073709551615\nnuma 1\n", UINT64_MAX},
+                {"oom_kill_disable 0\nunder_oom 0\noom_kill 4\n", 4},
+                {"oom_kill x\n", 77},
+                {"oom_kill", 77},
+                {"", 77},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                uint64_t count = 77;
+
+                assert_int_equal(oom_find_count(cases[i].text, &count), cases[i].count != 77);
+                assert_int_equal(count, cases[i].count);
+        }
+}
+
+/* A command that kills itself is not the kernel's doing, whoever counts here. */
+static void a_kill_is_no_oom_kill(void **state nsrun_unused) {
+        struct oom_watch w = OOM_WATCH_INIT;
+        pid_t pid;
+        int status;
+
+        oom_watch_begin(&w, NULL);
+        assert_true(w.fd >= 0);
+        assert_false(w.is_own);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                (void)kill(getpid(), SIGKILL);
+                _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        assert_false(oom_watch_ended(&w));
+        assert_int_equal(w.fd, -EBADF);
+        /* Asked again, or never begun. */
+        assert_false(oom_watch_ended(&w));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(each_bad_limit_is_named),
@@ -232,6 +278,8 @@ int main(void) {
                 cmocka_unit_test(the_sandbox_has_three_of_its_own),
                 cmocka_unit_test(a_plan_tells_its_limits),
                 cmocka_unit_test(the_own_cgroup_is_found),
+                cmocka_unit_test(the_count_of_oom_kills_is_found),
+                cmocka_unit_test(a_kill_is_no_oom_kill),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
