@@ -160,7 +160,7 @@ int nsrun_policy_new(struct nsrun_policy **ret);
 struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *policy);
 /* The command line's options by their long names without dashes ("ro", "net",
  * "new-session"); value is NULL where the option takes none.  nsrun(1) lists
- * them with their units.  Strings are copied.
+ * them with their units.  Strings are copied.  "limit" may be set once for each of its names.
  * -EINVAL: no such option, or a value it can't take.  -ENOMEM. */
 int nsrun_policy_set(struct nsrun_policy *policy, const char *option, const char *value,
                      struct nsrun_error *error);
@@ -211,12 +211,13 @@ struct nsrun_exit {
  * exec'ed.  The command dies with the calling process (not: thread).  Any
  * failure is returned here, nothing is left behind, and the command never ran: -ENOENT and
  * -EACCES with stage EXEC where it is not found or not executable; -ESTALE with stage
- * WORKSPACE where a plan with a playground was made for another cache folder. */
+ * WORKSPACE where a plan with a playground was made for another cache folder; -EOPNOTSUPP with
+ * stage HARDENING where a limit needs a cgroup that can't be made. */
 int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox **ret, struct nsrun_error *error);
 /* What was left to be decided during the start and how that came out, one line each
  * as nsrun_error_format() makes it: with "proc" set to "auto" that /proc has the
- * processes alone, for instance.  Complete when nsrun_start() returns.  Ends with NULL,
- * and is never NULL itself.  Owned by the sandbox. */
+ * processes alone, for instance, or that "limit" "pids=…" is RLIMIT_NPROC's to keep.  Complete when
+ * nsrun_start() returns.  Ends with NULL, and is never NULL itself.  Owned by the sandbox. */
 const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *sandbox);
 /* Readable (poll) when the sandbox has ended.  Owned by the sandbox. */
 int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox);

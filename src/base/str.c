@@ -221,3 +221,24 @@ char *str_shell_quote(const char *s) {
         strbuf_add(&b, "'");
         return strbuf_finish(&b);
 }
+
+int str_parse_number(const char *s, bool has_suffix, uint64_t *ret) {
+        static const char suffixes[] = "KMGT";
+        const char *start = s, *suffix = NULL;
+        uint64_t n = 0;
+        bool is_too_big = false;
+        unsigned shift;
+
+        for (; *s >= '0' && *s <= '9'; s++)
+                is_too_big |= __builtin_mul_overflow(n, 10, &n) ||
+                              __builtin_add_overflow(n, (uint64_t)(*s - '0'), &n);
+        if (has_suffix && s > start && *s)
+                suffix = strchr(suffixes, *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
+        if (s == start || (*s && (!suffix || s[1])))
+                return -EINVAL;
+        shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+        if (is_too_big || n > (uint64_t)INT64_MAX >> shift)
+                return -ERANGE;
+        *ret = n << shift;
+        return 0;
+}

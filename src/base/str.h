@@ -39,5 +39,9 @@ void strv_freep(char ***v);
  * UTF-8 character is spelled \xNN, so that a path can't draw on a terminal. */
 char *str_visible(const char *s);
 
+/* A whole number; with `has_suffix` K, M, G or T (powers of 1024, small letters too) may follow it.
+ * -EINVAL: it is none; -ERANGE: it is above INT64_MAX. */
+int str_parse_number(const char *s, bool has_suffix, uint64_t *ret);
+
 /* A copy quoted for a POSIX shell, bare where nothing needs it. */
 char *str_shell_quote(const char *s);

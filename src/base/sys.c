@@ -50,6 +50,25 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd) {
         return r;
 }
 
+int sys_clone_into_cgroup(uint64_t flags, int cgroup, int *ret_pidfd) {
+        int pidfd = -EBADF, r;
+        struct clone_args args = {
+                .flags = flags | CLONE_PIDFD | CLONE_INTO_CGROUP,
+                .pidfd = (uint64_t)(uintptr_t)&pidfd,
+                .exit_signal = SIGCHLD,
+                .cgroup = (uint64_t)(unsigned)cgroup,
+        };
+
+        SYS_FAULT("clone");
+        r = result(syscall(SYS_clone3, &args, sizeof(args)));
+        /* E2BIG: 5.3 to 5.6.  ENOSYS and EPERM: as in sys_clone_namespaces(), which then tells. */
+        if (r == -ENOSYS || r == -EPERM || r == -E2BIG)
+                return -EOPNOTSUPP;
+        if (r > 0)
+                *ret_pidfd = pidfd;
+        return r;
+}
+
 int sys_vfork(int (*child)(void *data), void *data, void *stack_top, bool shares_files) {
         SYS_FAULT("vfork");
         return result(clone(child, stack_top,
@@ -114,6 +133,12 @@ int sys_setsid(void) {
 int sys_setpgid(pid_t pid, pid_t group) {
         SYS_FAULT("setpgid");
         return result(setpgid(pid, group));
+}
+
+/* The call itself: the libc's has rlim_t and, for 32 bits, an infinity of its own. */
+int sys_prlimit(int resource, const struct sys_rlimit *set, struct sys_rlimit *ret_old) {
+        SYS_FAULT("prlimit");
+        return result(syscall(SYS_prlimit64, 0, resource, set, ret_old));
 }
 
 int sys_open(int dir, const char *path, int flags, mode_t mode) {

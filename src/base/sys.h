@@ -23,6 +23,9 @@
 #ifndef CLONE_PIDFD
 #define CLONE_PIDFD 0x00001000
 #endif
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ULL
+#endif
 #ifndef OPEN_TREE_CLONE
 #define OPEN_TREE_CLONE 1
 #endif
@@ -55,6 +58,9 @@ int fault_next(const char *call);
 /* clone3(2) without a new stack or shared memory: like fork.  Falls back to
  * clone(2) where clone3 is missing or refused by a filter.  *ret_pidfd. */
 int sys_clone_namespaces(uint64_t flags, int *ret_pidfd);
+/* The same, born in the cgroup (v2) whose folder is `cgroup` (CLONE_INTO_CGROUP, 5.7).  -EOPNOTSUPP: there
+ * is no clone3(2) that can. */
+int sys_clone_into_cgroup(uint64_t flags, int cgroup, int *ret_pidfd);
 /* A child that shares memory and holds the caller until it execs or exits; with
  * `shares_files` the descriptors too, until then. */
 int sys_vfork(int (*child)(void *data), void *data, void *stack_top, bool shares_files);
@@ -69,6 +75,13 @@ int sys_pidfd_queue_signal(int pidfd, int signal, int value);
 int sys_queue_signal(pid_t pid, int signal, int value);
 int sys_setsid(void);
 int sys_setpgid(pid_t pid, pid_t group);
+
+/* A resource limit (RLIMIT_*) of the calling process; either may be NULL.  The kernel's infinity is
+ * UINT64_MAX. */
+struct sys_rlimit {
+        uint64_t soft, hard;
+};
+int sys_prlimit(int resource, const struct sys_rlimit *set, struct sys_rlimit *ret_old);
 
 int sys_open(int dir, const char *path, int flags, mode_t mode);
 int sys_openat2(int dir, const char *path, int flags, mode_t mode, uint64_t resolve);

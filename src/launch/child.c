@@ -123,12 +123,25 @@ static int forbid_cgroup_namespaces(struct launch_child *c) {
         return 0;
 }
 
+/* Through a descriptor that the supervisor opened: the right to it is then the
+ * supervisor's, and the way to it its cgroup namespace's (5.16). */
+static int join_cgroup(struct launch_child *c) {
+        ssize_t n = sys_write(c->params->cgroup->procs_fd, "0", 1);
+
+        if (n < 0)
+                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, (int)n, "cgroup.procs",
+                                 "the sandbox can't enter its cgroup", NULL);
+        return 0;
+}
+
 static int build(struct launch_child *c) {
         int keep[] = {c->report_fd,       c->supervisor_fd,   c->init_fd,  c->params->umbrella_fd,
                       c->params->lock_fd, c->listener_socket, c->filter_fd};
         int r;
 
         r = child_die_with_supervisor(c);
+        if (r >= 0 && c->joins_cgroup)
+                r = join_cgroup(c);
         if (r >= 0)
                 r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
         if (r >= 0)
@@ -149,6 +162,8 @@ static int build(struct launch_child *c) {
                 r = mount_seal(c);
         if (r >= 0)
                 r = harden_capabilities(&c->error);
+        if (r >= 0)
+                r = limits_check_processes(c);
         if (r >= 0)
                 r = harden_process(&c->error);
         /* pid 1 of a session signals whoever joined it, each of them in a domain of its own. */

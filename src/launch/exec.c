@@ -68,7 +68,10 @@ static int exec_file(struct launch_child *c, const char *path) {
         size_t n = 1;
         int r;
 
-        r = filter_install(c);
+        /* Not before: the search opens files, which nofile=1 would not let it. */
+        r = limits_set(c);
+        if (r >= 0)
+                r = filter_install(c);
         if (r < 0)
                 return r;
         r = sys_execve(path, argv, c->plan->env);

@@ -9,8 +9,8 @@
 
 #include "internal.h"
 
-/* nsrun-init REPORT SUPERVISOR LOCK LISTENER FILTER INSTRUCTIONS FILTER-FLAGS FLAGS UMASK MASK USER MNT PID
- * IPC UTS NET COMMAND... */
+/* nsrun-init REPORT SUPERVISOR LOCK LISTENER FILTER INSTRUCTIONS FILTER-FLAGS FLAGS UMASK MASK LIMITS USER
+ * MNT PID IPC UTS NET COMMAND... */
 enum {
         ARG_NAME,
         ARG_REPORT,
@@ -23,6 +23,7 @@ enum {
         ARG_FLAGS,
         ARG_UMASK,
         ARG_MASK,
+        ARG_LIMITS,
         ARG_NAMESPACES,
         ARG_COMMAND = ARG_NAMESPACES + 6,
 };
@@ -38,6 +39,7 @@ enum {
 
 struct init_exec {
         char numbers[ARG_COMMAND][24];
+        char limits[LIMITS_TEXT_SIZE];
         char *argv[];
 };
 
@@ -68,6 +70,8 @@ int init_exec_prepare(struct launch_child *c) {
         e->argv[ARG_NAME] = (char *)"nsrun-init";
         for (size_t i = ARG_REPORT; i < ARG_COMMAND; i++)
                 e->argv[i] = e->numbers[i];
+        limits_format(c, e->limits);
+        e->argv[ARG_LIMITS] = e->limits;
         for (size_t i = 0; i < n; i++)
                 e->argv[ARG_COMMAND + i] = c->plan->argv[i];
         c->init_exec = e;
@@ -154,6 +158,8 @@ int init_exec_main(int argc, char **argv, char **env) {
         c.listener_socket = n[ARG_LISTENER] > 0 ? (int)n[ARG_LISTENER] : -EBADF;
         c.filter_flags = (unsigned)n[ARG_FILTER_FLAGS];
         if (n[ARG_FILTER] > 0 && filter_receive(&c, (int)n[ARG_FILTER], n[ARG_INSTRUCTIONS]) < 0)
+                return 125;
+        if (limits_parse(&c, argv[ARG_LIMITS]) < 0)
                 return 125;
         c.umask = (mode_t)n[ARG_UMASK];
         bits_to_mask(n[ARG_MASK], &c.mask);

@@ -21,6 +21,12 @@ struct legacy_binds {
         size_t n_mounts;
 };
 
+/* One of the command's rlimits. */
+struct limit {
+        int resource;
+        struct sys_rlimit value;
+};
+
 struct launch_child {
         const struct nsrun_plan *plan;
         const struct launch_params *params;
@@ -39,8 +45,11 @@ struct launch_child {
         char gid_map[48];
         char inner_uid_map[48]; /* a raw plan's second user namespace maps them onto themselves */
         char inner_gid_map[48];
-        sigset_t mask; /* the caller's, for the command */
-        mode_t umask;  /* the caller's, for the command */
+        struct limit limits[RLIMITS_COUNT]; /* set right before the exec */
+        size_t n_limits;
+        bool joins_cgroup; /* it wasn't born there */
+        sigset_t mask;     /* the caller's, for the command */
+        mode_t umask;      /* the caller's, for the command */
         bool has_hostname;
         struct legacy_binds *legacy; /* one per operation, or NULL where the kernel is new enough */
 
@@ -140,6 +149,17 @@ int filter_prepare(struct launch_child *c, struct nsrun_error *err);
 int filter_install(struct launch_child *c);
 /* nsrun-init's side of filter_fd. */
 int filter_receive(struct launch_child *c, int fd, size_t n);
+
+/* limits.c: the rlimits of the plan and of `params`, before the clone. */
+void limits_prepare(struct launch_child *c);
+/* In the vforked child, right before its exec: from there on they hold. */
+int limits_set(struct launch_child *c);
+/* In pid 1: that RLIMIT_NPROC holds for this user, and in this namespace alone. */
+int limits_check_processes(struct launch_child *c);
+/* As nsrun-init's argument, and back.  Room for all of them. */
+#define LIMITS_TEXT_SIZE (RLIMITS_COUNT * 48)
+void limits_format(const struct launch_child *c, char text[LIMITS_TEXT_SIZE]);
+int limits_parse(struct launch_child *c, const char *text);
 
 /* network.c: brings loopback up in a network namespace of our own. */
 int network_loopback(struct nsrun_error *err);

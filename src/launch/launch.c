@@ -162,6 +162,7 @@ static int prepare(struct launch_child *c, struct nsrun_error *err) {
         c->shell_argv = calloc(strv_length(plan->argv) + 3, sizeof(char *));
         if (!c->shell_argv)
                 return error_oom(err);
+        limits_prepare(c);
         r = filter_prepare(c, err);
         if (r < 0)
                 return r;
@@ -176,6 +177,19 @@ static uint64_t namespaces_of(const struct nsrun_plan *plan) {
                 return plan->raw->namespaces;
         return CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
                (plan->net == POLICY_NET_NONE ? CLONE_NEWNET : 0U);
+}
+
+/* Into the cgroup, where there is one: at birth, or by the child's first steps. */
+static int clone_once(struct launch_child *c, int *ret_pidfd) {
+        int pid;
+
+        if (c->params->cgroup && !c->joins_cgroup) {
+                pid = sys_clone_into_cgroup(c->namespaces_made, c->params->cgroup->fd, ret_pidfd);
+                if (pid != -EOPNOTSUPP)
+                        return pid;
+                c->joins_cgroup = true;
+        }
+        return sys_clone_namespaces(c->namespaces_made, ret_pidfd);
 }
 
 /* Signals are blocked across the clone, so that none runs a host's handler in
@@ -193,10 +207,10 @@ static int clone_child(struct launch_child *c, int *ret_pidfd, struct nsrun_erro
         /* A kernel without cgroups says EINVAL; a sandbox of ours, which allows no
          * cgroup namespaces below it, ENOSPC.  Nothing is lost in either. */
         c->namespaces_made = flags | (c->plan->raw ? 0U : CLONE_NEWCGROUP);
-        pid = sys_clone_namespaces(c->namespaces_made, ret_pidfd);
+        pid = clone_once(c, ret_pidfd);
         if (c->plan->raw ? pid < 0 && (flags & c->plan->raw->optional) : pid == -EINVAL || pid == -ENOSPC) {
                 c->namespaces_made = c->plan->raw ? flags & ~c->plan->raw->optional : flags;
-                pid = sys_clone_namespaces(c->namespaces_made, ret_pidfd);
+                pid = clone_once(c, ret_pidfd);
         }
         if (pid == 0)
                 child_run(c);
@@ -204,6 +218,11 @@ static int clone_child(struct launch_child *c, int *ret_pidfd, struct nsrun_erro
         if (pid < 0 && c->plan->raw)
                 return error_set(err, NSRUN_STAGE_NAMESPACE, pid, NULL, "Creating new namespace failed",
                                  NULL);
+        /* ENODEV: it is gone; EBUSY: it has children with controllers. */
+        if (pid < 0 && c->params->cgroup && !c->joins_cgroup &&
+            (pid == -EACCES || pid == -ENODEV || pid == -EBUSY))
+                return error_set(err, NSRUN_STAGE_NAMESPACE, pid, NULL,
+                                 "the sandbox can't be started in its cgroup", NULL);
         if (pid < 0)
                 return launch_explain_namespaces(pid, err);
         return pid;

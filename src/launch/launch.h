@@ -33,6 +33,12 @@ struct launch_report {
         struct launch_namespaces namespaces; /* STARTED */
 };
 
+/* A cgroup (v2): its folder, and its cgroup.procs for where clone3(2) is refused. */
+struct launch_cgroup {
+        int fd;
+        int procs_fd;
+};
+
 struct launch_params {
         const int *stdio; /* three descriptors that become the command's 0, 1 and 2, each -1 for the
                              caller's; the caller keeps its own.  NULL: the caller's, all of them */
@@ -41,9 +47,12 @@ struct launch_params {
         int lock_fd;               /* kept open by init for as long as the mounts live; or -1 */
         int terminal_fd; /* 0, 1 or 2: handed to the command's process group without a session of its own; or
                             -1 */
-        bool wants_started;    /* report STARTED */
-        bool wants_denials;    /* denied calls are asked about: launch_receive_listener() */
-        bool lingers;          /* what the command leaves behind lives on: see LAUNCH_EXITED */
+        const struct launch_cgroup *cgroup; /* pid 1 is born in it; or NULL */
+        uint64_t n_processes; /* what RLIMIT_NPROC bounds, which is refused where it can't; 0: it needn't */
+        const char *processes_hint; /* what else could bound them */
+        bool wants_started;         /* report STARTED */
+        bool wants_denials;         /* denied calls are asked about: launch_receive_listener() */
+        bool lingers;               /* what the command leaves behind lives on: see LAUNCH_EXITED */
         bool dies_with_thread; /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
         const char *init_path; /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
         const sigset_t *mask;  /* the command's signal mask; NULL: the calling thread's */

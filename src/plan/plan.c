@@ -142,6 +142,7 @@ static int fill(struct nsrun_plan *plan, const struct nsrun_policy *p) {
         plan->backing = p->backing;
         plan->new_session = p->new_session;
         plan->is_session = p->is_session;
+        plan->limits = p->limits;
         plan->uid = p->uid;
         plan->gid = p->gid;
         plan->cwd = path_join(start, p->chdir ? p->chdir : start);

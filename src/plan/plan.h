@@ -112,6 +112,7 @@ struct nsrun_plan {
         enum policy_landlock landlock;
         int landlock_abi; /* of the kernel; 0: none */
         bool is_scoped;   /* Landlock keeps abstract sockets and signals inside */
+        struct policy_limits limits;
         bool new_session;
         bool has_overlays;
         char *umbrella; /* NULL; or where the run's umbrella will be, its last six letters still to be

@@ -174,6 +174,50 @@ static void add_hardening(struct strbuf *b, const struct nsrun_plan *plan) {
                 add_fact(b, "warning", *warning);
 }
 
+static void add_amount(struct strbuf *b, uint64_t n, bool is_bytes) {
+        if (n == POLICY_UNLIMITED)
+                strbuf_add(b, "unlimited");
+        else if (is_bytes)
+                add_size(b, n);
+        else
+                strbuf_addf(b, "%ju", (uintmax_t)n);
+}
+
+static void add_limits(struct strbuf *b, const struct policy_limits *limits) {
+        _cleanup_strbuf_ struct strbuf line = {0};
+        _cleanup_free_ char *text = NULL;
+
+        if (limits->memory > 0) {
+                strbuf_add(&line, ", memory ");
+                add_amount(&line, limits->memory, true);
+        }
+        if (limits->pids > 0)
+                strbuf_addf(&line, ", pids %ju", (uintmax_t)limits->pids);
+        if (limits->cpu > 0)
+                strbuf_addf(&line, ", cpu %ju.%03u", (uintmax_t)(limits->cpu / 1000),
+                            (unsigned)(limits->cpu % 1000));
+        for (size_t i = 0; i < RLIMITS_COUNT; i++) {
+                const struct rlimit_kind *kind = &rlimit_kinds[i];
+                const struct policy_rlimit *limit = &limits->rlimits[kind->resource];
+
+                if (!limit->is_set)
+                        continue;
+                strbuf_addf(&line, ", %s ", kind->name);
+                add_amount(&line, limit->soft, kind->is_bytes);
+                if (limit->hard != limit->soft) {
+                        strbuf_add(&line, ":");
+                        add_amount(&line, limit->hard, kind->is_bytes);
+                }
+        }
+        if (!line.length && !line.has_failed)
+                return;
+        text = strbuf_finish(&line);
+        if (text)
+                add_fact(b, "limits", text + strlen(", "));
+        else
+                b->has_failed = true;
+}
+
 int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_strv_ char **namespaces = plan_namespaces(plan);
@@ -192,6 +236,7 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         add_fact(&b, "network", plan->net == POLICY_NET_NONE ? "none but loopback" : "the host's");
         add_hardening(&b, plan);
         add_fact(&b, "session", plan->new_session ? "new" : "the caller's");
+        add_limits(&b, &plan->limits);
         if (plan->has_overlays)
                 add_fact(&b, "overlays", plan->backing == POLICY_BACKING_DISK ? "on disk" : "in memory");
         add_names(&b, "withheld", plan->left_out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A plan as a bubblewrap command on one line, for bash: synthetic files and the seccomp
  * filter come through process substitutions.  bubblewrap 0.11 for overlays, 0.8 without.
- * What bubblewrap has no words for (bounds on the root, devpts options, Landlock) is left out. */
+ * What bubblewrap has no words for (bounds on the root, devpts options, limits, Landlock) is left out. */
 #include "base/path.h"
 #include "base/str.h"
 #include "print.h"

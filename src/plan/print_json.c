@@ -60,6 +60,34 @@ static void add_hardening(struct json_document *d, const struct nsrun_plan *plan
         json_add_number(d, landlock, "abi", (uint64_t)plan->landlock_abi);
 }
 
+static void add_limit(struct json_document *d, struct json_value *o, const char *key, uint64_t n) {
+        if (n == POLICY_UNLIMITED)
+                json_add_string(d, o, key, "unlimited");
+        else
+                json_add_number(d, o, key, n);
+}
+
+static void add_limits(struct json_document *d, const struct policy_limits *limits) {
+        struct json_value *o = json_add_object(d, d->root, "limits");
+
+        if (limits->memory > 0)
+                json_add_number(d, o, "memory", limits->memory);
+        if (limits->pids > 0)
+                json_add_number(d, o, "pids", limits->pids);
+        if (limits->cpu > 0)
+                json_add_number(d, o, "cpu_thousandths", limits->cpu);
+        for (size_t i = 0; i < RLIMITS_COUNT; i++) {
+                const struct policy_rlimit *limit = &limits->rlimits[rlimit_kinds[i].resource];
+                struct json_value *pair;
+
+                if (!limit->is_set)
+                        continue;
+                pair = json_add_object(d, o, rlimit_kinds[i].name);
+                add_limit(d, pair, "soft", limit->soft);
+                add_limit(d, pair, "hard", limit->hard);
+        }
+}
+
 int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_strv_ char **namespaces = plan_namespaces(plan);
@@ -81,6 +109,7 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         json_add_string(&d, d.root, "hostname", plan->hostname);
         json_add_string(&d, d.root, "net", plan->net == POLICY_NET_NONE ? "none" : "host");
         add_hardening(&d, plan);
+        add_limits(&d, &plan->limits);
         json_add_bool(&d, d.root, "new_session", plan->new_session);
         json_add_string(&d, d.root, "overlay_backing",
                         plan->backing == POLICY_BACKING_DISK ? "disk" : "tmpfs");

@@ -4,6 +4,7 @@
 #include "options.h"
 
 #include "environment.h"
+#include "limits.h"
 
 /* A page: less than that the kernel rounds up, and 0 would be "no bound". */
 #define SMALLEST_TMPFS UINT64_C(4096)
@@ -176,25 +177,16 @@ static int apply_tmp(void *target, const struct option_spec *spec, const char *v
 static int apply_tmpfs_size(void *target, const struct option_spec *spec, const char *value,
                             struct nsrun_error *err) {
         static const char hint[] = "give bytes, or a number with K, M, G or T: 512M";
-        static const char suffixes[] = "KMGT";
         struct nsrun_policy *p = target;
-        uint64_t size = 0;
-        const char *s = value, *suffix;
-        unsigned shift;
+        uint64_t size;
+        int r;
 
-        for (; *s >= '0' && *s <= '9'; s++)
-                if (__builtin_mul_overflow(size, 10, &size) ||
-                    __builtin_add_overflow(size, (uint64_t)(*s - '0'), &size))
-                        return option_refuse(spec, value, "too big", hint, err);
-        suffix = s > value && *s ? strchr(suffixes, *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s) : NULL;
-        if (s == value || (*s && (!suffix || s[1])))
-                return option_refuse(spec, value, "not a size", hint, err);
-        shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
-        if (size > (uint64_t)INT64_MAX >> shift)
-                return option_refuse(spec, value, "too big", hint, err);
-        if (size << shift < SMALLEST_TMPFS)
+        r = str_parse_number(value, true, &size);
+        if (r < 0)
+                return option_refuse(spec, value, r == -ERANGE ? "too big" : "not a size", hint, err);
+        if (size < SMALLEST_TMPFS)
                 return option_refuse(spec, value, "too small", "the least is 4K", err);
-        p->tmpfs_size = size << shift;
+        p->tmpfs_size = size;
         return 0;
 }
 
@@ -425,6 +417,9 @@ const struct option_spec policy_options[] = {
         {"landlock", 0, "auto|require|off", OPTION_COMPLETES_CHOICE, isolation,
          "keep abstract sockets and signals inside: where the kernel can (the default), always, or never",
          apply_landlock},
+        {"limit", 0, "NAME=VALUE", OPTION_COMPLETES_NOTHING, isolation,
+         "bound a resource: memory=512M, pids=100, cpu=0.5, or a limit of setrlimit(2): nofile=1024, cputime=60:90; see nsrun(1)",
+         limits_apply_option},
         {"new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
          "a session of its own for the command (the default)", apply_session},
         {"no-new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/macro.h"
+#include "base/rlimits.h"
 #include "base/str.h"
 
 /* The working directory of a run with --no-project. */
@@ -54,6 +55,19 @@ struct policy_link {
         char *path; /* normalised after */
 };
 
+/* What the command may use up.  Plain data. */
+#define POLICY_UNLIMITED UINT64_MAX
+struct policy_rlimit {
+        bool is_set;
+        uint64_t soft, hard; /* POLICY_UNLIMITED is the kernel's RLIM_INFINITY */
+};
+struct policy_limits {
+        struct policy_rlimit rlimits[RLIMITS_COUNT]; /* by RLIMIT_* */
+        uint64_t memory;                             /* bytes; these three: 0 for no bound */
+        uint64_t pids;                               /* processes and threads, pid 1 not counted */
+        uint64_t cpu;                                /* thousandths of a CPU */
+};
+
 struct nsrun_policy {
         char *project;       /* as given or NULL for "find it"; canonical after; NULL after for no_project */
         char *project_alias; /* after: how it was spelled, where that differs; kept for a second resolve */
@@ -74,6 +88,7 @@ struct nsrun_policy {
         char *seccomp;    /* one of nsrun's policies, "none", or a file, canonical after; NULL: "default" */
         bool seccomp_log; /* the kernel logs what is denied */
         bool strict_policy; /* a call in the file that nsrun doesn't know is refused */
+        struct policy_limits limits;
         bool new_session;
         bool clean_env;
         char *hostname; /* NULL: as the host's */

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "environment.h"
 #include "git.h"
+#include "limits.h"
 #include "policy.h"
 #include "refuse.h"
 #include "sockets.h"
@@ -488,6 +489,8 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         r = refuse_all_planted(&c, err);
         if (r >= 0)
                 r = refuse_hardening(p, c.cwd, err);
+        if (r >= 0)
+                r = refuse_limits(p, err);
         if (r >= 0)
                 r = git_find_identity(p, c.gitdir.common_dir, err);
         return r < 0 ? r : environment_resolve(p, err);

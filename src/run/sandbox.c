@@ -5,12 +5,14 @@
 #include <sys/wait.h>
 
 #include "base/sys.h"
+#include "cgroup.h"
 #include "disk.h"
 #include "programs.h"
 
 struct nsrun_sandbox {
         struct launch launch;
         struct umbrella umbrella;
+        struct cgroup cgroup;
         bool has_ended;
         bool has_status;
         int status;   /* wait(2)'s, of the command */
@@ -63,8 +65,9 @@ static void reap_init(struct nsrun_sandbox *s) {
 
 nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox **ret,
                              struct nsrun_error *error) {
-        struct launch_params params = {
-                .terminal_fd = -1, .wants_started = true, .init_path = program_init()};
+        static const struct nsrun_error by_rlimit = {
+                .what = "the number of processes is bounded by RLIMIT_NPROC, as no cgroup can be made for it"};
+        struct launch_params params = {.terminal_fd = -1, .wants_started = true, .init_path = program_init()};
         struct nsrun_sandbox *s;
         int r;
 
@@ -73,10 +76,16 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox
                 return error_oom(error);
         s->launch = LAUNCH_INIT;
         s->umbrella = UMBRELLA_INIT;
+        s->cgroup = CGROUP_INIT;
         s->has_ended = true;
         if (plan->seccomp_cache)
                 seccomp_remember(&plan->seccomp, plan->seccomp_cache);
         r = disk_prepare(plan, &s->umbrella, &params, error);
+        /* A host's own cgroup is the host's. */
+        if (r >= 0)
+                r = cgroup_prepare(plan, false, &s->cgroup, &params, error);
+        if (r >= 0 && params.n_processes > 0)
+                r = keep_note(s, &by_rlimit, error);
         if (r >= 0)
                 r = launch_start(plan, &params, &s->launch, error);
         if (r >= 0) {
@@ -136,6 +145,7 @@ nsrun_public struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sand
                 (void)launch_signal(&sandbox->launch, SIGKILL);
                 reap_init(sandbox);
         }
+        cgroup_remove(&sandbox->cgroup);
         umbrella_remove(&sandbox->umbrella);
         launch_close(&sandbox->launch);
         strv_free(sandbox->notes);

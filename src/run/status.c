@@ -77,7 +77,7 @@ static uint64_t find_command(pid_t init) {
 }
 
 int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l,
-                   const struct launch_report *report, struct nsrun_error *err) {
+                   const struct launch_report *report, const char *pids_limit, struct nsrun_error *err) {
         const struct launch_namespaces *n = &report->namespaces;
         _cleanup_json_ struct json_document d = {0};
         struct json_value *namespaces, *landlock;
@@ -101,6 +101,8 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
         landlock = json_add_object(&d, d.root, "landlock");
         json_add_bool(&d, landlock, "scoped", plan->is_scoped);
         json_add_number(&d, landlock, "abi", (uint64_t)plan->landlock_abi);
+        if (pids_limit)
+                json_add_string(&d, d.root, "pids_limit", pids_limit);
         return write_line(fd, &d, err);
 }
 
@@ -116,7 +118,7 @@ int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err)
         return write_line(fd, &d, err);
 }
 
-int status_exited(int fd, int status, struct nsrun_error *err) {
+int status_exited(int fd, int status, bool has_oom_kill, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         int r;
 
@@ -127,6 +129,8 @@ int status_exited(int fd, int status, struct nsrun_error *err) {
                 json_add_number(&d, d.root, "signal", (uint64_t)WTERMSIG(status));
         else
                 json_add_number(&d, d.root, "code", (uint64_t)WEXITSTATUS(status));
+        if (has_oom_kill)
+                json_add_bool(&d, d.root, "oom_kill", true);
         return write_line(fd, &d, err);
 }
 

@@ -10,8 +10,10 @@
 
 #include "base/json.h"
 #include "base/sys.h"
+#include "cgroup.h"
 #include "denials.h"
 #include "disk.h"
+#include "oom.h"
 #include "status.h"
 
 struct run {
@@ -22,6 +24,8 @@ struct run {
         int terminal_fd; /* ours to hand to the command's process group and back; or -1 */
         int listener;    /* the kernel's questions about denied calls; or -EBADF */
         struct denials *denials;
+        struct cgroup cgroup;
+        struct oom_watch memory; /* of `cgroup`, where --status-fd wants to know */
         bool was_asked_to_stop;
         bool has_exited;
         int status; /* wait(2)'s, of the command */
@@ -106,7 +110,8 @@ static int take_report(struct run *run, const struct launch_report *report) {
                 return -report->error.error;
         case LAUNCH_STARTED:
                 if (fd >= 0)
-                        warn_unless_told(status_started(fd, run->plan, &run->launch, report, NULL));
+                        warn_unless_told(status_started(fd, run->plan, &run->launch, report,
+                                                        cgroup_pids_by(&run->cgroup, run->plan), NULL));
                 return 0;
         case LAUNCH_NOTE:
                 (void)fprintf(stderr, "nsrun: note: %s: %s\n", report->error.what, report->error.path);
@@ -196,6 +201,8 @@ static void tell_denials(const struct run *run) {
 static int run_plan(struct run *run, struct launch_params *params) {
         int r, init_status;
 
+        if (run->params->status_fd >= 0 && (run->cgroup.controllers & CGROUP_MEMORY))
+                oom_watch_begin(&run->memory, &run->cgroup);
         r = launch_start(run->plan, params, &run->launch, run->err);
         if (r < 0)
                 return r;
@@ -216,7 +223,8 @@ static int run_plan(struct run *run, struct launch_params *params) {
         if (run->denials)
                 tell_denials(run);
         if (run->params->status_fd >= 0)
-                warn_unless_told(status_exited(run->params->status_fd, run->status, NULL));
+                warn_unless_told(status_exited(run->params->status_fd, run->status,
+                                               oom_watch_ended(&run->memory), NULL));
         return 0;
 }
 
@@ -251,6 +259,8 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                           .signal_fd = -EBADF,
                           .terminal_fd = -1,
                           .listener = -EBADF,
+                          .cgroup = CGROUP_INIT,
+                          .memory = OOM_WATCH_INIT,
                           .err = err};
         struct umbrella umbrella = UMBRELLA_INIT;
         struct launch_params launch_params = {
@@ -295,8 +305,12 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         launch_params.mask = &before;
         r = disk_prepare(plan, &umbrella, &launch_params, err);
         if (r >= 0)
+                r = cgroup_prepare(plan, true, &run.cgroup, &launch_params, err);
+        if (r >= 0)
                 r = run_plan(&run, &launch_params);
         give_terminal(&run, getpgrp());
+        (void)oom_watch_ended(&run.memory);
+        cgroup_remove(&run.cgroup);
         umbrella_remove(&umbrella);
         close_fdp(&run.signal_fd);
         run.denials = denials_free(run.denials);

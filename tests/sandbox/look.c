@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "base/macro.h"
 
@@ -90,6 +91,18 @@ static void print_mounts(void) {
         print_sorted("mount");
 }
 
+static void print_limits(void) {
+        static const int resources[] = {RLIMIT_NOFILE, RLIMIT_CORE, RLIMIT_NPROC};
+
+        for (size_t i = 0; i < ARRAY_SIZE(resources); i++) {
+                struct rlimit limit;
+
+                if (getrlimit(resources[i], &limit) == 0)
+                        (void)printf("limit %ju %ju\n", (uintmax_t)limit.rlim_cur,
+                                     (uintmax_t)limit.rlim_max);
+        }
+}
+
 static void try_path(const char *path) {
         int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
@@ -107,6 +120,7 @@ int main(int argc, char **argv) {
         print_folder("root", "/");
         print_folder("fd", "/proc/self/fd");
         print_mounts();
+        print_limits();
         (void)gethostname(text, sizeof(text) - 1);
         (void)printf("host %s\n", text);
         (void)printf("folder %s\n", getcwd(text, sizeof(text)) ? text : strerror(errno));

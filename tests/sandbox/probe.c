@@ -200,16 +200,53 @@ static void probe_memory(const char *key) {
         say("segment", shmget((key_t)strtol(key, NULL, 10), 0, 0));
 }
 
+/* All processes that can be seen, this one's reaper too. */
+static unsigned count_processes(void) {
+        DIR *dir = opendir("/proc");
+        struct dirent *entry;
+        unsigned n = 0;
+
+        while (dir && (entry = readdir(dir)))
+                n += entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
+        if (dir)
+                (void)closedir(dir);
+        return n;
+}
+
+/* A fork bomb of MOST forks, each a session of its own that forks again and ignores what it
+ * can.  None of them ends by itself. */
+static void probe_bomb(const char *most) {
+        int pid = 0;
+
+        for (int n = atoi(most); n > 0 && pid >= 0; n--) {
+                pid = fork();
+                if (pid == 0) {
+                        (void)setsid();
+                        (void)signal(SIGTERM, SIG_IGN);
+                        (void)signal(SIGHUP, SIG_IGN);
+                        (void)fork();
+                        for (;;)
+                                (void)pause();
+                }
+        }
+        say("fork", pid);
+        if (pid < 0)
+                (void)printf("processes: %u\n", count_processes());
+}
+
 void probe_main(int argc, char **argv) {
         static const struct {
                 const char *name;
                 void (*run)(const char *argument);
         } probes[] = {
-                {"connect", probe_connect}, {"create", probe_create},   {"descriptors", probe_descriptors},
-                {"devices", probe_devices}, {"kill", probe_kill},       {"memory", probe_memory},
-                {"mount", probe_mount},     {"nested", probe_nested},   {"network", probe_network},
-                {"open", probe_open},       {"pid1", probe_pid1},       {"processes", probe_processes},
-                {"pty", probe_pty},         {"session", probe_session}, {"write", probe_write},
+                {"bomb", probe_bomb},           {"connect", probe_connect},
+                {"create", probe_create},       {"descriptors", probe_descriptors},
+                {"devices", probe_devices},     {"kill", probe_kill},
+                {"memory", probe_memory},       {"mount", probe_mount},
+                {"nested", probe_nested},       {"network", probe_network},
+                {"open", probe_open},           {"pid1", probe_pid1},
+                {"processes", probe_processes}, {"pty", probe_pty},
+                {"session", probe_session},     {"write", probe_write},
         };
 
         if (argc < 3 || !streq(argv[1], "probe"))

@@ -200,6 +200,16 @@ static void a_failing_call_never_starts_an_unfiltered_command(void **state) {
                   (const char *const[]){seccomp, report, "--landlock=require", NULL}, 0);
 }
 
+/* look(1) tells them. */
+static void a_failing_call_never_starts_an_unlimited_command(void **state) {
+        static const int errors[] = {EPERM, EAGAIN, ENOSYS};
+        /* The host's root is bounded by a cgroup alone. */
+        const char *const options[] = {"--limit=nofile=64:65", "--limit=core=0",
+                                       geteuid() == 0 ? NULL : "--limit=pids=50", NULL};
+
+        fail_with(*state, errors, ARRAY_SIZE(errors), options, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_failing_call_never_starts_a_half_confined_command,
@@ -212,6 +222,8 @@ int main(void) {
                                                 site_teardown),
                 cmocka_unit_test_setup_teardown(a_failing_call_never_starts_an_unfiltered_command,
                                                 site_setup, site_teardown),
+                cmocka_unit_test_setup_teardown(a_failing_call_never_starts_an_unlimited_command, site_setup,
+                                                site_teardown),
                 cmocka_unit_test_setup_teardown(a_failing_call_never_makes_the_status_lines_lie, site_setup,
                                                 site_teardown),
         };

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Making, filling in, removing and reclaiming cgroups.  One is called "nsrun-…" and
+ * locked (flock(2) on its folder) by its supervisor: it is empty until the sandbox is
+ * born in it, and one that is empty and not locked is a dead supervisor's. */
+#include "cgroup.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/sys.h"
+
+#define NAME_PREFIX "nsrun-"
+
+enum {
+        NAME_TRIES = 64,
+        CPU_PERIOD = 100000,  /* µs; the kernel's own default */
+        EMPTY_TIMEOUT = 5000, /* ms; who was killed may still be on its way out */
+};
+
+static int write_value(int dir, const char *name, const char *text) {
+        _cleanup_close_ int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
+
+        return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+static int random_name(char name[16]) {
+        uint64_t bits;
+
+        if (getrandom(&bits, sizeof(bits), GRND_INSECURE) != (ssize_t)sizeof(bits) && /* 5.6 */
+            getrandom(&bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
+                return -errno;
+        (void)snprintf(name, 16, NAME_PREFIX "%08x", (unsigned)bits);
+        return 0;
+}
+
+/* -EAGAIN: a sweeper took it for a dead one's, try another name. */
+static int make_one(int parent, char name[16], int *ret) {
+        _cleanup_close_ int fd = -EBADF;
+        struct stat held, named;
+        int r = random_name(name);
+
+        if (r < 0)
+                return r;
+        if (mkdirat(parent, name, 0755) < 0)
+                return errno == EEXIST ? -EAGAIN : -errno;
+        fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0) {
+                r = errno == ENOENT ? -EAGAIN : -errno;
+                (void)unlinkat(parent, name, AT_REMOVEDIR);
+                return r;
+        }
+        if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &held) < 0 ||
+            fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || held.st_ino != named.st_ino)
+                return -EAGAIN;
+        *ret = TAKE_FD(fd);
+        return 0;
+}
+
+static int make_locked(int parent, char name[16], int *ret) {
+        int r = -EAGAIN;
+
+        for (int i = 0; i < NAME_TRIES && r == -EAGAIN; i++)
+                r = make_one(parent, name, ret);
+        if (r < 0)
+                name[0] = '\0';
+        return r;
+}
+
+static void sweep_one(int parent, const char *name) {
+        _cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        struct stat st;
+
+        /* rmdir(2) refuses one that isn't empty. */
+        if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+                (void)unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static void sweep(int parent) {
+        int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        struct dirent *entry;
+
+        if (!dir) {
+                close_fdp(&fd);
+                return;
+        }
+        while ((entry = readdir(dir)))
+                if (startswith(entry->d_name, NAME_PREFIX))
+                        sweep_one(parent, entry->d_name);
+        (void)closedir(dir);
+}
+
+/* As launch.c's: 0, 1 and 2 are the command's, also where they are closed.  The lock stays. */
+static int lift_descriptor(int *fd) {
+        int r = *fd > 2 ? *fd : fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+
+        if (r < 0)
+                return -errno;
+        if (r != *fd)
+                close_fdp(fd);
+        *fd = r;
+        return 0;
+}
+
+/* No processes beside children with controllers: we go into one. */
+static int move_out(struct cgroup *c, struct nsrun_error *err) {
+        int r;
+
+        r = make_locked(c->place.fd, c->supervisor, &c->supervisor_fd);
+        if (r >= 0)
+                r = lift_descriptor(&c->supervisor_fd);
+        if (r >= 0)
+                r = write_value(c->supervisor_fd, "cgroup.procs", "0");
+        if (r >= 0)
+                r = cgroup_switch(c->place.fd, c->controllers, '+');
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, c->place.path,
+                                 "nsrun can't make room in its own cgroup", NULL);
+        return 0;
+}
+
+static int write_limit(const struct cgroup *c, const char *name, const char *text, struct nsrun_error *err) {
+        int r = write_value(c->launch.fd, name, text);
+
+        if (r < 0)
+                return error_setf(err, NSRUN_STAGE_HARDENING, r, c->place.path, NULL,
+                                  "%s of a cgroup of ours can't be written", name);
+        return 0;
+}
+
+static int write_limits(const struct cgroup *c, const struct policy_limits *limits,
+                        struct nsrun_error *err) {
+        char text[48];
+        int r = 0;
+
+        if (c->controllers & CGROUP_MEMORY) {
+                (void)snprintf(text, sizeof(text), "%" PRIu64, limits->memory);
+                r = write_limit(c, "memory.max", text, err);
+                /* Else the bound would only be one on what isn't swapped out.  Not there without swap. */
+                if (r >= 0 && faccessat(c->launch.fd, "memory.swap.max", F_OK, 0) == 0)
+                        r = write_limit(c, "memory.swap.max", "0", err);
+        }
+        if (r >= 0 && (c->controllers & CGROUP_PIDS)) {
+                /* And pid 1. */
+                (void)snprintf(text, sizeof(text), "%" PRIu64, limits->pids + 1);
+                r = write_limit(c, "pids.max", text, err);
+        }
+        if (r >= 0 && (c->controllers & CGROUP_CPU)) {
+                (void)snprintf(text, sizeof(text), "%" PRIu64 " %d", limits->cpu * CPU_PERIOD / 1000,
+                               CPU_PERIOD);
+                r = write_limit(c, "cpu.max", text, err);
+        }
+        return r;
+}
+
+static int make(struct cgroup *c, const struct policy_limits *limits, struct nsrun_error *err) {
+        int r;
+
+        r = lift_descriptor(&c->place.fd);
+        if (r >= 0) {
+                sweep(c->place.fd);
+                r = c->place.is_own ? move_out(c, err) : 0;
+        }
+        if (r >= 0)
+                r = make_locked(c->place.fd, c->name, &c->launch.fd);
+        if (r >= 0)
+                r = lift_descriptor(&c->launch.fd);
+        if (r >= 0 && (c->launch.procs_fd = openat(c->launch.fd, "cgroup.procs", O_WRONLY | O_CLOEXEC)) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = lift_descriptor(&c->launch.procs_fd);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, c->place.path, "a cgroup can't be made",
+                                 NULL);
+        return write_limits(c, limits, err);
+}
+
+int cgroup_prepare(const struct nsrun_plan *plan, bool may_move, struct cgroup *c,
+                   struct launch_params *params, struct nsrun_error *err) {
+        const struct policy_limits *limits = &plan->limits;
+        unsigned must = (limits->memory > 0 ? CGROUP_MEMORY : 0U) | (limits->cpu > 0 ? CGROUP_CPU : 0U);
+        unsigned wanted = must | (limits->pids > 0 ? CGROUP_PIDS : 0U);
+        int r;
+
+        if (wanted == 0)
+                return 0;
+        r = cgroup_find_place(wanted, may_move, &c->place, wanted == must ? err : &c->no_pids);
+        if (r == -EOPNOTSUPP && wanted != must) {
+                /* Processes can be counted without one. */
+                params->n_processes = limits->pids;
+                params->processes_hint = c->no_pids.hint;
+                wanted = must;
+                r = must == 0 ? 0 : cgroup_find_place(must, may_move, &c->place, err);
+        }
+        if (r < 0)
+                return r == -ENOMEM ? error_oom(err) : r;
+        if (wanted == 0)
+                return 0;
+        c->controllers = wanted;
+        r = make(c, limits, err);
+        if (r >= 0)
+                params->cgroup = &c->launch;
+        return r;
+}
+
+/* Until the kernel says that it is empty. */
+static void wait_until_empty(int cgroup) {
+        _cleanup_close_ int fd = openat(cgroup, "cgroup.events", O_RDONLY | O_CLOEXEC);
+        struct pollfd change = {.fd = fd, .events = POLLPRI};
+
+        for (int r = 1; fd >= 0 && r > 0;) {
+                char text[256];
+                ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+                text[n > 0 ? n : 0] = '\0';
+                if (!strstr(text, "populated 1"))
+                        return;
+                r = poll(&change, 1, EMPTY_TIMEOUT);
+        }
+}
+
+void cgroup_remove(struct cgroup *c) {
+        if (c->launch.fd >= 0) {
+                if (unlinkat(c->place.fd, c->name, AT_REMOVEDIR) < 0 && errno == EBUSY) {
+                        (void)write_value(c->launch.fd, "cgroup.kill", "1"); /* 5.14 */
+                        wait_until_empty(c->launch.fd);
+                        (void)unlinkat(c->place.fd, c->name, AT_REMOVEDIR);
+                }
+        }
+        if (c->supervisor_fd >= 0) {
+                (void)cgroup_switch(c->place.fd, c->controllers, '-');
+                (void)write_value(c->place.fd, "cgroup.procs", "0");
+                (void)unlinkat(c->place.fd, c->supervisor, AT_REMOVEDIR);
+        }
+        close_fdp(&c->launch.fd);
+        close_fdp(&c->launch.procs_fd);
+        close_fdp(&c->supervisor_fd);
+        cgroup_place_clear(&c->place);
+        *c = CGROUP_INIT;
+}
+
+const char *cgroup_pids_by(const struct cgroup *c, const struct nsrun_plan *plan) {
+        if (plan->limits.pids == 0)
+                return NULL;
+        return c->controllers & CGROUP_PIDS ? "cgroup" : "rlimit";
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The way from our own cgroup up to the top of what is mounted: the first folder wins in
+ * which we may make a child that has the controllers. */
+#include "cgroup_place.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "base/str.h"
+
+static const char *const names[] = {"memory", "pids", "cpu"};
+
+void cgroup_place_clear(struct cgroup_place *place) {
+        close_fdp(&place->fd);
+        free(place->path);
+        *place = CGROUP_PLACE_INIT;
+}
+
+void cgroup_names(unsigned controllers, char to[32]) {
+        to[0] = '\0';
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (controllers & (1U << i)) {
+                        strcat(to, *to ? ", " : "");
+                        strcat(to, names[i]);
+                }
+}
+
+/* The whole of a file of the kernel's; NULL for what can't be read. */
+static char *read_text(int dir, const char *name) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+        char part[4096];
+        ssize_t n;
+
+        if (fd < 0)
+                return NULL;
+        while ((n = read(fd, part, sizeof(part))) > 0)
+                strbuf_add_bytes(&b, part, (size_t)n);
+        if (b.length == 0)
+                strbuf_add(&b, "");
+        return n < 0 ? NULL : strbuf_finish(&b);
+}
+
+/* One of the mount table's fields, in which \040 stands for a space.  Goes on behind it. */
+static char *take_field(const char **at) {
+        size_t length = strcspn(*at, " \n");
+        char *field = strndup(*at, length), *to = field;
+
+        for (const char *from = field; field && *from;) {
+                if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
+                        *to++ = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
+                        from += 4;
+                } else {
+                        *to++ = *from++;
+                }
+        }
+        if (field)
+                *to = '\0';
+        *at += length;
+        *at += **at == ' ';
+        return field;
+}
+
+/* Where the line's cgroup2 shows `own`: 1 with *ret, 0 where it doesn't. */
+static int folder_of_mount(const char *line, const char *own, char **ret) {
+        const char *end = line + strcspn(line, "\n"), *type = strstr(line, " - ");
+        _cleanup_free_ char *root = NULL, *point = NULL;
+        const char *below;
+
+        if (!type || type > end || !startswith(type, " - cgroup2 "))
+                return 0;
+        for (size_t i = 0; i < 3; i++)
+                line += strcspn(line, " ") + 1;
+        root = take_field(&line);
+        point = root ? take_field(&line) : NULL;
+        if (!point)
+                return -ENOMEM;
+        below = path_below(own, root);
+        if (!below)
+                return 0;
+        *ret = *below ? path_join(point, below) : strdup(point);
+        return *ret ? 1 : -ENOMEM;
+}
+
+int cgroup_folder(const char *mountinfo, const char *cgroup, char **ret) {
+        const char *own = startswith(cgroup, "0::") ? cgroup : strstr(cgroup, "\n0::");
+        _cleanup_free_ char *path = NULL;
+
+        if (!own)
+                return -ENOENT;
+        own += strcspn(own, "/");
+        /* Above the root of our cgroup namespace. */
+        if (startswith(own, "/.."))
+                return -ENOENT;
+        path = strndup(own, strcspn(own, "\n"));
+        if (!path)
+                return -ENOMEM;
+        for (const char *line = mountinfo; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+                int r = folder_of_mount(line, path, ret);
+
+                if (r != 0)
+                        return r < 0 ? r : 0;
+        }
+        return -ENOENT;
+}
+
+/* Those that a file of a cgroup's lists. */
+static unsigned read_controllers(int fd, const char *name) {
+        _cleanup_free_ char *text = read_text(fd, name);
+        unsigned found = 0;
+
+        for (const char *at = text; at && *at;) {
+                size_t n = strcspn(at, " \n");
+
+                for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                        if (strlen(names[i]) == n && memcmp(names[i], at, n) == 0)
+                                found |= 1U << i;
+                at += n;
+                at += *at != '\0';
+        }
+        return found;
+}
+
+int cgroup_switch(int fd, unsigned controllers, char sign) {
+        _cleanup_close_ int file = openat(fd, "cgroup.subtree_control", O_WRONLY | O_CLOEXEC);
+        char text[64] = "";
+
+        if (file < 0)
+                return -errno;
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (controllers & (1U << i)) {
+                        size_t n = strlen(text);
+
+                        (void)snprintf(text + n, sizeof(text) - n, "%s%c%s", n > 0 ? " " : "", sign,
+                                       names[i]);
+                }
+        return write(file, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+/* To start a process in a child of it takes the right to cgroup.procs of both. */
+static bool is_writable(int fd) {
+        return faccessat(fd, ".", W_OK, AT_EACCESS) == 0 &&
+               faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0;
+}
+
+/* Whether nobody but this process is in it.  A process of another pid namespace reads as 0. */
+static bool is_alone(int fd) {
+        _cleanup_free_ char *text = read_text(fd, "cgroup.procs");
+        char own[24];
+
+        (void)snprintf(own, sizeof(own), "%d\n", getpid());
+        return text && streq(text, own);
+}
+
+/* Not where the kernel's top is: there processes are no hindrance, and cgroup.type isn't there. */
+static bool can_move_out(int fd, unsigned wanted) {
+        return is_writable(fd) && faccessat(fd, "cgroup.subtree_control", W_OK, AT_EACCESS) == 0 &&
+               faccessat(fd, "cgroup.type", F_OK, 0) == 0 &&
+               (read_controllers(fd, "cgroup.controllers") & wanted) == wanted && is_alone(fd);
+}
+
+/* Whether children of it have `wanted`; with `enables` they are made to, where that goes. */
+static bool is_fit(int fd, unsigned wanted, bool enables) {
+        unsigned missing;
+
+        if (!is_writable(fd))
+                return false;
+        missing = wanted & ~read_controllers(fd, "cgroup.subtree_control");
+        if (missing == 0)
+                return true;
+        return enables && (read_controllers(fd, "cgroup.controllers") & missing) == missing &&
+               cgroup_switch(fd, missing, '+') >= 0;
+}
+
+/* Whether both lie in one cgroup2: above a mount point there are other folders. */
+static bool is_cgroup(int fd) {
+        return faccessat(fd, "cgroup.subtree_control", F_OK, 0) == 0;
+}
+
+/* 1 with *ret: a folder at or above `own`. */
+static int search(const char *own, unsigned wanted, bool enables, struct cgroup_place *ret) {
+        _cleanup_free_ char *path = strdup(own);
+
+        while (path) {
+                _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                char *parent;
+
+                if (fd < 0 || !is_cgroup(fd))
+                        return 0;
+                if (is_fit(fd, wanted, enables)) {
+                        *ret = (struct cgroup_place){.fd = TAKE_FD(fd), .path = TAKE_PTR(path)};
+                        return 1;
+                }
+                parent = path_parent(path);
+                free(path);
+                path = parent;
+        }
+        return -ENOMEM;
+}
+
+/* "4:memory:/x": cgroup v1 has it, and v2 can't. */
+static bool is_in_v1(const char *cgroup, const char *name) {
+        size_t n = strlen(name);
+
+        for (const char *at = cgroup; (at = strstr(at, name)); at += n)
+                if ((at[-1] == ':' || at[-1] == ',') && (at[n] == ':' || at[n] == ','))
+                        return true;
+        return false;
+}
+
+static int fail(const char *cgroup, const char *own, unsigned wanted, struct nsrun_error *err) {
+        static const char what[] = "no cgroup can be made that has the controllers";
+        const char *hint = geteuid() == 0 ? "systemd-run --scope -p Delegate=yes nsrun ... gives one"
+                                          : "systemd-run --user --scope -p Delegate=yes nsrun ... gives one";
+        char list[32];
+
+        cgroup_names(wanted, list);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if ((wanted & (1U << i)) && is_in_v1(cgroup, names[i]))
+                        hint = "this machine has them in cgroup v1; with systemd, "
+                               "systemd.unified_cgroup_hierarchy=1 on the kernel's command line changes that";
+        (void)error_setf(err, NSRUN_STAGE_HARDENING, 0, own, hint, "--limit %s: %s", list,
+                         own ? what : "no cgroup2 file system is mounted that shows this process");
+        return -EOPNOTSUPP;
+}
+
+int cgroup_find_place(unsigned wanted, bool may_move, struct cgroup_place *ret, struct nsrun_error *err) {
+        _cleanup_free_ char *mountinfo = read_text(AT_FDCWD, "/proc/self/mountinfo"),
+                            *cgroup = read_text(AT_FDCWD, "/proc/self/cgroup"), *own = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        if (mountinfo && cgroup && cgroup_folder(mountinfo, cgroup, &own) == -ENOMEM)
+                return error_oom(err);
+        if (!own)
+                return fail(cgroup ? cgroup : "", NULL, wanted, err);
+        fd = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (may_move && fd >= 0 && can_move_out(fd, wanted)) {
+                *ret = (struct cgroup_place){.fd = TAKE_FD(fd), .path = TAKE_PTR(own), .is_own = true};
+                return 0;
+        }
+        r = search(own, wanted, false, ret);
+        if (r == 0)
+                r = search(own, wanted, true, ret);
+        if (r < 0)
+                return error_oom(err);
+        return r > 0 ? 0 : fail(cgroup, own, wanted, err);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* "limit" through the public functions, where pid 1 is nsrun-init: the limits go by its
+ * arguments. */
+#include "library.h"
+
+static struct nsrun_sandbox *start_limited(const struct site *s, const char *const *limits,
+                                           const char *script, int *ret, struct nsrun_error *err) {
+        const char *const argv[] = {"sh", "-c", script, NULL};
+        struct nsrun_policy *policy = make_policy(s, argv);
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_plan *plan = NULL;
+
+        for (; *limits; limits++)
+                expect_good(nsrun_policy_set(policy, "limit", *limits, err), err);
+        expect_good(nsrun_plan_new(policy, &plan, err), err);
+        *ret = nsrun_start(plan, &sandbox, err);
+        assert_null(nsrun_plan_free(plan));
+        assert_null(nsrun_policy_free(policy));
+        return sandbox;
+}
+
+static void rlimits_go_through_nsrun_init(void **state) {
+        const struct site *s = *state;
+        const char *const limits[] = {"nofile=33:44", "core=0", "fsize=1M", "cputime=100:200", NULL};
+        _cleanup_free_ char *seen = path_of(s->project, "seen"), *text = NULL;
+        struct nsrun_sandbox *sandbox;
+        struct nsrun_error err = {0};
+        int r;
+
+        sandbox = start_limited(s, limits,
+                                "(ulimit -n; ulimit -Hn; ulimit -c; ulimit -f; ulimit -t; ulimit -Ht) >seen",
+                                &r, &err);
+        expect_good(r, &err);
+        expect_end(sandbox, 0, 0);
+        assert_null(nsrun_sandbox_notes(sandbox)[0]);
+        assert_null(nsrun_sandbox_free(sandbox));
+        text = file_text(seen);
+        assert_string_equal(text, "33\n44\n0\n2048\n100\n200\n");
+}
+
+static void a_host_hears_who_bounds_the_processes(void **state) {
+        const struct site *s = *state;
+        const char *const limits[] = {"pids=20", NULL};
+        struct nsrun_sandbox *sandbox;
+        struct nsrun_error err = {0};
+        int r;
+
+        sandbox =
+                start_limited(s, limits,
+                              "i=0; while [ $i -lt 19 ]; do sleep 1000 & i=$((i+1)); done; echo full >full; "
+                              "sleep 1000 & echo more >more",
+                              &r, &err);
+        if (r == -EOPNOTSUPP) {
+                assert_int_equal(geteuid(), 0);
+                assert_int_equal(err.stage, NSRUN_STAGE_HARDENING);
+                assert_string_equal(err.what,
+                                    "--limit pids: the kernel doesn't count this user's processes, "
+                                    "and no cgroup can");
+                assert_null(sandbox);
+                return;
+        }
+        expect_good(r, &err);
+        if (nsrun_sandbox_notes(sandbox)[0])
+                assert_string_equal(
+                        nsrun_sandbox_notes(sandbox)[0],
+                        "the number of processes is bounded by RLIMIT_NPROC, as no cgroup can be "
+                        "made for it");
+        expect_end(sandbox, 2, 0); /* the shell's word for "Cannot fork" */
+        assert_null(nsrun_sandbox_free(sandbox));
+        {
+                _cleanup_free_ char *full = path_of(s->project, "full"), *more = path_of(s->project, "more"),
+                                    *text = file_text(full), *none = file_text(more);
+
+                assert_string_equal(text, "full\n");
+                assert_null(none);
+        }
+}
+
+static void what_is_not_to_be_had_starts_nothing(void **state) {
+        const struct site *s = *state;
+        const char *const limits[] = {"memory=256M", NULL};
+        _cleanup_free_ char *ran = path_of(s->project, "ran"), *text = NULL;
+        struct nsrun_sandbox *sandbox;
+        struct nsrun_error err = {0};
+        int r;
+
+        sandbox = start_limited(s, limits, "echo ran >ran", &r, &err);
+        if (r == 0) {
+                expect_end(sandbox, 0, 0);
+        } else {
+                assert_int_equal(r, -EOPNOTSUPP);
+                assert_int_equal(err.stage, NSRUN_STAGE_HARDENING);
+                assert_true(startswith(err.what, "--limit memory: no cgroup") != NULL);
+                assert_null(sandbox);
+        }
+        text = file_text(ran);
+        assert_int_equal(text != NULL, r == 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(rlimits_go_through_nsrun_init, site_setup, site_teardown),
+                cmocka_unit_test_setup_teardown(a_host_hears_who_bounds_the_processes, site_setup,
+                                                site_teardown),
+                cmocka_unit_test_setup_teardown(what_is_not_to_be_had_starts_nothing, site_setup,
+                                                site_teardown),
+        };
+
+        return cmocka_run_group_tests_name("limits-library", tests, NULL, NULL);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `--limit`: what the command finds, that it holds, that pid 1 is not touched by it, and
+ * what is said where it can't be had. */
+#include "probe.h"
+
+#include <sys/resource.h>
+
+/* "Max open files  64  64  files" of /proc/PID/limits, with single spaces. */
+static char *find_limit(const char *text, const char *name) {
+        _cleanup_free_ char *found = strdup(text);
+        char *line = strstr(found, name), *to;
+
+        if (!line)
+                fail_msg("no %s in %s", name, text);
+        line[strcspn(line, "\n")] = '\0';
+        to = line;
+        for (const char *from = line; *from; from++)
+                if (*from != ' ' || from[1] != ' ')
+                        *to++ = *from;
+        *to = '\0';
+        return strdup(line);
+}
+
+static void every_rlimit_reaches_the_command(void **state) {
+        static const struct {
+                const char *value, *name, *line;
+        } cases[] = {
+                {"as=4G:5G", "Max address space", "Max address space 4294967296 5368709120 bytes"},
+                {"core=0", "Max core file size", "Max core file size 0 0 bytes"},
+                {"cputime=100:200", "Max cpu time", "Max cpu time 100 200 seconds"},
+                {"data=3G", "Max data size", "Max data size 3221225472 3221225472 bytes"},
+                {"fsize=1M:2M", "Max file size", "Max file size 1048576 2097152 bytes"},
+                {"locks=11", "Max file locks", "Max file locks 11 11 locks"},
+                {"memlock=4K:8K", "Max locked memory", "Max locked memory 4096 8192 bytes"},
+                {"msgqueue=512", "Max msgqueue size", "Max msgqueue size 512 512 bytes"},
+                {"nice=0", "Max nice priority", "Max nice priority 0 0"},
+                {"nofile=33:44", "Max open files", "Max open files 33 44 files"},
+                {"nproc=55:66", "Max processes", "Max processes 55 66 processes"},
+                {"rss=7M", "Max resident set", "Max resident set 7340032 7340032 bytes"},
+                {"rtprio=0", "Max realtime priority", "Max realtime priority 0 0"},
+                {"rttime=1234", "Max realtime timeout", "Max realtime timeout 1234 1234 us"},
+                {"sigpending=9:10", "Max pending signals", "Max pending signals 9 10 signals"},
+                {"stack=1M:2M", "Max stack size", "Max stack size 1048576 2097152 bytes"},
+        };
+        const struct site *s = *state;
+        const char *arguments[2 * ARRAY_SIZE(cases) + 4];
+        _cleanup_outcome_ struct outcome o = {0}, before = {0};
+        size_t n = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                arguments[n++] = "--limit";
+                arguments[n++] = cases[i].value;
+        }
+        arguments[n++] = "cat";
+        arguments[n++] = "/proc/self/limits";
+        arguments[n] = NULL;
+        run_nsrun(s, &o, arguments);
+        expect_status(&o, 0);
+        /* None of them is what it would have been. */
+        RUN(s, &before, "cat", "/proc/self/limits");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *line = find_limit(o.out, cases[i].name),
+                                    *old = find_limit(before.out, cases[i].name);
+
+                line[strlen(cases[i].line)] = '\0';
+                assert_string_equal(line, cases[i].line);
+                if (!streq(cases[i].value, "nice=0") && !streq(cases[i].value, "rtprio=0") &&
+                    !streq(cases[i].value, "core=0"))
+                        assert_int_not_equal(strncmp(old, cases[i].line, strlen(cases[i].line)), 0);
+        }
+}
+
+static void a_limit_holds_and_cannot_be_raised(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        static const char write_two[] = "head -c 2000000 /dev/zero >file; echo $?; wc -c <file";
+        static const char raise[] = "ulimit -n 20 || echo no; ulimit -n";
+
+        RUN(s, &o, "--limit", "fsize=1M", "bash", "-c", write_two);
+        expect_out(&o, "153\n1048576\n"); /* 128 + SIGXFSZ */
+        outcome_clear(&o);
+        RUN(s, &o, "bash", "-c", write_two);
+        expect_out(&o, "0\n2000000\n");
+        outcome_clear(&o);
+        RUN(s, &o, "--limit", "nofile=15", "bash", "-c", raise);
+        expect_status(&o, 0);
+        expect_out(&o, "no\n15\n");
+        outcome_clear(&o);
+        RUN(s, &o, "--limit", "nofile=15:25", "bash", "-c", raise);
+        expect_out(&o, "20\n");
+        outcome_clear(&o);
+        RUN(s, &o, "--limit", "nofile=8", "bash", "-c",
+            "exec 2>/dev/null; for i in 3 4 5 6 7 8 9; do eval \"exec $i</dev/null\" || break; done; "
+            "echo $i");
+        expect_out(&o, "8\n");
+        outcome_clear(&o);
+        RUN(s, &o, "--limit", "cputime=1", "bash", "-c", "while :; do :; done");
+        expect_status(&o, 128 + SIGKILL); /* the hard limit's, which comes with the soft one's */
+}
+
+/* pid 1 must outlive whoever runs out of something: its limits are the caller's. */
+static void the_reaper_keeps_the_callers_limits(void **state) {
+        const struct site *s = *state;
+        const char **argv = nsrun_argv(s, (const char *const[]){"--limit", "nofile=33", "sh", "-c",
+                                                                "ulimit -n; exec sleep 1000", NULL});
+        _cleanup_free_ char *line = NULL, *children = NULL, *children_path = NULL, *limits = NULL,
+                            *limits_path = NULL, *expected = NULL, *found = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+        struct rlimit own;
+
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &own), 0);
+        assert_true(own.rlim_cur != 33 && own.rlim_max != 33);
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+        free(argv);
+        line = read_line(running.out);
+        assert_string_equal(line, "33\n");
+        children_path = text_of("/proc/%d/task/%d/children", running.pid, running.pid);
+        children = file_text(children_path);
+        assert_non_null(children);
+        limits_path = text_of("/proc/%d/limits", atoi(children));
+        limits = file_text(limits_path);
+        assert_int_equal(kill(running.pid, SIGTERM), 0);
+        finish(&running, &o);
+        expect_status(&o, 128 + SIGTERM);
+        assert_non_null(limits);
+        found = find_limit(limits, "Max open files");
+        expected = text_of("Max open files %ju %ju files", (uintmax_t)own.rlim_cur, (uintmax_t)own.rlim_max);
+        expect_in(found, expected);
+}
+
+static void a_fork_bomb_is_held_and_ended(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (geteuid() == 0) {
+                /* RLIMIT_NPROC is not for the host's root: then a cgroup must do it, or nobody. */
+                RUN(s, &o, "--limit", "pids=50", "true");
+                if (o.status == 125) {
+                        expect_in(o.err,
+                                  "nsrun: --limit pids: the kernel doesn't count this user's processes, "
+                                  "and no cgroup can: Operation not supported; ");
+                        outcome_clear(&o);
+                        RUN(s, &o, "true");
+                        expect_status(&o, 0);
+                        return;
+                }
+                expect_status(&o, 0);
+        }
+        run_probe(s, &o, (const char *const[]){"--limit", "pids=50", NULL}, "bomb", "1000");
+        expect_out(&o, "fork: Resource temporarily unavailable\nprocesses: 51\n");
+        outcome_clear(&o);
+        /* The user's other limit, where it is the lower one. */
+        if (geteuid() != 0) {
+                run_probe(s, &o, (const char *const[]){"--limit", "pids=50", "--limit", "nproc=31", NULL},
+                          "bomb", "1000");
+                expect_out(&o, "fork: Resource temporarily unavailable\nprocesses: 31\n");
+                outcome_clear(&o);
+        }
+        run_probe(s, &o, (const char *const[]){"--limit", "pids=500", NULL}, "bomb", "100");
+        expect_out(&o, "fork: ok\n");
+        /* site_teardown() sees to it that none of them is left. */
+}
+
+static void who_bounds_the_processes_is_told(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--status-fd", "1", "--limit", "pids=50", "true");
+        if (o.status == 0)
+                assert_true(strstr(o.out, "\"pids_limit\":\"rlimit\"}\n") ||
+                            strstr(o.out, "\"pids_limit\":\"cgroup\"}\n"));
+        else
+                expect_in(o.out, "{\"event\":\"failed\",\"stage\":\"hardening\",\"errno\":95,\"path\":\"\","
+                                 "\"message\":\"--limit pids: ");
+        outcome_clear(&o);
+        RUN(s, &o, "--status-fd", "1", "true");
+        expect_status(&o, 0);
+        expect_not_in(o.out, "pids_limit");
+}
+
+/* Whether cgroup v2 has it at all: where it hasn't there must be a refusal. */
+static bool has_controller(const char *name) {
+        static const char *const files[] = {"/sys/fs/cgroup/cgroup.controllers",
+                                            "/sys/fs/cgroup/unified/cgroup.controllers"};
+        bool has = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+                _cleanup_free_ char *text = file_text(files[i]);
+
+                has |= text && strstr(text, name);
+        }
+        return has;
+}
+
+/* 0 where there was a place for a cgroup, else the refusal has been judged. */
+static int expect_limit_or_refusal(const struct site *s, struct outcome *o, const char *name) {
+        _cleanup_free_ char *begin = text_of("nsrun: --limit %s: no cgroup", name);
+
+        if (o->status != 125)
+                return 0;
+        assert_true(startswith(o->err, begin) != NULL);
+        assert_ptr_equal(strchr(o->err, '\n'), o->err + strlen(o->err) - 1);
+        assert_true(strstr(o->err, " -p Delegate=yes nsrun ") ||
+                    strstr(o->err, "systemd.unified_cgroup_hierarchy=1"));
+        expect_out(o, "");
+        outcome_clear(o);
+        RUN(s, o, "echo", "without");
+        expect_status(o, 0);
+        expect_out(o, "without\n");
+        return -1;
+}
+
+static void memory_is_bounded_or_refused(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        static const char eat[] = "head -c \"$1\" /dev/zero | tail | wc -c";
+
+        RUN(s, &o, "--limit", "memory=64M", "sh", "-c", eat, "sh", "1000000");
+        if (!has_controller("memory"))
+                assert_int_equal(o.status, 125);
+        if (expect_limit_or_refusal(s, &o, "memory") < 0)
+                return;
+        expect_out(&o, "1000000\n");
+        outcome_clear(&o);
+        /* tail(1) keeps what has no line's end. */
+        RUN(s, &o, "--status-fd", "1", "--limit", "memory=64M", "sh", "-c", eat, "sh", "200000000");
+        expect_not_in(o.out, "200000000\n");
+        expect_in(o.out, "\"oom_kill\":true}\n");
+        outcome_clear(&o);
+        RUN(s, &o, "sh", "-c", eat, "sh", "200000000");
+        expect_out(&o, "200000000\n");
+}
+
+static void cpu_is_bounded_or_refused(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--limit", "cpu=0.5", "echo", "done");
+        if (!has_controller("cpu "))
+                assert_int_equal(o.status, 125);
+        if (expect_limit_or_refusal(s, &o, "cpu") < 0)
+                return;
+        expect_status(&o, 0);
+        expect_out(&o, "done\n");
+}
+
+static void all_that_is_missing_is_named(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--limit", "cpu=0.5", "--limit", "memory=1G", "--limit", "pids=5", "true");
+        if (!has_controller("memory"))
+                assert_int_equal(o.status, 125);
+        (void)expect_limit_or_refusal(s, &o, "memory, cpu");
+}
+
+static void what_the_caller_has_not_got_is_refused(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *above = NULL, *line = NULL, *same = NULL;
+        struct rlimit own;
+
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &own), 0);
+        assert_true(own.rlim_max != RLIM_INFINITY);
+        above = text_of("nofile=5:%ju", (uintmax_t)own.rlim_max + 1);
+        same = text_of("nofile=%ju", (uintmax_t)own.rlim_max);
+        line = text_of("nsrun: --limit nofile: %ju is above the caller's own hard limit, %ju; a sandbox can "
+                       "only lower it; raise the caller's, or ask for less",
+                       (uintmax_t)own.rlim_max + 1, (uintmax_t)own.rlim_max);
+        RUN(s, &o, "--limit", above, "true");
+        expect_refusal(&o, 125, line);
+        outcome_clear(&o);
+        RUN(s, &o, "--limit", same, "true");
+        expect_status(&o, 0);
+        free(line);
+        line = text_of(
+                "nsrun: --limit nofile: unlimited is above the caller's own hard limit, %ju; a sandbox "
+                "can only lower it; raise the caller's, or ask for less",
+                (uintmax_t)own.rlim_max);
+        outcome_clear(&o);
+        RUN(s, &o, "--limit", "nofile=unlimited", "true");
+        expect_refusal(&o, 125, line);
+}
+
+int main(int argc, char **argv) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(every_rlimit_reaches_the_command, site_setup, site_teardown),
+                cmocka_unit_test_setup_teardown(a_limit_holds_and_cannot_be_raised, site_setup,
+                                                site_teardown),
+                cmocka_unit_test_setup_teardown(the_reaper_keeps_the_callers_limits, site_setup,
+                                                site_teardown),
+                cmocka_unit_test_setup_teardown(a_fork_bomb_is_held_and_ended, site_setup, site_teardown),
+                cmocka_unit_test_setup_teardown(who_bounds_the_processes_is_told, site_setup, site_teardown),
+                cmocka_unit_test_setup_teardown(memory_is_bounded_or_refused, site_setup, site_teardown),
+                cmocka_unit_test_setup_teardown(cpu_is_bounded_or_refused, site_setup, site_teardown),
+                cmocka_unit_test_setup_teardown(all_that_is_missing_is_named, site_setup, site_teardown),
+                cmocka_unit_test_setup_teardown(what_the_caller_has_not_got_is_refused, site_setup,
+                                                site_teardown),
+        };
+
+        probe_main(argc, argv);
+        return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
+}
