@@ -125,7 +125,7 @@ static int forbid_cgroup_namespaces(struct launch_child *c) {
 
 /* Through a descriptor that the supervisor opened: the right to it is then the
  * supervisor's, and the way to it its cgroup namespace's (5.16). */
-static int join_cgroup(struct launch_child *c) {
+int child_join_cgroup(struct launch_child *c) {
         ssize_t n = sys_write(c->params->cgroup->procs_fd, "0", 1);
 
         if (n < 0)
@@ -141,7 +141,7 @@ static int build(struct launch_child *c) {
 
         r = child_die_with_supervisor(c);
         if (r >= 0 && c->joins_cgroup)
-                r = join_cgroup(c);
+                r = child_join_cgroup(c);
         if (r >= 0)
                 r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
         if (r >= 0)

@@ -91,6 +91,7 @@ int raw_mount_operations(struct launch_child *c);
 int raw_mount_seal(struct launch_child *c);
 /* Steps that several have. */
 int child_take_stdio(struct launch_child *c);
+int child_join_cgroup(struct launch_child *c);
 int child_die_with_supervisor(struct launch_child *c);
 /* Writes setgroups and both maps; `dir` and `prefix` say where they are. */
 int child_map_ids(struct launch_child *c, int dir, const char *prefix, const char *uid_map,
@@ -168,6 +169,10 @@ int network_loopback(struct nsrun_error *err);
 char *number_format(char to[24], uint64_t n);
 /* How the mounted /proc calls the process of a pidfd; -ENOENT: there is no /proc; -ESRCH. */
 pid_t number_of_pidfd(int pidfd);
+
+/* launch.c: a fork with CLONE_NEW* or CLONE_PARENT, into the cgroup where there is one: at birth, or by
+ * the child's first steps (joins_cgroup). */
+int clone_once(struct launch_child *c, uint64_t flags, int *ret_pidfd);
 
 /* join.c: the reaper of a command in a session, from its first instruction to its last. */
 _Noreturn void join_run(struct launch_child *c);

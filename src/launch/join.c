@@ -52,6 +52,8 @@ static int settle(struct launch_child *c) {
         int r;
 
         r = hide(c);
+        if (r >= 0 && c->joins_cgroup)
+                r = child_join_cgroup(c);
         if (r >= 0)
                 r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
         if (r >= 0)
@@ -86,7 +88,7 @@ nsrun_no_asan _Noreturn void join_run(struct launch_child *c) {
 }
 
 static int clone_reaper(struct launch_child *c, uint64_t flags) {
-        int pid = sys_clone_namespaces(flags, &c->joined_pidfd);
+        int pid = clone_once(c, flags, &c->joined_pidfd);
 
         if (pid == 0)
                 join_run(c);

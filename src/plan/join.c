@@ -89,7 +89,9 @@ int plan_build_join(const struct nsrun_policy *p, struct nsrun_plan **ret, struc
                                    .init = record.init,
                                    .namespaces = record.namespaces,
                                    .is_nested = record.is_nested,
-                                   .kills_leftovers = p->kills_leftovers};
+                                   .kills_leftovers = p->kills_leftovers,
+                                   .cgroup = TAKE_PTR(record.cgroup),
+                                   .n_processes = record.n_processes};
         memcpy(join->namespace_inodes, record.namespace_inodes, sizeof(join->namespace_inodes));
         folder = RECORD_FOLDER_INIT;
         if (fill(record.plan, p) < 0)

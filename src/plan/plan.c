@@ -28,8 +28,10 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->argv);
         strv_free(plan->env);
         strv_free(plan->left_out);
-        if (plan->join)
+        if (plan->join) {
                 records_close(&plan->join->folder);
+                free(plan->join->cgroup);
+        }
         free(plan->join);
         free(plan);
 }

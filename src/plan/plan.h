@@ -97,6 +97,8 @@ struct plan_join {
         uint64_t namespace_inodes[6];
         bool is_nested;       /* in a pid namespace of its own: nothing else tells commands apart */
         bool kills_leftovers; /* what the command leaves behind ends with it */
+        char *cgroup;         /* the session's folder; NULL: none */
+        uint64_t n_processes; /* as launch_params */
 };
 
 struct nsrun_plan {

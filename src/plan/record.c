@@ -56,6 +56,17 @@ static void visit_filter(struct store *s, struct seccomp_loaded *loaded) {
         STORE_NUMBER(s, loaded->flags);
 }
 
+static void visit_limits(struct store *s, struct policy_limits *limits) {
+        for (size_t i = 0; i < ARRAY_SIZE(limits->rlimits); i++) {
+                store_u64(s, &limits->rlimits[i].soft);
+                store_u64(s, &limits->rlimits[i].hard);
+                store_bool(s, &limits->rlimits[i].is_set);
+        }
+        store_u64(s, &limits->memory);
+        store_u64(s, &limits->pids);
+        store_u64(s, &limits->cpu);
+}
+
 static void visit_plan(struct store *s, struct nsrun_plan *plan) {
         visit_ops(s, plan);
         store_u64(s, &plan->root_size);
@@ -67,6 +78,7 @@ static void visit_plan(struct store *s, struct nsrun_plan *plan) {
         STORE_NUMBER(s, plan->landlock);
         STORE_NUMBER(s, plan->landlock_abi);
         store_bool(s, &plan->is_scoped);
+        visit_limits(s, &plan->limits);
         store_bool(s, &plan->new_session);
         store_bool(s, &plan->has_overlays);
         store_string(s, &plan->umbrella);
@@ -102,6 +114,8 @@ static void visit_record(struct store *s, struct plan_record *record) {
         store_u64(s, &record->idle_timeout);
         STORE_NUMBER(s, record->owner);
         store_string(s, &record->umbrella);
+        store_string(s, &record->cgroup);
+        store_u64(s, &record->n_processes);
         visit_plan(s, record->plan);
 }
 
@@ -190,6 +204,7 @@ int record_restore(const void *bytes, size_t n, struct plan_record *ret, struct 
 void record_clear(struct plan_record *record) {
         free(record->id);
         free(record->umbrella);
+        free(record->cgroup);
         plan_free(record->plan);
         *record = (struct plan_record){0};
 }

@@ -22,6 +22,8 @@ struct plan_record {
         uint64_t idle_timeout; /* seconds; 0: none */
         pid_t owner;           /* 0: none */
         char *umbrella;        /* NULL: none */
+        char *cgroup;          /* the folder of the session's; NULL: none */
+        uint64_t n_processes;  /* what RLIMIT_NPROC bounds; 0: nothing */
 };
 
 /* *ret is the caller's.  -ENOMEM. */

@@ -179,6 +179,25 @@ static int make(struct cgroup *c, const struct policy_limits *limits, struct nsr
         return write_limits(c, limits, err);
 }
 
+const struct nsrun_error cgroup_by_rlimit = {
+        .what = "the number of processes is bounded by RLIMIT_NPROC, as no cgroup can be made for it"};
+
+/* That of a session, which its keeper removes. */
+static int open_session_cgroup(const struct plan_join *join, struct cgroup *c, struct launch_params *params,
+                               struct nsrun_error *err) {
+        params->n_processes = join->n_processes;
+        if (!join->cgroup)
+                return 0;
+        c->launch.fd = open(join->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (c->launch.fd >= 0)
+                c->launch.procs_fd = openat(c->launch.fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        if (c->launch.procs_fd < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, join->cgroup,
+                                 "the session's cgroup can't be opened", NULL);
+        params->cgroup = &c->launch;
+        return 0;
+}
+
 int cgroup_prepare(const struct nsrun_plan *plan, bool may_move, struct cgroup *c,
                    struct launch_params *params, struct nsrun_error *err) {
         const struct policy_limits *limits = &plan->limits;
@@ -186,6 +205,8 @@ int cgroup_prepare(const struct nsrun_plan *plan, bool may_move, struct cgroup *
         unsigned wanted = must | (limits->pids > 0 ? CGROUP_PIDS : 0U);
         int r;
 
+        if (plan->join)
+                return open_session_cgroup(plan->join, c, params, err);
         if (wanted == 0)
                 return 0;
         r = cgroup_find_place(wanted, may_move, &c->place, wanted == must ? err : &c->no_pids);
@@ -224,7 +245,7 @@ static void wait_until_empty(int cgroup) {
 }
 
 void cgroup_remove(struct cgroup *c) {
-        if (c->launch.fd >= 0) {
+        if (c->launch.fd >= 0 && c->place.fd >= 0) {
                 if (unlinkat(c->place.fd, c->name, AT_REMOVEDIR) < 0 && errno == EBUSY) {
                         (void)write_value(c->launch.fd, "cgroup.kill", "1"); /* 5.14 */
                         wait_until_empty(c->launch.fd);

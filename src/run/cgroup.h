@@ -31,5 +31,8 @@ int cgroup_prepare(const struct nsrun_plan *plan, bool may_move, struct cgroup *
 /* Ends who is still in it, removes it, and takes this process back to where it was. */
 void cgroup_remove(struct cgroup *c);
 
+/* The note for a library's caller and a session's: processes are counted otherwise. */
+extern const struct nsrun_error cgroup_by_rlimit;
+
 /* Who bounds the number of processes: "cgroup", "rlimit", or NULL where no bound was asked for. */
 const char *cgroup_pids_by(const struct cgroup *c, const struct nsrun_plan *plan);

@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/path.h"
 #include "base/sys.h"
+#include "cgroup.h"
 #include "disk.h"
 #include "plan/record.h"
 #include "programs.h"
@@ -21,6 +23,7 @@ struct keeper {
         struct plan_record record;
         struct record_folder folder;
         struct umbrella umbrella;
+        struct cgroup cgroup;
         struct launch launch;
         int signal_fd;
         int owner_fd; /* -EBADF: none */
@@ -120,7 +123,10 @@ static int write_record(struct keeper *k) {
 
         record->id = strdup(k->folder.id);
         record->umbrella = k->umbrella.path ? strdup(k->umbrella.path) : NULL;
-        if (!record->id || (k->umbrella.path && !record->umbrella))
+        if (k->cgroup.launch.fd >= 0)
+                record->cgroup = path_join(k->cgroup.place.path, k->cgroup.name);
+        if (!record->id || (k->umbrella.path && !record->umbrella) ||
+            (k->cgroup.launch.fd >= 0 && !record->cgroup))
                 return error_oom(&k->error);
         record->namespaces = k->launch.namespaces;
         record->is_nested = !record->plan->is_scoped;
@@ -153,6 +159,11 @@ static int start(struct keeper *k, const char *name) {
                 return r;
         plan = k->record.plan;
         r = disk_prepare(plan, &k->umbrella, &params, &k->error);
+        if (r >= 0)
+                r = cgroup_prepare(plan, true, &k->cgroup, &params, &k->error);
+        k->record.n_processes = params.n_processes;
+        if (r >= 0 && params.n_processes > 0)
+                answer(KEEPER_NOTE, NULL, &cgroup_by_rlimit);
         if (r >= 0)
                 r = launch_start(plan, &params, &k->launch, &k->error);
         if (r >= 0)
@@ -208,6 +219,7 @@ static void finish(struct keeper *k) {
                 (void)launch_wait(&k->launch);
         }
         launch_close(&k->launch);
+        cgroup_remove(&k->cgroup);
         umbrella_remove(&k->umbrella);
         /* With it goes the lock: whoever waits for the end sees all of it. */
         records_remove(&k->folder);
@@ -227,6 +239,7 @@ static void detach(void) {
 int keeper_main(int argc, char **argv) {
         struct keeper k = {.folder = RECORD_FOLDER_INIT,
                            .umbrella = UMBRELLA_INIT,
+                           .cgroup = CGROUP_INIT,
                            .launch = LAUNCH_INIT,
                            .signal_fd = -EBADF,
                            .owner_fd = -EBADF};

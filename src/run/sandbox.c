@@ -65,9 +65,8 @@ static void reap_init(struct nsrun_sandbox *s) {
 
 nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox **ret,
                              struct nsrun_error *error) {
-        static const struct nsrun_error by_rlimit = {
-                .what = "the number of processes is bounded by RLIMIT_NPROC, as no cgroup can be made for it"};
-        struct launch_params params = {.terminal_fd = -1, .wants_started = true, .init_path = program_init()};
+        struct launch_params params = {
+                .terminal_fd = -1, .wants_started = true, .init_path = program_init()};
         struct nsrun_sandbox *s;
         int r;
 
@@ -85,7 +84,7 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox
         if (r >= 0)
                 r = cgroup_prepare(plan, false, &s->cgroup, &params, error);
         if (r >= 0 && params.n_processes > 0)
-                r = keep_note(s, &by_rlimit, error);
+                r = keep_note(s, &cgroup_by_rlimit, error);
         if (r >= 0)
                 r = launch_start(plan, &params, &s->launch, error);
         if (r >= 0) {
