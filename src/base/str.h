@@ -39,5 +39,8 @@ void strv_freep(char ***v);
  * UTF-8 character is spelled \xNN, so that a path can't draw on a terminal. */
 char *str_visible(const char *s);
 
+/* The same for a text of several lines: newlines and tabs stay. */
+char *str_visible_text(const char *s);
+
 /* A copy quoted for a POSIX shell, bare where nothing needs it. */
 char *str_shell_quote(const char *s);
