@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The library's running sandbox: for hosts with threads and signals of their
  * own, so this file touches neither. */
+#include "sandbox.h"
+
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -16,8 +18,7 @@ struct nsrun_sandbox {
         char **notes; /* in the order in which they came; NULL: none */
 };
 
-/* The installed nsrun-init; NSRUN_INIT names another one (a build folder's). */
-static const char *init_path(void) {
+const char *sandbox_init_path(void) {
         const char *path = secure_getenv("NSRUN_INIT");
 
         return path ? path : NSRUN_INIT_PATH;
@@ -74,7 +75,8 @@ static void reap_init(struct nsrun_sandbox *s) {
 
 nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox **ret,
                              struct nsrun_error *error) {
-        struct launch_params params = {.terminal_fd = -1, .wants_started = true, .init_path = init_path()};
+        struct launch_params params = {
+                .terminal_fd = -1, .wants_started = true, .init_path = sandbox_init_path()};
         struct nsrun_sandbox *s;
         int r;
 
