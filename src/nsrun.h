@@ -24,6 +24,8 @@
 #ifndef NSRUN_H
 #define NSRUN_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #ifdef __cplusplus
@@ -228,6 +230,72 @@ int nsrun_sandbox_wait(struct nsrun_sandbox *sandbox, struct nsrun_exit *ret, st
 /* Kills what still runs, waits, removes what was on disk.  Returns NULL; NULL is fine. */
 struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sandbox);
 
+/* An agent's bash command, from the question to the text that goes to its model.
+ *
+ *     nsrun_policy_set_workspace(policy, workspace, &error);
+ *     r = nsrun_bash(policy, "make test", NULL, &result, &error);
+ *     nsrun_bash_format(r == 0 ? &result : NULL, r == 0 ? NULL : &error, NSRUN_FORMAT_TEXT, &text, NULL,
+ * NULL);
+ *
+ * The behaviour is that of pikuri's Code::Bash. */
+#define NSRUN_BASH_TIMEOUT      120
+#define NSRUN_BASH_TIMEOUT_MOST 600
+
+/* Zero-initialise it, and set the timeout. */
+struct nsrun_bash_options {
+        int timeout;             /* seconds, 1 to NSRUN_BASH_TIMEOUT_MOST */
+        const char *description; /* a short label for the prompt; or NULL */
+        /* Asked before the command starts, with all that is to be shown: control bytes, bidirectional
+         * and zero-width characters in it are visible.  1: yes; 0: no; -errno: nobody could be
+         * asked.  NULL: nobody is asked. */
+        int (*confirm)(const char *prompt, void *data);
+        /* The output as it comes, all of it and as it is; or NULL.  Runs in the calling thread, and
+         * the command waits for it. */
+        void (*output)(const char *bytes, size_t n, void *data);
+        void *data;       /* of both */
+        int wants_report; /* 1: tell of the calls that seccomp denied */
+        int cancel_fd; /* when this descriptor is readable (an eventfd, say) the command is ended as at its
+                          deadline; 0: none */
+};
+
+struct nsrun_bash_result {
+        int status;           /* the command's exit status; -1 where a signal ended it */
+        int signal;           /* that signal; else 0 */
+        int timed_out;        /* 1: the deadline came */
+        int oom_killed;       /* 1: the kernel killed something for want of memory meanwhile */
+        int timeout;          /* seconds, as asked for */
+        uint64_t duration_ms; /* on CLOCK_MONOTONIC */
+        char *command;        /* as it was given */
+        char *output;         /* both outputs in their order, without what was omitted; a NUL is behind it */
+        size_t output_size;   /* the marker of what was omitted counted in */
+        uint64_t bytes_total; /* that the command wrote */
+        uint64_t bytes_omitted; /* of these: all but the first and last 15 KiB, and no half characters */
+        char *report;           /* a JSON array as nsrun(1) has it; NULL: not asked for */
+        char **notes; /* as nsrun_sandbox_notes(), and what is odd about a seccomp policy; or NULL */
+};
+
+/* Runs `bash -c COMMAND` in a sandbox of the policy, at the root of its project, with nothing to
+ * read and with its two outputs in one pipe, and returns when it has ended and nobody holds that pipe any
+ * more.  At the deadline, which counts no time of a suspended machine, all processes get SIGTERM, and
+ * five seconds later SIGKILL; the call succeeds then, too.  What the command left behind without
+ * holding the pipe is killed when the call returns.  The policy's command is replaced; BASH_ENV and
+ * ENV are never passed.  `options` may be NULL: no question, NSRUN_BASH_TIMEOUT.  On
+ * success *ret is the caller's to clear.
+ *
+ * Refused in this order: -EINVAL: an empty command, or a timeout out of bounds; -ECANCELED: confirm()
+ * said no; what it said where nobody could be asked; -EINVAL: a policy with "chdir" (stage USAGE).
+ * -ECANCELED with stage SUPERVISE: cancel_fd.  Else as nsrun_plan_new() and
+ * nsrun_start(); -EOPNOTSUPP: a report without json-c. */
+int nsrun_bash(struct nsrun_policy *policy, const char *command, const struct nsrun_bash_options *options,
+               struct nsrun_bash_result *ret, struct nsrun_error *error);
+/* Frees what is in it and zeroes it; a zeroed one is fine. */
+void nsrun_bash_result_clear(struct nsrun_bash_result *result);
+/* What `nsrun bash` prints, as TEXT or JSON, without a final newline: of a result; or, where `failure` isn't
+ * NULL, of that ("Error: …").  *ret is the caller's to free, and may hold NULs: *ret_size (which may
+ * be NULL) is its length.  -EINVAL: another format.  -EOPNOTSUPP: json-c is missing.  -ENOMEM. */
+int nsrun_bash_format(const struct nsrun_bash_result *result, const struct nsrun_error *failure,
+                      enum nsrun_format format, char **ret, size_t *ret_size, struct nsrun_error *error);
+
 /* Sessions: one sandbox, any number of commands in it, at once and one after the other.  They
  * share the overlays, /tmp and the processes they left running; they can't signal each other.
  * A command is a policy like any other, with "session" set to the id and nothing else but "env",
@@ -242,7 +310,7 @@ struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sandbox);
  *
  * A process of its own keeps the session (nsrun-keeper); the caller may end before it. */
 struct nsrun_session_options {
-        const char *name;          /* what to call it: 1 to 64 letters, digits, '.', '_' and '-'; NULL: any */
+        const char *name; /* what to call it: 1 to 64 letters, digits, '.', '_' and '-'; NULL: any */
         unsigned int idle_timeout; /* seconds without a command after which it ends; 0: never */
         pid_t owner;               /* it ends when this process does; 0: none */
 };
@@ -260,14 +328,14 @@ int nsrun_session_list(char ***ret, struct nsrun_error *error);
 
 struct nsrun_session_info {
         char *id;
-        char *project;                /* NULL: none */
-        char *umbrella;               /* its folder on the host; NULL: none */
-        pid_t keeper, init;           /* in the caller's pid namespace */
-        long long started;            /* seconds since 1970 */
-        unsigned long long idle;      /* seconds for which no command has run; 0 where one does */
-        unsigned int idle_timeout;    /* seconds; 0: none */
-        pid_t owner;                  /* 0: none */
-        int is_nested;                /* 1: each command in a pid namespace of its own */
+        char *project;             /* NULL: none */
+        char *umbrella;            /* its folder on the host; NULL: none */
+        pid_t keeper, init;        /* in the caller's pid namespace */
+        long long started;         /* seconds since 1970 */
+        unsigned long long idle;   /* seconds for which no command has run; 0 where one does */
+        unsigned int idle_timeout; /* seconds; 0: none */
+        pid_t owner;               /* 0: none */
+        int is_nested;             /* 1: each command in a pid namespace of its own */
 };
 
 /* *ret is the caller's to free with nsrun_session_info_free().  -ENOENT, stage SUPERVISE: no such

@@ -14,7 +14,7 @@
 #define JSON_C_FUNCTIONS(X)               \
         X(json_object_new_object)         \
         X(json_object_new_array)          \
-        X(json_object_new_string)         \
+        X(json_object_new_string_len)     \
         X(json_object_new_int64)          \
         X(json_object_new_boolean)        \
         X(json_object_object_add)         \
@@ -113,13 +113,14 @@ static size_t utf8_length(const unsigned char *s) {
 }
 
 /* A copy with each stray byte replaced by U+FFFD. */
-static char *clean_utf8(const char *text) {
-        char *copy = malloc(3 * strlen(text) + 1);
+static char *clean_bytes(const char *text, size_t length, size_t *ret_length) {
+        char *copy = malloc(3 * length + 1);
         char *to = copy;
 
         if (!copy)
                 return NULL;
-        while (*text) {
+        for (const char *end = text + length; text < end;) {
+                /* The NUL behind the text ends a character that is cut off. */
                 size_t n = utf8_length((const unsigned char *)text);
 
                 memcpy(to, n > 0 ? text : "\xef\xbf\xbd", n > 0 ? n : 3);
@@ -127,7 +128,14 @@ static char *clean_utf8(const char *text) {
                 text += n > 0 ? n : 1;
         }
         *to = '\0';
+        *ret_length = (size_t)(to - copy);
         return copy;
+}
+
+static char *clean_utf8(const char *text) {
+        size_t n;
+
+        return clean_bytes(text, strlen(text), &n);
 }
 
 /* Appends `child` (NULL: null, or a failed allocation when !may_be_null). */
@@ -179,21 +187,25 @@ struct json_value *json_add_array(struct json_document *d, struct json_value *pa
         return add(d, parent, key, json_c()->json_object_new_array_(), false);
 }
 
-void json_add_string(struct json_document *d, struct json_value *parent, const char *key, const char *text) {
+void json_add_bytes(struct json_document *d, struct json_value *parent, const char *key, const char *bytes,
+                    size_t n) {
         _cleanup_free_ char *clean = NULL;
 
         if (d->has_failed)
                 return;
-        if (!text) {
-                (void)add(d, parent, key, NULL, true);
-                return;
-        }
-        clean = clean_utf8(text);
-        if (!clean) {
+        clean = clean_bytes(bytes, n, &n);
+        if (!clean || n > INT32_MAX) {
                 d->has_failed = true;
                 return;
         }
-        (void)add(d, parent, key, json_c()->json_object_new_string_(clean), false);
+        (void)add(d, parent, key, json_c()->json_object_new_string_len_(clean, (int)n), false);
+}
+
+void json_add_string(struct json_document *d, struct json_value *parent, const char *key, const char *text) {
+        if (text)
+                json_add_bytes(d, parent, key, text, strlen(text));
+        else if (!d->has_failed)
+                (void)add(d, parent, key, NULL, true);
 }
 
 void json_add_number(struct json_document *d, struct json_value *parent, const char *key, uint64_t number) {

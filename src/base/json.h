@@ -22,6 +22,9 @@ int json_open(struct json_document *d, struct nsrun_error *err);
 struct json_value *json_add_object(struct json_document *d, struct json_value *parent, const char *key);
 struct json_value *json_add_array(struct json_document *d, struct json_value *parent, const char *key);
 void json_add_string(struct json_document *d, struct json_value *parent, const char *key, const char *text);
+/* n bytes, NULs among them, and one NUL behind them. */
+void json_add_bytes(struct json_document *d, struct json_value *parent, const char *key, const char *bytes,
+                    size_t n);
 void json_add_number(struct json_document *d, struct json_value *parent, const char *key, uint64_t number);
 void json_add_bool(struct json_document *d, struct json_value *parent, const char *key, bool value);
 /* An array of strings. */

@@ -181,11 +181,11 @@ static size_t visible_length(const unsigned char *s) {
         return c >= least[n] && is_visible(c) ? n : 0;
 }
 
-char *str_visible(const char *s) {
+static char *make_visible(const char *s, const char *as_they_are) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
         while (*s) {
-                size_t n = visible_length((const unsigned char *)s);
+                size_t n = strchr(as_they_are, *s) ? 1 : visible_length((const unsigned char *)s);
 
                 if (n == 0) {
                         strbuf_addf(&b, "\\x%02x", (unsigned)(unsigned char)*s);
@@ -196,6 +196,14 @@ char *str_visible(const char *s) {
                 }
         }
         return strbuf_finish(&b);
+}
+
+char *str_visible(const char *s) {
+        return make_visible(s, "");
+}
+
+char *str_visible_text(const char *s) {
+        return make_visible(s, "\n\t");
 }
 
 char *str_shell_quote(const char *s) {

@@ -43,5 +43,8 @@ char *str_visible(const char *s);
  * -EINVAL: it is none; -ERANGE: it is above INT64_MAX. */
 int str_parse_number(const char *s, bool has_suffix, uint64_t *ret);
 
+/* The same for a text of several lines: newlines and tabs stay. */
+char *str_visible_text(const char *s);
+
 /* A copy quoted for a POSIX shell, bare where nothing needs it. */
 char *str_shell_quote(const char *s);

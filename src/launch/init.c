@@ -22,6 +22,8 @@ void init_leave(struct launch_child *c) {
                 _exit(0);
         close_fdp(&c->report_fd);
         close_fdp(&c->supervisor_fd);
+        for (int fd = 0; fd <= 2; fd++)
+                (void)sys_close(fd);
 }
 
 /* launch_signal_all(): 0 where this is something else. */

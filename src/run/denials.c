@@ -134,14 +134,38 @@ int denials_answer(struct denials *denials, int listener) {
 
 /* ----------------------------------------------------------------- the lines */
 
-static void add_error(struct json_document *d, uint32_t action) {
+static void add_error(struct json_document *d, struct json_value *to, uint32_t action) {
         int number = (int)(action & SECCOMP_RET_DATA);
         const char *name = errno_name(number);
 
         if (name)
-                json_add_string(d, d->root, "errno", name);
+                json_add_string(d, to, "errno", name);
         else
-                json_add_number(d, d->root, "errno", (uint64_t)number);
+                json_add_number(d, to, "errno", (uint64_t)number);
+}
+
+static void add_denial(struct json_document *d, struct json_value *to, const struct denial *denial) {
+        const char *name = name_of(denial);
+        struct json_value *arguments;
+
+        if (name)
+                json_add_string(d, to, "syscall", name);
+        else
+                json_add_number(d, to, "syscall", (uint32_t)denial->number);
+        json_add_string(d, to, "arch",
+                        denial->arch < N_SYSCALL_ARCHS ? syscall_arch_name(denial->arch) : NULL);
+        arguments = json_add_object(d, to, "args");
+        for (size_t i = 0; i < denial->n_arguments; i++)
+                json_add_string(d, arguments, denial->arguments[i].label, denial->arguments[i].text);
+        add_error(d, to, denial->action);
+        json_add_number(d, to, "pid", denial->pid);
+        json_add_string(d, to, "comm", denial->comm);
+        json_add_number(d, to, "count", denial->count);
+}
+
+static void add_others(struct json_document *d, struct json_value *to, uint64_t count) {
+        json_add_string(d, to, "syscall", NULL);
+        json_add_number(d, to, "count", count);
 }
 
 static int write_line(int fd, struct json_document *d, struct nsrun_error *err) {
@@ -150,26 +174,12 @@ static int write_line(int fd, struct json_document *d, struct nsrun_error *err) 
 
 static int write_denial(const struct denial *denial, int fd, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        struct json_value *arguments;
-        const char *name = name_of(denial);
         int r;
 
         r = json_open(&d, err);
         if (r < 0)
                 return r;
-        if (name)
-                json_add_string(&d, d.root, "syscall", name);
-        else
-                json_add_number(&d, d.root, "syscall", (uint32_t)denial->number);
-        json_add_string(&d, d.root, "arch",
-                        denial->arch < N_SYSCALL_ARCHS ? syscall_arch_name(denial->arch) : NULL);
-        arguments = json_add_object(&d, d.root, "args");
-        for (size_t i = 0; i < denial->n_arguments; i++)
-                json_add_string(&d, arguments, denial->arguments[i].label, denial->arguments[i].text);
-        add_error(&d, denial->action);
-        json_add_number(&d, d.root, "pid", denial->pid);
-        json_add_string(&d, d.root, "comm", denial->comm);
-        json_add_number(&d, d.root, "count", denial->count);
+        add_denial(&d, d.root, denial);
         return write_line(fd, &d, err);
 }
 
@@ -184,7 +194,33 @@ int denials_write(const struct denials *denials, int fd, struct nsrun_error *err
         r = json_open(&d, err);
         if (r < 0)
                 return r;
-        json_add_string(&d, d.root, "syscall", NULL);
-        json_add_number(&d, d.root, "count", denials->others);
+        add_others(&d, d.root, denials->others);
         return write_line(fd, &d, err);
+}
+
+int denials_format(const struct denials *denials, char **ret, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        struct json_value *array;
+        char *text = NULL, *begin;
+        size_t n;
+        int r;
+
+        r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        array = json_add_array(&d, d.root, "report");
+        for (size_t i = 0; i < denials->n_kinds; i++)
+                add_denial(&d, json_add_object(&d, array, NULL), &denials->kinds[i]);
+        if (denials->others > 0)
+                add_others(&d, json_add_object(&d, array, NULL), denials->others);
+        r = json_finish(&d, false, &text, err);
+        if (r < 0)
+                return r;
+        /* Of {"report":[...]} the array. */
+        begin = strchr(text, '[');
+        n = strlen(begin);
+        memmove(text, begin, n);
+        text[n - 1] = '\0';
+        *ret = text;
+        return 0;
 }

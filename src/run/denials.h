@@ -19,3 +19,5 @@ int denials_answer(struct denials *denials, int listener);
  * {"syscall":"socket","arch":"x86_64","args":{"family":"AF_VSOCK"},"errno":"EAFNOSUPPORT",
  *  "pid":N,"comm":"curl","count":N}; pid and comm are of the first one. */
 int denials_write(const struct denials *denials, int fd, struct nsrun_error *err);
+/* The same as one JSON array, for the caller to free. */
+int denials_format(const struct denials *denials, char **ret, struct nsrun_error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The library's running sandbox: for hosts with threads and signals of their
  * own, so this file touches neither. */
+
 #include <signal.h>
 #include <sys/wait.h>
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* An agent's bash command, as nsrun.h and nsrun(1) have it: what both share.  The texts are in
+ * bash_text.c. */
+#pragma once
+
+#include "contained.h"
+
+struct bash_params {
+        const struct nsrun_bash_options *options; /* NULL: all as it is without */
+        struct contained_params start;
+        bool without_sandbox; /* not for the library: see plain.h */
+        int cancel_fd;        /* -1: none */
+};
+
+int bash_run(struct nsrun_policy *policy, const char *command, const struct bash_params *params,
+             struct nsrun_bash_result *ret, struct nsrun_error *err);
+
+/* What a person is asked; NULL for want of memory. */
+char *bash_prompt(const char *command, const char *description, long timeout);

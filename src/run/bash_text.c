@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is said of an agent's command: the question before it, the result after it. */
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "bash.h"
+
+/* Each further line of the command is marked, so that none can pass for the prompt's own. */
+char *bash_prompt(const char *command, const char *description, long timeout) {
+        _cleanup_free_ char *shown = str_visible_text(command),
+                            *label = str_visible(description ? description : "");
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        if (!shown || !label)
+                return NULL;
+        strbuf_addf(&b, "bash%s%s (timeout %lds)\n\n$ ", *label ? ": " : "", label, timeout);
+        for (const char *at = shown; *at;) {
+                size_t n = strcspn(at, "\n");
+
+                strbuf_add_bytes(&b, at, n);
+                at += n;
+                if (*at == '\n') {
+                        strbuf_add(&b, "\n> ");
+                        at++;
+                }
+        }
+        strbuf_add(&b, "\n\n(y/n)? ");
+        return strbuf_finish(&b);
+}
+
+nsrun_public void nsrun_bash_result_clear(struct nsrun_bash_result *result) {
+        free(result->command);
+        free(result->output);
+        free(result->report);
+        strv_free(result->notes);
+        *result = (struct nsrun_bash_result){0};
+}
+
+static int finish(struct strbuf *b, char **ret, size_t *ret_size, struct nsrun_error *err) {
+        size_t n = b->length;
+        char *text = strbuf_finish(b);
+
+        if (!text)
+                return error_oom(err);
+        *ret = text;
+        if (ret_size)
+                *ret_size = n;
+        return 0;
+}
+
+static int format_text(const struct nsrun_bash_result *result, char **ret, size_t *ret_size,
+                       struct nsrun_error *err) {
+        _cleanup_free_ char *shown = str_visible_text(result->command);
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        if (!shown)
+                return error_oom(err);
+        if (result->timed_out)
+                strbuf_addf(&b, "Error: command timed out after %ds (sent SIGTERM, then SIGKILL).\n\n",
+                            result->timeout);
+        strbuf_addf(&b, "$ %s\n", shown);
+        strbuf_add_bytes(&b, result->output, result->output_size);
+        if (!result->timed_out)
+                strbuf_addf(&b, "\n\nexit status: %d",
+                            result->signal > 0 ? 128 + result->signal : result->status);
+        return finish(&b, ret, ret_size, err);
+}
+
+static void add_or_null(struct json_document *d, const char *key, bool is_known, int number) {
+        if (is_known)
+                json_add_number(d, d->root, key, (uint64_t)number);
+        else
+                json_add_string(d, d->root, key, NULL);
+}
+
+static int format_json(const struct nsrun_bash_result *result, char **ret, size_t *ret_size,
+                       struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        add_or_null(&d, "status", result->signal == 0, result->status);
+        add_or_null(&d, "signal", result->signal > 0, result->signal);
+        json_add_bool(&d, d.root, "timed_out", result->timed_out);
+        json_add_bool(&d, d.root, "oom_killed", result->oom_killed);
+        json_add_number(&d, d.root, "duration_ms", result->duration_ms);
+        json_add_bytes(&d, d.root, "output", result->output, result->output_size);
+        json_add_number(&d, d.root, "bytes_total", result->bytes_total);
+        json_add_number(&d, d.root, "bytes_omitted", result->bytes_omitted);
+        r = json_finish(&d, false, &text, err);
+        if (r < 0)
+                return r;
+        /* The report is JSON already: it goes before the last brace. */
+        strbuf_add_bytes(&b, text, strlen(text) - 1);
+        strbuf_addf(&b, ",\"report\":%s}", result->report ? result->report : "null");
+        return finish(&b, ret, ret_size, err);
+}
+
+static int format_error(const struct nsrun_error *failure, enum nsrun_format format, char **ret,
+                        size_t *ret_size, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *line = nsrun_error_format(failure), *text = NULL;
+        int r;
+
+        if (!line)
+                return error_oom(err);
+        if (format == NSRUN_FORMAT_TEXT) {
+                strbuf_addf(&b, "Error: %s", line);
+                return finish(&b, ret, ret_size, err);
+        }
+        r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        json_add_string(&d, d.root, "error", line);
+        r = json_finish(&d, false, &text, err);
+        if (r < 0)
+                return r;
+        strbuf_add(&b, text);
+        return finish(&b, ret, ret_size, err);
+}
+
+nsrun_public int nsrun_bash_format(const struct nsrun_bash_result *result, const struct nsrun_error *failure,
+                                   enum nsrun_format format, char **ret, size_t *ret_size,
+                                   struct nsrun_error *error) {
+        if (format != NSRUN_FORMAT_TEXT && format != NSRUN_FORMAT_JSON)
+                return error_set(error, NSRUN_STAGE_USAGE, -EINVAL, NULL, "a result has no such format",
+                                 NULL);
+        if (failure)
+                return format_error(failure, format, ret, ret_size, error);
+        return format == NSRUN_FORMAT_TEXT ? format_text(result, ret, ret_size, error)
+                                           : format_json(result, ret, ret_size, error);
+}
