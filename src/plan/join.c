@@ -85,15 +85,15 @@ int plan_build_join(const struct nsrun_policy *p, struct nsrun_plan **ret, struc
         join = record.plan->join = calloc(1, sizeof(*join));
         if (!join)
                 return error_oom(err);
-        *join = (struct plan_join){.folder = folder,
-                                   .init = record.init,
-                                   .namespaces = record.namespaces,
-                                   .is_nested = record.is_nested,
-                                   .kills_leftovers = p->kills_leftovers,
-                                   .cgroup = TAKE_PTR(record.cgroup),
-                                   .n_processes = record.n_processes};
-        memcpy(join->namespace_inodes, record.namespace_inodes, sizeof(join->namespace_inodes));
+        join->folder = folder;
         folder = RECORD_FOLDER_INIT;
+        join->init = record.init;
+        join->namespaces = record.namespaces;
+        join->is_nested = record.is_nested;
+        join->kills_leftovers = p->kills_leftovers;
+        join->cgroup = TAKE_PTR(record.cgroup);
+        join->n_processes = record.n_processes;
+        memcpy(join->namespace_inodes, record.namespace_inodes, sizeof(join->namespace_inodes));
         if (fill(record.plan, p) < 0)
                 return error_oom(err);
         *ret = TAKE_PTR(record.plan);

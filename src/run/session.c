@@ -222,16 +222,16 @@ nsrun_public int nsrun_session_show(const char *id, struct nsrun_session_info **
         info = calloc(1, sizeof(*info));
         if (!info)
                 return error_oom(error);
-        *info = (struct nsrun_session_info){.id = TAKE_PTR(record.id),
-                                            .project = TAKE_PTR(record.plan->project),
-                                            .umbrella = TAKE_PTR(record.umbrella),
-                                            .keeper = record.keeper.pid,
-                                            .init = record.init.pid,
-                                            .started = record.started_s,
-                                            .idle = records_idle_seconds(&folder),
-                                            .idle_timeout = (unsigned)record.idle_timeout,
-                                            .owner = record.owner,
-                                            .is_nested = record.is_nested};
+        info->id = TAKE_PTR(record.id);
+        info->project = TAKE_PTR(record.plan->project);
+        info->umbrella = TAKE_PTR(record.umbrella);
+        info->keeper = record.keeper.pid;
+        info->init = record.init.pid;
+        info->started = record.started_s;
+        info->idle = records_idle_seconds(&folder);
+        info->idle_timeout = (unsigned)record.idle_timeout;
+        info->owner = record.owner;
+        info->is_nested = record.is_nested;
         *ret = info;
         return 0;
 }
