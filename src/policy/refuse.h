@@ -22,6 +22,10 @@ const char *refuse_writable_root(const struct nsrun_policy *p, const char *path)
  * may write, and no more may the folder of cached filters; Landlock must be there where it is required. */
 int refuse_hardening(struct nsrun_policy *p, const char *cwd, struct nsrun_error *err);
 
+/* session.c: the records of sessions say what their commands may do, and what they are told: no command
+ * sees them, neither the folder nor one that holds it. */
+int refuse_records(const struct nsrun_policy *p, struct nsrun_error *err);
+
 /* `rule->source` is canonical; `sockets` are sockets_list()'s. */
 int refuse_source(const struct policy_rule *rule, char *const *sockets, struct nsrun_error *err);
 

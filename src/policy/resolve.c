@@ -490,6 +490,8 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         if (r >= 0)
                 r = refuse_hardening(p, c.cwd, err);
         if (r >= 0)
+                r = refuse_records(p, err);
+        if (r >= 0)
                 r = refuse_limits(p, err);
         if (r >= 0)
                 r = git_find_identity(p, c.gitdir.common_dir, err);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A policy for a command in a session that runs already: what it may still choose.  The
  * rest was decided when the session was started, and is refused, also where it would
- * change nothing: who asks for a narrower sandbox must not believe to have it. */
+ * change nothing: who asks for a narrower sandbox must not believe to have it.  And what no
+ * sandbox may see of sessions. */
+#include "base/path.h"
 #include "refuse.h"
+#include "workspace/records.h"
+#include "workspace/umbrella.h"
 
 int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err) {
         static const char *const allowed[] = {"session",  "kill-leftovers", "env",
@@ -26,4 +30,40 @@ int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err
                                  "was decided when it was started",
                                  "start another session with it");
         return 0;
+}
+
+static int refuse_rule(const struct policy_rule *rule, const char *base, bool is_hidden,
+                       struct nsrun_error *err) {
+        /* What is above the cache folder shows an empty one. */
+        if (!path_is_beneath(rule->source, base) && (is_hidden || !path_is_beneath(base, rule->source)))
+                return 0;
+        return refuse(err, rule->source, "name the files in it that the command needs",
+                      "%s would expose the records of nsrun's sessions", rule->option);
+}
+
+static int refuse_base(const struct nsrun_policy *p, const char *base, struct nsrun_error *err) {
+        const struct policy_rule tmp = {.source = p->tmp, .option = "--tmp"};
+        _cleanup_free_ char *cache = NULL;
+        bool is_hidden = umbrella_find_base(&cache, NULL) >= 0 && path_is_beneath(base, cache);
+        int r = 0;
+
+        /* At /tmp nothing is hidden. */
+        if (p->tmp)
+                r = refuse_rule(&tmp, base, false, err);
+        for (size_t i = 0; i < p->n_rules && r >= 0; i++)
+                r = refuse_rule(&p->rules[i], base, is_hidden, err);
+        return r;
+}
+
+int refuse_records(const struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_free_ char *base = NULL;
+        char usual[64];
+        int r;
+
+        /* Sessions of a login are there, also where this process knows nothing of it. */
+        (void)snprintf(usual, sizeof(usual), "/run/user/%u/nsrun/sessions", (unsigned)p->uid);
+        r = refuse_base(p, usual, err);
+        if (r < 0 || records_find_base(&base, NULL) < 0)
+                return r;
+        return refuse_base(p, base, err);
 }
