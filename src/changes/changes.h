@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What an overlay changed: looked at, committed to the host, or discarded.  Works on
+ * descriptors of an overlay that is mounted and in use; makes no mount itself. */
+#pragma once
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/error.h"
+
+/* One overlay of a session.  The descriptors stay the caller's; folders, open for reading. */
+struct changes_layer {
+        int upper_fd;  /* its upper folder on the host; only read */
+        int base_fd;   /* the folder beneath it on the host: where a commit writes */
+        int merged_fd; /* the live overlay: where a discard writes, and contents are read */
+        int record_fd; /* a folder of the session's own that is never seen inside */
+        /* The session's first moment: see changes_moment(). */
+        struct timespec since;
+};
+
+/* The moment to keep as `since`, to be taken once the upper folder is there and before
+ * the first command runs.  Waits for the clock that file systems stamp inodes with to
+ * tick (4 ms at most on common kernels), so that whatever was changed earlier has an
+ * earlier ctime, and whatever is changed later has not. */
+int changes_moment(struct timespec *ret);
+
+enum change_kind {
+        CHANGE_ADDED,
+        CHANGE_MODIFIED,
+        CHANGE_DELETED,
+        CHANGE_RENAMED, /* a regular file, with its content untouched */
+};
+
+/* What differs, of a modified or a renamed path. */
+enum {
+        CHANGE_TYPE = 1 << 0,
+        CHANGE_CONTENT = 1 << 1, /* also a symlink's text */
+        CHANGE_MODE = 1 << 2,
+        CHANGE_MTIME = 1 << 3, /* of regular files only */
+        CHANGE_XATTR = 1 << 4, /* user.*, but for overlayfs's own */
+};
+
+struct change {
+        enum change_kind kind;
+        unsigned what;
+        char *path;      /* relative to the overlay; bytes, never "" but for its top folder */
+        char *from;      /* of a renamed path: the old one */
+        mode_t old_mode; /* type and permissions; 0: wasn't there */
+        mode_t new_mode; /* 0: is there no more */
+        uint64_t old_size, new_size;
+        bool is_special;   /* the new file has a setuid or setgid bit, which a commit drops */
+        bool has_conflict; /* the host's side has changed since the session began */
+        int error;         /* why it can't be looked at (errno), or 0 */
+        /* For nobody but this folder. */
+        bool was_copied_up;
+        struct stat base, upper;
+};
+
+/* Sorted: a folder before what lies in it, siblings by bytes. */
+struct changes {
+        struct change *list;
+        size_t n;
+};
+
+/* Looks at the whole layer.  A path that was copied up and is the same again is no
+ * change; the times of folders and symlinks are none either, nor are owners, ACLs and a
+ * setuid bit alone.  What changes meanwhile may or may not be seen.  -EOPNOTSUPP: the upper
+ * holds what no overlay of nsrun's makes (redirects, metacopy); -ENOMEM; what the kernel
+ * said.  A folder or file that can't be read is in the list, with `error`. */
+int changes_scan(const struct changes_layer *layer, struct changes *ret, struct nsrun_error *err);
+void changes_clear(struct changes *c);
+#define _cleanup_changes_ _cleanup_(changes_clear)
+
+/* Whether one of the NULL-terminated `paths` (NULL or empty: all) is the change's path,
+ * its old path, or a folder above one of them. */
+bool changes_selects(char *const *paths, const struct change *c);
+
+/* What became of a commit or a discard. */
+struct changes_report {
+        size_t n_applied; /* paths that are now as they should be */
+        char **notes;     /* "a/b: the setuid bit is dropped", one line each, fit to print */
+        char **conflicts; /* paths, fit to print, that stood or would have stood in the way */
+};
+void changes_report_clear(struct changes_report *r);
+#define _cleanup_changes_report_ _cleanup_(changes_report_clear)
+
+enum {
+        CHANGES_FORCE = 1 << 0, /* conflicts are reported and overridden */
+};
+
+/* Makes the host's side of the chosen paths what the overlay shows.  Everything is first
+ * made ready in a folder of its own in base_fd (so want of room leaves the host as it was),
+ * is on the disk, and is then moved into place path by path: each path, a new or a removed
+ * tree counting as one, is old or new at any moment, also after a kill or a loss of power.
+ * A conflict (-ESTALE) is found before anything is moved; one that arises while things are
+ * being moved ends the commit there.  Setuid and setgid bits are dropped, devices and
+ * sockets left out, all with a note.  -ENOENT: a path selects no change. */
+int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
+                   struct changes_report *ret, struct nsrun_error *err);
+
+/* Makes the overlay's side of the chosen paths what the host has, through the mount. */
+int changes_discard(const struct changes_layer *layer, char *const *paths, struct changes_report *ret,
+                    struct nsrun_error *err);
+
+/* Printing of those that `paths` selects.  -EIO etc.: the stream's error.  Each says "" where there is
+ * nothing. */
+/* "M a", "R a -> b", names quoted as git does; then what changed where that isn't the content. */
+int changes_print_list(FILE *to, const struct changes *c, char *const *paths);
+int changes_print_json(FILE *to, const struct changes *c, char *const *paths, struct nsrun_error *err);
+/* "a | 3 +2 -1", and a total. */
+int changes_print_stat(FILE *to, const struct changes_layer *layer, const struct changes *c,
+                       char *const *paths);
+/* A unified diff that `git apply` and `patch -p1` take. */
+int changes_print_patch(FILE *to, const struct changes_layer *layer, const struct changes *c,
+                        char *const *paths);

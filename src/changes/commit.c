@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* changes_commit() and changes_discard(): what surrounds the three steps of apply.h. The lock, the
+ * refusal of conflicts, the stage and what a killed run left of it, the record. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "apply.h"
+#include "base/str.h"
+#include "workspace/remove_tree.h"
+
+#define STAGE_COMMIT  ".nsrun-commit-"
+#define STAGE_DISCARD ".nsrun-discard-"
+
+/* A folder in which this commit works: whether its entries were all known before. */
+struct place {
+        const char *path;
+        size_t length;
+        bool is_known, is_vouched;
+};
+
+int changes_moment(struct timespec *ret) {
+        struct timespec first, now;
+
+        if (clock_gettime(CLOCK_REALTIME_COARSE, &first) < 0)
+                return -errno;
+        do {
+                const struct timespec moment = {.tv_nsec = 200000};
+
+                (void)nanosleep(&moment, NULL);
+                if (clock_gettime(CLOCK_REALTIME_COARSE, &now) < 0)
+                        return -errno;
+        } while (now.tv_sec == first.tv_sec && now.tv_nsec == first.tv_nsec);
+        *ret = now;
+        return 0;
+}
+
+/* One commit or discard of a session at a time. */
+static int lock(int record_fd, struct nsrun_error *err) {
+        _cleanup_close_ int fd = openat(record_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int r = 0;
+
+        if (fd < 0)
+                r = -errno;
+        while (r == 0 && flock(fd, LOCK_EX) < 0)
+                if (errno != EINTR)
+                        r = -errno;
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_WORKSPACE, r, NULL, "the session's record can't be locked",
+                                 NULL);
+        return TAKE_FD(fd);
+}
+
+static int save(const struct changes_layer *layer, struct host *host, struct nsrun_error *err) {
+        int r;
+
+        host_settle(host);
+        r = host_save(layer->record_fd, host);
+        return r < 0 ? error_set(err, NSRUN_STAGE_WORKSPACE, r, NULL,
+                                 "the session's record of commits can't be written", NULL)
+                     : 0;
+}
+
+static int open_stage(struct apply *a, const struct changes_layer *layer) {
+        uint64_t number;
+        int r;
+
+        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+                return -errno;
+        (void)snprintf(a->stage, sizeof(a->stage), "%s%016" PRIx64,
+                       a->is_commit ? STAGE_COMMIT : STAGE_DISCARD, number);
+        /* Written down first: whoever comes after a kill knows what to remove. */
+        a->host->stage = strdup(a->stage);
+        if (!a->host->stage)
+                return error_oom(a->err);
+        r = save(layer, a->host, a->err);
+        if (r < 0)
+                return r;
+        r = mkdirat(a->target.root, a->stage, 0700) < 0 ? -errno : 0;
+        if (r == -EACCES && apply_grant(a, "", a->target.root) >= 0)
+                r = mkdirat(a->target.root, a->stage, 0700) < 0 ? -errno : 0;
+        if (r >= 0)
+                r = a->stage_fd = tree_open(a->target.root, a->stage, O_RDONLY | O_DIRECTORY);
+        if (r < 0)
+                return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, a->stage,
+                                 "the folder for making things ready can't be made", NULL);
+        a->staged.root = a->links.root = a->stage_fd;
+        return 0;
+}
+
+static int remove_stage(const struct changes_layer *layer, struct host *host, struct nsrun_error *err) {
+        int r;
+
+        if (!host->stage)
+                return 0;
+        r = remove_tree(startswith(host->stage, STAGE_COMMIT) ? layer->base_fd : layer->merged_fd,
+                        host->stage);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_WORKSPACE, r, host->stage,
+                                 "a commit's own folder can't be removed", NULL);
+        free(host->stage);
+        host->stage = NULL;
+        return 0;
+}
+
+/* All of them are told, before anything is done. */
+static int refuse_conflicts(struct apply *a) {
+        const char *first = NULL, *last = NULL;
+
+        for (size_t i = 0; i < a->n_ops; i++) {
+                const struct change *c = a->ops[i].change;
+
+                /* A rename has two ops and one word. */
+                if (!c->has_conflict || (c->from && a->ops[i].path != c->path))
+                        continue;
+                first = first ? first : c->path;
+                last = c->path;
+                if (apply_conflict(a, c->path) < 0)
+                        return -ENOMEM;
+        }
+        for (size_t i = 0; i < a->n_ops; i++) {
+                const struct op *op = &a->ops[i];
+                /* What has come or gone since the scan. */
+                bool was_there = op->change->from ? op->path != op->change->path : op->change->old_mode != 0;
+
+                if (op->change->has_conflict || op->is_there == was_there)
+                        continue;
+                first = first ? first : op->path;
+                last = op->path;
+                if (apply_conflict(a, op->path) < 0)
+                        return -ENOMEM;
+        }
+        if (!first || a->is_forced)
+                return 0;
+        return error_set(
+                a->err, NSRUN_STAGE_WORKSPACE, -ESTALE, first,
+                first == last
+                        ? "the host's side has changed since the session began, so nothing was committed"
+                        : "the host's side has changed since the session began, here and elsewhere, "
+                          "so nothing was committed",
+                "--force overrides, and what the host has there is lost");
+}
+
+static int compare_places(const void *a, const void *b) {
+        const struct place *x = a, *y = b;
+        int r = memcmp(x->path, y->path, x->length < y->length ? x->length : y->length);
+
+        return r != 0 ? r : x->length < y->length ? -1 : x->length > y->length;
+}
+
+static int stat_place(struct apply *a, const struct place *p, struct stat *ret) {
+        _cleanup_free_ char *path = strndup(p->path, p->length);
+
+        return path ? tree_stat(&a->target, path, ret) : -ENOMEM;
+}
+
+/* The folders that hold what will be moved, the top folder for the stage, and those that are
+ * themselves to be changed. */
+static int list_places(struct apply *a, struct place **ret, size_t *ret_n) {
+        struct place *places = calloc(a->n_ops * 2 + 1, sizeof(*places));
+        size_t n = 0, kept = 0;
+
+        if (!places)
+                return error_oom(a->err);
+        places[n++] = (struct place){.path = ""};
+        for (size_t i = 0; i < a->n_ops; i++) {
+                const struct op *op = &a->ops[i];
+                const char *slash = strrchr(op->path, '/');
+
+                if (slash)
+                        places[n++] = (struct place){.path = op->path, .length = (size_t)(slash - op->path)};
+                if (op->is_there && S_ISDIR(op->seen.st_mode))
+                        places[n++] = (struct place){.path = op->path, .length = strlen(op->path)};
+        }
+        qsort(places, n, sizeof(*places), compare_places);
+        for (size_t i = 0; i < n; i++)
+                if (kept == 0 || compare_places(&places[kept - 1], &places[i]) != 0)
+                        places[kept++] = places[i];
+        *ret = places;
+        *ret_n = kept;
+        return 0;
+}
+
+/* Vouches for the modes of folders whose ctime is about to change.  After the commit: for what
+ * their entries are, if that was known before. */
+static int vouch(struct apply *a, struct place *places, size_t n, bool is_before) {
+        for (size_t i = 0; i < n; i++) {
+                struct place *p = &places[i];
+                struct stat st;
+
+                if (stat_place(a, p, &st) < 0 || !S_ISDIR(st.st_mode))
+                        continue;
+                if (is_before) {
+                        p->is_known = !host_has_new_entries(a->host, &st);
+                        p->is_vouched = !host_has_changed(a->host, &st);
+                }
+                if (p->is_vouched && host_remember(a->host, &st, p->is_known) < 0)
+                        return error_oom(a->err);
+        }
+        return 0;
+}
+
+/* What this commit left there is no change of the host's. */
+static int remember(struct apply *a) {
+        for (size_t i = 0; i < a->n_ops; i++) {
+                const struct op *op = &a->ops[i];
+                struct stat st;
+
+                if (!op->is_put || op->role == ROLE_LEFT_OUT ||
+                    !(op->role == ROLE_IN_TREE ? a->ops[op->top].is_done : op->is_done))
+                        continue;
+                if (tree_stat(&a->target, op->path, &st) >= 0 &&
+                    host_remember(a->host, &st, op->role != ROLE_FOLDER) < 0)
+                        return error_oom(a->err);
+        }
+        return 0;
+}
+
+static void count(struct apply *a) {
+        for (size_t i = 0; i < a->n_ops; i++) {
+                const struct op *op = &a->ops[i];
+                bool is_done = op->is_done || op->role == ROLE_COVERED ||
+                               (op->role == ROLE_IN_TREE && a->ops[op->top].is_done);
+
+                /* A rename counts once. */
+                if (is_done && !op->is_implied && op->role != ROLE_LEFT_OUT &&
+                    (!op->change->from || op->path == op->change->path))
+                        a->report->n_applied++;
+        }
+}
+
+/* The record and the stage are set right whatever became of it; the first error is the one told. */
+static int carry_out(struct apply *a, const struct changes_layer *layer) {
+        _cleanup_free_ struct place *places = NULL;
+        size_t n = 0;
+        int r = list_places(a, &places, &n), end;
+
+        if (r >= 0 && a->is_commit)
+                r = vouch(a, places, n, true);
+        if (r >= 0)
+                r = open_stage(a, layer);
+        if (r >= 0)
+                r = apply_stage(a);
+        if (r >= 0 && a->is_commit)
+                /* A loss of power finds each path old or new, too. */
+                r = syncfs(a->stage_fd) < 0
+                            ? error_set(a->err, NSRUN_STAGE_WORKSPACE, -errno, NULL,
+                                        "what is to be committed can't be written to the disk", NULL)
+                            : save(layer, a->host, a->err);
+        if (r >= 0) {
+                r = apply_move(a);
+                count(a);
+        }
+        tree_forget(&a->target);
+        end = remove_stage(layer, a->host, a->err);
+        r = r < 0 ? r : end;
+        if (a->is_commit) {
+                end = remember(a);
+                if (end >= 0)
+                        end = vouch(a, places, n, false);
+                r = r < 0 ? r : end;
+        }
+        end = save(layer, a->host, a->err);
+        return r < 0 ? r : end;
+}
+
+static int apply(const struct changes_layer *layer, char *const *paths, bool is_commit, unsigned flags,
+                 struct changes_report *report, struct nsrun_error *err) {
+        _cleanup_changes_ struct changes changes = {0};
+        _cleanup_host_ struct host host = {0};
+        _cleanup_close_ int guard = -EBADF;
+        _cleanup_(apply_clear) struct apply a = {
+                .host = &host,
+                .is_commit = is_commit,
+                .is_forced = !is_commit || (flags & CHANGES_FORCE),
+                .source = {.root = is_commit ? layer->merged_fd : layer->base_fd, .fd = -EBADF},
+                .target = {.root = is_commit ? layer->base_fd : layer->merged_fd, .fd = -EBADF},
+                .staged = {.root = -EBADF, .fd = -EBADF},
+                .links = {.root = -EBADF, .fd = -EBADF},
+                .stage_fd = -EBADF,
+                .report = report,
+                .err = err,
+        };
+        int r;
+
+        guard = lock(layer->record_fd, err);
+        if (guard < 0)
+                return guard;
+        r = host_load(layer->record_fd, &layer->since, &host);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_WORKSPACE, r, NULL,
+                                 "the session's record of commits can't be read", NULL);
+        r = remove_stage(layer, &host, err);
+        if (r >= 0)
+                r = scan_with(layer, &host, &changes, err);
+        if (r >= 0)
+                r = apply_choose(&a, &changes, paths);
+        if (r >= 0)
+                r = apply_look(&a);
+        if (r >= 0 && is_commit)
+                r = refuse_conflicts(&a);
+        if (r < 0 || a.n_ops == 0)
+                return r;
+        return carry_out(&a, layer);
+}
+
+int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
+                   struct changes_report *ret, struct nsrun_error *err) {
+        return apply(layer, paths, true, flags, ret, err);
+}
+
+int changes_discard(const struct changes_layer *layer, char *const *paths, struct changes_report *ret,
+                    struct nsrun_error *err) {
+        return apply(layer, paths, false, 0, ret, err);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Contents and attributes of single files.  See file.h. */
+#include "file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+
+#ifndef SYS_fchmodat2 /* since 6.6, newer than the libc's headers may be */
+#define SYS_fchmodat2 452
+#endif
+
+enum {
+        BLOCK = 64 * 1024,
+        ATTRIBUTES_MAX = 64 * 1024, /* XATTR_LIST_MAX */
+};
+
+int file_open(int dir, const char *name) {
+        _cleanup_close_ int fd =
+                openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EINVAL;
+}
+
+static ssize_t read_block(int fd, char *to) {
+        size_t n = 0;
+
+        while (n < BLOCK) {
+                ssize_t r = read(fd, to + n, BLOCK - n);
+
+                if (r < 0 && errno == EINTR)
+                        continue;
+                if (r < 0)
+                        return -errno;
+                if (r == 0)
+                        break;
+                n += (size_t)r;
+        }
+        return (ssize_t)n;
+}
+
+int file_same_content(int a, int b) {
+        _cleanup_free_ char *buffer = malloc((size_t)BLOCK * 2);
+
+        if (!buffer)
+                return -ENOMEM;
+        for (;;) {
+                ssize_t n = read_block(a, buffer), m = read_block(b, buffer + BLOCK);
+
+                if (n < 0 || m < 0)
+                        return (int)(n < 0 ? n : m);
+                if (n != m || memcmp(buffer, buffer + BLOCK, (size_t)n) != 0)
+                        return 0;
+                if (n < BLOCK)
+                        return 1;
+        }
+}
+
+int file_link_text(int dir, const char *name, char **ret) {
+        char text[PATH_MAX];
+        ssize_t n = readlinkat(dir, name, text, sizeof(text));
+        char *copy;
+
+        if (n < 0)
+                return -errno;
+        if ((size_t)n >= sizeof(text))
+                return -ENAMETOOLONG;
+        copy = strndup(text, (size_t)n);
+        if (!copy)
+                return -ENOMEM;
+        *ret = copy;
+        return 0;
+}
+
+/* By hand, where the kernel can't copy between the two. */
+static int copy_bytes(int from, int to, off_t at, off_t end) {
+        char block[8192];
+
+        while (at < end) {
+                size_t want = end - at < (off_t)sizeof(block) ? (size_t)(end - at) : sizeof(block);
+                ssize_t n = pread(from, block, want, at);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0) /* became shorter */
+                        return 0;
+                for (ssize_t done = 0; done < n;) {
+                        ssize_t w = pwrite(to, block + done, (size_t)(n - done), at + done);
+
+                        if (w < 0 && errno != EINTR)
+                                return -errno;
+                        done += w < 0 ? 0 : w;
+                }
+                at += n;
+        }
+        return 0;
+}
+
+static int copy_range(int from, int to, off_t at, off_t end) {
+        while (at < end) {
+                off_t in = at, out = at;
+                ssize_t n = copy_file_range(from, &in, to, &out, (size_t)(end - at), 0);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                /* Across file systems since 5.19, if at all. */
+                if (n <= 0)
+                        return n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+                                       ? -errno
+                                       : copy_bytes(from, to, at, end);
+                at += n;
+        }
+        return 0;
+}
+
+int file_copy(int from, int to) {
+        struct stat st;
+        off_t at = 0;
+
+        if (fstat(from, &st) < 0)
+                return -errno;
+        if (ioctl(to, FICLONE, from) == 0)
+                return 0;
+        while (at < st.st_size) {
+                off_t data = lseek(from, at, SEEK_DATA), hole;
+                int r;
+
+                if (data < 0 && errno == ENXIO) /* a hole up to the end */
+                        break;
+                if (data < 0)
+                        data = at;
+                hole = lseek(from, data, SEEK_HOLE);
+                if (hole < 0 || hole > st.st_size)
+                        hole = st.st_size;
+                r = copy_range(from, to, data, hole);
+                if (r < 0)
+                        return r;
+                at = hole;
+        }
+        return ftruncate(to, st.st_size) < 0 ? -errno : 0;
+}
+
+ssize_t file_overlay_mark(int fd, const char *name, char *to, size_t size) {
+        static const char *const spaces[] = {"user.overlay.", "trusted.overlay."};
+        char full[64];
+
+        for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
+                ssize_t n;
+
+                (void)snprintf(full, sizeof(full), "%s%s", spaces[i], name);
+                n = fgetxattr(fd, full, to, size);
+                if (n >= 0)
+                        return n;
+                if (errno != ENODATA && errno != EOPNOTSUPP && errno != EPERM)
+                        return -errno;
+        }
+        return -ENODATA;
+}
+
+static bool is_users(const char *name) {
+        return startswith(name, "user.") && !startswith(name, "user.overlay.");
+}
+
+/* The names, one NUL-ended after another. */
+static ssize_t list_attributes(int fd, char **ret) {
+        ssize_t n = flistxattr(fd, NULL, 0);
+        char *names;
+
+        if (n == 0 || (n < 0 && errno == EOPNOTSUPP))
+                return 0;
+        if (n < 0)
+                return -errno;
+        names = malloc(ATTRIBUTES_MAX);
+        if (!names)
+                return -ENOMEM;
+        n = flistxattr(fd, names, ATTRIBUTES_MAX);
+        if (n < 0) {
+                n = -errno;
+                free(names);
+                return n;
+        }
+        *ret = names;
+        return n;
+}
+
+/* The value; XATTR_SIZE_MAX is 64 KiB. */
+static ssize_t get_attribute(int fd, const char *name, char *to) {
+        ssize_t n = fgetxattr(fd, name, to, BLOCK);
+
+        return n < 0 ? -errno : n;
+}
+
+/* Whether b has all of a's: 1, 0, or -errno. */
+static int has_all(int a, int b) {
+        _cleanup_free_ char *names = NULL, *values = NULL;
+        ssize_t n = list_attributes(a, &names);
+
+        if (n <= 0)
+                return n < 0 ? (int)n : 1;
+        values = malloc((size_t)BLOCK * 2);
+        if (!values)
+                return -ENOMEM;
+        for (const char *name = names; name < names + n; name += strlen(name) + 1) {
+                ssize_t x, y;
+
+                if (!is_users(name))
+                        continue;
+                x = get_attribute(a, name, values);
+                y = get_attribute(b, name, values + BLOCK);
+                if (x == -ENODATA && y == -ENODATA)
+                        continue;
+                if (y == -ENODATA || y == -EOPNOTSUPP)
+                        return 0;
+                if (x < 0 || y < 0)
+                        return (int)(x < 0 ? x : y);
+                if (x != y || memcmp(values, values + BLOCK, (size_t)x) != 0)
+                        return 0;
+        }
+        return 1;
+}
+
+int file_same_attributes(int a, int b) {
+        int r = has_all(a, b);
+
+        return r == 1 ? has_all(b, a) : r;
+}
+
+static int remove_extra(int from, int to) {
+        _cleanup_free_ char *names = NULL;
+        ssize_t n = list_attributes(to, &names);
+
+        for (const char *name = names; n > 0 && name < names + n; name += strlen(name) + 1)
+                if (is_users(name) && fgetxattr(from, name, NULL, 0) < 0 && errno == ENODATA &&
+                    fremovexattr(to, name) < 0 && errno != ENODATA)
+                        return -errno;
+        return n < 0 ? (int)n : 0;
+}
+
+int file_copy_attributes(int from, int to) {
+        _cleanup_free_ char *names = NULL, *value = NULL;
+        ssize_t n = list_attributes(from, &names);
+        int r;
+
+        if (n < 0)
+                return (int)n;
+        r = remove_extra(from, to);
+        if (r < 0 || n == 0)
+                return r;
+        value = malloc(BLOCK);
+        if (!value)
+                return -ENOMEM;
+        for (const char *name = names; name < names + n; name += strlen(name) + 1) {
+                ssize_t length;
+
+                if (!is_users(name))
+                        continue;
+                length = get_attribute(from, name, value);
+                if (length == -ENODATA)
+                        continue;
+                if (length < 0)
+                        return (int)length;
+                if (fsetxattr(to, name, value, (size_t)length, 0) < 0)
+                        return -errno;
+        }
+        return 0;
+}
+
+int file_set_mode(int path_fd, mode_t mode) {
+        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+
+        if (syscall(SYS_fchmodat2, path_fd, "", mode, AT_EMPTY_PATH) == 0)
+                return 0;
+        if (errno != ENOSYS && errno != EPERM && errno != EINVAL)
+                return -errno;
+        /* The magic link of the very descriptor: no name is looked up again. */
+        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+        return chmod(link, mode) < 0 ? -errno : 0;
+}

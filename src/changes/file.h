@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Two files compared, one copied: contents and user.* attributes.  Knows nothing of paths
+ * but for names in an open folder. */
+#pragma once
+
+#include <sys/stat.h>
+
+#include "base/macro.h"
+
+/* For reading; never waits, never follows.  -EINVAL: no regular file any more. */
+int file_open(int dir, const char *name);
+
+/* Whether the contents are the same: 1, 0, or -errno. */
+int file_same_content(int a, int b);
+/* A symlink's text, which the caller frees. */
+int file_link_text(int dir, const char *name, char **ret);
+
+/* Copies the content with its holes, sharing blocks where the file system can. */
+int file_copy(int from, int to);
+
+/* overlayfs's own attributes, in both spellings (user. and trusted.): the value's length,
+ * -ENODATA for none. */
+ssize_t file_overlay_mark(int fd, const char *name, char *to, size_t size);
+
+/* Whether the user.* attributes but overlayfs's own are the same: 1, 0, or -errno. */
+int file_same_attributes(int a, int b);
+/* Makes them the same.  A file system without them has none to copy. */
+int file_copy_attributes(int from, int to);
+
+/* Sets the mode of an O_PATH descriptor's file. */
+int file_set_mode(int path_fd, mode_t mode);

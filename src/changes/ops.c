@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From changes to operations: which paths, in which order, and what each needs. */
+#include "apply.h"
+#include "base/str.h"
+
+/* What a change means for its path and its old path in the target. */
+static bool is_put_of(const struct apply *a, const struct change *c) {
+        return c->kind != (a->is_commit ? CHANGE_DELETED : CHANGE_ADDED);
+}
+
+static struct op *add_op(struct apply *a, const struct change *c, const char *path, bool is_put) {
+        struct op *op = &a->ops[a->n_ops++];
+
+        *op = (struct op){.change = c, .path = path, .is_put = is_put};
+        return op;
+}
+
+/* The mode that the target's side will have. */
+static mode_t wanted_mode(const struct apply *a, const struct change *c) {
+        return a->is_commit ? c->new_mode : c->old_mode;
+}
+
+/* What lies in a folder that isn't there yet needs that folder. */
+static bool is_needed(const struct apply *a, const struct changes *c, size_t i, const bool *is_chosen) {
+        const struct change *folder = &c->list[i];
+
+        if (!S_ISDIR(wanted_mode(a, folder)) || !is_put_of(a, folder) ||
+            (folder->kind == CHANGE_MODIFIED && !(folder->what & CHANGE_TYPE)))
+                return false;
+        for (size_t k = i + 1; k < c->n && tree_is_beneath(c->list[k].path, folder->path); k++)
+                if (is_chosen[k] && is_put_of(a, &c->list[k]))
+                        return true;
+        /* A discarded rename goes back to its old path, which may be anywhere. */
+        for (size_t k = 0; !a->is_commit && k < c->n; k++)
+                if (is_chosen[k] && c->list[k].from && tree_is_beneath(c->list[k].from, folder->path))
+                        return true;
+        return false;
+}
+
+static int compare_ops(const void *a, const void *b) {
+        const struct op *x = a, *y = b;
+
+        return tree_compare(x->path, y->path);
+}
+
+int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
+        _cleanup_free_ bool *is_chosen = calloc(c->n + 1, sizeof(*is_chosen));
+        bool has_all = !paths || !*paths;
+
+        a->ops = calloc(c->n * 2 + 1, sizeof(*a->ops));
+        if (!a->ops || !is_chosen)
+                return error_oom(a->err);
+        STRV_FOREACH (path, paths) {
+                char *const one[] = {*path, NULL};
+                bool has_any = false;
+
+                for (size_t i = 0; i < c->n; i++)
+                        if (changes_selects(one, &c->list[i]))
+                                has_any = is_chosen[i] = true;
+                if (!has_any)
+                        return error_set(a->err, NSRUN_STAGE_USAGE, -ENOENT, *path,
+                                         "nothing has changed there", "nsrun session diff says what has");
+        }
+        for (size_t i = 0; i < c->n; i++) {
+                const struct change *x = &c->list[i];
+                bool is_implied = !has_all && !is_chosen[i] && is_needed(a, c, i, is_chosen);
+
+                if (!has_all && !is_chosen[i] && !is_implied)
+                        continue;
+                if (x->error)
+                        return error_set(a->err, NSRUN_STAGE_WORKSPACE, -x->error, x->path,
+                                         "a changed path can't be looked at",
+                                         "make it readable in the session, or choose other paths");
+                if (x->kind == CHANGE_RENAMED) {
+                        (void)add_op(a, x, x->path, a->is_commit);
+                        (void)add_op(a, x, x->from, !a->is_commit);
+                } else
+                        add_op(a, x, x->path, is_put_of(a, x))->is_implied = is_implied;
+        }
+        if (a->n_ops > 0)
+                qsort(a->ops, a->n_ops, sizeof(*a->ops), compare_ops);
+        return 0;
+}
+
+static int look_at_source(struct apply *a, struct op *op) {
+        mode_t expected = wanted_mode(a, op->change);
+        int r = tree_stat(&a->source, op->path, &op->source);
+
+        if (r >= 0 && (op->source.st_mode & S_IFMT) != (expected & S_IFMT))
+                r = -EAGAIN;
+        if (r < 0)
+                return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, op->path,
+                                 "it changed again while it was being looked at", "try again");
+        return 0;
+}
+
+static enum role role_of(struct apply *a, const struct op *op, size_t i, size_t *tree, size_t *covers) {
+        const struct op *top = *tree < i ? &a->ops[*tree] : NULL;
+        mode_t type = op->source.st_mode & S_IFMT;
+
+        if (!op->is_put) {
+                if (*covers < i && tree_is_beneath(op->path, a->ops[*covers].path))
+                        return ROLE_COVERED;
+                if (!op->is_there)
+                        return ROLE_COVERED;
+                *covers = i;
+                return ROLE_REMOVE;
+        }
+        if (type != S_IFDIR && type != S_IFREG && type != S_IFLNK && type != S_IFIFO)
+                return ROLE_LEFT_OUT;
+        if (top && tree_is_beneath(op->path, top->path))
+                return ROLE_IN_TREE;
+        if (type == S_IFDIR && op->is_there && S_ISDIR(op->seen.st_mode))
+                return ROLE_FOLDER;
+        if (type == S_IFDIR)
+                *tree = i;
+        if (op->is_there && S_ISDIR(op->seen.st_mode))
+                *covers = i;
+        if (op->change->kind == CHANGE_MODIFIED && op->change->what == CHANGE_MODE && op->is_there &&
+            S_ISREG(op->seen.st_mode))
+                return ROLE_MODE;
+        return ROLE_OBJECT;
+}
+
+struct link {
+        dev_t device;
+        ino_t inode;
+        size_t op;
+};
+
+static int compare_links(const void *a, const void *b) {
+        const struct link *x = a, *y = b;
+
+        if (x->device != y->device)
+                return x->device < y->device ? -1 : 1;
+        if (x->inode != y->inode)
+                return x->inode < y->inode ? -1 : 1;
+        return x->op < y->op ? -1 : x->op > y->op;
+}
+
+/* What is one inode in the source becomes one inode in the target. */
+static int find_links(struct apply *a) {
+        _cleanup_free_ struct link *links = calloc(a->n_ops + 1, sizeof(*links));
+        size_t n = 0, first = 0;
+
+        if (!links)
+                return error_oom(a->err);
+        for (size_t i = 0; i < a->n_ops; i++) {
+                const struct op *op = &a->ops[i];
+
+                if (op->is_put && S_ISREG(op->source.st_mode) && op->source.st_nlink > 1)
+                        links[n++] = (struct link){op->source.st_dev, op->source.st_ino, i};
+        }
+        if (n > 0)
+                qsort(links, n, sizeof(*links), compare_links);
+        for (size_t i = 0; i < n; i++) {
+                struct op *op = &a->ops[links[i].op];
+
+                if (links[i].device != links[first].device || links[i].inode != links[first].inode)
+                        first = i;
+                op->link_of = links[first].op;
+                /* A change of mode in place would go to other links, or miss some. */
+                if (op->role == ROLE_MODE)
+                        op->role = ROLE_OBJECT;
+        }
+        return 0;
+}
+
+int apply_look(struct apply *a) {
+        size_t tree = SIZE_MAX, covers = SIZE_MAX;
+        int r;
+
+        for (size_t i = 0; i < a->n_ops; i++) {
+                struct op *op = &a->ops[i];
+
+                op->link_of = i;
+                r = op->is_put ? look_at_source(a, op) : 0;
+                if (r < 0)
+                        return r;
+                r = tree_stat(&a->target, op->path, &op->seen);
+                if (r < 0 && r != -ENOENT)
+                        return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, op->path,
+                                         "what is to be changed can't be looked at", NULL);
+                op->is_there = r >= 0;
+                op->role = role_of(a, op, i, &tree, &covers);
+                if (op->role == ROLE_IN_TREE)
+                        op->top = tree;
+        }
+        return find_links(a);
+}
+
+bool changes_selects(char *const *paths, const struct change *c) {
+        if (!paths || !*paths)
+                return true;
+        STRV_FOREACH (path, paths)
+                if (tree_is_beneath(c->path, *path) || (c->from && tree_is_beneath(c->from, *path)))
+                        return true;
+        return false;
+}
+
+int apply_note(struct apply *a, const char *path, const char *text) {
+        _cleanup_free_ char *shown = str_visible(path);
+        char *line;
+
+        if (!shown || asprintf(&line, "%s: %s", shown, text) < 0)
+                return error_oom(a->err);
+        return strv_consume(&a->report->notes, line) < 0 ? error_oom(a->err) : 0;
+}
+
+int apply_conflict(struct apply *a, const char *path) {
+        char *shown = str_visible(path);
+
+        if (!shown || strv_consume(&a->report->conflicts, shown) < 0)
+                return error_oom(a->err);
+        return 0;
+}
+
+void changes_report_clear(struct changes_report *r) {
+        strv_free(r->notes);
+        strv_free(r->conflicts);
+        *r = (struct changes_report){0};
+}
+
+void apply_clear(struct apply *a) {
+        tree_forget(&a->source);
+        tree_forget(&a->target);
+        tree_forget(&a->staged);
+        tree_forget(&a->links);
+        close_fdp(&a->stage_fd);
+        for (size_t i = 0; i < a->n_grants; i++)
+                free(a->grants[i].path);
+        free(a->grants);
+        free(a->ops);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Everything that a commit will move into place is first made here, in a folder of its own
+ * that nobody else writes to.  Touches nothing outside it. */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "apply.h"
+#include "file.h"
+
+/* Where an op's object is made, relative to the stage: its number, or its way from there. */
+static char *staged_path(const struct apply *a, size_t i) {
+        const struct op *op = &a->ops[i];
+        const char *rest = op->role == ROLE_IN_TREE ? op->path + strlen(a->ops[op->top].path) : "";
+        char *path;
+
+        return asprintf(&path, "%zu%s", op->role == ROLE_IN_TREE ? op->top : i, rest) < 0 ? NULL : path;
+}
+
+/* Of a regular file or a fifo: no bit that a commit mustn't set. */
+static mode_t permissions(const struct apply *a, const struct stat *st) {
+        return st->st_mode & (a->is_commit ? 0777U : 07777U);
+}
+
+/* Root keeps owners; anybody else makes what is theirs. */
+static int set_owner(int fd, const struct stat *st) {
+        if (geteuid() != 0)
+                return 0;
+        return fchownat(fd, "", st->st_uid, st->st_gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0 ? -errno
+                                                                                                 : 0;
+}
+
+static int stage_file(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
+        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, op->source.st_mtim};
+        _cleanup_close_ int from = -EBADF, to = -EBADF;
+        const char *name;
+        int dir = tree_parent(&a->source, op->path, &name), r;
+
+        from = dir < 0 ? dir : file_open(dir, name);
+        if (from < 0)
+                return from;
+        to = openat(to_dir, to_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (to < 0)
+                return -errno;
+        r = file_copy(from, to);
+        if (r >= 0)
+                r = file_copy_attributes(from, to);
+        if (r >= 0)
+                r = set_owner(to, op->is_there && a->is_commit ? &op->seen : &op->source);
+        if (r < 0)
+                return r;
+        if (fchmod(to, permissions(a, &op->source)) < 0 || futimens(to, times) < 0)
+                return -errno;
+        return 0;
+}
+
+static int stage_link(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
+        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, op->source.st_mtim};
+        _cleanup_free_ char *text = NULL;
+        const char *name;
+        int dir = tree_parent(&a->source, op->path, &name), r;
+
+        r = dir < 0 ? dir : file_link_text(dir, name, &text);
+        if (r < 0)
+                return r;
+        if (symlinkat(text, to_dir, to_name) < 0 ||
+            utimensat(to_dir, to_name, times, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+        return 0;
+}
+
+static int stage_fifo(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
+        _cleanup_close_ int fd = -EBADF;
+
+        if (mkfifoat(to_dir, to_name, 0600) < 0)
+                return -errno;
+        fd = openat(to_dir, to_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        return fd < 0 ? -errno : file_set_mode(fd, permissions(a, &op->source));
+}
+
+static int stage_folder(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
+        _cleanup_close_ int to = -EBADF;
+        int from = tree_folder(&a->source, op->path), r;
+
+        if (from < 0)
+                return from;
+        if (mkdirat(to_dir, to_name, 0700) < 0)
+                return -errno;
+        to = openat(to_dir, to_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (to < 0)
+                return -errno;
+        r = set_owner(to, &op->source);
+        return r < 0 ? r : file_copy_attributes(from, to);
+}
+
+/* Another name of a file that is made already. */
+static int stage_other_name(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
+        _cleanup_free_ char *path = staged_path(a, op->link_of);
+        const char *name;
+        int dir = path ? tree_parent(&a->links, path, &name) : -ENOMEM;
+
+        if (dir < 0)
+                return dir;
+        return linkat(dir, name, to_dir, to_name, 0) < 0 ? -errno : 0;
+}
+
+static int stage_one(struct apply *a, size_t i) {
+        struct op *op = &a->ops[i];
+        _cleanup_free_ char *path = staged_path(a, i);
+        const char *name;
+        int dir = path ? tree_parent(&a->staged, path, &name) : -ENOMEM;
+
+        if (dir < 0)
+                return dir;
+        if (op->link_of != i)
+                return stage_other_name(a, op, dir, name);
+        if (S_ISDIR(op->source.st_mode))
+                return stage_folder(a, op, dir, name);
+        if (S_ISLNK(op->source.st_mode))
+                return stage_link(a, op, dir, name);
+        if (S_ISFIFO(op->source.st_mode))
+                return stage_fifo(a, op, dir, name);
+        return stage_file(a, op, dir, name);
+}
+
+/* Modes of folders come last, from the bottom up: they may forbid to work inside.  A folder at
+ * the top can only be moved while it is writable: move.c sets its mode. */
+static int close_folder(struct apply *a, size_t i) {
+        const struct op *op = &a->ops[i];
+        _cleanup_free_ char *path = staged_path(a, i);
+        struct stat st;
+        int fd = path ? tree_folder(&a->staged, path) : -ENOMEM;
+        mode_t mode = op->source.st_mode & 01777;
+
+        if (fd < 0)
+                return fd;
+        if (op->role == ROLE_OBJECT)
+                mode |= 0700;
+        if (fstat(fd, &st) < 0 || fchmod(fd, mode | (st.st_mode & 02000)) < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        return a->is_commit ? host_remember(a->host, &st, false) : 0;
+}
+
+static bool is_staged(const struct op *op) {
+        return op->role == ROLE_OBJECT || op->role == ROLE_IN_TREE;
+}
+
+static int stage_failed(struct apply *a, const struct op *op, int r) {
+        return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, op->path,
+                         a->is_commit ? "it can't be made ready, so nothing was committed"
+                                      : "it can't be made ready, so nothing was discarded",
+                         r == -ENOSPC || r == -EDQUOT
+                                 ? "make room: old and new are there at once for a while"
+                                 : NULL);
+}
+
+int apply_stage(struct apply *a) {
+        int r;
+
+        for (size_t i = 0; i < a->n_ops; i++) {
+                const struct op *op = &a->ops[i];
+
+                if (op->role == ROLE_LEFT_OUT)
+                        r = apply_note(a, op->path,
+                                       S_ISSOCK(op->source.st_mode) ? "sockets are left out"
+                                                                    : "devices are left out");
+                else
+                        r = is_staged(op) ? stage_one(a, i) : 0;
+                if (r >= 0 && a->is_commit && is_staged(op) && op->change->is_special)
+                        r = apply_note(a, op->path, "its setuid or setgid bit is dropped");
+                if (r < 0)
+                        return stage_failed(a, op, r);
+        }
+        for (size_t i = a->n_ops; i > 0; i--)
+                if (is_staged(&a->ops[i - 1]) && S_ISDIR(a->ops[i - 1].source.st_mode)) {
+                        r = close_folder(a, i - 1);
+                        if (r < 0)
+                                return stage_failed(a, &a->ops[i - 1], r);
+                }
+        return 0;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Opening, listing and naming in trees.  See tree.h for the promise. */
+#include "tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+
+#include "base/beneath.h"
+#include "base/str.h"
+#include "base/sys.h"
+
+/* Other mounts are none of an overlay's: its lower layer is one mount alone. */
+static int open_step(int dir, const char *path, int flags) {
+        int r = sys_openat2(dir, *path ? path : ".", flags, 0,
+                            RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
+
+        /* A filter older than the call (5.6). */
+        return r == -ENOSYS || r == -EPERM ? beneath_walk(dir, path, flags, 0) : r;
+}
+
+int tree_open(int root, const char *path, int flags) {
+        _cleanup_close_ int here = -EBADF;
+        char part[PATH_MAX / 2];
+
+        /* A path may be longer than the kernel takes at once. */
+        while (strlen(path) >= sizeof(part)) {
+                size_t n = sizeof(part) - 1;
+                int fd;
+
+                while (n > 0 && path[n] != '/')
+                        n--;
+                if (n == 0)
+                        return -ENAMETOOLONG;
+                memcpy(part, path, n);
+                part[n] = '\0';
+                fd = open_step(here >= 0 ? here : root, part, O_PATH | O_DIRECTORY);
+                if (fd < 0)
+                        return fd;
+                close_fdp(&here);
+                here = fd;
+                path += n + 1;
+        }
+        return open_step(here >= 0 ? here : root, path, flags);
+}
+
+void tree_forget(struct tree *t) {
+        close_fdp(&t->fd);
+        free(t->path);
+        t->path = NULL;
+}
+
+int tree_folder(struct tree *t, const char *path) {
+        size_t n = t->path ? strlen(t->path) : 0;
+        char *copy;
+        int fd;
+
+        if (t->path && streq(t->path, path))
+                return t->fd;
+        copy = strdup(path);
+        if (!copy)
+                return -ENOMEM;
+        if (n > 0 && tree_is_beneath(path, t->path))
+                fd = tree_open(t->fd, path + n + 1, O_RDONLY | O_DIRECTORY);
+        else
+                fd = tree_open(t->root, path, O_RDONLY | O_DIRECTORY);
+        if (fd < 0) {
+                free(copy);
+                return fd;
+        }
+        tree_forget(t);
+        t->path = copy;
+        t->fd = fd;
+        return fd;
+}
+
+int tree_parent(struct tree *t, const char *path, const char **ret_name) {
+        const char *slash = strrchr(path, '/');
+        _cleanup_free_ char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
+        int fd;
+
+        if (!parent)
+                return -ENOMEM;
+        fd = tree_folder(t, parent);
+        if (fd >= 0)
+                *ret_name = slash ? slash + 1 : path;
+        return fd;
+}
+
+int tree_stat(struct tree *t, const char *path, struct stat *ret) {
+        const char *name;
+        struct stat st;
+        int fd;
+
+        fd = *path ? tree_parent(t, path, &name) : t->root;
+        if (fd == -ENOTDIR || fd == -ELOOP)
+                return -ENOENT;
+        if (fd < 0)
+                return fd;
+        if (fstatat(fd, *path ? name : "", &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
+                return -errno;
+        *ret = st;
+        return 0;
+}
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void closedirp(DIR **dir) {
+        if (*dir)
+                (void)closedir(*dir);
+}
+
+int tree_names(int fd, char ***ret) {
+        _cleanup_strv_ char **names = NULL;
+        size_t n = 0, room = 0;
+        _cleanup_(closedirp) DIR *dir = NULL;
+        struct dirent *entry;
+        int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (own < 0)
+                return -errno;
+        dir = fdopendir(own);
+        if (!dir) {
+                int r = -errno;
+
+                (void)close(own);
+                return r;
+        }
+        while (errno = 0, (entry = readdir(dir))) {
+                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
+                        continue;
+                if (n + 1 >= room) {
+                        char **more = realloc(names, (room = room * 2 + 16) * sizeof(*names));
+
+                        if (!more)
+                                return -ENOMEM;
+                        names = more;
+                }
+                names[n] = strdup(entry->d_name);
+                if (!names[n])
+                        return -ENOMEM;
+                names[++n] = NULL;
+        }
+        if (errno != 0)
+                return -errno;
+        if (!names)
+                names = calloc(1, sizeof(*names));
+        if (!names)
+                return -ENOMEM;
+        qsort(names, n, sizeof(*names), compare_names);
+        *ret = TAKE_PTR(names);
+        return 0;
+}
+
+char *tree_join(const char *folder, const char *name) {
+        char *path;
+
+        return asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0 ? NULL : path;
+}
+
+int tree_compare(const char *a, const char *b) {
+        while (*a && *a == *b)
+                a++, b++;
+        if (*a == *b)
+                return 0;
+        if (!*a || !*b)
+                return *a ? 1 : -1;
+        if (*a == '/' || *b == '/')
+                return *a == '/' ? -1 : 1;
+        return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+}
+
+bool tree_is_beneath(const char *path, const char *folder) {
+        size_t n = strlen(folder);
+
+        return n == 0 || (strncmp(path, folder, n) == 0 && (path[n] == '\0' || path[n] == '/'));
+}

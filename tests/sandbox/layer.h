@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* An overlay as a session has one, for the tests of src/changes: mounted in namespaces of
+ * its own by a helper process, and reached from outside through a descriptor. */
+#pragma once
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/xattr.h>
+
+#include "../unit/scratch.h"
+#include "base/str.h"
+#include "changes/changes.h"
+
+struct layer {
+        char *root;  /* base, upper, work and record lie in it */
+        char *base;  /* its path */
+        char *upper;
+        struct changes_layer l;
+};
+
+static inline int layer_folder(const struct layer *y, const char *name) {
+        _cleanup_free_ char *path = scratch_path(y->root, name);
+
+        return scratch_open(path);
+}
+
+/* `parent`: a folder for it, or NULL for the tests' own. */
+static inline void layer_begin(struct layer *y) {
+        static const char *const folders[] = {"base", "upper", "work", "record", "merged"};
+
+        *y = (struct layer){.root = scratch_make()};
+        assert_non_null(y->root);
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+                scratch_folder(y->root, folders[i]);
+        y->base = scratch_path(y->root, "base");
+        y->upper = scratch_path(y->root, "upper");
+        y->l = (struct changes_layer){-EBADF, -EBADF, -EBADF, -EBADF, {0}};
+}
+
+static inline void layer_write(const char *path, const char *text) {
+        _cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+        if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+                _exit(3);
+}
+
+/* In the helper: what nsrun's launch does, as far as it matters here. */
+static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
+        char map[64], byte = 0, control[CMSG_SPACE(sizeof(int))] = {0};
+        struct iovec vector = {&byte, 1};
+        struct msghdr message = {.msg_iov = &vector,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control,
+                                 .msg_controllen = sizeof(control)};
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        const unsigned uid = geteuid(), gid = getegid();
+        int fd;
+
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+                _exit(77);
+        layer_write("/proc/self/setgroups", "deny");
+        (void)snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+        layer_write("/proc/self/uid_map", map);
+        (void)snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+        layer_write("/proc/self/gid_map", map);
+        if (chdir(y->root) < 0 || mount("overlay", "merged", "overlay", MS_NOSUID | MS_NODEV,
+                                        "userxattr,volatile,lowerdir=base,upperdir=upper,workdir=work") < 0)
+                _exit(78);
+        fd = open("merged", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+        _exit(fd >= 0 && sendmsg(socket, &message, 0) == 1 ? 0 : 4);
+}
+
+static inline int layer_receive(int socket) {
+        char byte, control[CMSG_SPACE(sizeof(int))] = {0};
+        struct iovec vector = {&byte, 1};
+        struct msghdr message = {.msg_iov = &vector,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control,
+                                 .msg_controllen = sizeof(control)};
+        int fd;
+
+        assert_int_equal(recvmsg(socket, &message, MSG_CMSG_CLOEXEC), 1);
+        assert_non_null(CMSG_FIRSTHDR(&message));
+        memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+        return fd;
+}
+
+/* Mounts it over what is in base by now.  The mount lives as long as its descriptor. */
+static inline void layer_mount(struct layer *y) {
+        int ends[2], status;
+        pid_t pid;
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+                layer_helper(y, ends[1]);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+                print_message("no user namespaces here\n");
+                skip();
+        }
+        assert_int_equal(status, 0);
+        y->l.merged_fd = layer_receive(ends[0]);
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        y->l.upper_fd = layer_folder(y, "upper");
+        y->l.base_fd = layer_folder(y, "base");
+        y->l.record_fd = layer_folder(y, "record");
+        assert_int_equal(changes_moment(&y->l.since), 0);
+}
+
+static inline void layer_end(struct layer *y) {
+        close_fdp(&y->l.merged_fd);
+        close_fdp(&y->l.upper_fd);
+        close_fdp(&y->l.base_fd);
+        close_fdp(&y->l.record_fd);
+        scratch_remove(y->root);
+        free(y->base);
+        free(y->upper);
+        *y = (struct layer){0};
+}
+
+/* Runs a script in the folder behind a descriptor: that of the overlay, or of the base. */
+static inline void layer_sh(int folder, const char *script) {
+        pid_t pid = fork();
+        int status;
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                if (fchdir(folder) == 0)
+                        (void)execl("/bin/sh", "sh", "-euc", script, (char *)NULL);
+                _exit(127);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (status != 0)
+                fail_msg("the script has failed: %s", script);
+}
+
+/* The list as it is printed, for the caller to free. */
+static inline char *layer_list(const struct layer *y) {
+        _cleanup_changes_ struct changes c = {0};
+        struct nsrun_error err = {0};
+        char *text = NULL;
+        size_t n = 0;
+        FILE *f;
+        int r = changes_scan(&y->l, &c, &err);
+
+        if (r < 0)
+                fail_msg("%s: %s: %s", err.what, err.path, strerror(-r));
+        f = open_memstream(&text, &n);
+        assert_non_null(f);
+        assert_int_equal(changes_print_list(f, &c, NULL), 0);
+        (void)fclose(f);
+        return text;
+}
+
+static inline void layer_expect(const struct layer *y, const char *list) {
+        _cleanup_free_ char *found = layer_list(y);
+
+        assert_string_equal(found, list);
+}
+
+/* Commits, and fails the test where that doesn't work.  `path`: one, or NULL for all. */
+static inline void layer_commit(const struct layer *y, const char *path) {
+        _cleanup_changes_report_ struct changes_report report = {0};
+        struct nsrun_error err = {0};
+        char *const paths[] = {(char *)path, NULL};
+        int r = changes_commit(&y->l, paths, 0, &report, &err);
+
+        if (r < 0)
+                fail_msg("%s: %s: %s", err.what, err.path, strerror(-r));
+}
+
+static inline void layer_discard(const struct layer *y, const char *path) {
+        _cleanup_changes_report_ struct changes_report report = {0};
+        struct nsrun_error err = {0};
+        char *const paths[] = {(char *)path, NULL};
+        int r = changes_discard(&y->l, paths, &report, &err);
+
+        if (r < 0)
+                fail_msg("%s: %s: %s", err.what, err.path, strerror(-r));
+}
