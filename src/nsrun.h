@@ -343,6 +343,35 @@ struct nsrun_session_info {
 int nsrun_session_show(const char *id, struct nsrun_session_info **ret, struct nsrun_error *error);
 /* Returns NULL; NULL is fine. */
 struct nsrun_session_info *nsrun_session_info_free(struct nsrun_session_info *info);
+/* What the session's overlays changed: of those that were asked for ("overlay") or, with `paths` (ends with
+ * NULL; NULL or empty: no choice), of what lies at and beneath these: absolute as in the sandbox, or
+ * relative to its project.  Written to `fd` while commands may go on changing it.  -ENOENT: no such session;
+ * a path in no overlay; a session without one.  -EOPNOTSUPP: overlays in memory, or JSON without json-c. */
+enum nsrun_diff {
+        NSRUN_DIFF_LIST,  /* a line each: "M path", as nsrun(1) has it */
+        NSRUN_DIFF_JSON,  /* one object */
+        NSRUN_DIFF_STAT,  /* lines added and removed */
+        NSRUN_DIFF_PATCH, /* for `git apply` and `patch -p1` in the overlay's folder */
+};
+int nsrun_session_diff(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
+                       struct nsrun_error *error);
+
+/* Zero-initialise it, and clear it, after a failure too. */
+struct nsrun_session_outcome {
+        size_t n_applied;
+        char **notes;     /* what was done otherwise than asked ("x: the setuid bit is dropped"), or NULL */
+        char **conflicts; /* paths that the host has changed since the session began, or NULL */
+};
+void nsrun_session_outcome_clear(struct nsrun_session_outcome *outcome);
+/* Makes the host's files as the overlays show them: each path is old or new at any moment.  Paths as above.
+ * -ESTALE: the host has changed some since the session began, told by their ctime, and nothing was done;
+ * with is_forced they are overwritten.  Devices are left out, setuid and setgid bits dropped, with a
+ * note.  -ENOENT: a path selects no change.  `ret` may be NULL. */
+int nsrun_session_commit(const char *id, const char *const *paths, int is_forced,
+                         struct nsrun_session_outcome *ret, struct nsrun_error *error);
+/* The other way round: the overlays show what the host has. */
+int nsrun_session_discard(const char *id, const char *const *paths, struct nsrun_session_outcome *ret,
+                          struct nsrun_error *error);
 /* Ends all that runs in it, SIGTERM first and SIGKILL five seconds later, or at once; and returns when all
  * that it had, processes and folders, is gone.  -ENOENT: no such session. */
 int nsrun_session_stop(const char *id, struct nsrun_error *error);

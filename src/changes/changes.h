@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/json.h"
 
 /* One overlay of a session.  The descriptors stay the caller's; folders, open for reading. */
 struct changes_layer {
@@ -106,6 +107,9 @@ int changes_discard(const struct changes_layer *layer, char *const *paths, struc
  * nothing. */
 /* "M a", "R a -> b", names quoted as git does; then what changed where that isn't the content. */
 int changes_print_list(FILE *to, const struct changes *c, char *const *paths);
+/* Adds an object for each to the array `list`. */
+int changes_add_json(struct json_document *d, struct json_value *list, const struct changes *c,
+                     char *const *paths);
 int changes_print_json(FILE *to, const struct changes *c, char *const *paths, struct nsrun_error *err);
 /* "a | 3 +2 -1", and a total. */
 int changes_print_stat(FILE *to, const struct changes_layer *layer, const struct changes *c,

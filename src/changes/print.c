@@ -179,6 +179,17 @@ static int add_change(struct json_document *d, struct json_value *list, const st
         return 0;
 }
 
+int changes_add_json(struct json_document *d, struct json_value *list, const struct changes *c,
+                     char *const *paths) {
+        for (size_t i = 0; i < c->n; i++) {
+                int r = changes_selects(paths, &c->list[i]) ? add_change(d, list, &c->list[i]) : 0;
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 int changes_print_json(FILE *to, const struct changes *c, char *const *paths, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *text = NULL;
@@ -188,11 +199,8 @@ int changes_print_json(FILE *to, const struct changes *c, char *const *paths, st
         if (r < 0)
                 return r;
         list = json_add_array(&d, d.root, "changes");
-        for (size_t i = 0; i < c->n; i++) {
-                r = changes_selects(paths, &c->list[i]) ? add_change(&d, list, &c->list[i]) : 0;
-                if (r < 0)
-                        return error_oom(err);
-        }
+        if (changes_add_json(&d, list, c, paths) < 0)
+                return error_oom(err);
         r = json_finish(&d, true, &text, err);
         if (r < 0)
                 return r;

@@ -12,6 +12,8 @@ struct session_cli {
         struct nsrun_session_options options;
         bool has_start_options;
         bool wants_json;
+        enum nsrun_diff form;
+        bool is_forced;
 };
 
 static int apply_number(const struct option_spec *spec, const char *value, unsigned long most,
@@ -67,6 +69,23 @@ static int apply_json(void *target, nsrun_unused const struct option_spec *spec,
         struct session_cli *cli = target;
 
         cli->wants_json = true;
+        cli->form = NSRUN_DIFF_JSON;
+        return 0;
+}
+
+static int apply_form(void *target, const struct option_spec *spec, nsrun_unused const char *value,
+                      nsrun_unused struct nsrun_error *err) {
+        struct session_cli *cli = target;
+
+        cli->form = streq(spec->name, "stat") ? NSRUN_DIFF_STAT : NSRUN_DIFF_PATCH;
+        return 0;
+}
+
+static int apply_force(void *target, nsrun_unused const struct option_spec *spec,
+                       nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct session_cli *cli = target;
+
+        cli->is_forced = true;
         return 0;
 }
 
@@ -77,7 +96,13 @@ const struct option_spec session_options[] = {
          "end the session when no command has run in it for so long", apply_idle_timeout},
         {"owner", 0, "PID", OPTION_COMPLETES_NOTHING, "Starting", "end the session when this process ends",
          apply_owner},
-        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", apply_json},
+        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "list, show, diff: print JSON", apply_json},
+        {"stat", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "diff: count the lines that were added and removed", apply_form},
+        {"patch", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "diff: print a patch, for git apply or patch -p1", apply_form},
+        {"force", 0, NULL, OPTION_COMPLETES_NOTHING, "Committing",
+         "commit: overwrite what the host has changed since the session began", apply_force},
 };
 const size_t n_session_options = ARRAY_SIZE(session_options);
 
@@ -193,16 +218,55 @@ static int kill_session(nsrun_unused struct session_cli *cli, char **words, stru
         return nsrun_session_kill(words[0], err);
 }
 
+static int diff(struct session_cli *cli, char **words, struct nsrun_error *err) {
+        return nsrun_session_diff(words[0], cli->form, (const char *const *)words + 1, STDOUT_FILENO, err);
+}
+
+/* What there is to say, whether it went well or not. */
+static void tell(const char *verb, struct nsrun_session_outcome *outcome, bool has_failed) {
+        STRV_FOREACH (note, outcome->notes)
+                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        STRV_FOREACH (conflict, outcome->conflicts)
+                (void)fprintf(stderr, "nsrun: conflict: %s\n", *conflict);
+        if (!has_failed)
+                (void)printf("%s %zu path%s\n", verb, outcome->n_applied,
+                             outcome->n_applied == 1 ? "" : "s");
+        nsrun_session_outcome_clear(outcome);
+}
+
+static int commit(struct session_cli *cli, char **words, struct nsrun_error *err) {
+        struct nsrun_session_outcome outcome = {0};
+        int r = nsrun_session_commit(words[0], (const char *const *)words + 1, cli->is_forced, &outcome,
+                                     err);
+
+        tell("committed", &outcome, r < 0);
+        return r;
+}
+
+static int discard(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
+        struct nsrun_session_outcome outcome = {0};
+        int r = nsrun_session_discard(words[0], (const char *const *)words + 1, &outcome, err);
+
+        tell("discarded", &outcome, r < 0);
+        return r;
+}
+
 static const struct {
         const char *name;
         size_t fewest, most; /* words that follow */
         int (*run)(struct session_cli *cli, char **words, struct nsrun_error *err);
 } actions[] = {
-        {"start", 0, 0, start}, {"list", 0, 0, list},         {"show", 1, 1, show},
-        {"stop", 1, 1, stop},   {"kill", 1, 1, kill_session},
+        {"start", 0, 0, start},
+        {"list", 0, 0, list},
+        {"show", 1, 1, show},
+        {"stop", 1, 1, stop},
+        {"kill", 1, 1, kill_session},
+        {"diff", 1, SIZE_MAX, diff},
+        {"commit", 1, SIZE_MAX, commit},
+        {"discard", 1, SIZE_MAX, discard},
 };
 
-#define ACTION_NAMES "start, list, show, stop or kill"
+#define ACTION_NAMES "start, list, show, stop, kill, diff, commit or discard"
 
 static int run_action(const struct command *command, char **words, struct session_cli *cli,
                       struct nsrun_error *err) {

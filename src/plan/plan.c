@@ -74,6 +74,7 @@ static int collect_rule(struct entries *e, const struct policy_rule *rule, uint6
                 return -ENOMEM;
         op = entries_add(e, origin, rule->access == POLICY_OVERLAY ? PLAN_OVERLAY : PLAN_BIND, target);
         op->is_read_only = rule->access == POLICY_RO;
+        op->was_asked_for = !rule->is_default;
         op->is_directory = rule->is_directory;
         op->source = strdup(rule->source);
         if (rule->access == POLICY_OVERLAY) {

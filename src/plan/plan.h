@@ -43,6 +43,7 @@ struct plan_op {
         char *text;   /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug */
         mode_t mode;
         uint64_t size;       /* bytes, PLAN_TMPFS */
+        bool was_asked_for;  /* PLAN_OVERLAY: by a rule of the user's */
         bool is_read_only;   /* PLAN_BIND */
         bool is_device;      /* PLAN_BIND: a device node, not nodev */
         bool is_directory;   /* PLAN_BIND: what kind of mount point it needs */

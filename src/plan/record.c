@@ -20,6 +20,7 @@ static void visit_op(struct store *s, struct plan_op *op) {
         store_string(s, &op->text);
         STORE_NUMBER(s, op->mode);
         store_u64(s, &op->size);
+        store_bool(s, &op->was_asked_for);
         store_bool(s, &op->is_read_only);
         store_bool(s, &op->is_device);
         store_bool(s, &op->is_directory);

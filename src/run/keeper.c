@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/path.h"
 #include "base/sys.h"
 #include "cgroup.h"
+#include "changes/changes.h"
 #include "disk.h"
 #include "plan/record.h"
 #include "programs.h"
@@ -97,27 +97,11 @@ static int await_start(struct keeper *k) {
         }
 }
 
-/* The clock that file systems stamp inodes with goes in ticks.  Whatever was changed before
- * now has an earlier stamp than this, and whatever will be has not. */
-static void await_tick(struct plan_record *record) {
-        struct timespec first, now;
-
-        (void)clock_gettime(CLOCK_REALTIME_COARSE, &first);
-        do {
-                const struct timespec pause = {.tv_nsec = 200000};
-
-                (void)nanosleep(&pause, NULL);
-                (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-        } while (now.tv_sec == first.tv_sec && now.tv_nsec == first.tv_nsec);
-        record->base_s = now.tv_sec;
-        record->base_ns = (uint64_t)now.tv_nsec;
-        record->started_s = now.tv_sec;
-}
-
 static int write_record(struct keeper *k) {
         struct plan_record *record = &k->record;
         _cleanup_close_ int own = sys_pidfd_open(getpid());
         _cleanup_free_ char *bytes = NULL;
+        struct timespec since = {0};
         size_t n = 0;
         int r;
 
@@ -137,8 +121,11 @@ static int write_record(struct keeper *k) {
                 return error_set(&k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "the session's processes can't be told apart",
                                  "nsrun needs a mounted /proc to start from");
-        await_tick(record);
-        r = record_store(record, &bytes, &n);
+        r = changes_moment(&since);
+        record->started_s = record->base_s = since.tv_sec;
+        record->base_ns = (uint64_t)since.tv_nsec;
+        if (r >= 0)
+                r = record_store(record, &bytes, &n);
         return r < 0 ? error_oom(&k->error) : records_write(&k->folder, bytes, n, &k->error);
 }
 

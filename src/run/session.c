@@ -8,8 +8,8 @@
 
 #include "base/sys.h"
 #include "keeper.h"
-#include "plan/record.h"
 #include "programs.h"
+#include "session.h"
 
 /* What is handed to a keeper lies above the numbers that it gets. */
 static int lift(int fd) {
@@ -197,8 +197,8 @@ nsrun_public int nsrun_session_list(char ***ret, struct nsrun_error *error) {
         return records_list(ret, error);
 }
 
-static int read_record(const char *id, struct record_folder *folder, struct plan_record *record,
-                       struct nsrun_error *err) {
+int session_read(const char *id, struct record_folder *folder, struct plan_record *record,
+                 struct nsrun_error *err) {
         _cleanup_free_ char *bytes = NULL;
         size_t n = 0;
         int r;
@@ -216,7 +216,7 @@ nsrun_public int nsrun_session_show(const char *id, struct nsrun_session_info **
         struct nsrun_session_info *info;
         int r;
 
-        r = read_record(id, &folder, &record, error);
+        r = session_read(id, &folder, &record, error);
         if (r < 0)
                 return r;
         info = calloc(1, sizeof(*info));
@@ -253,7 +253,7 @@ static int end(const char *id, bool is_kill, struct nsrun_error *err) {
         struct pollfd end = {.events = POLLIN};
         int r;
 
-        r = read_record(id, &folder, &record, err);
+        r = session_read(id, &folder, &record, err);
         if (r < 0)
                 return r;
         keeper = record_open_process(&record.keeper);

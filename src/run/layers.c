@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A session's overlays, from its record to changes/: which of them a path means, and the
+ * descriptors that one is looked at through.  The live view is reached by way of pid 1's root. */
+#include <fcntl.h>
+
+#include "base/beneath.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "changes/changes.h"
+#include "plan/record.h"
+#include "session.h"
+
+/* An overlay that is asked about, and which paths in it; none: all. */
+struct chosen {
+        const struct plan_op *op;
+        char **paths; /* relative to it */
+        bool is_whole;
+};
+
+struct asking {
+        struct record_folder folder;
+        struct plan_record record;
+        int init; /* pidfd of pid 1 */
+        int root; /* what it sees */
+        int umbrella;
+        struct chosen *chosen;
+        size_t n;
+        struct nsrun_error *err;
+};
+
+static void asking_clear(struct asking *a) {
+        for (size_t i = 0; i < a->n; i++)
+                strv_free(a->chosen[i].paths);
+        free(a->chosen);
+        close_fdp(&a->umbrella);
+        close_fdp(&a->root);
+        close_fdp(&a->init);
+        record_clear(&a->record);
+        records_close(&a->folder);
+}
+#define _cleanup_asking_ _cleanup_(asking_clear)
+
+/* The pid is known to be pid 1's before and after its root is opened. */
+static int open_root(struct asking *a) {
+        char path[64];
+        int r;
+
+        a->init = record_open_process(&a->record.init);
+        (void)snprintf(path, sizeof(path), "/proc/%d/root", (int)a->record.init.pid);
+        r = a->init < 0 ? a->init : sys_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
+        if (r >= 0) {
+                a->root = r;
+                r = sys_pidfd_send_signal(a->init, 0);
+        }
+        if (r < 0)
+                return error_set(a->err, NSRUN_STAGE_SUPERVISE, r, a->record.id,
+                                 r == -ESRCH ? "the session has ended" : "the session can't be looked into",
+                                 NULL);
+        return 0;
+}
+
+static int open_umbrella(struct asking *a) {
+        const char *path = a->record.umbrella;
+
+        if (!path || a->record.plan->backing != POLICY_BACKING_DISK)
+                return error_set(a->err, NSRUN_STAGE_POLICY, -EOPNOTSUPP, a->record.id,
+                                 "the session's overlays are not on disk",
+                                 "start it with --overlay PATH, and without --overlay-backing=tmpfs");
+        a->umbrella = sys_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, RESOLVE_NO_SYMLINKS);
+        if (a->umbrella == -ENOSYS)
+                a->umbrella = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+        if (a->umbrella < 0)
+                return error_set(a->err, NSRUN_STAGE_WORKSPACE, a->umbrella, path,
+                                 "the session's folder can't be opened", NULL);
+        return 0;
+}
+
+static struct chosen *find_chosen(struct asking *a, const struct plan_op *op) {
+        for (size_t i = 0; i < a->n; i++)
+                if (a->chosen[i].op == op)
+                        return &a->chosen[i];
+        a->chosen[a->n] = (struct chosen){.op = op};
+        return &a->chosen[a->n++];
+}
+
+/* The innermost overlay that holds `path`, which is absolute and normalised. */
+static const struct plan_op *find_overlay(const struct nsrun_plan *plan, const char *path) {
+        const struct plan_op *best = NULL;
+
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                if (op->kind == PLAN_OVERLAY && path_is_beneath(path, op->target) &&
+                    (!best || strlen(op->target) > strlen(best->target)))
+                        best = op;
+        }
+        return best;
+}
+
+static int choose_path(struct asking *a, const char *given) {
+        const struct nsrun_plan *plan = a->record.plan;
+        _cleanup_free_ char *path = path_join(plan->project ? plan->project : POLICY_NO_PROJECT_DIR, given);
+        const struct plan_op *op;
+        struct chosen *chosen;
+        const char *below;
+
+        if (!path)
+                return error_oom(a->err);
+        op = find_overlay(plan, path);
+        if (!op)
+                return error_set(a->err, NSRUN_STAGE_USAGE, -ENOENT, path,
+                                 "no overlay of the session holds this path",
+                                 "start the session with --overlay to have one there");
+        chosen = find_chosen(a, op);
+        below = path_below(path, op->target);
+        if (!*below)
+                chosen->is_whole = true;
+        else if (strv_add(&chosen->paths, below) < 0)
+                return error_oom(a->err);
+        return 0;
+}
+
+/* Without paths: the overlays that were asked for.  Those of nsrun's own lists are caches, whose
+ * changes are nobody's wish. */
+static int choose(struct asking *a, const char *const *paths) {
+        const struct nsrun_plan *plan = a->record.plan;
+        int r = 0;
+
+        a->chosen = calloc(plan->n_ops + 1, sizeof(*a->chosen));
+        if (!a->chosen)
+                return error_oom(a->err);
+        for (size_t i = 0; paths && paths[i] && r >= 0; i++)
+                r = choose_path(a, paths[i]);
+        for (size_t i = 0; i < a->n; i++)
+                if (a->chosen[i].is_whole)
+                        strv_free(TAKE_PTR(a->chosen[i].paths));
+        if (paths && paths[0])
+                return r;
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (plan->ops[i].kind == PLAN_OVERLAY && plan->ops[i].was_asked_for)
+                        (void)find_chosen(a, &plan->ops[i]);
+        if (a->n == 0)
+                return error_set(a->err, NSRUN_STAGE_POLICY, -ENOENT, a->record.id,
+                                 "the session was started without an --overlay",
+                                 "name a path in one of its overlays, or start one with --overlay PROJECT");
+        return 0;
+}
+
+static int begin(struct asking *a, const char *id, const char *const *paths) {
+        int r = session_read(id, &a->folder, &a->record, a->err);
+
+        if (r >= 0)
+                r = choose(a, paths);
+        if (r >= 0)
+                r = open_umbrella(a);
+        return r < 0 ? r : open_root(a);
+}
+
+struct layer_fds {
+        int layer, upper, base, merged;
+};
+
+static void layer_close(struct layer_fds *f) {
+        close_fdp(&f->layer);
+        close_fdp(&f->upper);
+        close_fdp(&f->base);
+        close_fdp(&f->merged);
+}
+
+static int open_layer(const struct asking *a, const struct plan_op *op, struct layer_fds *f,
+                      struct changes_layer *ret) {
+        _cleanup_close_ int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int r = host < 0 ? -errno : 0;
+
+        if (r >= 0)
+                r = f->layer = beneath_open(a->umbrella, op->text, O_RDONLY | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = f->upper = beneath_open(f->layer, "upper", O_RDONLY | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = f->base = beneath_open(host, op->source + 1, O_RDONLY | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = f->merged = beneath_open(a->root, op->target + 1, O_RDONLY | O_DIRECTORY, 0);
+        if (r < 0)
+                return error_set(a->err, NSRUN_STAGE_OVERLAY, r, op->target, "the overlay can't be opened",
+                                 NULL);
+        *ret = (struct changes_layer){
+                .upper_fd = f->upper,
+                .base_fd = f->base,
+                .merged_fd = f->merged,
+                .record_fd = f->layer,
+                .since = {.tv_sec = (time_t)a->record.base_s, .tv_nsec = (long)a->record.base_ns}};
+        return 0;
+}
+
+static int print_one(FILE *to, enum nsrun_diff form, const struct changes_layer *layer,
+                     const struct changes *c, char *const *paths) {
+        switch (form) {
+        case NSRUN_DIFF_STAT:
+                return changes_print_stat(to, layer, c, paths);
+        case NSRUN_DIFF_PATCH:
+                return changes_print_patch(to, layer, c, paths);
+        case NSRUN_DIFF_LIST:
+        case NSRUN_DIFF_JSON:
+                break;
+        }
+        return changes_print_list(to, c, paths);
+}
+
+static int show_one(struct asking *a, const struct chosen *chosen, FILE *to, enum nsrun_diff form,
+                    struct json_document *d, struct json_value *list) {
+        _cleanup_(layer_close) struct layer_fds f = {-EBADF, -EBADF, -EBADF, -EBADF};
+        _cleanup_changes_ struct changes c = {0};
+        struct changes_layer layer;
+        int r;
+
+        r = open_layer(a, chosen->op, &f, &layer);
+        if (r >= 0)
+                r = changes_scan(&layer, &c, a->err);
+        if (r < 0)
+                return r;
+        if (form == NSRUN_DIFF_JSON) {
+                struct json_value *overlay = json_add_object(d, list, NULL);
+
+                json_add_string(d, overlay, "path", chosen->op->target);
+                json_add_string(d, overlay, "source", chosen->op->source);
+                r = changes_add_json(d, json_add_array(d, overlay, "changes"), &c, chosen->paths);
+                return r < 0 ? error_oom(a->err) : 0;
+        }
+        /* A patch's readers skip such lines. */
+        if (a->n > 1) {
+                _cleanup_free_ char *target = str_visible(chosen->op->target);
+
+                (void)fprintf(to, "overlay %s:\n", target ? target : "");
+        }
+        r = print_one(to, form, &layer, &c, chosen->paths);
+        if (r < 0)
+                return error_set(a->err, NSRUN_STAGE_SUPERVISE, r, NULL, "the changes can't be printed",
+                                 NULL);
+        return 0;
+}
+
+static int show(struct asking *a, FILE *to, enum nsrun_diff form) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ char *text = NULL;
+        struct json_value *list = NULL;
+        int r = 0;
+
+        if (form == NSRUN_DIFF_JSON) {
+                r = json_open(&d, a->err);
+                list = r < 0 ? NULL : json_add_array(&d, d.root, "overlays");
+        }
+        for (size_t i = 0; i < a->n && r >= 0; i++)
+                r = show_one(a, &a->chosen[i], to, form, &d, list);
+        if (r >= 0 && form == NSRUN_DIFF_JSON)
+                r = json_finish(&d, false, &text, a->err);
+        if (text)
+                (void)fprintf(to, "%s\n", text);
+        return r;
+}
+
+nsrun_public int nsrun_session_diff(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
+                                    struct nsrun_error *error) {
+        _cleanup_asking_ struct asking a = {.folder = RECORD_FOLDER_INIT,
+                                            .init = -EBADF,
+                                            .root = -EBADF,
+                                            .umbrella = -EBADF,
+                                            .err = error};
+        int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3), r;
+        FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
+
+        if (!to) {
+                r = -errno;
+                close_fdp(&copy);
+                return error_set(error, NSRUN_STAGE_USAGE, r, NULL, "the changes can't be printed", NULL);
+        }
+        r = begin(&a, id, paths);
+        if (r >= 0)
+                r = show(&a, to, form);
+        if (fclose(to) != 0 && r >= 0)
+                r = error_set(error, NSRUN_STAGE_USAGE, -errno, NULL, "the changes can't be printed", NULL);
+        return r;
+}
+
+/* What a commit or discard has to say; the caller's even where it failed. */
+static int keep_report(const struct changes_report *report, struct nsrun_session_outcome *to) {
+        to->n_applied += report->n_applied;
+        STRV_FOREACH (note, report->notes)
+                if (strv_add(&to->notes, *note) < 0)
+                        return -ENOMEM;
+        STRV_FOREACH (conflict, report->conflicts)
+                if (strv_add(&to->conflicts, *conflict) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+static int apply_one(struct asking *a, const struct chosen *chosen, bool is_commit, int is_forced,
+                     struct nsrun_session_outcome *outcome) {
+        _cleanup_changes_report_ struct changes_report report = {0};
+        _cleanup_(layer_close) struct layer_fds f = {-EBADF, -EBADF, -EBADF, -EBADF};
+        struct changes_layer layer;
+        int r;
+
+        r = open_layer(a, chosen->op, &f, &layer);
+        if (r < 0)
+                return r;
+        r = is_commit ? changes_commit(&layer, chosen->paths, is_forced ? CHANGES_FORCE : 0, &report, a->err)
+                      : changes_discard(&layer, chosen->paths, &report, a->err);
+        if (keep_report(&report, outcome) < 0 && r >= 0)
+                r = error_oom(a->err);
+        return r;
+}
+
+static int apply(const char *id, const char *const *paths, bool is_commit, int is_forced,
+                 struct nsrun_session_outcome *ret, struct nsrun_error *err) {
+        _cleanup_asking_ struct asking a = {.folder = RECORD_FOLDER_INIT,
+                                            .init = -EBADF,
+                                            .root = -EBADF,
+                                            .umbrella = -EBADF,
+                                            .err = err};
+        struct nsrun_session_outcome own = {0}, *outcome = ret ? ret : &own;
+        int r = begin(&a, id, paths);
+
+        for (size_t i = 0; i < a.n && r >= 0; i++)
+                r = apply_one(&a, &a.chosen[i], is_commit, is_forced, outcome);
+        nsrun_session_outcome_clear(&own);
+        return r;
+}
+
+nsrun_public int nsrun_session_commit(const char *id, const char *const *paths, int is_forced,
+                                      struct nsrun_session_outcome *ret, struct nsrun_error *error) {
+        return apply(id, paths, true, is_forced, ret, error);
+}
+
+nsrun_public int nsrun_session_discard(const char *id, const char *const *paths,
+                                       struct nsrun_session_outcome *ret, struct nsrun_error *error) {
+        return apply(id, paths, false, 0, ret, error);
+}
+
+nsrun_public void nsrun_session_outcome_clear(struct nsrun_session_outcome *outcome) {
+        strv_free(outcome->notes);
+        strv_free(outcome->conflicts);
+        *outcome = (struct nsrun_session_outcome){0};
+}
