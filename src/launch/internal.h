@@ -170,10 +170,6 @@ char *number_format(char to[24], uint64_t n);
 /* How the mounted /proc calls the process of a pidfd; -ENOENT: there is no /proc; -ESRCH. */
 pid_t number_of_pidfd(int pidfd);
 
-/* launch.c: a fork with CLONE_NEW* or CLONE_PARENT, into the cgroup where there is one: at birth, or by
- * the child's first steps (joins_cgroup). */
-int clone_once(struct launch_child *c, uint64_t flags, int *ret_pidfd);
-
 /* join.c: the reaper of a command in a session, from its first instruction to its last. */
 _Noreturn void join_run(struct launch_child *c);
 /* Makes it: its pid, or -errno with *err. */

@@ -52,8 +52,6 @@ static int settle(struct launch_child *c) {
         int r;
 
         r = hide(c);
-        if (r >= 0 && c->joins_cgroup)
-                r = child_join_cgroup(c);
         if (r >= 0)
                 r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
         if (r >= 0)
@@ -88,7 +86,7 @@ nsrun_no_asan _Noreturn void join_run(struct launch_child *c) {
 }
 
 static int clone_reaper(struct launch_child *c, uint64_t flags) {
-        int pid = clone_once(c, flags, &c->joined_pidfd);
+        int pid = sys_clone_namespaces(flags, &c->joined_pidfd);
 
         if (pid == 0)
                 join_run(c);
@@ -110,7 +108,11 @@ nsrun_no_asan static int go_further(void *launch_child) {
 nsrun_no_asan static int go_in(void *launch_child) {
         struct launch_child *c = launch_child;
 
-        c->exec_error = sys_setns(c->session, c->plan->join->namespaces);
+        /* First, and not by CLONE_INTO_CGROUP later: from inside of the session's cgroup namespace its
+         * cgroup can't be named where namespaces are delegation boundaries (nsdelegate, systemd's way). */
+        c->exec_error = c->params->cgroup ? child_join_cgroup(c) : 0;
+        if (c->exec_error >= 0)
+                c->exec_error = sys_setns(c->session, c->plan->join->namespaces);
         if (c->exec_error >= 0 && c->plan->join->is_nested) {
                 int r = sys_vfork(go_further, c, c->inner_stack, true);
 
@@ -124,9 +126,18 @@ nsrun_no_asan static int go_in(void *launch_child) {
 static int fail(const struct launch_child *c, int r, struct nsrun_error *err) {
         const char *id = c->plan->join->folder.id;
 
+        if (c->error.stage != NSRUN_STAGE_NONE) {
+                if (err && err->stage == NSRUN_STAGE_NONE)
+                        *err = c->error;
+                return r;
+        }
         /* Nothing is born in a pid namespace whose pid 1 is dead (ENOMEM). */
         if (r == -ESRCH || r == -ENOMEM)
                 return error_set(err, NSRUN_STAGE_NAMESPACE, -ESRCH, id, "the session has ended", NULL);
+        if (r == -EAGAIN)
+                return error_set(
+                        err, NSRUN_STAGE_NAMESPACE, r, id, "the session has no room for another process",
+                        "what earlier commands left behind counts: --kill-leftovers ends that with them");
         return error_set(err, NSRUN_STAGE_NAMESPACE, r, id, "the session can't be entered",
                          r == -EPERM || r == -EINVAL
                                  ? "Linux 5.8 or later and a caller from outside any sandbox are needed"

@@ -179,7 +179,8 @@ static uint64_t namespaces_of(const struct nsrun_plan *plan) {
                (plan->net == POLICY_NET_NONE ? CLONE_NEWNET : 0U);
 }
 
-int clone_once(struct launch_child *c, uint64_t flags, int *ret_pidfd) {
+/* Into the cgroup, where there is one: at birth, or by the child's first steps. */
+static int clone_once(struct launch_child *c, uint64_t flags, int *ret_pidfd) {
         int pid;
 
         if (c->params->cgroup && !c->joins_cgroup) {

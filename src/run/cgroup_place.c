@@ -204,7 +204,7 @@ static bool is_in_v1(const char *cgroup, const char *name) {
         size_t n = strlen(name);
 
         for (const char *at = cgroup; (at = strstr(at, name)); at += n)
-                if ((at[-1] == ':' || at[-1] == ',') && (at[n] == ':' || at[n] == ','))
+                if (at > cgroup && (at[-1] == ':' || at[-1] == ',') && (at[n] == ':' || at[n] == ','))
                         return true;
         return false;
 }

@@ -92,15 +92,14 @@ static void print_mounts(void) {
 }
 
 static void print_limits(void) {
-        static const int resources[] = {RLIMIT_NOFILE, RLIMIT_CORE, RLIMIT_NPROC};
+        struct rlimit files = {0}, core = {0}, processes = {0};
 
-        for (size_t i = 0; i < ARRAY_SIZE(resources); i++) {
-                struct rlimit limit;
-
-                if (getrlimit(resources[i], &limit) == 0)
-                        (void)printf("limit %ju %ju\n", (uintmax_t)limit.rlim_cur,
-                                     (uintmax_t)limit.rlim_max);
-        }
+        (void)getrlimit(RLIMIT_NOFILE, &files);
+        (void)getrlimit(RLIMIT_CORE, &core);
+        (void)getrlimit(RLIMIT_NPROC, &processes);
+        (void)printf("limits %ju:%ju %ju:%ju %ju:%ju\n", (uintmax_t)files.rlim_cur,
+                     (uintmax_t)files.rlim_max, (uintmax_t)core.rlim_cur, (uintmax_t)core.rlim_max,
+                     (uintmax_t)processes.rlim_cur, (uintmax_t)processes.rlim_max);
 }
 
 static void try_path(const char *path) {
