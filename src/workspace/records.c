@@ -72,26 +72,43 @@ static int enter(int dir, const char *path, const char *name, bool makes, struct
         return TAKE_FD(fd);
 }
 
-/* -ENOENT without an error: there is none, and none was to be made. */
-static int open_base(bool makes, int *ret, struct nsrun_error *err) {
-        _cleanup_free_ char *path = NULL, *parent = NULL, *above = NULL;
-        _cleanup_close_ int top = -EBADF, middle = -EBADF;
-        int r;
+/* The folder above that of the records. */
+static int open_parent(const char *parent, bool makes, struct nsrun_error *err) {
+        _cleanup_free_ char *above = path_parent(parent), *cache = NULL;
+        _cleanup_close_ int top = -EBADF;
+        int fd = -EBADF, r;
 
-        r = records_find_base(&path, err);
-        if (r < 0)
-                return r;
-        parent = path_parent(path);
-        above = parent ? path_parent(parent) : NULL;
         if (!above)
                 return error_oom(err);
+        /* nsrun's cache folder is made as ever. */
+        if (makes && umbrella_find_base(&cache, NULL) >= 0 && streq(cache, parent)) {
+                _cleanup_free_ char *path = NULL;
+
+                r = umbrella_open_base(&fd, &path, err);
+                return r < 0 ? r : fd;
+        }
         top = open(above, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (top < 0 && errno == ENOENT && !makes)
                 return -ENOENT;
         if (top < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, above,
                                  "the folder of sessions can't be opened", folder_hint);
-        middle = enter(top, parent, path_basename(parent), makes, err);
+        return enter(top, parent, path_basename(parent), makes, err);
+}
+
+/* -ENOENT without an error: there is none, and none was to be made. */
+static int open_base(bool makes, int *ret, struct nsrun_error *err) {
+        _cleanup_free_ char *path = NULL, *parent = NULL;
+        _cleanup_close_ int middle = -EBADF;
+        int r;
+
+        r = records_find_base(&path, err);
+        if (r < 0)
+                return r;
+        parent = path_parent(path);
+        if (!parent)
+                return error_oom(err);
+        middle = open_parent(parent, makes, err);
         if (middle < 0)
                 return middle;
         r = enter(middle, path, path_basename(path), makes, err);

@@ -108,8 +108,7 @@ int umbrella_find_base(char **ret, struct nsrun_error *err) {
         return 0;
 }
 
-/* Opens the folder that holds all umbrellas, made where it is missing. */
-static int open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
+int umbrella_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
         _cleanup_free_ char *cache = NULL, *canonical = NULL, *path = NULL;
         _cleanup_close_ int fd = -EBADF;
         int r;
@@ -242,7 +241,7 @@ int umbrella_make(struct umbrella *ret, struct nsrun_error *err) {
         char name[sizeof(DRAFT_PREFIX) + 6];
         int r;
 
-        r = open_base(&u.base_fd, &base, err);
+        r = umbrella_open_base(&u.base_fd, &base, err);
         if (r < 0)
                 return r;
         umbrella_sweep(u.base_fd);

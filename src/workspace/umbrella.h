@@ -25,6 +25,8 @@ int umbrella_find_cache_home(char **ret, struct nsrun_error *err);
 /* The canonical path of the folder that holds all umbrellas, or will.  -ENOENT: nobody
  * names a cache folder. */
 int umbrella_find_base(char **ret, struct nsrun_error *err);
+/* Opens it, made where it is missing.  -EPERM: it isn't ours alone. */
+int umbrella_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err);
 /* What every umbrella is called there before it has its own six letters. */
 #define UMBRELLA_NAME "workspace-XXXXXX"
 /* The folder in it that is a sandbox's /tmp. */
