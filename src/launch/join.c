@@ -18,6 +18,9 @@
 /* Of those who make the clone; the reaper lives on a copy of one of them. */
 #define STACK_SIZE (256U << 10)
 
+/* Where a process must be for its children to be born in the session; the rest they do themselves. */
+#define WAY_IN ((uint64_t)CLONE_NEWUSER | CLONE_NEWPID)
+
 static int enter_directory(struct launch_child *c) {
         _cleanup_close_ int fd = -EBADF;
         int r;
@@ -46,12 +49,25 @@ static int hide(struct launch_child *c) {
         return 0;
 }
 
+/* The mount namespace's root becomes this process's root and working directory. */
+static int enter_the_rest(struct launch_child *c) {
+        int r = sys_setns(c->session, c->plan->join->namespaces & ~WAY_IN);
+
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, NULL,
+                                 r == -ESRCH ? "the session has ended" : "the session can't be entered",
+                                 NULL);
+        return 0;
+}
+
 static int settle(struct launch_child *c) {
         int keep[] = {c->report_fd, c->supervisor_fd, c->init_fd, c->listener_socket, c->filter_fd};
         const uint64_t *inodes = c->plan->join->namespace_inodes;
         int r;
 
         r = hide(c);
+        if (r >= 0)
+                r = enter_the_rest(c);
         if (r >= 0)
                 r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
         if (r >= 0)
@@ -103,6 +119,22 @@ nsrun_no_asan static int go_further(void *launch_child) {
         _exit(0);
 }
 
+static int enter(struct launch_child *c, uint64_t flags) {
+        int r = sys_setns(c->session, WAY_IN);
+
+        if (r >= 0 && c->plan->join->is_nested)
+                r = sys_vfork(go_further, c, c->inner_stack, true);
+        else if (r >= 0)
+                return clone_reaper(c, flags);
+        if (r > 0) {
+                siginfo_t info;
+
+                (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
+                r = c->exec_error;
+        }
+        return r;
+}
+
 /* A process of its own for the way in, since a host's threads can't go (setns(2)); it shares
  * the host's memory and descriptors, leaves there what it made, and is gone. */
 nsrun_no_asan static int go_in(void *launch_child) {
@@ -112,15 +144,26 @@ nsrun_no_asan static int go_in(void *launch_child) {
          * cgroup can't be named where namespaces are delegation boundaries (nsdelegate, systemd's way). */
         c->exec_error = c->params->cgroup ? child_join_cgroup(c) : 0;
         if (c->exec_error >= 0)
-                c->exec_error = sys_setns(c->session, c->plan->join->namespaces);
-        if (c->exec_error >= 0 && c->plan->join->is_nested) {
-                int r = sys_vfork(go_further, c, c->inner_stack, true);
-
-                c->exec_error = r < 0 ? r : c->exec_error;
-        } else if (c->exec_error >= 0) {
-                c->exec_error = clone_reaper(c, CLONE_PARENT);
-        }
+                c->exec_error = enter(c, CLONE_PARENT);
         _exit(0);
+}
+
+/* The nsrun program has no threads, and nothing to lose but a namespace of users: it goes in itself,
+ * and stays outside in all other respects. */
+static int enter_directly(struct launch_child *c) {
+        int r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
+
+        return r < 0 ? r : enter(c, 0);
+}
+
+static int send_somebody(struct launch_child *c, char *stack_top) {
+        int r = sys_vfork(go_in, c, stack_top, true);
+        siginfo_t info;
+
+        if (r < 0)
+                return r;
+        (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
+        return c->exec_error;
 }
 
 static int fail(const struct launch_child *c, int r, struct nsrun_error *err) {
@@ -146,7 +189,6 @@ static int fail(const struct launch_child *c, int r, struct nsrun_error *err) {
 
 int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err) {
         char *stack;
-        siginfo_t info;
         sigset_t all, own;
         int r;
 
@@ -162,11 +204,8 @@ int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err)
         c->mask = c->params->mask ? *c->params->mask : own;
         c->namespaces_made = c->plan->join->namespaces;
         if (r >= 0)
-                r = sys_vfork(go_in, c, stack + STACK_SIZE, true);
-        if (r > 0) {
-                (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
-                r = c->exec_error;
-        }
+                r = c->params->init_path || c->params->cgroup ? send_somebody(c, stack + STACK_SIZE)
+                                                              : enter_directly(c);
         (void)sys_sigmask(SIG_SETMASK, &own, NULL);
         (void)munmap(stack, STACK_SIZE);
         c->exec_error = 0;

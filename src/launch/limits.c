@@ -12,9 +12,10 @@ static void add_limit(struct launch_child *c, int resource, uint64_t soft, uint6
 }
 
 void limits_prepare(struct launch_child *c) {
-        /* pid 1 is counted, and in a session the command's own reaper: none of them is the command's. */
-        uint64_t most =
-                c->params->n_processes > 0 ? c->params->n_processes + (c->plan->join ? 2 : 1) : UINT64_MAX;
+        /* pid 1 is counted, and in a session the command's own reaper and the program that went in for
+         * it (join.c): none of them is the command's. */
+        unsigned ours = !c->plan->join ? 1 : c->params->init_path ? 2 : 3;
+        uint64_t most = c->params->n_processes > 0 ? c->params->n_processes + ours : UINT64_MAX;
 
         for (int resource = 0; resource < RLIMITS_COUNT; resource++) {
                 const struct policy_rlimit *limit = &c->plan->limits.rlimits[resource];
