@@ -294,17 +294,107 @@ static int keep_report(const struct changes_report *report, struct nsrun_session
         return 0;
 }
 
+/* Whether git would run what is written there, or look elsewhere for what to run: in a git dir,
+ * `below` of it. */
+static bool git_obeys(const char *below) {
+        static const char *const names[] = {"hooks", "modules", "config", "config.worktree", "commondir"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                const char *rest = startswith(below, names[i]);
+
+                if (rest && (!*rest || *rest == '/'))
+                        return true;
+        }
+        return false;
+}
+
+/* What a person's next git command would obey: nobody commits that with everything else. */
+static bool is_for_git(const struct changes *c, const char *path) {
+        for (const char *at = path; at; at = strchr(at, '/')) {
+                const char *rest;
+
+                at += *at == '/';
+                rest = startswith(at, ".git");
+                if (!rest || (*rest && *rest != '/'))
+                        continue;
+                if (!*rest || git_obeys(rest + 1))
+                        return true;
+                /* All of a git dir that wasn't there. */
+                for (size_t i = 0; i < c->n; i++)
+                        if (strncmp(c->list[i].path, path, (size_t)(rest - path)) == 0 &&
+                            c->list[i].path[rest - path] == '\0')
+                                return true;
+        }
+        return false;
+}
+
+/* Whether one of these paths says that such a one is wanted. */
+static bool is_named(const struct changes *c, char *const *paths, const struct change *change) {
+        STRV_FOREACH (path, paths) {
+                char *const alone[] = {*path, NULL};
+
+                if (is_for_git(c, *path) && changes_selects(alone, change))
+                        return true;
+        }
+        return false;
+}
+
+static int note_left_out(const char *path, struct nsrun_session_outcome *outcome) {
+        _cleanup_free_ char *visible = str_visible(path);
+        char *note = NULL;
+
+        if (!visible ||
+            asprintf(&note, "%s: left out, git would do what it says; name it to commit it", visible) < 0)
+                return -ENOMEM;
+        return strv_consume(&outcome->notes, note);
+}
+
+/* Of what `paths` selects all but those that nobody named; *ret stays NULL where there are none of
+ * these.  1: nothing else is left. */
+static int leave_out(const struct changes_layer *layer, char *const *paths, char ***ret,
+                     struct nsrun_session_outcome *outcome, struct nsrun_error *err) {
+        _cleanup_changes_ struct changes c = {0};
+        _cleanup_strv_ char **others = NULL;
+        bool has_left_out = false;
+        int r = changes_scan(layer, &c, err);
+
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < c.n && r >= 0; i++) {
+                const struct change *change = &c.list[i];
+
+                if (!changes_selects(paths, change))
+                        continue;
+                if (is_for_git(&c, change->path) && !is_named(&c, paths, change)) {
+                        has_left_out = true;
+                        r = note_left_out(change->path, outcome);
+                } else {
+                        r = strv_add(&others, change->path);
+                }
+        }
+        if (r < 0)
+                return error_oom(err);
+        if (!has_left_out)
+                return 0;
+        *ret = TAKE_PTR(others);
+        return *ret ? 0 : 1;
+}
+
 static int apply_one(struct asking *a, const struct chosen *chosen, bool is_commit, int is_forced,
                      struct nsrun_session_outcome *outcome) {
         _cleanup_changes_report_ struct changes_report report = {0};
         _cleanup_(layer_close) struct layer_fds f = {-EBADF, -EBADF, -EBADF, -EBADF};
+        _cleanup_strv_ char **others = NULL;
         struct changes_layer layer;
         int r;
 
         r = open_layer(a, chosen->op, &f, &layer);
-        if (r < 0)
-                return r;
-        r = is_commit ? changes_commit(&layer, chosen->paths, is_forced ? CHANGES_FORCE : 0, &report, a->err)
+        if (r >= 0 && is_commit)
+                r = leave_out(&layer, chosen->paths, &others, outcome, a->err);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        r = is_commit ? changes_commit(&layer, others ? others : chosen->paths,
+                                       is_forced ? CHANGES_FORCE : 0, &report, a->err)
                       : changes_discard(&layer, chosen->paths, &report, a->err);
         if (keep_report(&report, outcome) < 0 && r >= 0)
                 r = error_oom(a->err);
