@@ -175,6 +175,7 @@ static int run(struct nsrun_policy *policy, struct bash_options *o, const char *
         struct bash_params params = {
                 .options = &o->options,
                 .start = {.dies_with_thread = true,
+                          .may_move = true,
                           .wants_denials = o->options.wants_report,
                           .command_line = program_arguments,
                           .command_line_size = program_arguments_size},
