@@ -152,8 +152,55 @@ static void fifty_commands_have_the_right_results(void **state) {
         }
 }
 
+/* The indented lines of README after `mark`, without their indent. */
+static char *example(const char *mark) {
+        const char *folder = getenv("NSRUN_SOURCE");
+        _cleanup_free_ char *path = path_of(folder ? folder : ".", "README"), *readme = file_text(path);
+        char *at, *text = text_of("%s", "");
+
+        assert_non_null(readme);
+        at = strstr(readme, mark);
+        assert_non_null(at);
+        at = strchr(at, '\n') + 1;
+        for (; startswith(at, "    ") || *at == '\n'; at += strcspn(at, "\n") + 1) {
+                char *longer = text_of("%s%.*s\n", text, (int)strcspn(at, "\n") - (*at == '\n' ? 0 : 4),
+                                       *at == '\n' ? at : at + 4);
+
+                free(text);
+                text = longer;
+        }
+        return text;
+}
+
+static void the_readmes_example_works(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *text = example("In Python:"), *folder = text_of("%s", program()),
+                            *script = NULL, *path = NULL, *old = text_of("%s", getenv("PATH"));
+        const char *argv[] = {"python3", "-c", NULL, NULL};
+        const struct request request = {.argv = argv, .cwd = s->project};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (!has_program("python3"))
+                skip_because("skipped: no python3 here");
+        *strrchr(folder, '/') = '\0';
+        path = text_of("%s:%s", folder, old);
+        script = text_of("%sr = bash('.', 'cat; printf hi')\n"
+                         "assert r['output'] == 'hi' and r['status'] == 0, r\n"
+                         "assert bash('.', ' ') == 'Error: empty bash command.'\n"
+                         "assert bash('.', 'sleep 99', 1)['timed_out']\n",
+                         text);
+        argv[2] = script;
+        assert_int_equal(setenv("PATH", path, 1), 0);
+        run(&request, &o);
+        assert_int_equal(setenv("PATH", old, 1), 0);
+        assert_string_equal(o.err, "");
+        expect_out(&o, "3\n");
+        expect_status(&o, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(the_readmes_example_works, site_setup, site_teardown),
                 cmocka_unit_test_setup_teardown(fifty_commands_have_the_right_results, site_setup,
                                                 site_teardown),
         };

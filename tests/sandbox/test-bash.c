@@ -305,6 +305,98 @@ static void who_holds_the_output_is_waited_for(void **state) {
         expect_end(&closed, "4", "null", "false");
 }
 
+/* ------------------------------------------------------------------------ limits */
+
+static void a_fork_bomb_ends_at_its_deadline(void **state) {
+        static const char bomb[] = "b() { b | b & }; b >/dev/null 2>&1; echo lit; sleep 1000";
+        const struct site *s = *state;
+        _cleanup_told_ struct told t = {0}, after = {0};
+
+        TOLD(s, &t, "--limit=pids=50", "--timeout=1", bomb);
+        /* The host's root is bounded by a cgroup or not at all. */
+        if (geteuid() == 0 && t.outcome.status == 125) {
+                expect_in(t.outcome.out, "--limit pids: the kernel doesn't count this user's processes");
+                return;
+        }
+        expect_member(&t, "timed_out", "true");
+        expect_status(&t.outcome, 124);
+        TOLD(s, &after, "--limit=pids=50", "echo well");
+        expect_member(&after, "output", "\"well\\n\"");
+        expect_status(&after.outcome, 0);
+}
+
+static const char eat[] = "exec python3 -c 'x = bytearray(400 << 20); print(len(x))'";
+
+static void enter_cgroup(void *data) {
+        int fd = open(data, O_WRONLY | O_CLOEXEC);
+
+        if (fd < 0 || write(fd, "0", 1) != 1)
+                _exit(119);
+}
+
+/* In a cgroup of the caller's, as a container is: the count isn't the sandbox's own then.  Needs root,
+ * and a memory controller of either version. */
+static void the_callers_cgroup_counts_too(void **state) {
+        static const char *const places[][3] = {
+                {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "67108864"},
+                {"/sys/fs/cgroup", "memory.max", "67108864"},
+        };
+        const char **argv = bash_argv(*state, (const char *const[]){"--json", eat, NULL});
+        _cleanup_told_ struct told in = {0}, out = {0};
+
+        TOLD(*state, &out, eat);
+        expect_member(&out, "output", "\"419430400\\n\"");
+        expect_member(&out, "oom_killed", "false");
+        for (size_t i = 0; i < ARRAY_SIZE(places) && !in.object; i++) {
+                _cleanup_free_ char *name = text_of("nsrun-test-%d", getpid()),
+                                    *folder = path_of(places[i][0], name),
+                                    *limit = path_of(folder, places[i][1]),
+                                    *procs = path_of(folder, "cgroup.procs");
+                const struct request request = {.argv = argv, .in_child = enter_cgroup, .data = procs};
+                int fd;
+
+                if (mkdir(folder, 0755) < 0)
+                        continue;
+                fd = open(limit, O_WRONLY | O_CLOEXEC);
+                if (fd >= 0 && write(fd, places[i][2], strlen(places[i][2])) > 0) {
+                        run(&request, &in.outcome);
+                        parse(&in);
+                }
+                if (fd >= 0)
+                        (void)close(fd);
+                assert_int_equal(rmdir(folder), 0);
+        }
+        free(argv);
+        if (!in.object)
+                return;
+        expect_end(&in, "null", "9", "false");
+        expect_member(&in, "oom_killed", "true");
+        expect_status(&in.outcome, 137);
+}
+
+/* An OOM kill, a SIGKILL and a deadline that needed one end alike, and are told apart. */
+static void an_oom_kill_is_told_from_other_ends(void **state) {
+        const struct site *s = *state;
+        _cleanup_told_ struct told eaten = {0}, enough = {0}, killed = {0}, late = {0};
+
+        TOLD(s, &killed, "kill -9 $$");
+        expect_end(&killed, "null", "9", "false");
+        expect_member(&killed, "oom_killed", "false");
+        TOLD(s, &eaten, "--limit=memory=64M", eat);
+        if (eaten.outcome.status == 125) {
+                expect_in(eaten.outcome.out, "{\"error\":\"--limit memory: no cgroup");
+                return;
+        }
+        expect_end(&eaten, "null", "9", "false");
+        expect_member(&eaten, "oom_killed", "true");
+        TOLD(s, &enough, eat);
+        expect_member(&enough, "output", "\"419430400\\n\"");
+        expect_member(&enough, "oom_killed", "false");
+        TOLD(s, &late, "--limit=memory=64M", "--timeout=1", "trap '' TERM; while :; do :; done");
+        expect_end(&late, "null", "9", "true");
+        expect_member(&late, "oom_killed", "false");
+}
+
 /* ------------------------------------------------------------------------ output */
 
 /* The most memory that nsrun, pid 1 and the command had, each for itself: KiB. */
@@ -592,6 +684,9 @@ int main(void) {
                 TEST(everybody_gets_sigterm_first),
                 TEST(ends_are_told_apart),
                 TEST(who_holds_the_output_is_waited_for),
+                TEST(a_fork_bomb_ends_at_its_deadline),
+                TEST(the_callers_cgroup_counts_too),
+                TEST(an_oom_kill_is_told_from_other_ends),
                 TEST(output_of_any_size_is_held_in_constant_memory),
                 TEST(both_ends_of_the_output_and_a_marker_are_told),
                 TEST(many_commands_in_a_row_leave_nothing),
