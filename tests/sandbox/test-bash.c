@@ -1,70 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun bash`: what a command of an agent gets, how it ends, and what is told of it.  Deadlines are
  * real seconds here, but which one came first is never measured. */
-#include <json-c/json.h>
-#include <poll.h>
-#include <pty.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "harness.h"
-
-/* `nsrun bash --project PROJECT ARGUMENT…`, for the caller to free. */
-static const char **bash_argv(const struct site *s, const char *const *arguments) {
-        const char **argv = nsrun_argv(s, arguments);
-
-        argv[1] = "bash";
-        return argv;
-}
-
-static void run_bash(const struct site *s, struct outcome *ret, const char *const *arguments) {
-        const char **argv = bash_argv(s, arguments);
-        const struct request request = {.argv = argv, .cwd = s->root};
-
-        run(&request, ret);
-        free(argv);
-}
-#define BASH(site, outcome, ...) run_bash(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
-
-/* --json, parsed by a parser that is not nsrun's. */
-struct told {
-        struct outcome outcome;
-        struct json_object *object;
-};
-
-static void told_clear(struct told *t) {
-        outcome_clear(&t->outcome);
-        (void)json_object_put(t->object);
-}
-#define _cleanup_told_ _cleanup_(told_clear)
-
-static void parse(struct told *t) {
-        t->object = json_tokener_parse(t->outcome.out);
-        if (!t->object)
-                fail_msg("no JSON: %s; %s", t->outcome.out, t->outcome.err);
-}
-#define TOLD(site, told, ...)                                        \
-        do {                                                         \
-                BASH(site, &(told)->outcome, "--json", __VA_ARGS__); \
-                parse(told);                                         \
-        } while (0)
-
-/* A member as JSON has it. */
-static void expect_member(const struct told *t, const char *key, const char *text) {
-        struct json_object *value = NULL;
-
-        if (!json_object_object_get_ex(t->object, key, &value))
-                fail_msg("no %s in %s", key, t->outcome.out);
-        if (!streq(json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN), text))
-                fail_msg("%s is not %s in %s", key, text, t->outcome.out);
-}
-
-static void expect_end(const struct told *t, const char *status, const char *signal, const char *timed_out) {
-        expect_member(t, "status", status);
-        expect_member(t, "signal", signal);
-        expect_member(t, "timed_out", timed_out);
-}
+#include "bash.h"
 
 /* -------------------------------------------------------------------- the text */
 
@@ -469,160 +409,6 @@ static void many_commands_in_a_row_leave_nothing(void **state) {
         assert_true(most < first + 1024);
 }
 
-/* --------------------------------------------------------------- confirmation */
-
-static void a_program_is_shown_the_command_and_decides(void **state) {
-        const struct site *s = *state;
-        _cleanup_free_ char *yes = path_of(s->outside, "yes"), *option = text_of("--confirm=%s", yes),
-                            *path = path_of(s->outside, "prompt"), *prompt = NULL, *script = NULL;
-        _cleanup_outcome_ struct outcome o = {0}, no = {0};
-
-        script = text_of("#!/bin/sh\ncat >%s\necho not-the-result\n", path);
-        make_file(s->outside, "yes", script);
-        assert_int_equal(chmod(yes, 0755), 0);
-        BASH(s, &o, option, "--description=Try", "--timeout=9",
-             "echo ran #\r\033[2K\nls /nonexistent; true");
-        expect_status(&o, 0);
-        expect_in(o.out, "ran\n");
-        expect_not_in(o.out, "not-the-result");
-        assert_string_equal(o.err, "not-the-result\n");
-        prompt = file_text(path);
-        assert_string_equal(prompt,
-                            "bash: Try (timeout 9s)\n\n$ echo ran #\\x0d\\x1b[2K\n> ls /nonexistent; "
-                            "true\n\n(y/n)? ");
-        /* Not executable: nobody was asked. */
-        assert_int_equal(chmod(yes, 0644), 0);
-        BASH(s, &no, option, "touch ran");
-        expect_out(&no, "Error: nobody can be asked to confirm the command: Permission denied");
-        expect_status(&no, 125);
-}
-
-static void take_terminal(void *data) {
-        const int *fd = data;
-
-        if (setsid() < 0 || ioctl(*fd, TIOCSCTTY, 0) < 0)
-                _exit(119);
-}
-
-/* Answers the question on a terminal that is none of the standard streams. */
-static void run_at_terminal(const struct site *s, const char *answer, const char *typed_before,
-                            struct outcome *ret, char prompt[512]) {
-        const char **argv = bash_argv(s, (const char *const[]){"--confirm=tty", "echo ran", NULL});
-        struct request request = {.argv = argv, .cwd = s->root, .in_child = take_terminal};
-        struct running running;
-        int master, slave;
-        size_t n = 0;
-
-        assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
-        assert_int_equal(fcntl(master, F_SETFD, FD_CLOEXEC), 0);
-        assert_int_equal(write(master, typed_before, strlen(typed_before)), (ssize_t)strlen(typed_before));
-        request.data = &slave;
-        spawn(&request, &running);
-        do {
-                struct pollfd more = {.fd = master, .events = POLLIN};
-                ssize_t part;
-
-                assert_int_equal(poll(&more, 1, deadline_seconds * 1000), 1);
-                part = read(master, prompt + n, 511 - n);
-                assert_true(part > 0);
-                n += (size_t)part;
-                prompt[n] = '\0';
-        } while (!strstr(prompt, "(y/n)? "));
-        assert_int_equal(write(master, answer, strlen(answer)), (ssize_t)strlen(answer));
-        finish(&running, ret);
-        (void)close(master);
-        (void)close(slave);
-        free(argv);
-}
-
-static void a_person_is_asked_on_the_terminal(void **state) {
-        static const struct {
-                const char *answer, *before;
-                bool is_yes;
-        } cases[] = {
-                {"y\n", "", true},   {"YES\n", "", true},   {"n\n", "", false},
-                {"\n", "", false},   {"yy\n", "", false},   {"yes, please\n", "", false},
-                {"\004", "", false}, {"n\n", "y\n", false}, /* typed before the question */
-        };
-
-        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                _cleanup_outcome_ struct outcome o = {0};
-                char prompt[512];
-
-                run_at_terminal(*state, cases[i].answer, cases[i].before, &o, prompt);
-                expect_in(prompt, "bash (timeout 120s)\r\n\r\n$ echo ran\r\n\r\n(y/n)? ");
-                expect_out(&o, cases[i].is_yes ? "$ echo ran\nran\n\n\nexit status: 0"
-                                               : "Error: user declined the bash command.");
-                expect_status(&o, cases[i].is_yes ? 0 : 125);
-        }
-}
-
-static void leave_terminal(void *data nsrun_unused) {
-        if (setsid() < 0)
-                _exit(119);
-}
-
-static void without_a_terminal_nobody_is_asked(void **state) {
-        static const char *const options[] = {"--confirm=tty", "--no-sandbox"};
-
-        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-                const char **argv = bash_argv(*state, (const char *const[]){options[i], "touch ran", NULL});
-                const struct request request = {.argv = argv, .in_child = leave_terminal};
-                _cleanup_outcome_ struct outcome o = {0};
-                const struct site *s = *state;
-                _cleanup_free_ char *ran = path_of(s->project, "ran");
-
-                run(&request, &o);
-                expect_out(&o,
-                           "Error: nobody can be asked to confirm the command: No such device or address");
-                expect_status(&o, 125);
-                assert_int_equal(access(ran, F_OK), -1);
-                free(argv);
-        }
-}
-
-/* ----------------------------------------------------------------- no sandbox */
-
-static const char warning[] =
-        "nsrun: warning: --no-sandbox: the command runs as you and reads what you can: ~/.ssh, cloud "
-        "credentials, browser sessions; leave --no-sandbox away, or have a container around it\n";
-#define PLAIN "--no-sandbox", "--confirm=never"
-
-static void without_a_sandbox_it_warns_and_does_the_same(void **state) {
-        const struct site *s = *state;
-        _cleanup_free_ char *command = text_of("pwd; cat %s/secret; cat; exit 3", s->outside),
-                            *expected =
-                                    text_of("$ %s\n%s\nthe key\n\n\nexit status: 3", command, s->project);
-        _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_told_ struct told late = {0}, killed = {0};
-
-        make_file(s->outside, "secret", "the key\n");
-        BASH(s, &o, PLAIN, command);
-        expect_out(&o, expected);
-        expect_status(&o, 3);
-        assert_string_equal(o.err, warning);
-        TOLD(s, &late, PLAIN, "--timeout=1",
-             "setsid bash -c 'trap \"\" TERM; echo a; while :; do sleep 1000; done'");
-        expect_member(&late, "timed_out", "true");
-        expect_member(&late, "output", "\"a\\n\"");
-        expect_status(&late.outcome, 124);
-        TOLD(s, &killed, PLAIN,
-             "for i in 1 2 3; do (setsid bash -c 'sleep 1000 & sleep 1000' >/dev/null 2>&1 &); done; kill -9 $$");
-        expect_end(&killed, "null", "9", "false");
-}
-
-/* Where a sandbox can't be had, that is the result, and nothing runs outside of one. */
-static void nothing_falls_back_to_no_sandbox(void **state) {
-        const struct site *s = *state;
-        _cleanup_free_ char *ran = path_of(s->project, "ran"), *option = text_of("--seccomp=%s", s->outside);
-        _cleanup_outcome_ struct outcome o = {0};
-
-        BASH(s, &o, option, "touch ran");
-        expect_status(&o, 125);
-        assert_non_null(startswith(o.out, "Error: "));
-        assert_int_equal(access(ran, F_OK), -1);
-}
-
 /* ---------------------------------------------------------------------- the rest */
 
 static void a_signal_to_nsrun_ends_the_command_and_nsrun(void **state) {
@@ -669,8 +455,6 @@ static void denied_calls_are_reported_where_asked_for(void **state) {
         expect_member(&without, "report", "null");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(the_text_is_the_references_byte_for_byte),
@@ -690,11 +474,6 @@ int main(void) {
                 TEST(output_of_any_size_is_held_in_constant_memory),
                 TEST(both_ends_of_the_output_and_a_marker_are_told),
                 TEST(many_commands_in_a_row_leave_nothing),
-                TEST(a_program_is_shown_the_command_and_decides),
-                TEST(a_person_is_asked_on_the_terminal),
-                TEST(without_a_terminal_nobody_is_asked),
-                TEST(without_a_sandbox_it_warns_and_does_the_same),
-                TEST(nothing_falls_back_to_no_sandbox),
                 TEST(a_signal_to_nsrun_ends_the_command_and_nsrun),
                 TEST(denied_calls_are_reported_where_asked_for),
         };
