@@ -69,7 +69,6 @@ static int set_up(struct nsrun_policy *policy, const char *command, struct nsrun
         return r;
 }
 
-/* Where nothing says why it was killed, and also where something does: as it is. */
 static int fill(struct nsrun_bash_result *ret, const struct command_source *s,
                 const struct command_result *seen, const char *command, long timeout,
                 struct nsrun_error *err) {
@@ -118,10 +117,13 @@ static int follow(struct command_source *s, const struct bash_params *params,
         return r;
 }
 
-/* What is of the sandbox alone: its notes, and the denied calls. */
+/* What is of the sandbox alone: whether it ran out of memory, its notes, and the denied calls. */
 static int add_details(struct contained *c, struct nsrun_bash_result *ret, struct nsrun_error *err) {
+        /* The command, or what a shell told of its last one; but not our own SIGKILL. */
+        bool was_killed = !ret->timed_out && (ret->signal == SIGKILL || ret->status == 128 + SIGKILL);
         int r = 0;
 
+        ret->oom_killed = contained_ran_out_of_memory(c, was_killed);
         if (c->denials)
                 r = denials_format(c->denials, &ret->report, err);
         if (r >= 0 && c->notes) {

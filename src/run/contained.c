@@ -81,6 +81,17 @@ static void signal_all(struct command_source *s, int signal) {
                 (void)launch_signal_all(&c->launch, signal);
 }
 
+/* All that was had before the launch. */
+static void give_back(struct contained *c) {
+        (void)oom_watch_ended(&c->memory);
+        cgroup_remove(&c->cgroup);
+        umbrella_remove(&c->umbrella);
+        close_fdp(&c->source.output_fd);
+        close_fdp(&c->listener);
+        c->denials = denials_free(c->denials);
+        strv_freep(&c->notes);
+}
+
 static void end(struct command_source *s) {
         struct contained *c = (struct contained *)(void *)s;
 
@@ -92,14 +103,17 @@ static void end(struct command_source *s) {
         if (!c->launch.is_nested || !s->has_ended)
                 (void)launch_wait(&c->launch);
         launch_close(&c->launch);
-        umbrella_remove(&c->umbrella);
-        close_fdp(&s->output_fd);
-        close_fdp(&c->listener);
-        c->denials = denials_free(c->denials);
-        strv_freep(&c->notes);
+        give_back(c);
 }
 
-static int launch_it(struct contained *c, struct launch_params *launch_params, struct nsrun_error *err) {
+bool contained_ran_out_of_memory(struct contained *c, bool was_killed) {
+        bool is_own = c->memory.is_own, has_killed = oom_watch_ended(&c->memory);
+
+        return has_killed && (is_own || was_killed);
+}
+
+static int launch_it(struct contained *c, bool may_move, struct launch_params *launch_params,
+                     struct nsrun_error *err) {
         int stdio[3] = {-EBADF, -EBADF, -EBADF}, r;
 
         r = command_open_stdio(stdio, &c->source.output_fd, err);
@@ -108,12 +122,15 @@ static int launch_it(struct contained *c, struct launch_params *launch_params, s
         launch_params->stdio = stdio;
         r = disk_prepare(c->plan, &c->umbrella, launch_params, err);
         if (r >= 0)
+                r = cgroup_prepare(c->plan, may_move, &c->cgroup, launch_params, err);
+        if (r >= 0 && launch_params->n_processes > 0 &&
+            strv_consume(&c->notes, nsrun_error_format(&cgroup_by_rlimit)) < 0)
+                r = error_oom(err);
+        if (r >= 0) {
+                oom_watch_begin(&c->memory, &c->cgroup);
                 r = launch_start(c->plan, launch_params, &c->launch, err);
-        command_close_stdio(stdio);
-        if (r < 0) {
-                umbrella_remove(&c->umbrella);
-                close_fdp(&c->source.output_fd);
         }
+        command_close_stdio(stdio);
         return r;
 }
 
@@ -136,6 +153,8 @@ int contained_start(const struct nsrun_plan *plan, const struct contained_params
                 .plan = plan,
                 .launch = LAUNCH_INIT,
                 .umbrella = UMBRELLA_INIT,
+                .cgroup = CGROUP_INIT,
+                .memory = OOM_WATCH_INIT,
                 .listener = -EBADF,
         };
         int r;
@@ -144,9 +163,9 @@ int contained_start(const struct nsrun_plan *plan, const struct contained_params
                 return error_oom(err);
         if (plan->seccomp_cache)
                 seccomp_remember(&plan->seccomp, plan->seccomp_cache);
-        r = launch_it(&c, &launch_params, err);
+        r = launch_it(&c, params->may_move, &launch_params, err);
         if (r < 0) {
-                (void)denials_free(c.denials);
+                give_back(&c);
                 return r;
         }
         c.source.fds[FD_REPORT] = c.launch.report_fd;

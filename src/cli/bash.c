@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun bash`: one command of an agent, and its result as a text for a model or as JSON for its
+ * host. */
+#include "run/bash.h"
+
+#include <inttypes.h>
+#include <signal.h>
+
+#include "base/json.h"
+#include "base/sys.h"
+#include "confirm.h"
+#include "option.h"
+
+/* The deadline's: nothing else that nsrun says of itself has it. */
+#define EXIT_TIMED_OUT 124
+
+struct bash_options {
+        struct nsrun_bash_options options;
+        const char *confirm; /* NULL: not given */
+        enum nsrun_format format;
+        bool without_sandbox;
+};
+
+/* Out of bounds is the result's to say, in its words. */
+static int apply_timeout(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        struct bash_options *o = target;
+        const char *digits = value + (*value == '-');
+        char *end;
+        long seconds;
+
+        errno = 0;
+        seconds = strtol(value, &end, 10);
+        if (*digits < '0' || *digits > '9' || *end || errno != 0 || seconds > INT32_MAX ||
+            seconds < INT32_MIN)
+                return option_refuse(spec, value, "not a whole number of seconds", NULL, err);
+        o->options.timeout = (int)seconds;
+        return 0;
+}
+
+static int apply_confirm(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        struct bash_options *o = target;
+
+        if (!*value)
+                return option_refuse(spec, value, "names no program", NULL, err);
+        o->confirm = value;
+        return 0;
+}
+
+static int apply_description(void *target, nsrun_unused const struct option_spec *spec, const char *value,
+                             nsrun_unused struct nsrun_error *err) {
+        struct bash_options *o = target;
+
+        o->options.description = value;
+        return 0;
+}
+
+static int apply_json(void *target, nsrun_unused const struct option_spec *spec,
+                      nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct bash_options *o = target;
+
+        o->format = NSRUN_FORMAT_JSON;
+        return 0;
+}
+
+static int apply_report(void *target, nsrun_unused const struct option_spec *spec,
+                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct bash_options *o = target;
+
+        o->options.wants_report = 1;
+        return 0;
+}
+
+static int apply_no_sandbox(void *target, nsrun_unused const struct option_spec *spec,
+                            nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct bash_options *o = target;
+
+        o->without_sandbox = true;
+        return 0;
+}
+
+const struct option_spec bash_options[] = {
+        {"timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Command",
+         "end the command after SECONDS, 1 to 600; the default is 120", apply_timeout},
+        {"confirm", 0, "never|tty|PROGRAM", OPTION_COMPLETES_CHOICE, "Command",
+         "ask before the command starts: on the terminal, or a program that exits with 0 for yes",
+         apply_confirm},
+        {"description", 0, "TEXT", OPTION_COMPLETES_NOTHING, "Command", "a short label for the question",
+         apply_description},
+        {"no-sandbox", 0, NULL, OPTION_COMPLETES_NOTHING, "Command",
+         "run the command as you, with all your files; warns, and asks on the terminal by default",
+         apply_no_sandbox},
+        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print the result as one JSON object",
+         apply_json},
+        {"report", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "with --json: tell of the calls that seccomp denied", apply_report},
+};
+const size_t n_bash_options = ARRAY_SIZE(bash_options);
+
+static int confirm(const char *prompt, void *data) {
+        const struct bash_options *o = data;
+
+        return streq(o->confirm, "tty") ? confirm_on_terminal(prompt)
+                                        : confirm_by_program(o->confirm, prompt);
+}
+
+/* What ends the command as its deadline does.  Who ignores one of these goes on doing so. */
+static void ending_signals(sigset_t *set) {
+        static const int all[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+        (void)sigemptyset(set);
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+                struct sigaction action = {.sa_handler = SIG_DFL};
+
+                (void)sigaction(all[i], NULL, &action);
+                if (action.sa_handler != SIG_IGN)
+                        (void)sigaddset(set, all[i]);
+        }
+}
+
+/* A signal that came is never read from the signalfd: it is still there when they are let through
+ * again, and ends nsrun as it would have done at first. */
+static int run_with_signals(struct nsrun_policy *policy, const char *command, struct bash_params *params,
+                            struct nsrun_bash_result *result, struct nsrun_error *err) {
+        struct sigaction standard = {.sa_handler = SIG_DFL};
+        _cleanup_close_ int fd = -EBADF;
+        sigset_t set, before;
+        int r;
+
+        (void)sigaction(SIGCHLD, &standard, NULL);
+        ending_signals(&set);
+        r = sys_sigmask(SIG_BLOCK, &set, &before);
+        if (r >= 0)
+                r = fd = sys_signalfd(&set);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd", NULL);
+        params->cancel_fd = fd;
+        params->start.mask = &before;
+        r = bash_run(policy, command, params, result, err);
+        (void)sys_sigmask(SIG_SETMASK, &before, NULL);
+        return r;
+}
+
+/* The text alone, so that it can be compared and passed on as it is; a person at a terminal gets a
+ * last newline, and JSON is a line. */
+static int print(const struct nsrun_bash_result *result, const struct nsrun_error *failure,
+                 enum nsrun_format format, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        size_t n = 0;
+        int r;
+
+        r = nsrun_bash_format(result, failure, format, &text, &n, err);
+        if (r < 0)
+                return r;
+        (void)fwrite(text, 1, n, stdout);
+        if (format == NSRUN_FORMAT_JSON || isatty(1))
+                (void)putchar('\n');
+        return 0;
+}
+
+static void warn(const struct nsrun_bash_result *result) {
+        STRV_FOREACH (note, result->notes)
+                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+}
+
+static int status_of(const struct nsrun_bash_result *result) {
+        if (result->timed_out)
+                return EXIT_TIMED_OUT;
+        return result->signal > 0 ? 128 + result->signal : result->status;
+}
+
+static int run(struct nsrun_policy *policy, struct bash_options *o, const char *command, int *ret_status,
+               struct nsrun_error *err) {
+        struct bash_params params = {
+                .options = &o->options,
+                .start = {.dies_with_thread = true,
+                          .may_move = true,
+                          .wants_denials = o->options.wants_report,
+                          .command_line = program_arguments,
+                          .command_line_size = program_arguments_size},
+                .without_sandbox = o->without_sandbox,
+        };
+        _cleanup_json_ struct json_document d = {0};
+        struct nsrun_bash_result result = {0};
+        struct nsrun_error failure = {0};
+        int r;
+
+        /* Where the result can't be told the command must not run. */
+        r = o->format == NSRUN_FORMAT_JSON ? json_open(&d, err) : 0;
+        if (r < 0)
+                return r;
+        if (o->without_sandbox)
+                (void)fputs("nsrun: warning: --no-sandbox: the command runs as you and reads what you can: "
+                            "~/.ssh, cloud credentials, browser sessions; leave --no-sandbox away, or "
+                            "have a container around it\n",
+                            stderr);
+        if (!o->confirm)
+                o->confirm = o->without_sandbox ? "tty" : "never";
+        if (!streq(o->confirm, "never"))
+                o->options.confirm = confirm;
+        o->options.data = o;
+        r = run_with_signals(policy, command, &params, &result, &failure);
+        warn(&result);
+        *ret_status = r < 0 ? EXIT_NSRUN : status_of(&result);
+        r = print(&result, r < 0 ? &failure : NULL, o->format, err);
+        nsrun_bash_result_clear(&result);
+        return r;
+}
+
+static int parse_and_run(const struct command *command, char **argv, struct nsrun_policy *policy,
+                         struct common_options *common, int *ret_status, struct nsrun_error *err) {
+        struct bash_options options = {.options = {.timeout = NSRUN_BASH_TIMEOUT},
+                                       .format = NSRUN_FORMAT_TEXT};
+        void *const targets[] = {policy, &options, common};
+        size_t first = 0;
+        int r;
+
+        r = option_parse(command, argv, targets, &first, err);
+        if (r != 0)
+                return r;
+        if (options.options.wants_report && options.format != NSRUN_FORMAT_JSON)
+                return option_usage_error(command, "--report", "only --json has room for it", err);
+        if (!argv[first])
+                return option_usage_error(command, NULL, "no command", err);
+        if (argv[first + 1])
+                return option_usage_error(command, argv[first + 1],
+                                          "one command string is enough, quoted for the shell", err);
+        return run(policy, &options, argv[first], ret_status, err);
+}
+
+int bash_main(const struct command *command, char **argv) {
+        struct nsrun_policy *policy = NULL;
+        struct common_options common = {0};
+        struct nsrun_error err = {0};
+        int status = 0, r, closed;
+
+        r = nsrun_policy_new(&policy);
+        if (r < 0)
+                (void)error_oom(&err);
+        else
+                r = parse_and_run(command, argv, policy, &common, &status, &err);
+        (void)nsrun_policy_free(policy);
+        if (r < 0)
+                return option_fail(&err);
+        if (common.wants_help || common.wants_version)
+                return help_answer(command, &common);
+        closed = option_close_stdout();
+        return closed != 0 ? closed : status;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Who confirms a bash command: nobody, the terminal, or a program.  Shows what it is given, which is
+ * visible already. */
+#pragma once
+
+#include "base/error.h"
+
+/* For nsrun_bash_options: each returns 1, 0 or -errno. */
+int confirm_on_terminal(const char *prompt);
+/* The program, by PATH where it has no slash, has the prompt to read; exit status 0 is yes.  `env` and
+ * no argument; what it prints goes to standard error. */
+int confirm_by_program(const char *program, const char *prompt);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun bash`: who is asked before a command runs, and what runs without a sandbox. */
+#include <poll.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+
+#include "bash.h"
+
+/* --------------------------------------------------------------- confirmation */
+
+static void a_program_is_shown_the_command_and_decides(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *yes = path_of(s->outside, "yes"), *option = text_of("--confirm=%s", yes),
+                            *path = path_of(s->outside, "prompt"), *prompt = NULL, *script = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, no = {0};
+
+        script = text_of("#!/bin/sh\ncat >%s\necho not-the-result\n", path);
+        make_file(s->outside, "yes", script);
+        assert_int_equal(chmod(yes, 0755), 0);
+        BASH(s, &o, option, "--description=Try", "--timeout=9",
+             "echo ran #\r\033[2K\nls /nonexistent; true");
+        expect_status(&o, 0);
+        expect_in(o.out, "ran\n");
+        expect_not_in(o.out, "not-the-result");
+        assert_string_equal(o.err, "not-the-result\n");
+        prompt = file_text(path);
+        assert_string_equal(prompt,
+                            "bash: Try (timeout 9s)\n\n$ echo ran #\\x0d\\x1b[2K\n> ls /nonexistent; "
+                            "true\n\n(y/n)? ");
+        /* Not executable: nobody was asked. */
+        assert_int_equal(chmod(yes, 0644), 0);
+        BASH(s, &no, option, "touch ran");
+        expect_out(&no, "Error: nobody can be asked to confirm the command: Permission denied");
+        expect_status(&no, 125);
+}
+
+static void take_terminal(void *data) {
+        const int *fd = data;
+
+        if (setsid() < 0 || ioctl(*fd, TIOCSCTTY, 0) < 0)
+                _exit(119);
+}
+
+/* Answers the question on a terminal that is none of the standard streams. */
+static void run_at_terminal(const struct site *s, const char *answer, const char *typed_before,
+                            struct outcome *ret, char prompt[512]) {
+        const char **argv = bash_argv(s, (const char *const[]){"--confirm=tty", "echo ran", NULL});
+        struct request request = {.argv = argv, .cwd = s->root, .in_child = take_terminal};
+        struct running running;
+        int master, slave;
+        size_t n = 0;
+
+        assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
+        assert_int_equal(fcntl(master, F_SETFD, FD_CLOEXEC), 0);
+        assert_int_equal(write(master, typed_before, strlen(typed_before)), (ssize_t)strlen(typed_before));
+        request.data = &slave;
+        spawn(&request, &running);
+        do {
+                struct pollfd more = {.fd = master, .events = POLLIN};
+                ssize_t part;
+
+                assert_int_equal(poll(&more, 1, deadline_seconds * 1000), 1);
+                part = read(master, prompt + n, 511 - n);
+                assert_true(part > 0);
+                n += (size_t)part;
+                prompt[n] = '\0';
+        } while (!strstr(prompt, "(y/n)? "));
+        assert_int_equal(write(master, answer, strlen(answer)), (ssize_t)strlen(answer));
+        finish(&running, ret);
+        (void)close(master);
+        (void)close(slave);
+        free(argv);
+}
+
+static void a_person_is_asked_on_the_terminal(void **state) {
+        static const struct {
+                const char *answer, *before;
+                bool is_yes;
+        } cases[] = {
+                {"y\n", "", true},   {"YES\n", "", true},   {"n\n", "", false},
+                {"\n", "", false},   {"yy\n", "", false},   {"yes, please\n", "", false},
+                {"\004", "", false}, {"n\n", "y\n", false}, /* typed before the question */
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+                char prompt[512];
+
+                run_at_terminal(*state, cases[i].answer, cases[i].before, &o, prompt);
+                expect_in(prompt, "bash (timeout 120s)\r\n\r\n$ echo ran\r\n\r\n(y/n)? ");
+                expect_out(&o, cases[i].is_yes ? "$ echo ran\nran\n\n\nexit status: 0"
+                                               : "Error: user declined the bash command.");
+                expect_status(&o, cases[i].is_yes ? 0 : 125);
+        }
+}
+
+static void leave_terminal(void *data nsrun_unused) {
+        if (setsid() < 0)
+                _exit(119);
+}
+
+static void without_a_terminal_nobody_is_asked(void **state) {
+        static const char *const options[] = {"--confirm=tty", "--no-sandbox"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                const char **argv = bash_argv(*state, (const char *const[]){options[i], "touch ran", NULL});
+                const struct request request = {.argv = argv, .in_child = leave_terminal};
+                _cleanup_outcome_ struct outcome o = {0};
+                const struct site *s = *state;
+                _cleanup_free_ char *ran = path_of(s->project, "ran");
+
+                run(&request, &o);
+                expect_out(&o,
+                           "Error: nobody can be asked to confirm the command: No such device or address");
+                expect_status(&o, 125);
+                assert_int_equal(access(ran, F_OK), -1);
+                free(argv);
+        }
+}
+
+/* ----------------------------------------------------------------- no sandbox */
+
+static const char warning[] =
+        "nsrun: warning: --no-sandbox: the command runs as you and reads what you can: ~/.ssh, cloud "
+        "credentials, browser sessions; leave --no-sandbox away, or have a container around it\n";
+#define PLAIN "--no-sandbox", "--confirm=never"
+
+static void without_a_sandbox_it_warns_and_does_the_same(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *command = text_of("pwd; cat %s/secret; cat; exit 3", s->outside),
+                            *expected =
+                                    text_of("$ %s\n%s\nthe key\n\n\nexit status: 3", command, s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_told_ struct told late = {0}, killed = {0};
+
+        make_file(s->outside, "secret", "the key\n");
+        BASH(s, &o, PLAIN, command);
+        expect_out(&o, expected);
+        expect_status(&o, 3);
+        assert_string_equal(o.err, warning);
+        TOLD(s, &late, PLAIN, "--timeout=1",
+             "setsid bash -c 'trap \"\" TERM; echo a; while :; do sleep 1000; done'");
+        expect_member(&late, "timed_out", "true");
+        expect_member(&late, "output", "\"a\\n\"");
+        expect_status(&late.outcome, 124);
+        TOLD(s, &killed, PLAIN,
+             "for i in 1 2 3; do (setsid bash -c 'sleep 1000 & sleep 1000' >/dev/null 2>&1 &); done; kill -9 $$");
+        expect_end(&killed, "null", "9", "false");
+}
+
+/* Where a sandbox can't be had, that is the result, and nothing runs outside of one. */
+static void nothing_falls_back_to_no_sandbox(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *ran = path_of(s->project, "ran"), *option = text_of("--seccomp=%s", s->outside);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        BASH(s, &o, option, "touch ran");
+        expect_status(&o, 125);
+        assert_non_null(startswith(o.out, "Error: "));
+        assert_int_equal(access(ran, F_OK), -1);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_program_is_shown_the_command_and_decides),
+                TEST(a_person_is_asked_on_the_terminal),
+                TEST(without_a_terminal_nobody_is_asked),
+                TEST(without_a_sandbox_it_warns_and_does_the_same),
+                TEST(nothing_falls_back_to_no_sandbox),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
