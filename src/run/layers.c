@@ -355,11 +355,15 @@ static int leave_out(const struct changes_layer *layer, char *const *paths, char
                      struct nsrun_session_outcome *outcome, struct nsrun_error *err) {
         _cleanup_changes_ struct changes c = {0};
         _cleanup_strv_ char **others = NULL;
+        size_t n_others = 0;
         bool has_left_out = false;
         int r = changes_scan(layer, &c, err);
 
         if (r < 0)
                 return r;
+        others = calloc(c.n + 1, sizeof(*others));
+        if (!others)
+                return error_oom(err);
         for (size_t i = 0; i < c.n && r >= 0; i++) {
                 const struct change *change = &c.list[i];
 
@@ -369,7 +373,8 @@ static int leave_out(const struct changes_layer *layer, char *const *paths, char
                         has_left_out = true;
                         r = note_left_out(change->path, outcome);
                 } else {
-                        r = strv_add(&others, change->path);
+                        others[n_others] = strdup(change->path);
+                        r = others[n_others++] ? 0 : -ENOMEM;
                 }
         }
         if (r < 0)
@@ -377,7 +382,7 @@ static int leave_out(const struct changes_layer *layer, char *const *paths, char
         if (!has_left_out)
                 return 0;
         *ret = TAKE_PTR(others);
-        return *ret ? 0 : 1;
+        return n_others > 0 ? 0 : 1;
 }
 
 static int apply_one(struct asking *a, const struct chosen *chosen, bool is_commit, int is_forced,
