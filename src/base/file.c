@@ -24,14 +24,13 @@ static int read_all(int fd, char *to, size_t size, size_t *ret) {
         return 0;
 }
 
-int read_small_file(int dir, const char *path, int flags, size_t limit, char **ret) {
-        _cleanup_close_ int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+int read_small_fd(int fd, size_t limit, char **ret) {
         _cleanup_free_ char *text = NULL;
         struct stat st;
         size_t n = 0;
         int r;
 
-        if (fd < 0 || fstat(fd, &st) < 0)
+        if (fstat(fd, &st) < 0)
                 return -errno;
         if (!S_ISREG(st.st_mode))
                 return -EINVAL;
@@ -49,4 +48,10 @@ int read_small_file(int dir, const char *path, int flags, size_t limit, char **r
                 return -EBADMSG;
         *ret = TAKE_PTR(text);
         return 0;
+}
+
+int read_small_file(int dir, const char *path, int flags, size_t limit, char **ret) {
+        _cleanup_close_ int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+
+        return fd < 0 ? -errno : read_small_fd(fd, limit, ret);
 }

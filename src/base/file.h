@@ -8,3 +8,5 @@
  * waits for a fifo and never reads more than `limit` bytes.  `flags`: O_NOFOLLOW or 0.
  * -EINVAL: no plain file; -EFBIG; -EBADMSG: there is a NUL in it; -ENOMEM; open(2)'s. */
 int read_small_file(int dir, const char *path, int flags, size_t limit, char **ret);
+/* The same of an open file, from where it stands. */
+int read_small_fd(int fd, size_t limit, char **ret);

@@ -29,6 +29,7 @@
         X(json_object_get_string)         \
         X(json_object_get_string_len)     \
         X(json_object_get_int64)          \
+        X(json_object_get_boolean)        \
         X(json_object_get_uint64)         \
         X(json_tokener_new_ex)            \
         X(json_tokener_free)              \
@@ -329,7 +330,8 @@ static bool is_blank(const char *text, size_t from, size_t n) {
         return true;
 }
 
-int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_line, const char **ret_why) {
+int json_parse_at(struct json_document *d, const char *text, size_t n, size_t *ret_at,
+                  const char **ret_why) {
         const struct json_c *c = json_c();
         enum json_tokener_error error;
         struct json_tokener *tokener;
@@ -353,7 +355,7 @@ int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_
                 return 0;
         }
         (void)c->json_object_put_(root);
-        *ret_line = line_of(text, end < n ? end : n);
+        *ret_at = end < n ? end : n;
         if (error == json_tokener_continue)
                 *ret_why = "it ends too early";
         else if (error == json_tokener_success)
@@ -361,6 +363,15 @@ int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_
         else
                 *ret_why = c->json_tokener_error_desc_(error);
         return -EINVAL;
+}
+
+int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_line, const char **ret_why) {
+        size_t at;
+        int r = json_parse_at(d, text, n, &at, ret_why);
+
+        if (r == -EINVAL)
+                *ret_line = line_of(text, at);
+        return r;
 }
 
 enum json_kind json_kind(const struct json_value *v) {
@@ -419,6 +430,10 @@ bool json_number(const struct json_value *v, uint64_t *ret) {
                 return false;
         *ret = number == INT64_MAX ? json_c()->json_object_get_uint64_(read_object(v)) : (uint64_t)number;
         return true;
+}
+
+bool json_is_true(const struct json_value *v) {
+        return json_kind(v) == JSON_BOOL && json_c()->json_object_get_boolean_(read_object(v));
 }
 
 const char *json_unknown_key(const struct json_value *object, const char *const *allowed, size_t n) {

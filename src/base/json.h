@@ -40,6 +40,9 @@ int json_finish(struct json_document *d, bool is_indented, char **ret, struct ns
  * -EOPNOTSUPP: json-c isn't installed. */
 int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_line, const char **ret_why);
 
+/* The same with *ret_at, the offset of the byte that could not be taken. */
+int json_parse_at(struct json_document *d, const char *text, size_t n, size_t *ret_at, const char **ret_why);
+
 enum json_kind {
         JSON_NULL, /* also what isn't there */
         JSON_BOOL,
@@ -58,6 +61,8 @@ struct json_value *json_at(const struct json_value *array, size_t i);
 const char *json_text(const struct json_value *v);
 /* False for what is no whole number from 0 to 2^64-1. */
 bool json_number(const struct json_value *v, uint64_t *ret);
+/* False for what is not true. */
+bool json_is_true(const struct json_value *v);
 /* The first key of an object that isn't in allowed[n]; NULL: none. */
 const char *json_unknown_key(const struct json_value *object, const char *const *allowed, size_t n);
 

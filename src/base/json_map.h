@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* JSON with places: which key and which value stands at which line and column, for
+ * files that people write.  json-c reads the values and tells no places; and of two equal
+ * keys it takes the last without a word. */
+#pragma once
+
+#include "json.h"
+
+/* One value.  Those within it follow it, in the order of the text. */
+struct json_node {
+        const struct json_value *value; /* NULL: null */
+        char *key;                      /* decoded; NULL in an array, and of the root */
+        size_t key_at;                  /* offset in the text; that of the value where there is no key */
+        size_t at;                      /* offset of the value */
+        size_t end;                     /* index of the next node that is not within this one */
+};
+
+struct json_map {
+        struct json_document document;
+        struct json_node *nodes; /* the root is the first */
+        size_t n;
+        size_t capacity;
+};
+
+/* Both from 1; columns count UTF-8 characters. */
+struct json_place {
+        size_t line;
+        size_t column;
+};
+/* Going through a text from place to place costs as much as reading it once. */
+struct json_cursor {
+        size_t at;
+        struct json_place place;
+};
+#define JSON_CURSOR_INIT          \
+        (struct json_cursor) {    \
+                .place = { 1, 1 } \
+        }
+/* The place of the offset `at`. */
+struct json_place json_place_of(struct json_cursor *cursor, const char *text, size_t at);
+
+/* What is wrong with a text. */
+struct json_trouble {
+        size_t at;       /* offset */
+        size_t other;    /* of a repeated key: the offset of the first one; else 0 */
+        const char *why; /* static text */
+};
+
+/* Reads a whole text of n bytes, NUL-terminated; strict, and at most 16 deep.  The text is
+ * not kept.  -EINVAL with *ret_trouble: no JSON, or one key twice in an object.
+ * -EOPNOTSUPP: json-c isn't installed.  -ENOMEM. */
+int json_map_read(struct json_map *m, const char *text, size_t n, struct json_trouble *ret_trouble);
+void json_map_clear(struct json_map *m);
+#define _cleanup_json_map_ _cleanup_(json_map_clear)
+
+/* The members or items of nodes[i]: for (j = i + 1; j < nodes[i].end; j = nodes[j].end). */
