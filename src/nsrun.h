@@ -153,6 +153,13 @@ int nsrun_workspace_open(const struct nsrun_workspace *workspace, enum nsrun_acc
  * kernel says of it.  Stage WORKSPACE. */
 int nsrun_sweep(struct nsrun_error *error);
 
+/* A host path for an isolated command; see "Isolation" below. */
+struct nsrun_expose_path {
+        const char *source; /* on the host; absolute */
+        const char *target; /* inside; absolute.  NULL or "": the source */
+        const char *mode;   /* "ro" or "rw" */
+};
+
 /* What is asked for. */
 struct nsrun_policy;
 
@@ -376,6 +383,110 @@ int nsrun_session_discard(const char *id, const char *const *paths, struct nsrun
  * that it had, processes and folders, is gone.  -ENOENT: no such session. */
 int nsrun_session_stop(const char *id, struct nsrun_error *error);
 int nsrun_session_kill(const char *id, struct nsrun_error *error);
+/* Isolation: the commands of an agent host, each in a sandbox that shows the host's instance
+ * folder, what the configuration exposes, and what the command line names.
+ *
+ *     struct nsrun_isolation_config config = {.enabled = 1};
+ *
+ *     nsrun_isolation_new(&isolation);
+ *     nsrun_isolation_configure(isolation, &config);
+ *     nsrun_isolation_preflight(isolation, &error);
+ *     nsrun_policy_set_command(policy, argv, &error);
+ *     nsrun_isolation_start(isolation, policy, &sandbox, &error);
+ *
+ * The behaviour is that of picoclaw's pkg/isolation, a function for each of its functions, but that
+ * the state is an object: a library has no process-wide one.  nsrun(1), INSTANCES,
+ * has what is shown and what is not.  Nothing falls back to no isolation. */
+struct nsrun_isolation;
+
+struct nsrun_isolation_config {
+        int enabled;      /* 0 or 1; 0 at first, as it is there */
+        const char *root; /* the instance root; NULL: $NSRUN_HOME, else ~/.nsrun */
+        const struct nsrun_expose_path *expose_paths;
+        size_t n_expose_paths;
+};
+
+/* One that is not enabled.  -ENOMEM. */
+int nsrun_isolation_new(struct nsrun_isolation **ret);
+/* Returns NULL; NULL is fine.  Sandboxes that were started by it live on. */
+struct nsrun_isolation *nsrun_isolation_free(struct nsrun_isolation *isolation);
+/* For what is started from now on.  Copied, and judged by _preflight() and _start().  -ENOMEM. */
+int nsrun_isolation_configure(struct nsrun_isolation *isolation,
+                              const struct nsrun_isolation_config *config);
+/* What was configured, normalised.  Its pointers are the isolation's, until it is configured anew. */
+void nsrun_isolation_current(const struct nsrun_isolation *isolation, struct nsrun_isolation_config *ret);
+/* 1: Linux is what this library is for.  Whether this host lets sandboxes be made is _preflight()'s to say.
+ */
+int nsrun_isolation_is_supported(void);
+/* Gets one line of JSON for each start, without a newline, before the command runs: "linux isolation
+ * mount plan", at level "debug", with root, command, working_dir, and mounts with source,
+ * target and mode (ro, rw or overlay).  Called by the thread that starts.  NULL: none. */
+typedef void (*nsrun_log)(void *data, const char *line);
+void nsrun_isolation_set_log(struct nsrun_isolation *isolation, nsrun_log log, void *data);
+
+/* The configured root, else $NSRUN_HOME, else ~/.nsrun: canonical, for the caller to free; it
+ * need not exist.  -EINVAL: relative ("." too), or unknown; -EPERM: a home, a system folder, or one that
+ * holds a home.  Stage POLICY.  -ENOMEM. */
+int nsrun_isolation_resolve_root(const struct nsrun_isolation *isolation, char **ret,
+                                 struct nsrun_error *error);
+/* What HOME, TMPDIR, XDG_CONFIG_HOME, XDG_CACHE_HOME and XDG_STATE_HOME are inside. */
+struct nsrun_user_env {
+        const char *home, *tmp, *config, *cache, *state;
+};
+/* *ret is one block for the caller to free.  -ENOMEM. */
+int nsrun_isolation_user_env(const char *root, struct nsrun_user_env **ret);
+/* The folders that an instance has, the root among them; ends with NULL.  One block.  -ENOMEM. */
+int nsrun_isolation_instance_dirs(const char *root, char ***ret);
+/* Makes them, 0755 less the umask, and follows no symlink: an earlier command may have planted one.
+ * -EINVAL: relative; -ELOOP, -ENOTDIR: something else is there; what else mkdir(2) says.  Stage
+ * WORKSPACE. */
+int nsrun_isolation_prepare_root(const char *root, struct nsrun_error *error);
+/* Puts the five variables into the policy's environment, as the option "env" would.  -ENOMEM. */
+int nsrun_isolation_apply_user_env(struct nsrun_policy *policy, const char *root);
+
+/* Lists of expose paths.  What is returned is one block for the caller to free, strings and all.
+ * -ENOMEM.
+ * _default_: the root, writable, and the least of the system; the sandbox's own view has more.
+ * _normalize_: paths are cleaned, an empty target becomes the source.
+ * _merge_: by target; a later one takes an earlier one's place.
+ * _build_mount_plan: the defaults with the overrides merged in. */
+int nsrun_isolation_default_expose_paths(const char *root, struct nsrun_expose_path **ret, size_t *ret_n);
+int nsrun_isolation_normalize_expose_path(const struct nsrun_expose_path *item,
+                                          struct nsrun_expose_path **ret);
+int nsrun_isolation_merge_expose_paths(const struct nsrun_expose_path *defaults, size_t n_defaults,
+                                       const struct nsrun_expose_path *overrides, size_t n_overrides,
+                                       struct nsrun_expose_path **ret, size_t *ret_n);
+int nsrun_isolation_build_mount_plan(const char *root, const struct nsrun_expose_path *overrides,
+                                     size_t n_overrides, struct nsrun_expose_path **ret, size_t *ret_n);
+/* -EINVAL: an item without a source, with a path that is not absolute, with a mode that is neither
+ * "ro" nor "rw", or a target that is there twice.  Stage POLICY. */
+int nsrun_isolation_validate_expose_paths(const struct nsrun_expose_path *items, size_t n,
+                                          struct nsrun_error *error);
+/* Always -EOPNOTSUPP, "unsupported configuration": access rules are for Windows alone. */
+int nsrun_isolation_build_access_rules(const char *root, const struct nsrun_expose_path *overrides,
+                                       size_t n_overrides, struct nsrun_error *error);
+
+/* What can be known before a command is there: the root, its folders (made), the expose paths, and
+ * that a sandbox can be had, by making one.  0 at once where it is not enabled.  The errors of
+ * nsrun_plan_new() and nsrun_start(). */
+int nsrun_isolation_preflight(const struct nsrun_isolation *isolation, struct nsrun_error *error);
+/* Makes a policy one of this instance, where it is enabled: for nsrun_plan_new().  */
+int nsrun_isolation_prepare_command(const struct nsrun_isolation *isolation, struct nsrun_policy *policy,
+                                    struct nsrun_error *error);
+/* Prepares, plans, logs and starts; nsrun_sandbox_wait(), _kill() and _free() are for what it returns. Where
+ * it is not enabled the command runs plainly, with no sandbox, in the policy's "project" if there is one,
+ * and nsrun_sandbox_notes() says so: then just the command is waited for and killed. */
+int nsrun_isolation_start(const struct nsrun_isolation *isolation, struct nsrun_policy *policy,
+                          struct nsrun_sandbox **ret, struct nsrun_error *error);
+/* The same, and waits for its end. */
+int nsrun_isolation_run(const struct nsrun_isolation *isolation, struct nsrun_policy *policy,
+                        struct nsrun_exit *ret, struct nsrun_error *error);
+
+/* Applies the configuration file that `nsrun run` would find: the user's, else the system's, else
+ * none.  The option "config" names one.  nsrun(1), CONFIGURATION, has form and rules.
+ * -EINVAL: what it says; -EPERM: others may write to it, or, from nsrun_plan_new(), a command might; -EFBIG;
+ * -EOPNOTSUPP: json-c is missing; open(2)'s.  Stage POLICY. */
+int nsrun_policy_find_config(struct nsrun_policy *policy, struct nsrun_error *error);
 
 #ifdef __cplusplus
 }

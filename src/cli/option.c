@@ -64,9 +64,14 @@ static const struct option_spec *find_spec(const struct command *command, const 
         return NULL;
 }
 
-/* Applies the option at argv[*i] and leaves *i at its last word. */
-static int parse_one(const struct command *command, char **argv, void *const *targets, size_t *i,
-                     struct nsrun_error *err) {
+enum pass {
+        PASS_EARLY, /* the configuration's options, unless help is wanted */
+        PASS_OTHERS
+};
+
+/* Applies the option at argv[*i], where it is of this pass, and leaves *i at its last word. */
+static int parse_one(const struct command *command, char **argv, void *const *targets, enum pass pass,
+                     size_t *i, struct nsrun_error *err) {
         const char *word = argv[*i], *equals = strchr(word, '='), *value = NULL;
         const struct option_spec *spec;
         void *target = NULL;
@@ -74,16 +79,21 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         int r;
 
         spec = find_spec(command, word, targets, &target);
+        if (spec && spec->argument)
+                value = equals && word[1] == '-' ? equals + 1 : argv[++*i];
+        /* Wrong usage is told by the other pass. */
+        if (pass == PASS_EARLY && (!spec || !spec->argument != !value || spec->apply == apply_help ||
+                                   spec->apply == apply_version))
+                return 1;
         if (!spec)
                 return option_usage_error(command, word, "unknown option", err);
-        is_policy = spec >= policy_options && spec < policy_options + n_policy_options;
-        if (spec->argument) {
-                value = equals && word[1] == '-' ? equals + 1 : argv[++*i];
-                if (!value)
-                        return option_usage_error(command, word, "this option needs a value", err);
-        } else if (equals) {
+        if (spec->argument && !value)
+                return option_usage_error(command, word, "this option needs a value", err);
+        if (!spec->argument && equals)
                 return option_usage_error(command, word, "this option takes no value", err);
-        }
+        if (option_is_early(spec) != (pass == PASS_EARLY))
+                return 0;
+        is_policy = spec >= policy_options && spec < policy_options + n_policy_options;
         r = is_policy ? policy_apply_option(target, spec, value, err)
                       : spec->apply(target, spec, value, err);
         if (r < 0 && err->stage == NSRUN_STAGE_USAGE)
@@ -91,8 +101,8 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         return r;
 }
 
-int option_parse(const struct command *command, char **argv, void *const *targets, size_t *ret_first,
-                 struct nsrun_error *err) {
+static int parse_pass(const struct command *command, char **argv, void *const *targets, enum pass pass,
+                      size_t *ret_first, struct nsrun_error *err) {
         size_t i = 1;
         int r;
 
@@ -101,12 +111,30 @@ int option_parse(const struct command *command, char **argv, void *const *target
                         i++;
                         break;
                 }
-                r = parse_one(command, argv, targets, &i, err);
+                r = parse_one(command, argv, targets, pass, &i, err);
                 if (r != 0)
                         return r;
         }
         *ret_first = i;
         return 0;
+}
+
+int option_parse(const struct command *command, char **argv, void *const *targets, size_t *ret_first,
+                 struct nsrun_error *err) {
+        struct nsrun_error later = {0};
+        size_t first;
+        int r = 0;
+
+        if (command->tables[0].specs == policy_options) {
+                r = parse_pass(command, argv, targets, PASS_EARLY, &first, err);
+                if (r == 0)
+                        r = nsrun_policy_find_config(targets[0], err);
+        }
+        if (r >= 0)
+                return parse_pass(command, argv, targets, PASS_OTHERS, ret_first, err);
+        /* --status-fd is to tell of it. */
+        (void)parse_pass(command, argv, targets, PASS_OTHERS, &first, &later);
+        return r;
 }
 
 int option_parse_command(const struct command *command, char **argv, void *const *targets,
@@ -122,20 +150,37 @@ int option_parse_command(const struct command *command, char **argv, void *const
         return r;
 }
 
-int option_parse_words(const struct command *command, char **argv, void *const *targets, char **words,
-                       struct nsrun_error *err) {
+/* Each run of options, and between them the words: `words` gets these, or *ret_word the first. */
+static int parse_between_words(const struct command *command, char **argv, void *const *targets,
+                               enum pass pass, char **words, const char **ret_word,
+                               struct nsrun_error *err) {
         size_t n = 0, first = 0;
         int r;
 
         do {
-                r = option_parse(command, argv, targets, &first, err);
+                r = parse_pass(command, argv, targets, pass, &first, err);
                 if (r != 0)
                         return r;
-                for (argv += first; *argv && !startswith(*argv, "--"); argv++)
-                        words[n++] = *argv;
-                argv--; /* option_parse() begins behind argv[0] */
+                for (argv += first; *argv && !startswith(*argv, "--"); argv++, n++)
+                        if (words)
+                                words[n] = *argv;
+                        else if (n == 0)
+                                *ret_word = *argv;
+                argv--; /* parse_pass() begins behind argv[0] */
         } while (argv[1]);
         return 0;
+}
+
+int option_parse_words(const struct command *command, char **argv, void *const *targets,
+                       const char *configured, char **words, struct nsrun_error *err) {
+        const char *word = "";
+        int r = 0;
+
+        if (configured)
+                r = parse_between_words(command, argv, targets, PASS_EARLY, NULL, &word, err);
+        if (r == 0 && configured && streq(word, configured))
+                r = nsrun_policy_find_config(targets[0], err);
+        return r < 0 ? r : parse_between_words(command, argv, targets, PASS_OTHERS, words, NULL, err);
 }
 
 bool option_parse_common(const struct command *command, char **argv, size_t *ret_first, int *ret_status) {

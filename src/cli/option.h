@@ -72,9 +72,10 @@ int option_parse(const struct command *command, char **argv, void *const *target
 int option_parse_command(const struct command *command, char **argv, void *const *targets,
                          struct nsrun_error *err);
 
-/* The same where options may stand among the words, which words[] gets: it has room for all of argv. */
-int option_parse_words(const struct command *command, char **argv, void *const *targets, char **words,
-                       struct nsrun_error *err);
+/* The same where options may stand among the words, which words[] gets: it has room for all of argv.
+ * The configuration that can be found is read where the first word is `configured`; NULL: never. */
+int option_parse_words(const struct command *command, char **argv, void *const *targets,
+                       const char *configured, char **words, struct nsrun_error *err);
 
 /* For a subcommand without options of its own, which also answers --help and
  * --version.  False: all is done or has failed, and *ret_status is the exit status. */

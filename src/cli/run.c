@@ -8,12 +8,14 @@
 #include "base/sys.h"
 #include "option.h"
 #include "plan/plan.h"
+#include "run/status.h"
 
 struct run_options {
         int status_fd; /* -1: none */
         int report_fd; /* -1: none */
         bool owns_report;
         bool is_verbose;
+        bool is_debugging;
 };
 
 static int apply_descriptor(int *to, const struct option_spec *spec, const char *value,
@@ -80,6 +82,14 @@ static int apply_verbose(void *target, nsrun_unused const struct option_spec *sp
         return 0;
 }
 
+static int apply_debug(void *target, nsrun_unused const struct option_spec *spec,
+                       nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct run_options *options = target;
+
+        options->is_debugging = true;
+        return 0;
+}
+
 const struct option_spec run_options[] = {
         {"status-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Output",
          "write what happens to FD as JSON, one object a line", apply_status_fd},
@@ -88,6 +98,8 @@ const struct option_spec run_options[] = {
          apply_report},
         {"verbose", 'v', NULL, OPTION_COMPLETES_NOTHING, "Output",
          "print the plan and what the environment lost on standard error first", apply_verbose},
+        {"debug", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "print what is mounted where on standard error first, as one line of JSON", apply_debug},
 };
 const size_t n_run_options = ARRAY_SIZE(run_options);
 
@@ -102,6 +114,35 @@ static int print_plan(const struct nsrun_plan *plan, struct nsrun_error *err) {
         return 0;
 }
 
+static int print_log(const struct nsrun_plan *plan, struct nsrun_error *err) {
+        _cleanup_free_ char *line = NULL;
+        int r;
+
+        r = plan_print_log(plan, &line, err);
+        if (r >= 0)
+                (void)fprintf(stderr, "%s\n", line);
+        return r;
+}
+
+/* The configuration says that there be no isolation.  nsrun becomes the command. */
+static int run_plainly(const struct nsrun_policy *policy, const struct run_options *options,
+                       struct nsrun_error *err) {
+        struct nsrun_error note = {0};
+
+        (void)error_setf(&note, NSRUN_STAGE_POLICY, 0, NULL, NULL,
+                         "isolation is disabled (%s): the command runs with no sandbox at all",
+                         policy->isolation_label);
+        (void)fprintf(stderr, "nsrun: warning: %s\n", note.what);
+        if (options->status_fd >= 0)
+                (void)status_note(options->status_fd, &note, NULL);
+        if (policy->project && chdir(policy->project) < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, -errno, policy->project,
+                                 "the project can't be opened", NULL);
+        (void)execvp(policy->argv[0], policy->argv);
+        return error_set(err, NSRUN_STAGE_EXEC, -errno, policy->argv[0], "the command can't be executed",
+                         NULL);
+}
+
 static int run(struct nsrun_policy *policy, const struct run_options *options, int *ret_status,
                struct nsrun_error *err) {
         const struct supervise_params params = {
@@ -113,9 +154,11 @@ static int run(struct nsrun_policy *policy, const struct run_options *options, i
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         int r;
 
-        r = nsrun_plan_new(policy, &plan, err);
+        r = policy_is_plain(policy) ? run_plainly(policy, options, err) : nsrun_plan_new(policy, &plan, err);
         if (r >= 0 && options->is_verbose)
                 r = print_plan(plan, err);
+        if (r >= 0 && options->is_debugging)
+                r = print_log(plan, err);
         if (r < 0) {
                 if (options->status_fd >= 0)
                         supervise_report_failure(options->status_fd, err);

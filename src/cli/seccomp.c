@@ -244,7 +244,7 @@ int seccomp_main(const struct command *command, char **argv) {
         bool is_allowed = true;
         int r, status;
 
-        r = words ? option_parse_words(command, argv, targets, words, &err) : error_oom(&err);
+        r = words ? option_parse_words(command, argv, targets, NULL, words, &err) : error_oom(&err);
         if (r > 0)
                 return help_answer(command, &common);
         if (r == 0)

@@ -299,8 +299,8 @@ int session_main(const struct command *command, char **argv) {
 
         r = words && nsrun_policy_new(&cli.policy) >= 0 ? 0 : error_oom(&err);
         if (r == 0)
-                r = option_parse_words(command, argv, (void *const[]){cli.policy, &cli, &common}, words,
-                                       &err);
+                r = option_parse_words(command, argv, (void *const[]){cli.policy, &cli, &common}, "start",
+                                       words, &err);
         if (r == 0)
                 r = run_action(command, words, &cli, &err);
         (void)nsrun_policy_free(cli.policy);

@@ -24,6 +24,7 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan->hostname);
         free(plan->cwd);
         free(plan->umbrella);
+        free(plan->instance);
         free(plan->project);
         strv_free(plan->argv);
         strv_free(plan->env);
@@ -150,7 +151,8 @@ static int fill(struct nsrun_plan *plan, const struct nsrun_policy *p) {
         plan->gid = p->gid;
         plan->cwd = path_join(start, p->chdir ? p->chdir : start);
         if (!plan->cwd || (p->hostname && !(plan->hostname = strdup(p->hostname))) ||
-            (p->project && !(plan->project = strdup(p->project))))
+            (p->project && !(plan->project = strdup(p->project))) ||
+            (p->instance_root && !(plan->instance = strdup(p->instance_root))))
                 return -ENOMEM;
         r = strv_copy(p->argv, &plan->argv);
         if (r >= 0)

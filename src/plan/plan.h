@@ -128,6 +128,7 @@ struct nsrun_plan {
         char **left_out;
         uid_t uid; /* host ids, mapped to themselves */
         gid_t gid;
+        char *instance;         /* the root of the instance profile, whose folders the run makes; or NULL */
         char *project;          /* for messages; NULL for none */
         bool is_session;        /* no command: those come by other plans */
         struct plan_join *join; /* NULL: a sandbox of its own */
@@ -150,6 +151,8 @@ static inline void plan_freep(struct nsrun_plan **plan) {
 
 /* print.c, print_json.c, print_bwrap.c: the whole text, owned by the caller. */
 int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err);
+/* The line that a host logs: the root, the command, and what is mounted where. */
+int plan_print_log(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err);
 int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err);
 /* An argv for bubblewrap 0.11, one shell-quoted line. */
 int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err);

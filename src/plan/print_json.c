@@ -121,3 +121,34 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         json_add_strings(&d, d.root, "withheld", plan->left_out);
         return json_finish(&d, true, ret, err);
 }
+
+int plan_print_log(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        struct json_value *mounts;
+        int r;
+
+        r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        json_add_string(&d, d.root, "level", "debug");
+        json_add_string(&d, d.root, "message", "linux isolation mount plan");
+        json_add_string(&d, d.root, "root", plan->instance);
+        json_add_strings(&d, d.root, "command", plan->argv);
+        json_add_string(&d, d.root, "working_dir", plan->cwd);
+        mounts = json_add_array(&d, d.root, "mounts");
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+                struct json_value *o;
+
+                if (op->kind != PLAN_BIND && op->kind != PLAN_OVERLAY)
+                        continue;
+                o = json_add_object(&d, mounts, NULL);
+                json_add_string(&d, o, "source", op->source);
+                json_add_string(&d, o, "target", op->target);
+                json_add_string(&d, o, "mode",
+                                op->kind == PLAN_OVERLAY ? "overlay"
+                                : op->is_read_only       ? "ro"
+                                                         : "rw");
+        }
+        return json_finish(&d, false, ret, err);
+}

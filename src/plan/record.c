@@ -91,6 +91,7 @@ static void visit_plan(struct store *s, struct nsrun_plan *plan) {
         store_strv(s, &plan->left_out);
         STORE_NUMBER(s, plan->uid);
         STORE_NUMBER(s, plan->gid);
+        store_string(s, &plan->instance);
         store_string(s, &plan->project);
         store_bool(s, &plan->is_session);
 }

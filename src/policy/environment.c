@@ -275,9 +275,9 @@ static int add_identity(const struct nsrun_policy *p, char ***passed) {
         return 0;
 }
 
-/* A workspace's own words go before what is inherited, and after the options'. */
-static int add_explicit(const struct nsrun_policy *p, char ***passed) {
-        STRV_FOREACH (entry, p->workspace_env) {
+/* A workspace's own words, and an instance's, go before what is inherited, and after the options'. */
+static int add_explicit(const struct nsrun_policy *p, char *const *entries, char ***passed) {
+        STRV_FOREACH (entry, entries) {
                 _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
                 int r;
 
@@ -310,7 +310,9 @@ static int make_environment(const struct nsrun_policy *p, char ***passed, char *
         }
         r = add_identity(p, passed);
         if (r >= 0 && p->is_env_explicit)
-                r = add_explicit(p, passed);
+                r = add_explicit(p, p->workspace_env, passed);
+        if (r >= 0)
+                r = add_explicit(p, p->instance_env, passed);
         if (r < 0)
                 return r;
         STRV_FOREACH (entry, p->env)

@@ -3,6 +3,7 @@
  * value is read.  Looks at values alone, never at the host. */
 #include "options.h"
 
+#include "config.h"
 #include "environment.h"
 #include "limits.h"
 
@@ -365,12 +366,63 @@ static int apply_kill_leftovers(void *target, nsrun_unused const struct option_s
         return 0;
 }
 
+static int apply_config(void *target, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        int r;
+
+        r = need_text(spec, value, err);
+        if (r < 0)
+                return r;
+        p->no_config = false;
+        return config_load(p, value, err);
+}
+
+static int apply_no_config(void *target, nsrun_unused const struct option_spec *spec,
+                           nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        p->no_config = true;
+        return 0;
+}
+
+static int apply_profile(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        static const enum policy_profile profiles[] = {POLICY_PROFILE_CODE, POLICY_PROFILE_INSTANCE};
+        struct nsrun_policy *p = target;
+        int i;
+
+        i = option_choice(spec, value, err);
+        if (i < 0)
+                return i;
+        p->profile = profiles[i];
+        return 0;
+}
+
+static int apply_instance(void *target, const struct option_spec *spec, const char *value,
+                          struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        int r;
+
+        r = need_text(spec, value, err);
+        return r < 0 ? r : set_string(&p->instance, value, err);
+}
+
 static const char files[] = "Files";
 static const char environment[] = "Environment";
 static const char isolation[] = "Isolation";
 static const char sessions[] = "Sessions";
 
 const struct option_spec policy_options[] = {
+        {"config", 0, "FILE", OPTION_COMPLETES_PATH, files,
+         "read the configuration FILE (default: ~/.config/nsrun/config.json, else /etc/nsrun/config.json)",
+         apply_config},
+        {"no-config", 0, NULL, OPTION_COMPLETES_NOTHING, files, "read no configuration", apply_no_config},
+        {"profile", 0, "code|instance", OPTION_COMPLETES_CHOICE, files,
+         "what is shown: a project and its toolchains (the default), or an agent host's instance folder and what the command line names",
+         apply_profile},
+        {"instance", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
+         "the root of --profile=instance (default: $NSRUN_HOME, else ~/.nsrun)", apply_instance},
         {"project", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
          "the writable working directory (default: the git top level above the current folder, else that folder)",
          apply_project},
@@ -432,3 +484,7 @@ const struct option_spec policy_options[] = {
 };
 
 const size_t n_policy_options = ARRAY_SIZE(policy_options);
+
+bool option_is_early(const struct option_spec *spec) {
+        return spec->apply == apply_config || spec->apply == apply_no_config;
+}

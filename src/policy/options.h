@@ -29,6 +29,9 @@ struct option_spec {
 
 extern const struct option_spec policy_options[];
 extern const size_t n_policy_options;
+/* Whether it is applied before the others, wherever it stands on a command line: they go before
+ * what the configuration says. */
+bool option_is_early(const struct option_spec *spec);
 
 /* Applies one of policy_options, and remembers that it was given. */
 int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, const char *value,

@@ -129,3 +129,18 @@ int refuse_planted(const struct nsrun_policy *p, const struct policy_rule *rule,
         }
         return error_oom(err);
 }
+
+int refuse_config(const struct nsrun_policy *p, struct nsrun_error *err) {
+        struct policy_rule rule = {.access = POLICY_RO, .option = "the configuration"};
+        const char *root = p->config ? refuse_writable_root(p, p->config) : NULL;
+
+        if (!p->config)
+                return 0;
+        if (root)
+                return refuse(
+                        err, p->config, "keep it outside of what a command may write",
+                        "the configuration lies in a writable folder, where a command could change it");
+        rule.source = p->config;
+        rule.spelled = p->config_spelled;
+        return streq(p->config, p->config_spelled) ? 0 : refuse_planted(p, &rule, err);
+}

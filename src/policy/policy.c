@@ -39,6 +39,15 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         free(p->chdir);
         free(p->seccomp);
         free(p->home);
+        free(p->config);
+        free(p->config_spelled);
+        for (size_t i = 0; i < p->n_labels; i++)
+                free(p->labels[i]);
+        free(p->labels);
+        free(p->instance);
+        free(p->instance_root);
+        strv_free(p->instance_env);
+        expose_clear(&p->expose);
         strv_free(p->env);
         strv_free(p->unset);
         strv_free(p->argv);
@@ -125,6 +134,18 @@ static int make_room(void **items, size_t n, size_t size) {
                 return -ENOMEM;
         *items = grown;
         return 0;
+}
+
+const char *policy_keep_label(struct nsrun_policy *p, char *label) {
+        void *items = p->labels;
+
+        if (!label || make_room(&items, p->n_labels, sizeof(*p->labels)) < 0) {
+                free(label);
+                return NULL;
+        }
+        p->labels = items;
+        p->labels[p->n_labels++] = label;
+        return label;
 }
 
 void policy_clear_rule(struct policy_rule *rule) {

@@ -26,6 +26,10 @@ int refuse_hardening(struct nsrun_policy *p, const char *cwd, struct nsrun_error
  * sees them, neither the folder nor one that holds it. */
 int refuse_records(const struct nsrun_policy *p, struct nsrun_error *err);
 
+/* A configuration that a command may write, or that is reached through a symlink that one may have
+ * planted. */
+int refuse_config(const struct nsrun_policy *p, struct nsrun_error *err);
+
 /* `rule->source` is canonical; `sockets` are sockets_list()'s. */
 int refuse_source(const struct policy_rule *rule, char *const *sockets, struct nsrun_error *err);
 

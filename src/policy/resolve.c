@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "environment.h"
 #include "git.h"
+#include "instance.h"
 #include "limits.h"
 #include "policy.h"
 #include "refuse.h"
@@ -43,7 +44,7 @@ static void compact(struct nsrun_policy *p) {
 
 static void drop_defaults(struct nsrun_policy *p) {
         for (size_t i = 0; i < p->n_rules; i++)
-                if (p->rules[i].is_default)
+                if (p->rules[i].is_default || p->rules[i].is_derived)
                         policy_clear_rule(&p->rules[i]);
         compact(p);
         strv_free(TAKE_PTR(p->ephemeral));
@@ -63,7 +64,7 @@ static bool home_is_unusable(const char *home) {
         return false;
 }
 
-static int find_home(struct nsrun_policy *p) {
+int policy_find_home(struct nsrun_policy *p) {
         const char *home = environment_get(environment_inherited(p), "HOME");
         struct user user = {0};
         char *normalised = NULL;
@@ -135,6 +136,10 @@ static int refuse_all_planted(const struct resolving *c, struct nsrun_error *err
         return r;
 }
 
+static bool is_instance(const struct nsrun_policy *p) {
+        return p->profile == POLICY_PROFILE_INSTANCE;
+}
+
 static int project_error(const struct nsrun_policy *p, int r, const char *path, struct nsrun_error *err) {
         return error_set(err, NSRUN_STAGE_POLICY, r, path,
                          p->project ? "the project can't be opened" : "the current folder can't be opened",
@@ -145,7 +150,9 @@ static int resolve_project(struct resolving *c, struct nsrun_error *err) {
         static const char hint[] = "choose a folder with --project DIR, or use --no-project";
         _cleanup_free_ char *canonical = NULL;
         struct nsrun_policy *p = c->policy;
-        const char *option = p->project ? asked_for_project : "the project";
+        const char *option = p->project       ? asked_for_project
+                             : is_instance(p) ? "the working directory"
+                                              : "the project";
         const char *reason;
         struct policy_rule *rule;
         unsigned mode = 0;
@@ -156,14 +163,17 @@ static int resolve_project(struct resolving *c, struct nsrun_error *err) {
         if (p->project)
                 r = path_canonical(p->project, &canonical, &mode);
         else
-                r = c->cwd ? project_find(c->cwd, &canonical) : -ENOENT;
+                r = !c->cwd          ? -ENOENT
+                    : is_instance(p) ? path_canonical(c->cwd, &canonical, NULL)
+                                     : project_find(c->cwd, &canonical);
         if (r < 0)
                 return project_error(p, r, p->project ? p->project : c->cwd, err);
         if (p->project && (mode & S_IFMT) != S_IFDIR)
                 return project_error(p, -ENOTDIR, p->project, err);
         reason = project_denied(canonical, p->home);
         if (reason)
-                return refuse(err, canonical, hint, "%s can't be the project", reason);
+                return refuse(err, canonical, hint, "%s can't be %s", reason,
+                              is_instance(p) ? "the working directory" : "the project");
         if (p->project && !p->project_alias && find_alias(c, p->project, canonical, &p->project_alias) < 0)
                 return error_oom(err);
         if (policy_add_default(p, POLICY_RW, canonical, option) < 0)
@@ -258,6 +268,11 @@ static int resolve_rule(const struct resolving *c, struct policy_rule *rule, str
         int r;
 
         r = path_canonical(rule->source, &canonical, &mode);
+        if (r == -ENOENT && rule->is_to_be_made) {
+                canonical = strdup(rule->source);
+                mode = S_IFDIR;
+                r = canonical ? 0 : -ENOMEM;
+        }
         if (r == -ENOENT && rule->is_default) {
                 policy_clear_rule(rule); /* nsrun's own lists take what is there */
                 return 0;
@@ -285,15 +300,20 @@ static int resolve_rule(const struct resolving *c, struct policy_rule *rule, str
         return resolve_target(c, rule, spelled, err);
 }
 
-/* By target; for one target an explicit rule before a default one, then as given. */
+/* The lightest one stays: an option's, a configuration's, one of nsrun's own. */
+static int weight(const struct policy_rule *rule) {
+        return rule->is_default ? 2 : rule->is_config ? 1 : 0;
+}
+
+/* By target; for one target by weight, then as given. */
 static int compare_rules(const void *a, const void *b) {
         const struct policy_rule *x = *(struct policy_rule *const *)a, *y = *(struct policy_rule *const *)b;
         int c = strcmp(x->target, y->target);
 
         if (c != 0)
                 return c;
-        if (x->is_default != y->is_default)
-                return x->is_default ? 1 : -1;
+        if (weight(x) != weight(y))
+                return weight(x) - weight(y);
         return x < y ? -1 : x > y;
 }
 
@@ -316,7 +336,7 @@ static int merge_sorted(struct policy_rule **sorted, size_t n, size_t *ret_n, st
                         sorted[kept++] = rule;
                         continue;
                 }
-                if (!rule->is_default &&
+                if (!rule->is_default && weight(first) == weight(rule) &&
                     (first->access != rule->access || !streq(first->source, rule->source)))
                         return refuse_two(rule->target, first->option, rule->option, err);
                 if (!first->alias && streq(first->source, rule->source))
@@ -445,6 +465,46 @@ static int refuse_tmp_around(const struct nsrun_policy *p, struct nsrun_error *e
         return 0;
 }
 
+static int resolve_rules(const struct resolving *c, size_t from, struct nsrun_error *err) {
+        struct nsrun_policy *p = c->policy;
+        int r = 0;
+
+        for (size_t i = from; i < p->n_rules && r >= 0; i++)
+                r = resolve_rule(c, &p->rules[i], err);
+        if (r >= 0)
+                compact(p);
+        return r;
+}
+
+static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err) {
+        if (!is_instance(p)) {
+                if (p->instance)
+                        return refuse(err, p->instance, "add --profile=instance",
+                                      "--instance is of no use without its profile");
+                return 0;
+        }
+        if (policy_is_plain(p))
+                return refuse(err, NULL, "nsrun run would run the command with no sandbox at all",
+                              "isolation is disabled (%s)", p->isolation_label);
+        return 0;
+}
+
+/* Inside, home is the instance's; until now it was the user's, whose secrets are refused. */
+static int move_home(struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_strv_ char **environment = NULL;
+        char *home = path_join(p->instance_root, INSTANCE_HOME);
+
+        if (!home || instance_environment(p->instance_root, &environment) < 0) {
+                free(home);
+                return error_oom(err);
+        }
+        free(p->home);
+        p->home = home;
+        strv_free(p->instance_env);
+        p->instance_env = TAKE_PTR(environment);
+        return 0;
+}
+
 int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         _cleanup_(resolving_clear) struct resolving c = {.policy = p};
         int r;
@@ -459,26 +519,38 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
                                  "--kill-leftovers is for commands in a session",
                                  "name one with --session; without, all ends with the command");
+        r = refuse_profile(p, err);
+        if (r < 0)
+                return r;
+        if (!is_instance(p))
+                free(TAKE_PTR(p->instance_root));
+        strv_free(TAKE_PTR(p->instance_env));
         c.cwd = getcwd(NULL, 0);
         drop_defaults(p);
-        if (find_home(p) < 0 || sockets_list(environment_inherited(p), p->home, &c.sockets) < 0)
+        if (policy_find_home(p) < 0 || sockets_list(environment_inherited(p), p->home, &c.sockets) < 0)
                 return error_oom(err);
         r = resolve_project(&c, err);
         if (r >= 0)
                 r = resolve_tmp(&c, err);
-        if (r >= 0 && !p->has_workspace)
-                r = git_add_rules(p, &c.gitdir, err);
+        if (r >= 0)
+                r = is_instance(p)     ? instance_add_rules(p, err)
+                    : p->has_workspace ? 0
+                                       : git_add_rules(p, &c.gitdir, err);
         if (r < 0)
                 return r;
         /* The system's are nobody's files. */
-        if (toolchains_each(p->has_workspace ? NULL : p->home, add_toolchain, p) < 0)
+        if (toolchains_each(p->has_workspace || is_instance(p) ? NULL : p->home, add_toolchain, p) < 0)
                 return error_oom(err);
-        for (size_t i = 0; i < p->n_rules; i++) {
-                r = resolve_rule(&c, &p->rules[i], err);
-                if (r < 0)
-                        return r;
+        r = resolve_rules(&c, 0, err);
+        if (r >= 0 && is_instance(p)) {
+                size_t n = p->n_rules;
+
+                r = instance_add_command(p, c.cwd, err);
+                if (r >= 0)
+                        r = resolve_rules(&c, n, err);
         }
-        compact(p);
+        if (r < 0)
+                return r;
         r = merge(p, err);
         if (r >= 0)
                 r = refuse_hidden_project(p, err);
@@ -494,6 +566,8 @@ int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
         if (r >= 0)
                 r = refuse_limits(p, err);
         if (r >= 0)
-                r = git_find_identity(p, c.gitdir.common_dir, err);
+                r = refuse_config(p, err);
+        if (r >= 0)
+                r = is_instance(p) ? move_home(p, err) : git_find_identity(p, c.gitdir.common_dir, err);
         return r < 0 ? r : environment_resolve(p, err);
 }

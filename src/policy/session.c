@@ -9,8 +9,8 @@
 #include "workspace/umbrella.h"
 
 int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err) {
-        static const char *const allowed[] = {"session",  "kill-leftovers", "env",
-                                              "unsetenv", "chdir",          "new-session"};
+        static const char *const allowed[] = {"session", "kill-leftovers", "env",      "unsetenv",
+                                              "chdir",   "new-session",    "no-config"};
 
         STRV_FOREACH (name, p->given) {
                 bool is_allowed = false;

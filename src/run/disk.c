@@ -3,16 +3,18 @@
  * overlays is launch's doing. */
 #include "disk.h"
 
+#include "policy/instance.h"
+
 int disk_prepare(const struct nsrun_plan *plan, struct umbrella *u, struct launch_params *params,
                  struct nsrun_error *err) {
-        int r = 0;
+        int r = plan->instance && !plan->join ? instance_make_dirs(plan->instance, err) : 0;
 
         /* Until the plan is freed the session isn't idle. */
         if (plan->join) {
                 (void)records_hold(&plan->join->folder);
                 records_touch(&plan->join->folder);
         }
-        if (plan_needs_umbrella(plan))
+        if (r >= 0 && plan_needs_umbrella(plan))
                 r = umbrella_make(u, err);
         if (r >= 0 && plan->umbrella)
                 r = umbrella_make_playground(u, err);

@@ -3,11 +3,14 @@
  * own, so this file touches neither. */
 
 #include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 
 #include "base/sys.h"
 #include "cgroup.h"
 #include "disk.h"
+#include "isolation.h"
+#include "policy/environment.h"
 #include "programs.h"
 
 struct nsrun_sandbox {
@@ -16,8 +19,9 @@ struct nsrun_sandbox {
         struct cgroup cgroup;
         bool has_ended;
         bool has_status;
-        int status;   /* wait(2)'s, of the command */
-        char **notes; /* in the order in which they came; NULL: none */
+        bool is_plain; /* no sandbox: the launch is the command itself */
+        int status;    /* wait(2)'s, of the command */
+        char **notes;  /* in the order in which they came; NULL: none */
 };
 
 static int keep_note(struct nsrun_sandbox *s, const struct nsrun_error *note, struct nsrun_error *err) {
@@ -59,8 +63,14 @@ static int take_report(struct nsrun_sandbox *s, struct nsrun_error *err) {
 /* Waits for pid 1, which a host that ignores SIGCHLD never sees: the pidfd does. */
 static void reap_init(struct nsrun_sandbox *s) {
         /* In a session its reaper may stay, for what the command left behind. */
-        if (!s->has_ended && !(s->launch.is_nested && s->has_status))
-                (void)launch_wait(&s->launch);
+        if (!s->has_ended && !(s->launch.is_nested && s->has_status)) {
+                int status = launch_wait(&s->launch);
+
+                if (s->is_plain && !s->has_status) {
+                        s->has_status = true;
+                        s->status = status;
+                }
+        }
         s->has_ended = true;
 }
 
@@ -103,6 +113,63 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox
         return 0;
 }
 
+static int spawn_plainly(const struct nsrun_policy *p, pid_t *ret) {
+        posix_spawn_file_actions_t actions;
+        int r;
+
+        r = posix_spawn_file_actions_init(&actions);
+        if (r != 0)
+                return -r;
+        if (p->project)
+                r = posix_spawn_file_actions_addchdir_np(&actions, p->project);
+        if (r == 0)
+                r = posix_spawnp(ret, p->argv[0], &actions, NULL, p->argv, environment_inherited(p));
+        (void)posix_spawn_file_actions_destroy(&actions);
+        return -r;
+}
+
+int sandbox_start_plainly(const struct nsrun_policy *p, struct nsrun_sandbox **ret,
+                          struct nsrun_error *err) {
+        static const struct nsrun_error note = {
+                .what = "isolation is disabled: the command runs with no sandbox at all"};
+        struct nsrun_sandbox *s;
+        pid_t pid = -1;
+        int r;
+
+        if (!p->argv) {
+                (void)error_set(err, NSRUN_STAGE_USAGE, 0, NULL, "no command", NULL);
+                return -EINVAL;
+        }
+        s = calloc(1, sizeof(*s));
+        if (!s)
+                return error_oom(err);
+        s->launch = LAUNCH_INIT;
+        s->umbrella = UMBRELLA_INIT;
+        s->has_ended = true;
+        s->is_plain = true;
+        r = keep_note(s, &note, err);
+        if (r >= 0) {
+                r = spawn_plainly(p, &pid);
+                if (r < 0)
+                        (void)error_set(err, NSRUN_STAGE_EXEC, r, p->argv[0],
+                                        "the command can't be executed", NULL);
+        }
+        if (r >= 0) {
+                s->launch.pid = pid;
+                s->launch.pidfd = r = sys_pidfd_open(pid);
+                s->has_ended = r < 0;
+                if (r < 0)
+                        (void)error_set(err, NSRUN_STAGE_SUPERVISE, r, p->argv[0],
+                                        "the command can't be watched", NULL);
+        }
+        if (r < 0) {
+                (void)nsrun_sandbox_free(s);
+                return r;
+        }
+        *ret = s;
+        return 0;
+}
+
 nsrun_public const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *sandbox) {
         static const char *const none[] = {NULL};
 
@@ -123,7 +190,7 @@ nsrun_public int nsrun_sandbox_wait(struct nsrun_sandbox *sandbox, struct nsrun_
                                     struct nsrun_error *error) {
         int r = 1;
 
-        while (!sandbox->has_status && r > 0)
+        while (!sandbox->has_status && !sandbox->is_plain && r > 0)
                 r = take_report(sandbox, error);
         if (r < 0)
                 return r;

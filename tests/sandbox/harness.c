@@ -528,6 +528,9 @@ int site_setup(void **state) {
         s->cache = path_of(s->root, "cache");
         assert_int_equal(setenv("HOME", s->home, 1), 0);
         assert_int_equal(setenv("XDG_CACHE_HOME", s->cache, 1), 0);
+        /* No configuration and no instance of the tester's. */
+        assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
+        assert_int_equal(unsetenv("NSRUN_HOME"), 0);
         s->mounts = mounts_now();
         *state = s;
         return 0;

@@ -176,6 +176,12 @@ static void a_failing_call_leaves_no_overlay_in_memory(void **state) {
         fail_with(s, errors, ARRAY_SIZE(errors), options, 0);
 }
 
+static void a_failing_call_makes_no_half_an_instance(void **state) {
+        static const int errors[] = {EIO, ENOSPC};
+
+        fail_with(*state, errors, ARRAY_SIZE(errors), (const char *const[]){"--profile=instance", NULL}, 0);
+}
+
 static void a_failing_call_never_makes_the_status_lines_lie(void **state) {
         static const int errors[] = {EIO};
         const struct site *s = *state;
@@ -223,6 +229,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_failing_call_never_starts_an_unfiltered_command,
                                                 site_setup, site_teardown),
                 cmocka_unit_test_setup_teardown(a_failing_call_never_starts_an_unlimited_command, site_setup,
+                                                site_teardown),
+                cmocka_unit_test_setup_teardown(a_failing_call_makes_no_half_an_instance, site_setup,
                                                 site_teardown),
                 cmocka_unit_test_setup_teardown(a_failing_call_never_makes_the_status_lines_lie, site_setup,
                                                 site_teardown),

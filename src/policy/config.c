@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Configuration files: found, opened with suspicion, read, and applied key by key
+ * through the table of options.  What the values lead to is the policy's to judge. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/json_map.h"
+#include "base/path.h"
+#include "environment.h"
+#include "options.h"
+#include "workspace/user.h"
+
+#define MOST_BYTES ((size_t)1 << 20)
+/* As much of a file's name as a message has room for. */
+#define MOST_NAME 200
+
+struct reader {
+        struct nsrun_policy *policy;
+        char *file; /* made visible, and cut */
+        const char *text;
+        struct json_map map;
+        struct json_cursor cursor;
+        struct nsrun_error *err;
+};
+
+struct key {
+        const char *name;
+        int (*apply)(struct reader *c, size_t node);
+};
+
+static const char *place_of(struct reader *c, size_t at, char to[MOST_NAME + 64]) {
+        struct json_place place = json_place_of(&c->cursor, c->text, at);
+
+        (void)snprintf(to, MOST_NAME + 64, "%s:%zu:%zu", c->file, place.line, place.column);
+        return to;
+}
+
+/* "FILE:LINE:COLUMN: what: value; hint" */
+static int fail_at(struct reader *c, size_t at, const char *value, const char *what, const char *hint) {
+        char place[MOST_NAME + 64];
+
+        (void)error_setf(c->err, NSRUN_STAGE_POLICY, 0, value, hint, "%s: %s", place_of(c, at, place), what);
+        return -EINVAL;
+}
+
+static int fail_type(struct reader *c, size_t node, const char *wanted) {
+        const struct json_node *n = &c->map.nodes[node];
+        char what[64];
+
+        (void)snprintf(what, sizeof(what), "%s is expected here", wanted);
+        return fail_at(c, n->at, n->key, what, NULL);
+}
+
+static const char *text_at(const struct reader *c, size_t node) {
+        return json_text(c->map.nodes[node].value);
+}
+
+/* "FILE:LINE:COLUMN: what", for the messages of later checks. */
+static const char *label_at(struct reader *c, size_t node, const char *what) {
+        char place[MOST_NAME + 64], *label = NULL;
+
+        if (asprintf(&label, "%s: %s", place_of(c, c->map.nodes[node].at, place), what) < 0)
+                label = NULL;
+        return policy_keep_label(c->policy, label);
+}
+
+/* Sets an option, and tells of a refusal where its value stands.  It is not among those that the user
+ * gave: a command in a session, which takes few of them, may have a configuration all the same. */
+static int set_option(struct reader *c, size_t node, const char *option, const char *value) {
+        size_t n_given = strv_length(c->policy->given);
+        struct nsrun_error inner = {0};
+        char place[MOST_NAME + 64];
+        int r;
+
+        r = nsrun_policy_set(c->policy, option, value, &inner);
+        if (strv_length(c->policy->given) > n_given)
+                free(TAKE_PTR(c->policy->given[n_given]));
+        if (r < 0)
+                (void)error_setf(c->err, NSRUN_STAGE_POLICY, -inner.error, inner.path, inner.hint, "%s: %s",
+                                 place_of(c, c->map.nodes[node].at, place), inner.what);
+        return r;
+}
+
+/* The caller's home folder, which "~" stands for; NULL: unknown. */
+static int find_home(const struct nsrun_policy *p, char **ret) {
+        const char *home = environment_get(environment_inherited(p), "HOME");
+        struct user user = {0};
+        int r = 0;
+
+        if (!home || !path_is_absolute(home)) {
+                r = user_find(geteuid(), getegid(), &user);
+                home = r < 0 ? NULL : user.home;
+        }
+        if (home && path_is_absolute(home) && !(*ret = strdup(home)))
+                r = -ENOMEM;
+        user_clear(&user);
+        return r;
+}
+
+/* An absolute path, or one that begins at the home folder: there is no other folder that a
+ * relative path could mean in every run. */
+static int path_at(struct reader *c, size_t node, char **ret) {
+        const char *text = text_at(c, node);
+        _cleanup_free_ char *home = NULL;
+
+        if (!text || !*text)
+                return fail_type(c, node, "a path");
+        if (path_is_absolute(text)) {
+                *ret = strdup(text);
+                return *ret ? 0 : error_oom(c->err);
+        }
+        if (text[0] != '~' || (text[1] && text[1] != '/'))
+                return fail_at(c, c->map.nodes[node].at, text, "not an absolute path",
+                               "begin it with / or with ~/");
+        if (find_home(c->policy, &home) < 0)
+                return error_oom(c->err);
+        if (!home)
+                return fail_at(c, c->map.nodes[node].at, text, "nobody knows your home folder", "set HOME");
+        *ret = path_join(home, text[1] ? text + 2 : ".");
+        return *ret ? 0 : error_oom(c->err);
+}
+
+/* ---------------------------------------------------------------- the keys */
+
+static int apply_members(struct reader *c, size_t node, const struct key *keys, size_t n_keys) {
+        const struct json_node *nodes = c->map.nodes;
+        int r = 0;
+
+        if (json_kind(nodes[node].value) != JSON_OBJECT)
+                return fail_type(c, node, "an object");
+        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end) {
+                size_t k;
+
+                for (k = 0; k < n_keys && !streq(keys[k].name, nodes[i].key); k++)
+                        ;
+                r = k < n_keys ? keys[k].apply(c, i)
+                               : fail_at(c, nodes[i].key_at, nodes[i].key, "unknown key",
+                                         "nsrun(1), CONFIGURATION, has them all");
+        }
+        return r;
+}
+
+static int apply_version(struct reader *c, size_t node) {
+        uint64_t version;
+
+        if (!json_number(c->map.nodes[node].value, &version) || version != 1)
+                return fail_at(c, c->map.nodes[node].at, NULL, "no version that this nsrun knows",
+                               "the only one is 1");
+        return 0;
+}
+
+static int apply_path_option(struct reader *c, size_t node) {
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        r = path_at(c, node, &path);
+        return r < 0 ? r : set_option(c, node, c->map.nodes[node].key, path);
+}
+
+static int apply_choice(struct reader *c, size_t node) {
+        if (!text_at(c, node))
+                return fail_type(c, node, "a string");
+        return set_option(c, node, c->map.nodes[node].key, text_at(c, node));
+}
+
+/* One of nsrun's own policies, or a file. */
+static int apply_seccomp(struct reader *c, size_t node) {
+        const char *text = text_at(c, node);
+
+        return text && (strchr(text, '/') || text[0] == '~') ? apply_path_option(c, node)
+                                                             : apply_choice(c, node);
+}
+
+static int apply_temp(struct reader *c, size_t node) {
+        const char *text = text_at(c, node);
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        if (text && (streq(text, "tmpfs") || streq(text, "playground")))
+                return set_option(c, node, "tmp", text);
+        r = path_at(c, node, &path);
+        return r < 0 ? r : set_option(c, node, "tmp", path);
+}
+
+static int apply_exposed(struct reader *c, size_t node) {
+        const struct json_node *nodes = c->map.nodes;
+        const char *key = nodes[node].key;
+        enum policy_access access = streq(key, "readable")   ? POLICY_RO
+                                    : streq(key, "writable") ? POLICY_RW
+                                                             : POLICY_OVERLAY;
+
+        if (json_kind(nodes[node].value) != JSON_ARRAY)
+                return fail_type(c, node, "an array of paths");
+        for (size_t i = node + 1; i < nodes[node].end; i = nodes[i].end) {
+                _cleanup_free_ char *path = NULL;
+                const char *label;
+                int r;
+
+                r = path_at(c, i, &path);
+                if (r < 0)
+                        return r;
+                label = label_at(c, i, key);
+                if (!label || policy_add_rule(c->policy, access, path, NULL, label) < 0)
+                        return error_oom(c->err);
+                c->policy->rules[c->policy->n_rules - 1].is_config = true;
+        }
+        return 0;
+}
+
+static int apply_variable(struct reader *c, size_t node) {
+        const struct json_node *n = &c->map.nodes[node];
+        _cleanup_free_ char *entry = NULL;
+
+        if (!environment_name_is_valid(n->key, strlen(n->key)) || strchr(n->key, '='))
+                return fail_at(c, n->key_at, n->key, "not a variable's name", NULL);
+        if (!n->value)
+                return set_option(c, node, "unsetenv", n->key);
+        if (json_kind(n->value) == JSON_BOOL && json_is_true(n->value))
+                return set_option(c, node, "env", n->key);
+        if (!text_at(c, node))
+                return fail_type(c, node, "a string, true or null");
+        if (asprintf(&entry, "%s=%s", n->key, text_at(c, node)) < 0) {
+                entry = NULL;
+                return error_oom(c->err);
+        }
+        return set_option(c, node, "env", entry);
+}
+
+static int apply_limit(struct reader *c, size_t node) {
+        const struct json_node *n = &c->map.nodes[node];
+        _cleanup_free_ char *entry = NULL;
+        uint64_t number;
+        int length;
+
+        if (!*n->key || strchr(n->key, '='))
+                return fail_at(c, n->key_at, n->key, "not a limit's name", NULL);
+        if (json_number(n->value, &number))
+                length = asprintf(&entry, "%s=%llu", n->key, (unsigned long long)number);
+        else if (text_at(c, node))
+                length = asprintf(&entry, "%s=%s", n->key, text_at(c, node));
+        else
+                return fail_type(c, node, "a whole number or a string");
+        if (length < 0) {
+                entry = NULL;
+                return error_oom(c->err);
+        }
+        return set_option(c, node, "limit", entry);
+}
+
+static int apply_each(struct reader *c, size_t node, int (*apply)(struct reader *c, size_t node)) {
+        const struct json_node *nodes = c->map.nodes;
+        int r = 0;
+
+        if (json_kind(nodes[node].value) != JSON_OBJECT)
+                return fail_type(c, node, "an object");
+        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
+                r = apply(c, i);
+        return r;
+}
+
+static int apply_env(struct reader *c, size_t node) {
+        return apply_each(c, node, apply_variable);
+}
+
+static int apply_limits(struct reader *c, size_t node) {
+        return apply_each(c, node, apply_limit);
+}
+
+static int apply_enabled(struct reader *c, size_t node) {
+        const struct json_node *n = &c->map.nodes[node];
+
+        if (json_kind(n->value) != JSON_BOOL)
+                return fail_type(c, node, "true or false");
+        c->policy->isolation = json_is_true(n->value) ? POLICY_ISOLATION_ON : POLICY_ISOLATION_OFF;
+        c->policy->isolation_label = label_at(c, node, n->key);
+        return c->policy->isolation_label ? 0 : error_oom(c->err);
+}
+
+/* One {"source", "target", "mode"}. */
+static int apply_expose_path(struct reader *c, size_t node) {
+        static const char *const names[] = {"source", "target", "mode"};
+        const struct json_node *nodes = c->map.nodes;
+        const char *values[ARRAY_SIZE(names)] = {NULL}, *label;
+        struct expose_list *list = &c->policy->expose;
+
+        if (json_kind(nodes[node].value) != JSON_OBJECT)
+                return fail_type(c, node, "an object");
+        for (size_t i = node + 1; i < nodes[node].end; i = nodes[i].end) {
+                size_t k;
+
+                for (k = 0; k < ARRAY_SIZE(names) && !streq(names[k], nodes[i].key); k++)
+                        ;
+                if (k == ARRAY_SIZE(names))
+                        return fail_at(c, nodes[i].key_at, nodes[i].key, "unknown key",
+                                       "an expose path has source, target and mode");
+                values[k] = text_at(c, i);
+                if (!values[k])
+                        return fail_type(c, i, "a string");
+        }
+        label = label_at(c, node, "expose_paths");
+        if (!label || expose_add(list, values[0], values[1], values[2], label) < 0)
+                return error_oom(c->err);
+        return expose_check(&list->items[list->n - 1], c->err);
+}
+
+static int apply_expose_paths(struct reader *c, size_t node) {
+        const struct json_node *nodes = c->map.nodes;
+        int r = 0;
+
+        if (json_kind(nodes[node].value) != JSON_ARRAY)
+                return fail_type(c, node, "an array");
+        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
+                r = apply_expose_path(c, i);
+        return r;
+}
+
+/* What the reference has for another system alone. */
+static int refuse_windows(struct reader *c, size_t node) {
+        (void)fail_at(c, c->map.nodes[node].key_at, c->map.nodes[node].key,
+                      "unsupported configuration, for Windows alone", "take it out");
+        return -EOPNOTSUPP;
+}
+
+static int apply_isolation(struct reader *c, size_t node) {
+        static const struct key keys[] = {
+                {"enabled", apply_enabled},          {"expose_paths", apply_expose_paths},
+                {"access_rules", refuse_windows},    {"restricted_token", refuse_windows},
+                {"low_integrity", refuse_windows},   {"job_object", refuse_windows},
+                {"integrity_level", refuse_windows},
+        };
+
+        return apply_members(c, node, keys, ARRAY_SIZE(keys));
+}
+
+static const struct key top[] = {
+        {"version", apply_version},  {"isolation", apply_isolation}, {"project", apply_path_option},
+        {"readable", apply_exposed}, {"writable", apply_exposed},    {"overlay", apply_exposed},
+        {"env", apply_env},          {"net", apply_choice},          {"seccomp", apply_seccomp},
+        {"temp", apply_temp},        {"limits", apply_limits},
+};
+
+/* ---------------------------------------------------------------- the file */
+
+static int refuse_text(struct reader *c, int r, const struct json_trouble *trouble) {
+        struct json_cursor other = JSON_CURSOR_INIT;
+        struct json_place first;
+        char hint[64];
+
+        if (r == -EOPNOTSUPP)
+                return error_set(c->err, NSRUN_STAGE_PLAN, r, "libjson-c.so.5",
+                                 "the JSON library can't be loaded", "install json-c (Debian: libjson-c5)");
+        if (r != -EINVAL)
+                return error_oom(c->err);
+        if (trouble->other == 0)
+                return fail_at(c, trouble->at, NULL, trouble->why, NULL);
+        first = json_place_of(&other, c->text, trouble->other);
+        (void)snprintf(hint, sizeof(hint), "the first one is at %zu:%zu", first.line, first.column);
+        return fail_at(c, trouble->at, NULL, trouble->why, hint);
+}
+
+int config_apply(struct nsrun_policy *p, const char *file, const char *text, struct nsrun_error *err) {
+        struct reader c = {.policy = p, .text = text, .cursor = JSON_CURSOR_INIT, .err = err};
+        struct json_trouble trouble;
+        size_t length;
+        int r;
+
+        c.file = str_visible(file);
+        if (!c.file)
+                return error_oom(err);
+        length = strlen(c.file);
+        if (length > MOST_NAME) {
+                memmove(c.file, c.file + length - MOST_NAME, MOST_NAME + 1);
+                memcpy(c.file, "...", 3);
+        }
+        r = json_map_read(&c.map, text, strlen(text), &trouble);
+        if (r < 0)
+                r = refuse_text(&c, r, &trouble);
+        else
+                r = apply_members(&c, 0, top, ARRAY_SIZE(top));
+        json_map_clear(&c.map);
+        free(c.file);
+        return r;
+}
+
+/* Whoever can change the file decides what the next command may do. */
+static int check_file(int fd, const char *file, struct nsrun_error *err) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, -errno, file, "the configuration can't be read",
+                                 NULL);
+        if (!S_ISREG(st.st_mode))
+                return error_set(err, NSRUN_STAGE_POLICY, -EINVAL, file,
+                                 "the configuration is no plain file", NULL);
+        if (st.st_uid != 0 && st.st_uid != geteuid()) {
+                (void)error_set(err, NSRUN_STAGE_POLICY, 0, file,
+                                "the configuration is somebody else's file", "it must be yours or root's");
+                return -EPERM;
+        }
+        if (st.st_mode & (S_IWGRP | S_IWOTH)) {
+                (void)error_set(err, NSRUN_STAGE_POLICY, 0, file, "others may write to the configuration",
+                                "chmod go-w it");
+                return -EPERM;
+        }
+        return 0;
+}
+
+/* What was opened, under its real name and under the one it was asked for by: whether a command may
+ * write there is judged when all roots are known. */
+static int remember_file(struct nsrun_policy *p, int fd, const char *file, struct nsrun_error *err) {
+        _cleanup_free_ char *canonical = NULL, *spelled = NULL, *cwd = NULL;
+        struct stat opened, named;
+
+        if (path_canonical(file, &canonical, NULL) < 0 || stat(canonical, &named) < 0 ||
+            fstat(fd, &opened) < 0 || named.st_dev != opened.st_dev || named.st_ino != opened.st_ino)
+                return error_set(err, NSRUN_STAGE_POLICY, -EAGAIN, file,
+                                 "the configuration changes while nsrun looks", NULL);
+        if (path_is_absolute(file))
+                spelled = strdup(file);
+        else if ((cwd = getcwd(NULL, 0)) && asprintf(&spelled, "%s/%s", cwd, file) < 0)
+                spelled = NULL;
+        if (!spelled)
+                return error_oom(err);
+        p->config = TAKE_PTR(canonical);
+        p->config_spelled = TAKE_PTR(spelled);
+        return 0;
+}
+
+static int load_open(struct nsrun_policy *p, int fd, const char *file, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = check_file(fd, file, err);
+        if (r >= 0)
+                r = remember_file(p, fd, file, err);
+        if (r < 0)
+                return r;
+        r = read_small_fd(fd, MOST_BYTES, &text);
+        if (r == -EFBIG || r == -EBADMSG) {
+                (void)error_set(err, NSRUN_STAGE_POLICY, 0, file,
+                                r == -EFBIG ? "the configuration is larger than 1 MiB"
+                                            : "there is a NUL in the configuration",
+                                NULL);
+                return r;
+        }
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, file, "the configuration can't be read", NULL);
+        return config_apply(p, file, text, err);
+}
+
+static int open_file(const char *file) {
+        int fd = open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+        return fd < 0 ? -errno : fd;
+}
+
+int config_load(struct nsrun_policy *p, const char *file, struct nsrun_error *err) {
+        _cleanup_close_ int fd = -EBADF;
+
+        if (p->config) {
+                (void)error_set(err, NSRUN_STAGE_POLICY, 0, file, "a second configuration",
+                                "keep one of them");
+                return -EINVAL;
+        }
+        fd = open_file(file);
+        if (fd < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, fd, file, "the configuration can't be opened",
+                                 NULL);
+        return load_open(p, fd, file, err);
+}
+
+static int find_user_file(const struct nsrun_policy *p, char **ret) {
+        const char *folder = environment_get(environment_inherited(p), "XDG_CONFIG_HOME");
+        _cleanup_free_ char *home = NULL;
+        int r;
+
+        if (folder && path_is_absolute(folder)) {
+                *ret = path_join(folder, "nsrun/config.json");
+                return *ret ? 0 : -ENOMEM;
+        }
+        r = find_home(p, &home);
+        if (r < 0 || !home)
+                return r;
+        *ret = path_join(home, ".config/nsrun/config.json");
+        return *ret ? 0 : -ENOMEM;
+}
+
+nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_free_ char *user = NULL;
+        const char *files[2];
+
+        if (p->config || p->no_config)
+                return 0;
+        if (find_user_file(p, &user) < 0)
+                return error_oom(err);
+        files[0] = user;
+        files[1] = CONFIG_SYSTEM_FILE;
+        for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+                _cleanup_close_ int fd = files[i] ? open_file(files[i]) : -ENOENT;
+
+                if (fd == -ENOENT || fd == -ENOTDIR)
+                        continue;
+                if (fd < 0)
+                        return error_set(err, NSRUN_STAGE_POLICY, fd, files[i],
+                                         "the configuration can't be opened", "--no-config does without");
+                return load_open(p, fd, files[i], err);
+        }
+        return 0;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Configuration files of the real program: where they are found, who wins, and which are
+ * refused because a command could have written them. */
+#include "harness.h"
+#include "stage.h"
+
+/* "@root" and "@project" in `text` are the site's. */
+static void write_config(const struct site *s, const char *folder, const char *name, const char *text) {
+        _cleanup_free_ char *a = replaced(text, "@project", s->project), *b = replaced(a, "@root", s->root);
+
+        make_file(folder, name, b);
+}
+
+/* `nsrun run ARGUMENT…` in the project. */
+static void run_at(const struct site *s, struct outcome *ret, const char *const *arguments) {
+        const char *argv[24] = {program(), "run"};
+        size_t n = 2;
+
+        for (; *arguments; arguments++)
+                argv[n++] = *arguments;
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
+}
+#define AT(site, outcome, ...) run_at(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+
+static void expect_line(const struct site *s, struct outcome *o, const char *line) {
+        _cleanup_free_ char *a = replaced(line, "@project", s->project), *b = replaced(a, "@root", s->root);
+        _cleanup_free_ char *full = text_of("nsrun: %s", b);
+
+        expect_refusal(o, 125, full);
+}
+
+static void make_home_config(const struct site *s, const char *text) {
+        _cleanup_free_ char *folder = path_of(s->home, ".config"), *inner = path_of(folder, "nsrun");
+
+        make_folder(s->home, ".config");
+        make_folder(folder, "nsrun");
+        write_config(s, inner, "config.json", text);
+}
+
+static void make_home_config_again(const struct site *s, const char *text) {
+        _cleanup_free_ char *folder = path_of(s->home, ".config/nsrun");
+
+        write_config(s, folder, "config.json", text);
+}
+
+static void the_users_file_is_found_and_no_config_does_without(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *other = path_of(s->root, "xdg");
+
+        make_home_config(s, "{\"env\": {\"WHO\": \"home\"}}");
+        AT(s, &o, "--", "sh", "-c", "echo $WHO");
+        expect_status(&o, 0);
+        expect_out(&o, "home\n");
+        AT(s, &o, "--no-config", "--", "sh", "-c", "echo $WHO");
+        expect_out(&o, "\n");
+
+        make_folder(s->root, "xdg");
+        make_folder(other, "nsrun");
+        assert_int_equal(setenv("XDG_CONFIG_HOME", other, 1), 0);
+        AT(s, &o, "--", "sh", "-c", "echo $WHO");
+        expect_out(&o, "\n");
+        write_config(s, other, "nsrun/config.json", "{\"env\": {\"WHO\": \"xdg\"}}");
+        AT(s, &o, "--", "sh", "-c", "echo $WHO");
+        expect_out(&o, "xdg\n");
+        write_config(s, s->root, "c.json", "{\"env\": {\"WHO\": \"option\"}}");
+        AT(s, &o, "--config", "../c.json", "--", "sh", "-c", "echo $WHO");
+        expect_out(&o, "option\n");
+        assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
+}
+
+static void stage_system_config(nsrun_unused void *data) {
+        stage_enter();
+        stage_tmpfs("/etc", 0);
+        if (mkdir("/etc/nsrun", 0755) < 0)
+                stage_fail("mkdir");
+        stage_make_file("/etc/nsrun/config.json", "{\"env\": {\"WHO\": \"system\"}}");
+}
+
+static void the_systems_file_is_read_where_the_user_has_none(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        const char *const argv[] = {program(), "run", "--", "sh", "-c", "echo $WHO", NULL};
+        struct request request = {.argv = argv, .cwd = s->project, .in_child = stage_system_config};
+
+        run(&request, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "system\n");
+        make_home_config(s, "{}");
+        outcome_clear(&o);
+        run(&request, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "\n");
+}
+
+static void a_project_folder_configures_nothing(void **state) {
+        static const char *const names[] = {"config.json", "nsrun.json", ".nsrun.json"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *folder = path_of(s->project, "nsrun");
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                make_file(s->project, names[i], "{\"env\": {\"WHO\": \"project\"}}");
+        make_folder(s->project, "nsrun");
+        make_file(folder, "config.json", "{\"env\": {\"WHO\": \"project\"}}");
+        AT(s, &o, "--", "sh", "-c", "echo $WHO");
+        expect_status(&o, 0);
+        expect_out(&o, "\n");
+}
+
+static void the_command_line_goes_before_the_configuration(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *file = path_of(s->root, "c.json"), *shown = path_of(s->root, "shown");
+
+        make_folder(s->root, "shown");
+        make_file(shown, "f", "old\n");
+        write_config(
+                s, s->root, "c.json",
+                "{\"readable\": [\"@root/shown\"], \"env\": {\"A\": \"c\", \"B\": \"c\"}, \"net\": \"none\"}");
+        AT(s, &o, "--config", file, "--", "sh", "-c",
+           "echo $A $B; (echo new >../shown/f) 2>/dev/null || cat ../shown/f; ls /sys 2>/dev/null");
+        expect_status(&o, 2);
+        expect_out(&o, "c c\nold\n");
+        /* Wherever it stands. */
+        AT(s, &o, "--env", "A=o", "--rw", shown, "--config", file, "--", "sh", "-c",
+           "echo $A $B; echo new >../shown/f && cat ../shown/f");
+        expect_status(&o, 0);
+        expect_out(&o, "o c\nnew\n");
+}
+
+static void a_configuration_that_a_command_could_write_is_refused(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *good = path_of(s->root, "c.json"), *planted = path_of(s->project, "link");
+        _cleanup_free_ char *inside = path_of(s->project, "c.json"), *dotfiles = path_of(s->root, "link");
+        _cleanup_free_ char *kept = path_of(s->root, "kept");
+
+        make_file(s->root, "c.json", "{\"env\": {\"A\": \"c\"}}");
+        make_file(s->project, "c.json", "{}");
+        make_link(s->project, "link", good);
+        AT(s, &o, "--config", inside, "--", "true");
+        expect_line(s, &o,
+                    "the configuration lies in a writable folder, where a command could change it: "
+                    "@project/c.json; keep it outside of what a command may write");
+        AT(s, &o, "--config", "link", "--", "true");
+        expect_line(
+                s, &o,
+                "the configuration goes through a symlink in a writable folder: @project/link; it leads to "
+                "@root/c.json, and a command in the sandbox may have planted it: name the real path");
+        AT(s, &o, "--config", planted, "--ro", s->project, "--", "true");
+        expect_status(&o, 125);
+        make_folder(s->root, "kept");
+        make_file(kept, "c.json", "{}");
+        AT(s, &o, "--config", "../kept/c.json", "--rw", kept, "--", "true");
+        expect_line(s, &o,
+                    "the configuration lies in a writable folder, where a command could change it: "
+                    "@root/kept/c.json; keep it outside of what a command may write");
+        AT(s, &o, "--config", "../kept/c.json", "--ro", kept, "--", "true");
+        expect_status(&o, 0);
+        /* A link that no command can have made is the user's. */
+        make_link(s->root, "link", "c.json");
+        AT(s, &o, "--config", dotfiles, "--", "sh", "-c", "echo $A");
+        expect_status(&o, 0);
+        expect_out(&o, "c\n");
+}
+
+static void what_a_configuration_asks_for_is_refused_where_it_stands(void **state) {
+        static const struct {
+                const char *text, *line;
+        } cases[] = {
+                {"{\n\"readable\": [\"/run/docker.sock\"]}", NULL},
+                {"{\n\"readable\": [\"/\"]}",
+                 "@root/c.json:2:14: readable would expose the whole file system: /; name the folders that the "
+                 "command needs"},
+                {"{\n\"writable\": [\"@project\", \"/usr\"]}", NULL},
+                {"{\"readable\": [\"@root/missing\"]}",
+                 "the source of @root/c.json:1:15: readable can't be opened: @root/missing: No such file or "
+                 "directory; create it first, or leave the option out"},
+                {"{\"readable\": [\"@root/loop\"]}",
+                 "the source of @root/c.json:1:15: readable can't be opened: @root/loop: Too many levels of "
+                 "symbolic links"},
+                {"{\"readable\": [\"@root/home\"],\n\"writable\": [\"@root/home\"]}",
+                 "two rules for one target (@root/c.json:1:15: readable and @root/c.json:2:14: writable): "
+                 "@root/home; keep one of them"},
+                {"{\"net\": \"mine\"}",
+                 "@root/c.json:1:9: --net: no such choice: mine; choose one of host|none"},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *file = path_of(s->root, "c.json");
+
+        make_link(s->root, "loop", "loop");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                write_config(s, s->root, "c.json", cases[i].text);
+                AT(s, &o, "--config", file, "--", "true");
+                if (cases[i].line)
+                        expect_line(s, &o, cases[i].line);
+                else
+                        expect_status(&o, 125);
+        }
+        write_config(s, s->root, "c.json", "{\n\"writable\": [\"@project\", \"/usr\"]}");
+        AT(s, &o, "--config", file, "--", "true");
+        expect_in(o.err, "/c.json:2:");
+        expect_in(o.err, ": writable would make a system root writable: /usr; ");
+        write_config(s, s->root, "c.json", "{\"readable\": [\"/run/docker.sock\"]}");
+        AT(s, &o, "--config", file, "--", "true");
+        if (access("/run/docker.sock", F_OK) == 0)
+                expect_in(o.err, "/c.json:1:15: readable would expose a container engine's control socket");
+        write_config(s, s->root, "c.json", "{\"readable\": [\"@root/home\"]}");
+        AT(s, &o, "--config", file, "--", "true");
+        expect_status(&o, 0);
+}
+
+static void help_comes_before_a_broken_configuration(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_home_config(s, "{\"nett\": 1}");
+        AT(s, &o, "--", "true");
+        expect_line(
+                s, &o,
+                "@root/home/.config/nsrun/config.json:1:2: unknown key: nett; nsrun(1), CONFIGURATION, has "
+                "them all");
+        AT(s, &o, "--status-fd", "1", "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.out, "{\"event\":\"failed\",\"stage\":\"policy\",\"errno\":0,\"path\":\"nett\",");
+        AT(s, &o, "--help");
+        expect_status(&o, 0);
+        AT(s, &o, "--no-config", "--", "true");
+        expect_status(&o, 0);
+        AT(s, &o, "--config", "--", "--", "true");
+        expect_line(s, &o, "the configuration can't be opened: --: No such file or directory");
+}
+
+static void limits_are_those_of_the_configuration(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *file = path_of(s->root, "c.json");
+
+        make_file(s->root, "c.json", "{\"limits\": {\"nofile\": 77, \"core\": \"0\"}}");
+        AT(s, &o, "--config", file, "--", "sh", "-c", "ulimit -n; ulimit -c");
+        expect_status(&o, 0);
+        expect_out(&o, "77\n0\n");
+        AT(s, &o, "--limit", "nofile=78", "--config", file, "--", "sh", "-c", "ulimit -n; ulimit -c");
+        expect_out(&o, "78\n0\n");
+        make_file(s->root, "c.json", "{\"limits\": {\n\"colour\": 1}}");
+        AT(s, &o, "--config", file, "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, "/c.json:2:11: --limit: ");
+}
+
+/* One that is set up with it; its commands take little else, and none of it again. */
+static void a_session_has_its_configuration_from_its_start(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        const char *start[] = {program(), "session", "start", "--name", "s1", "--profile=instance", NULL};
+        const char *list[] = {program(), "session", "list", NULL};
+        const char *stop[] = {program(), "session", "kill", "s1", NULL};
+        _cleanup_free_ char *nsrun_cache = path_of(s->cache, "nsrun"),
+                            *records = path_of(nsrun_cache, "sessions");
+        _cleanup_free_ char *home = text_of("shown\n%s/.nsrun/runtime-user-env/home\n", s->home);
+
+        make_home_config(
+                s, "{\"readable\": [\"@root/shown\"], \"net\": \"none\", \"env\": {\"A\": \"shown\"}}");
+        make_folder(s->root, "shown");
+        run(&(struct request){.argv = start, .cwd = s->project}, &o);
+        expect_status(&o, 0);
+        AT(s, &o, "--session", "s1", "--", "sh", "-c", "ls -d ../shown >/dev/null && echo $A; echo $HOME");
+        expect_status(&o, 0);
+        expect_out(&o, home);
+        AT(s, &o, "--session", "s1", "--net=none", "--", "true");
+        expect_status(&o, 125);
+        make_home_config_again(s, "{");
+        outcome_clear(&o);
+        run(&(struct request){.argv = list, .cwd = s->project}, &o);
+        expect_status(&o, 0);
+        outcome_clear(&o);
+        run(&(struct request){.argv = stop, .cwd = s->project}, &o);
+        expect_status(&o, 0);
+        collect_orphans();
+        /* The folder of records stays, and is empty. */
+        assert_int_equal(rmdir(records), 0);
+        assert_int_equal(rmdir(nsrun_cache), 0);
+        outcome_clear(&o);
+        run(&(struct request){.argv = start, .cwd = s->project}, &o);
+        expect_line(s, &o, "@root/home/.config/nsrun/config.json:1:2: it ends too early");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+                TEST(the_users_file_is_found_and_no_config_does_without),
+                TEST(the_systems_file_is_read_where_the_user_has_none),
+                TEST(a_project_folder_configures_nothing),
+                TEST(the_command_line_goes_before_the_configuration),
+                TEST(a_configuration_that_a_command_could_write_is_refused),
+                TEST(what_a_configuration_asks_for_is_refused_where_it_stands),
+                TEST(help_comes_before_a_broken_configuration),
+                TEST(limits_are_those_of_the_configuration),
+                TEST(a_session_has_its_configuration_from_its_start),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The instance root: which folder it is, what is made in it, and that nothing a command left
+ * there leads the making out of it. */
+#include "scratch.h"
+
+#include "policy/instance.h"
+
+static struct nsrun_policy *make(const char *home, const char *named, const char *option) {
+        char *const_home = NULL, *const_named = NULL;
+        const char *environment[3] = {NULL};
+        struct nsrun_policy *p = NULL;
+        size_t n = 0;
+
+        assert_int_equal(nsrun_policy_new(&p), 0);
+        if (home) {
+                assert_true(asprintf(&const_home, "HOME=%s", home) > 0);
+                environment[n++] = const_home;
+        }
+        if (named) {
+                assert_true(asprintf(&const_named, "NSRUN_HOME=%s", named) > 0);
+                environment[n++] = const_named;
+        }
+        assert_int_equal(nsrun_policy_set_environ(p, environment), 0);
+        free(const_home);
+        free(const_named);
+        if (option)
+                assert_int_equal(nsrun_policy_set(p, "instance", option, NULL), 0);
+        assert_int_equal(policy_find_home(p), 0);
+        return p;
+}
+
+static void the_root_is_the_option_else_the_variable_else_in_the_home(nsrun_unused void **state) {
+        static const struct {
+                const char *home, *named, *option, *root;
+        } cases[] = {
+                {"/nowhere/u", NULL, NULL, "/nowhere/u/.nsrun"},
+                {"/nowhere/u", "", NULL, "/nowhere/u/.nsrun"},
+                {"/nowhere/u", "/nowhere/n", NULL, "/nowhere/n"},
+                {"/nowhere/u", "/nowhere/n", "/nowhere/o/../p/", "/nowhere/p"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct nsrun_policy *p = make(cases[i].home, cases[i].named, cases[i].option);
+                struct nsrun_error err = {0};
+                char *root = NULL;
+
+                assert_int_equal(instance_find_root(p, &root, NULL, &err), 0);
+                assert_string_equal(root, cases[i].root);
+                free(root);
+                (void)nsrun_policy_free(p);
+        }
+}
+
+static void a_relative_root_a_home_and_a_system_folder_are_refused(nsrun_unused void **state) {
+        static const struct {
+                const char *named;
+                int r;
+                const char *line;
+        } cases[] = {
+                {".", -EINVAL,
+                 "the instance root is relative: .; name an absolute path with --instance DIR or NSRUN_HOME"},
+                {"x/y", -EINVAL,
+                 "the instance root is relative: x/y; name an absolute path with --instance DIR or NSRUN_HOME"},
+                {"/", -EPERM,
+                 "a system root can't be the instance root: /; choose a folder with --instance DIR or NSRUN_HOME"},
+                {"/usr/../tmp", -EPERM,
+                 "a system root can't be the instance root: /tmp; choose a folder with --instance DIR or NSRUN_HOME"},
+                {"/etc/x", -EPERM,
+                 "a folder of the system can't be the instance root: /etc/x; choose a folder with --instance DIR or NSRUN_HOME"},
+                {"/nowhere/u", -EPERM,
+                 "a home folder can't be the instance root: /nowhere/u; choose a folder with --instance DIR or NSRUN_HOME"},
+                {"/nowhere", -EPERM,
+                 "a folder that holds a home folder can't be the instance root: /nowhere; choose a folder with --instance DIR or NSRUN_HOME"},
+        };
+
+        for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+                const char *named = cases[i / 2].named;
+                struct nsrun_policy *p = make("/nowhere/u", i % 2 ? named : NULL, i % 2 ? NULL : named);
+                struct nsrun_error err = {0};
+                char *root = NULL, *line;
+
+                assert_int_equal(instance_find_root(p, &root, NULL, &err), cases[i / 2].r);
+                line = nsrun_error_format(&err);
+                assert_string_equal(line, cases[i / 2].line);
+                assert_null(root);
+                free(line);
+                (void)nsrun_policy_free(p);
+        }
+}
+
+static void all_folders_are_made_and_stay_as_they_are(nsrun_unused void **state) {
+        static const char *const names[] = {"skills",
+                                            "logs",
+                                            "cache",
+                                            "state",
+                                            "workspace",
+                                            "runtime-user-env/home",
+                                            "runtime-user-env/tmp",
+                                            "runtime-user-env/config",
+                                            "runtime-user-env/cache",
+                                            "runtime-user-env/state"};
+        char *folder = scratch_make(), *root = scratch_path(folder, "a/b"), *kept;
+        mode_t mask = umask(022);
+        struct stat st;
+
+        assert_int_equal(instance_make_dirs(root, NULL), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                char *path = scratch_path(root, names[i]);
+
+                assert_int_equal(lstat(path, &st), 0);
+                assert_int_equal(st.st_mode, S_IFDIR | 0755);
+                free(path);
+        }
+        kept = scratch_path(root, "logs");
+        assert_int_equal(chmod(kept, 0700), 0);
+        scratch_file(root, "logs/kept", "x");
+        assert_int_equal(instance_make_dirs(root, NULL), 0);
+        assert_int_equal(lstat(kept, &st), 0);
+        assert_int_equal(st.st_mode, S_IFDIR | 0700);
+        assert_true(scratch_has(root, "logs/kept"));
+        free(kept);
+        (void)umask(mask);
+        free(root);
+        scratch_remove(folder);
+}
+
+/* What a command may have left in the place of a folder. */
+static void put(const char *root, const char *name, int kind, const char *outside) {
+        char *path = scratch_path(root, name), *file = scratch_path(outside, "file");
+
+        switch (kind) {
+        case 0:
+                assert_int_equal(symlink(outside, path), 0);
+                break;
+        case 1:
+                assert_int_equal(symlink(name, path), 0); /* to itself, or to nothing */
+                break;
+        case 2:
+                assert_int_equal(mkfifo(path, 0600), 0);
+                break;
+        case 3:
+                assert_int_equal(link(file, path), 0);
+                break;
+        default:
+                assert_int_equal(symlink("/proc/self/cwd", path), 0);
+        }
+        free(path);
+        free(file);
+}
+
+static void nothing_that_was_planted_moves_a_folder(nsrun_unused void **state) {
+        static const char *const names[] = {"logs", "runtime-user-env", "runtime-user-env/home"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                for (int kind = 0; kind < 5; kind++) {
+                        char *folder = scratch_make(), *root = scratch_path(folder, "root");
+                        char *outside = scratch_path(folder, "outside"), *line;
+                        struct nsrun_error err = {0};
+                        int r;
+
+                        scratch_folder(folder, "outside");
+                        scratch_file(folder, "outside/file", "x");
+                        scratch_folder(folder, i == 2 ? "root/runtime-user-env" : "root");
+                        put(root, names[i], kind, outside);
+                        r = instance_make_dirs(root, &err);
+                        assert_int_equal(r, kind == 2 || kind == 3 ? -ENOTDIR : -ELOOP);
+                        line = nsrun_error_format(&err);
+                        assert_non_null(strstr(line, "a folder of the instance can't be made: "));
+                        assert_string_equal(
+                                err.hint,
+                                "something else is there, which a command may have put there: remove it");
+                        assert_int_equal(err.stage, NSRUN_STAGE_WORKSPACE);
+                        /* Nothing was made out there. */
+                        assert_false(scratch_has(outside, "home"));
+                        assert_false(scratch_has(outside, "tmp"));
+                        assert_int_equal(rmdir(outside), -1);
+                        free(line);
+                        free(outside);
+                        free(root);
+                        scratch_remove(folder);
+                }
+}
+
+static void the_environment_points_into_the_root(nsrun_unused void **state) {
+        static const char *const expected[] = {
+                "HOME=/r/runtime-user-env/home", "TMPDIR=/r/runtime-user-env/tmp",
+                "XDG_CONFIG_HOME=/r/runtime-user-env/config", "XDG_CACHE_HOME=/r/runtime-user-env/cache",
+                "XDG_STATE_HOME=/r/runtime-user-env/state"};
+        struct nsrun_user_env *env = NULL;
+        struct nsrun_policy *p = NULL;
+        char **list = NULL, **dirs = NULL;
+        size_t n = 0;
+
+        assert_int_equal(instance_environment("/r", &list), 0);
+        assert_int_equal(nsrun_policy_new(&p), 0);
+        assert_int_equal(nsrun_isolation_apply_user_env(p, "/r"), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+                assert_string_equal(list[i], expected[i]);
+                assert_string_equal(p->env[i], expected[i]);
+        }
+        assert_int_equal(strv_length(list), ARRAY_SIZE(expected));
+        assert_int_equal(strv_length(p->env), ARRAY_SIZE(expected));
+        assert_int_equal(nsrun_isolation_user_env("/r", &env), 0);
+        assert_string_equal(env->home, expected[0] + 5);
+        assert_string_equal(env->tmp, expected[1] + 7);
+        assert_string_equal(env->config, expected[2] + 16);
+        assert_string_equal(env->cache, expected[3] + 15);
+        assert_string_equal(env->state, expected[4] + 15);
+        assert_int_equal(nsrun_isolation_instance_dirs("/r", &dirs), 0);
+        while (dirs[n])
+                n++;
+        assert_int_equal(n, INSTANCE_N_DIRS);
+        assert_true(strv_contains(dirs, "/r") && strv_contains(dirs, "/r/skills") &&
+                    strv_contains(dirs, "/r/runtime-user-env/home"));
+        free(dirs);
+        free(env);
+        strv_free(list);
+        (void)nsrun_policy_free(p);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(the_root_is_the_option_else_the_variable_else_in_the_home),
+                cmocka_unit_test(a_relative_root_a_home_and_a_system_folder_are_refused),
+                cmocka_unit_test(all_folders_are_made_and_stay_as_they_are),
+                cmocka_unit_test(nothing_that_was_planted_moves_a_folder),
+                cmocka_unit_test(the_environment_points_into_the_root),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
