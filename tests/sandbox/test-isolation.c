@@ -4,6 +4,9 @@
 #include "library.h"
 
 #include <signal.h>
+#include <sys/wait.h>
+
+#include "stage.h"
 
 static struct nsrun_isolation *make(const struct nsrun_isolation_config *config) {
         struct nsrun_isolation *isolation = NULL;
@@ -112,6 +115,35 @@ static void a_preflight_says_what_would_go_wrong(void **state) {
         (void)nsrun_isolation_free(isolation);
 }
 
+/* In a child, which becomes a host without user namespaces. */
+static void a_preflight_says_where_no_sandbox_can_be_had(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *root = path_of(s->root, "instance");
+        struct nsrun_isolation *isolation =
+                make(&(struct nsrun_isolation_config){.enabled = 1, .root = root});
+        struct nsrun_error err = {0};
+        int status = -1;
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                stage_enter();
+                if (nsrun_isolation_preflight(isolation, &err) != 0)
+                        _exit(10);
+                stage_write("/proc/sys/user/max_user_namespaces", "0");
+                if (nsrun_isolation_preflight(isolation, &err) >= 0)
+                        _exit(11);
+                if (err.stage != NSRUN_STAGE_NAMESPACE ||
+                    strcmp(err.what, "user namespaces are switched off") != 0)
+                        stage_fail(err.what);
+                _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        expect_good(nsrun_isolation_preflight(isolation, &err), &err);
+        (void)nsrun_isolation_free(isolation);
+}
+
 static void a_disabled_isolation_runs_plainly_and_notes_it(void **state) {
         const struct site *s = *state;
         struct nsrun_isolation *isolation = make(NULL);
@@ -207,6 +239,7 @@ int main(void) {
                 TEST(a_new_isolation_is_off_and_keeps_what_it_is_told),
                 TEST(an_enabled_isolation_runs_in_the_instance),
                 TEST(a_preflight_says_what_would_go_wrong),
+                TEST(a_preflight_says_where_no_sandbox_can_be_had),
                 TEST(a_disabled_isolation_runs_plainly_and_notes_it),
                 TEST(each_start_is_logged_once),
                 TEST(a_prepared_command_can_be_planned),
