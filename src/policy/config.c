@@ -473,7 +473,7 @@ int config_load(struct nsrun_policy *p, const char *file, struct nsrun_error *er
         return load_open(p, fd, file, err);
 }
 
-static int find_user_file(const struct nsrun_policy *p, char **ret) {
+int config_find_user_file(const struct nsrun_policy *p, char **ret) {
         const char *folder = environment_get(environment_inherited(p), "XDG_CONFIG_HOME");
         _cleanup_free_ char *home = NULL;
         int r;
@@ -495,7 +495,7 @@ nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_e
 
         if (p->config || p->no_config)
                 return 0;
-        if (find_user_file(p, &user) < 0)
+        if (config_find_user_file(p, &user) < 0)
                 return error_oom(err);
         files[0] = user;
         files[1] = CONFIG_SYSTEM_FILE;

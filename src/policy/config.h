@@ -12,3 +12,5 @@
 int config_load(struct nsrun_policy *p, const char *file, struct nsrun_error *err);
 /* Applies a text.  `file` is its name in messages. */
 int config_apply(struct nsrun_policy *p, const char *file, const char *text, struct nsrun_error *err);
+/* Where the user's file is looked for; NULL: nowhere, for want of a home.  -ENOMEM. */
+int config_find_user_file(const struct nsrun_policy *p, char **ret);

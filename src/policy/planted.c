@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "config.h"
 #include "refuse.h"
 
 /* As many as the kernel follows. */
@@ -130,17 +131,82 @@ int refuse_planted(const struct nsrun_policy *p, const struct policy_rule *rule,
         return error_oom(err);
 }
 
+/* Whether a rule keeps a command from writing at `target` what it shows of `source`. */
+static bool is_kept(const struct nsrun_policy *p, const char *source, const char *target) {
+        for (size_t i = 0; i < p->n_rules; i++)
+                if (p->rules[i].access != POLICY_RW && streq(p->rules[i].source, source) &&
+                    streq(p->rules[i].target, target))
+                        return true;
+        return false;
+}
+
+/* What a command puts there a later run would obey, in whatever project. */
+static int refuse_config_root(const struct nsrun_policy *p, const char *source, const char *target,
+                              const char *option, const char *folder, struct nsrun_error *err) {
+        const char *below = path_below(folder, source);
+        _cleanup_free_ char *place = NULL, *visible = NULL;
+        char hint[sizeof(err->hint)];
+
+        if (!below && !path_is_beneath(source, folder))
+                return 0;
+        if (below) {
+                place = path_join(target, *below ? below : ".");
+                if (!place)
+                        return error_oom(err);
+                if (is_kept(p, folder, place))
+                        return 0;
+        }
+        visible = str_visible(folder);
+        if (!visible)
+                return error_oom(err);
+        (void)snprintf(hint, sizeof(hint),
+                       "make the folder and keep it as it is: mkdir -p %s, and --ro for it", visible);
+        return refuse(err, source, hint, "%s would let a command write the configuration of later runs",
+                      option);
+}
+
+static int refuse_config_folder(const struct nsrun_policy *p, const char *folder, struct nsrun_error *err) {
+        int r = p->tmp ? refuse_config_root(p, p->tmp, "/tmp", "--tmp", folder, err) : 0;
+
+        for (size_t i = 0; i < p->n_rules && r >= 0; i++)
+                if (p->rules[i].access == POLICY_RW)
+                        r = refuse_config_root(p, p->rules[i].source, p->rules[i].target, p->rules[i].option,
+                                               folder, err);
+        return r;
+}
+
+static int refuse_config_folders(const struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_free_ char *file = NULL, *parent = NULL, *folder = NULL;
+        int r;
+
+        r = refuse_config_folder(p, "/etc/nsrun", err);
+        if (r < 0)
+                return r;
+        if (config_find_user_file(p, &file) < 0)
+                return error_oom(err);
+        if (!file)
+                return 0;
+        parent = path_parent(file);
+        if (!parent || path_canonical_to_be(parent, &folder) < 0)
+                return error_oom(err);
+        return refuse_config_folder(p, folder, err);
+}
+
 int refuse_config(const struct nsrun_policy *p, struct nsrun_error *err) {
         struct policy_rule rule = {.access = POLICY_RO, .option = "the configuration"};
         const char *root = p->config ? refuse_writable_root(p, p->config) : NULL;
 
-        if (!p->config)
-                return 0;
         if (root)
                 return refuse(
                         err, p->config, "keep it outside of what a command may write",
                         "the configuration lies in a writable folder, where a command could change it");
         rule.source = p->config;
         rule.spelled = p->config_spelled;
-        return streq(p->config, p->config_spelled) ? 0 : refuse_planted(p, &rule, err);
+        if (p->config && !streq(p->config, p->config_spelled)) {
+                int r = refuse_planted(p, &rule, err);
+
+                if (r < 0)
+                        return r;
+        }
+        return refuse_config_folders(p, err);
 }

@@ -27,7 +27,7 @@ int refuse_hardening(struct nsrun_policy *p, const char *cwd, struct nsrun_error
 int refuse_records(const struct nsrun_policy *p, struct nsrun_error *err);
 
 /* A configuration that a command may write, or that is reached through a symlink that one may have
- * planted. */
+ * planted; and a rule that would let a command write one for later runs. */
 int refuse_config(const struct nsrun_policy *p, struct nsrun_error *err);
 
 /* `rule->source` is canonical; `sockets` are sockets_list()'s. */

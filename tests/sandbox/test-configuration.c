@@ -166,6 +166,48 @@ static void a_configuration_that_a_command_could_write_is_refused(void **state) 
         expect_out(&o, "c\n");
 }
 
+static void no_command_writes_a_configuration_for_later_runs(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *config = path_of(s->home, ".config"), *own = path_of(config, "nsrun");
+        _cleanup_free_ char *bind = text_of("%s:/x", s->home),
+                            *kept = text_of("%s:/x/.config/nsrun:ro", own);
+        static const char hint[] =
+                "; make the folder and keep it as it is: mkdir -p @root/home/.config/nsrun, and "
+                "--ro for it";
+        _cleanup_free_ char *home_line = text_of(
+                "%s: @root/home%s", "--rw would let a command write the configuration of later runs", hint);
+        _cleanup_free_ char *bind_line =
+                text_of("%s: @root/home%s",
+                        "--bind would let a command write the configuration of later runs", hint);
+        _cleanup_free_ char *own_line =
+                text_of("%s: @root/home/.config/nsrun%s",
+                        "--rw would let a command write the configuration of later runs", hint);
+        _cleanup_free_ char *project_line =
+                text_of("%s: @root/home/.config%s",
+                        "--project would let a command write the configuration of later runs", hint);
+
+        AT(s, &o, "--rw", s->home, "--", "true");
+        expect_line(s, &o, home_line);
+        make_home_config(s, "{}");
+        AT(s, &o, "--rw", s->home, "--no-config", "--", "true");
+        expect_line(s, &o, home_line);
+        AT(s, &o, "--bind", bind, "--no-config", "--", "true");
+        expect_line(s, &o, bind_line);
+        AT(s, &o, "--rw", own, "--no-config", "--", "true");
+        expect_line(s, &o, own_line);
+        AT(s, &o, "--project", config, "--no-config", "--", "true");
+        expect_line(s, &o, project_line);
+        AT(s, &o, "--project", config, "--no-config", "--ro", own, "--", "sh", "-c",
+           "echo w >nsrun/config.json; mv nsrun x || touch made");
+        expect_status(&o, 0);
+        expect_in(o.err, "nsrun/config.json: Read-only file system");
+        AT(s, &o, "--bind", bind, "--bind", kept, "--no-config", "--", "touch", "/x/made");
+        expect_status(&o, 0);
+        AT(s, &o, "--overlay", config, "--", "true");
+        expect_status(&o, 0);
+}
+
 static void what_a_configuration_asks_for_is_refused_where_it_stands(void **state) {
         static const struct {
                 const char *text, *line;
@@ -296,6 +338,7 @@ int main(void) {
                 TEST(a_project_folder_configures_nothing),
                 TEST(the_command_line_goes_before_the_configuration),
                 TEST(a_configuration_that_a_command_could_write_is_refused),
+                TEST(no_command_writes_a_configuration_for_later_runs),
                 TEST(what_a_configuration_asks_for_is_refused_where_it_stands),
                 TEST(help_comes_before_a_broken_configuration),
                 TEST(limits_are_those_of_the_configuration),
