@@ -200,10 +200,12 @@ nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
         (void)report_send(c->report_fd, &report);
         if (c->plan->join && !c->params->lingers)
                 init_leave(c);
-        if (c->params->lingers || c->plan->join)
-                init_linger(c);
-        else if (c->plan->raw)
+        if (c->params->lingers || c->plan->join) {
+                if (init_linger(c) < 0)
+                        child_fail(c);
+        } else if (c->plan->raw) {
                 raw_reap_the_rest();
+        }
         _exit(0);
 }
 

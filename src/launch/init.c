@@ -174,12 +174,16 @@ static void end_the_rest(const struct launch_child *c) {
                 ;
 }
 
-void init_linger(struct launch_child *c) {
-        int status;
+int init_linger(struct launch_child *c) {
+        int status, r;
 
         /* First those who are gone already: no signal will tell of them. */
-        if (reap(c, 0, &status) == 0)
-                (void)wait_for_command(c, 0, &status);
+        r = reap(c, 0, &status);
+        if (r == 0)
+                r = wait_for_command(c, 0, &status);
+        if (r < 0)
+                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1 can't wait", NULL);
+        return 0;
 }
 
 int init_fail_exec(struct launch_child *c) {

@@ -191,8 +191,9 @@ int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err)
 int init_run(struct launch_child *c);
 /* The caller waits no more: ends, or where others would end with it, forgets the caller. */
 void init_leave(struct launch_child *c);
-/* Reaps and passes on until nobody is left. */
-void init_linger(struct launch_child *c);
+/* Reaps and passes on until nobody is left.  Where it fails all of them end with init, and before their
+ * time: the supervisor is to know. */
+int init_linger(struct launch_child *c);
 /* Whether `path` leads to the program that runs here, by the mount that it runs
  * from.  A command called /proc/self/exe, or a script for it, names whoever
  * executes it: the host's nsrun, which such a process could open, and where the

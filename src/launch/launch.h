@@ -15,7 +15,7 @@ struct launch_namespaces {
 /* What init reports over its pipe, in this order: at most one FAILED; or STARTED
  * (if asked for), any number of STOPPED, one EXITED.  With EXITED all that the command
  * started is gone, but where the launch lingers: then init stays until it is, or until
- * it gets a SIGKILL. */
+ * it gets a SIGKILL, and a FAILED may follow. */
 enum launch_report_kind {
         LAUNCH_FAILED = 1,
         LAUNCH_STARTED,

@@ -95,13 +95,15 @@ static uint64_t now_ms(void) {
 }
 
 /* One chunk.  1: got one; 0: there is none now, or never any more. */
-static int take_output(struct watch *w) {
+static int take_output(struct watch *w, struct nsrun_error *err) {
         ssize_t n = sys_read(w->source->output_fd, w->chunk, CHUNK);
 
         if (n == -EAGAIN || n == -EINTR)
                 return 0;
-        /* An error of a pipe's is as good as its end. */
-        if (n <= 0) {
+        if (n < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, (int)n, NULL,
+                                 "the command's output can't be read", NULL);
+        if (n == 0) {
                 w->is_at_end = true;
                 return 0;
         }
@@ -136,7 +138,9 @@ static int take_round(struct watch *w, const struct pollfd *fds, struct nsrun_er
         int r = 0;
 
         if (fds[AT_OUTPUT].revents)
-                (void)take_output(w);
+                r = take_output(w, err);
+        if (r < 0)
+                return r;
         if (fds[AT_TIMER].revents)
                 r = take_timer(w);
         if (r >= 0 && fds[AT_CANCEL].revents && !w->result->was_cancelled) {
@@ -149,6 +153,28 @@ static int take_round(struct watch *w, const struct pollfd *fds, struct nsrun_er
                 if (fds[AT_SOURCE + i].revents)
                         r = w->source->take(w->source, i, fds[AT_SOURCE + i].revents, err);
         return r;
+}
+
+/* What the source has to tell still: its last word may be that the end of the output came too soon.
+ * Whoever is left in the sandbox may have questions for ever. */
+static int take_last_words(struct command_source *s, struct nsrun_error *err) {
+        for (int round = 0; round < 8; round++) {
+                struct pollfd fds[COMMAND_SOURCE_FDS];
+                int r;
+
+                for (size_t i = 0; i < COMMAND_SOURCE_FDS; i++)
+                        fds[i] = (struct pollfd){.fd = s->fds[i], .events = POLLIN};
+                r = s->is_gone ? 0 : sys_poll(fds, COMMAND_SOURCE_FDS, 0);
+                if (r == 0 || r == -EINTR)
+                        return 0;
+                for (size_t i = 0; i < COMMAND_SOURCE_FDS && r >= 0; i++)
+                        if (fds[i].revents)
+                                r = s->take(s, i, fds[i].revents, err);
+                if (r < 0)
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                         "the command can't be waited for", NULL);
+        }
+        return 0;
 }
 
 static int watch(struct watch *w, struct nsrun_error *err) {
@@ -175,11 +201,16 @@ static int watch(struct watch *w, struct nsrun_error *err) {
                 if (r < 0)
                         return r;
         }
+        if (!s->is_gone)
+                return take_last_words(s, err);
         /* What still lies in the pipe.  That somebody elsewhere got its other end, and writes, is no
          * reason to go on. */
-        for (size_t i = 0; i <= PIPE / CHUNK && !w->is_at_end; i++)
-                if (take_output(w) == 0)
-                        break;
+        for (size_t i = 0; i <= PIPE / CHUNK && !w->is_at_end; i++) {
+                int r = take_output(w, err);
+
+                if (r <= 0)
+                        return r;
+        }
         return 0;
 }
 
