@@ -26,7 +26,9 @@ static inline int layer_folder(const struct layer *y, const char *name) {
         return scratch_open(path);
 }
 
-/* `parent`: a folder for it, or NULL for the tests' own. */
+/* Said where something fails: which round it was. */
+static char layer_context[64];
+
 static inline void layer_begin(struct layer *y) {
         static const char *const folders[] = {"base", "upper", "work", "record", "merged"};
 
@@ -153,7 +155,7 @@ static inline char *layer_list(const struct layer *y) {
         int r = changes_scan(&y->l, &c, &err);
 
         if (r < 0)
-                fail_msg("%s: %s: %s", err.what, err.path, strerror(-r));
+                fail_msg("%s%s: %s: %s", layer_context, err.what, err.path, strerror(-r));
         f = open_memstream(&text, &n);
         assert_non_null(f);
         assert_int_equal(changes_print_list(f, &c, NULL), 0);
@@ -175,7 +177,7 @@ static inline void layer_commit(const struct layer *y, const char *path) {
         int r = changes_commit(&y->l, paths, 0, &report, &err);
 
         if (r < 0)
-                fail_msg("%s: %s: %s", err.what, err.path, strerror(-r));
+                fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r), layer_list(y));
 }
 
 static inline void layer_discard(const struct layer *y, const char *path) {
@@ -185,5 +187,5 @@ static inline void layer_discard(const struct layer *y, const char *path) {
         int r = changes_discard(&y->l, paths, &report, &err);
 
         if (r < 0)
-                fail_msg("%s: %s: %s", err.what, err.path, strerror(-r));
+                fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r), layer_list(y));
 }

@@ -51,7 +51,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 static void write_file(int dir, const char *path, struct dice *d, int flags) {
         char text[600];
         size_t n = roll(d, sizeof(text));
-        _cleanup_close_ int fd = openat(dir, path, flags | O_WRONLY | O_CLOEXEC, 0644);
+        _cleanup_close_ int fd = openat(dir, path, flags | O_WRONLY | O_NONBLOCK | O_CLOEXEC, 0644);
 
         for (size_t i = 0; i < n; i++)
                 text[i] = "ab\n\0"[roll(d, 4)];
@@ -135,7 +135,7 @@ static int copy_tree(const char *from, const char *to) {
 
         assert_true(pid >= 0);
         if (pid == 0) {
-                (void)execlp("cp", "cp", "-a", "--", from, to, (char *)NULL);
+                (void)execlp("cp", "cp", "-a", "--no-preserve=links", "--", from, to, (char *)NULL);
                 _exit(127);
         }
         assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -334,6 +334,7 @@ static void repeat(void (*round)(uint64_t seed), unsigned divisor) {
         unsigned long n = (rounds ? strtoul(rounds, NULL, 10) : ROUNDS) / divisor;
         uint64_t seed = 0;
 
+        layer_context[0] = '\0';
         if (wanted) {
                 round(strtoull(wanted, NULL, 10));
                 return;
@@ -341,8 +342,11 @@ static void repeat(void (*round)(uint64_t seed), unsigned divisor) {
         assert_int_equal(getrandom(&seed, sizeof(seed), 0), sizeof(seed));
         seed &= UINT64_C(0xffffffff);
         print_message("seeds from %llu on\n", (unsigned long long)seed);
-        for (unsigned long i = 0; i < n; i++)
+        for (unsigned long i = 0; i < n; i++) {
+                (void)snprintf(layer_context, sizeof(layer_context), "seed %llu: ",
+                               (unsigned long long)(seed + i));
                 round(seed + i);
+        }
 }
 
 static void a_commit_does_to_the_host_what_was_done_in_the_overlay(void **state) {
