@@ -17,6 +17,7 @@ struct layer {
         char *root;  /* base, upper, work and record lie in it */
         char *base;  /* its path */
         char *upper;
+        const char *base_options; /* NULL, or the base is a tmpfs with these */
         struct changes_layer l;
 };
 
@@ -50,7 +51,7 @@ static inline void layer_write(const char *path, const char *text) {
 
 /* In the helper: what nsrun's launch does, as far as it matters here. */
 static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
-        char map[64], byte = 0, control[CMSG_SPACE(sizeof(int))] = {0};
+        char map[64], byte = 0, control[CMSG_SPACE(2 * sizeof(int))] = {0};
         struct iovec vector = {&byte, 1};
         struct msghdr message = {.msg_iov = &vector,
                                  .msg_iovlen = 1,
@@ -58,7 +59,7 @@ static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
                                  .msg_controllen = sizeof(control)};
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
         const unsigned uid = geteuid(), gid = getegid();
-        int fd;
+        int fds[2];
 
         if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
                 _exit(77);
@@ -67,35 +68,37 @@ static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
         layer_write("/proc/self/uid_map", map);
         (void)snprintf(map, sizeof(map), "%u %u 1", gid, gid);
         layer_write("/proc/self/gid_map", map);
-        if (chdir(y->root) < 0 || mount("overlay", "merged", "overlay", MS_NOSUID | MS_NODEV,
+        if (chdir(y->root) < 0 ||
+            (y->base_options && mount("tmpfs", "base", "tmpfs", MS_NOSUID | MS_NODEV, y->base_options) < 0))
+                _exit(79);
+        if (mount("overlay", "merged", "overlay", MS_NOSUID | MS_NODEV,
                                         "userxattr,volatile,lowerdir=base,upperdir=upper,workdir=work") < 0)
                 _exit(78);
-        fd = open("merged", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        fds[0] = open("merged", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        fds[1] = open("base", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-        _exit(fd >= 0 && sendmsg(socket, &message, 0) == 1 ? 0 : 4);
+        header->cmsg_len = CMSG_LEN(sizeof(fds));
+        memcpy(CMSG_DATA(header), fds, sizeof(fds));
+        _exit(fds[0] >= 0 && fds[1] >= 0 && sendmsg(socket, &message, 0) == 1 ? 0 : 4);
 }
 
-static inline int layer_receive(int socket) {
-        char byte, control[CMSG_SPACE(sizeof(int))] = {0};
+static inline void layer_receive(int socket, int ret[2]) {
+        char byte, control[CMSG_SPACE(2 * sizeof(int))] = {0};
         struct iovec vector = {&byte, 1};
         struct msghdr message = {.msg_iov = &vector,
                                  .msg_iovlen = 1,
                                  .msg_control = control,
                                  .msg_controllen = sizeof(control)};
-        int fd;
 
         assert_int_equal(recvmsg(socket, &message, MSG_CMSG_CLOEXEC), 1);
         assert_non_null(CMSG_FIRSTHDR(&message));
-        memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
-        return fd;
+        memcpy(ret, CMSG_DATA(CMSG_FIRSTHDR(&message)), 2 * sizeof(*ret));
 }
 
 /* Mounts it over what is in base by now.  The mount lives as long as its descriptor. */
 static inline void layer_mount(struct layer *y) {
-        int ends[2], status;
+        int ends[2], fds[2], status;
         pid_t pid;
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -109,11 +112,12 @@ static inline void layer_mount(struct layer *y) {
                 skip();
         }
         assert_int_equal(status, 0);
-        y->l.merged_fd = layer_receive(ends[0]);
+        layer_receive(ends[0], fds);
+        y->l.merged_fd = fds[0];
+        y->l.base_fd = fds[1];
         (void)close(ends[0]);
         (void)close(ends[1]);
         y->l.upper_fd = layer_folder(y, "upper");
-        y->l.base_fd = layer_folder(y, "base");
         y->l.record_fd = layer_folder(y, "record");
         assert_int_equal(changes_moment(&y->l.since), 0);
 }
