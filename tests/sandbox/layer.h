@@ -18,6 +18,9 @@ struct layer {
         char *base;  /* its path */
         char *upper;
         const char *base_options; /* NULL, or the base is a tmpfs with these */
+        const char *mounted;      /* NULL, or where on the host a tmpfs is mounted then */
+        pid_t helper;             /* its namespaces last until the socket is closed */
+        int socket;
         struct changes_layer l;
 };
 
@@ -33,7 +36,7 @@ static char layer_context[64];
 static inline void layer_begin(struct layer *y) {
         static const char *const folders[] = {"base", "upper", "work", "record", "merged"};
 
-        *y = (struct layer){.root = scratch_make()};
+        *y = (struct layer){.root = scratch_make(), .socket = -EBADF};
         assert_non_null(y->root);
         for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
                 scratch_folder(y->root, folders[i]);
@@ -74,16 +77,20 @@ static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
         if (mount("overlay", "merged", "overlay", MS_NOSUID | MS_NODEV,
                                         "userxattr,volatile,lowerdir=base,upperdir=upper,workdir=work") < 0)
                 _exit(78);
+        if (y->mounted && mount("tmpfs", y->mounted, "tmpfs", MS_NOSUID | MS_NODEV, NULL) < 0)
+                _exit(80);
         fds[0] = open("merged", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         fds[1] = open("base", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
         header->cmsg_len = CMSG_LEN(sizeof(fds));
         memcpy(CMSG_DATA(header), fds, sizeof(fds));
-        _exit(fds[0] >= 0 && fds[1] >= 0 && sendmsg(socket, &message, 0) == 1 ? 0 : 4);
+        if (fds[0] < 0 || fds[1] < 0 || sendmsg(socket, &message, 0) != 1)
+                _exit(4);
+        _exit(read(socket, &byte, 1) == 0 ? 0 : 5);
 }
 
-static inline void layer_receive(int socket, int ret[2]) {
+static inline bool layer_receive(int socket, int ret[2]) {
         char byte, control[CMSG_SPACE(2 * sizeof(int))] = {0};
         struct iovec vector = {&byte, 1};
         struct msghdr message = {.msg_iov = &vector,
@@ -91,38 +98,45 @@ static inline void layer_receive(int socket, int ret[2]) {
                                  .msg_control = control,
                                  .msg_controllen = sizeof(control)};
 
-        assert_int_equal(recvmsg(socket, &message, MSG_CMSG_CLOEXEC), 1);
+        if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
+                return false;
         assert_non_null(CMSG_FIRSTHDR(&message));
         memcpy(ret, CMSG_DATA(CMSG_FIRSTHDR(&message)), 2 * sizeof(*ret));
+        return true;
 }
 
-/* Mounts it over what is in base by now.  The mount lives as long as its descriptor. */
+/* Mounts it over what is in base by now.  The mount lives as long as its helper. */
 static inline void layer_mount(struct layer *y) {
-        int ends[2], fds[2], status;
-        pid_t pid;
+        int ends[2], fds[2], status = 0;
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0)
+        y->helper = fork();
+        assert_true(y->helper >= 0);
+        if (y->helper == 0) {
+                (void)close(ends[0]);
                 layer_helper(y, ends[1]);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        }
+        (void)close(ends[1]);
+        y->socket = ends[0];
+        if (!layer_receive(y->socket, fds)) {
+                assert_int_equal(waitpid(y->helper, &status, 0), y->helper);
+                y->helper = 0;
+                if (!WIFEXITED(status) || WEXITSTATUS(status) != 77)
+                        fail_msg("the overlay's helper ended with %x", status);
                 print_message("no user namespaces here\n");
                 skip();
         }
-        assert_int_equal(status, 0);
-        layer_receive(ends[0], fds);
         y->l.merged_fd = fds[0];
         y->l.base_fd = fds[1];
-        (void)close(ends[0]);
-        (void)close(ends[1]);
         y->l.upper_fd = layer_folder(y, "upper");
         y->l.record_fd = layer_folder(y, "record");
         assert_int_equal(changes_moment(&y->l.since), 0);
 }
 
 static inline void layer_end(struct layer *y) {
+        close_fdp(&y->socket);
+        if (y->helper > 0)
+                assert_int_equal(waitpid(y->helper, NULL, 0), y->helper);
         close_fdp(&y->l.merged_fd);
         close_fdp(&y->l.upper_fd);
         close_fdp(&y->l.base_fd);
