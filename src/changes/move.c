@@ -45,7 +45,8 @@ static int look_again(struct apply *a, const struct op *op, int dir, const char 
                         r = is_same && op->role != ROLE_FOLDER
                                     ? host_tree_has_changed(a->host, a->target.root, op->path)
                                     : 0;
-                else if (now.st_ctim.tv_sec != old->st_ctim.tv_sec || now.st_ctim.tv_nsec != old->st_ctim.tv_nsec)
+                else if (now.st_ctim.tv_sec != old->st_ctim.tv_sec ||
+                         now.st_ctim.tv_nsec != old->st_ctim.tv_nsec)
                         /* This commit may just have removed another name of it. */
                         is_same = is_same && !host_has_changed(a->host, &now);
         }

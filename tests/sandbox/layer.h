@@ -14,8 +14,8 @@
 #include "changes/changes.h"
 
 struct layer {
-        char *root;  /* base, upper, work and record lie in it */
-        char *base;  /* its path */
+        char *root; /* base, upper, work and record lie in it */
+        char *base; /* its path */
         char *upper;
         const char *base_options; /* NULL, or the base is a tmpfs with these */
         const char *mounted;      /* NULL, or where on the host a tmpfs is mounted then */
@@ -75,7 +75,7 @@ static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
             (y->base_options && mount("tmpfs", "base", "tmpfs", MS_NOSUID | MS_NODEV, y->base_options) < 0))
                 _exit(79);
         if (mount("overlay", "merged", "overlay", MS_NOSUID | MS_NODEV,
-                                        "userxattr,volatile,lowerdir=base,upperdir=upper,workdir=work") < 0)
+                  "userxattr,volatile,lowerdir=base,upperdir=upper,workdir=work") < 0)
                 _exit(78);
         if (y->mounted && mount("tmpfs", y->mounted, "tmpfs", MS_NOSUID | MS_NODEV, NULL) < 0)
                 _exit(80);
@@ -195,7 +195,8 @@ static inline void layer_commit(const struct layer *y, const char *path) {
         int r = changes_commit(&y->l, paths, 0, &report, &err);
 
         if (r < 0)
-                fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r), layer_list(y));
+                fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r),
+                         layer_list(y));
 }
 
 static inline void layer_discard(const struct layer *y, const char *path) {
@@ -205,5 +206,6 @@ static inline void layer_discard(const struct layer *y, const char *path) {
         int r = changes_discard(&y->l, paths, &report, &err);
 
         if (r < 0)
-                fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r), layer_list(y));
+                fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r),
+                         layer_list(y));
 }

@@ -51,7 +51,7 @@ static inline void picture_folder(FILE *to, int parent, const char *name, const 
         (void)closedir(dir);
         if (list)
                 qsort(list, strv_length(list), sizeof(*list), compare_strings);
-        STRV_FOREACH(s, list) {
+        STRV_FOREACH (s, list) {
                 _cleanup_free_ char *below = scratch_path(path, *s);
 
                 picture_of(to, fd, below);

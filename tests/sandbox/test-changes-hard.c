@@ -22,16 +22,18 @@ static int teardown(void **state) {
 }
 
 /* Everything that is moved by itself, in what the two scripts below make and change. */
-static const char *const units[] = {"file",   "d/one", "d/two", "link", "gone", "new",  "old",
+static const char *const units[] = {"file",    "d/one", "d/two", "link", "gone", "new",  "old",
                                     "renamed", "to-d",  "to-f",  "mode", "shut", "pair", "pair2"};
 
-static const char before[] = "echo 1 >file; mkdir d gone gone/in to-f; echo 1 >d/one; echo 2 >d/two; ln -s a link;"
-                             "echo g >gone/in/g; echo 12345 >old; echo x >to-d; echo x >to-f/x; echo m >mode;"
-                             "mkdir shut; echo s >shut/s; chmod 555 shut; ln file other";
-static const char after[] = "echo 2 >>file; echo 3 >>d/one; rm d/two; ln -sfn b link; rm -r gone; mv old renamed;"
-                            "mkdir -p new/deep/er; echo n >new/deep/n; ln -s n new/l; chmod 555 new/deep;"
-                            "rm to-d; mkdir to-d; echo y >to-d/y; rm -r to-f; echo z >to-f; chmod 755 mode;"
-                            "chmod 755 shut; echo t >shut/t; chmod 555 shut; echo p >pair; ln pair pair2";
+static const char before[] =
+        "echo 1 >file; mkdir d gone gone/in to-f; echo 1 >d/one; echo 2 >d/two; ln -s a link;"
+        "echo g >gone/in/g; echo 12345 >old; echo x >to-d; echo x >to-f/x; echo m >mode;"
+        "mkdir shut; echo s >shut/s; chmod 555 shut; ln file other";
+static const char after[] =
+        "echo 2 >>file; echo 3 >>d/one; rm d/two; ln -sfn b link; rm -r gone; mv old renamed;"
+        "mkdir -p new/deep/er; echo n >new/deep/n; ln -s n new/l; chmod 555 new/deep;"
+        "rm to-d; mkdir to-d; echo y >to-d/y; rm -r to-f; echo z >to-f; chmod 755 mode;"
+        "chmod 755 shut; echo t >shut/t; chmod 555 shut; echo p >pair; ln pair pair2";
 
 /* A commit in a child that is killed before its Nth system call.  Whether it got to the end before. */
 static bool commit_killed_at(const struct layer *y, unsigned n) {
@@ -64,7 +66,8 @@ static bool commit_killed_at(const struct layer *y, unsigned n) {
 
 static void expect_old_or_new(const struct layer *y, int copy, unsigned n) {
         for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-                _cleanup_free_ char *old = picture_tree(copy, units[i]), *new = picture_tree(y->l.merged_fd, units[i]);
+                _cleanup_free_ char *old = picture_tree(copy, units[i]),
+                                    *new = picture_tree(y->l.merged_fd, units[i]);
                 _cleanup_free_ char *now = picture_tree(y->l.base_fd, units[i]);
 
                 /* Its owner's right to write in a folder may be there for a moment. */
@@ -128,7 +131,8 @@ static void a_killed_commit_leaves_each_path_old_or_new(void **state) {
         layer_context[0] = '\0';
 }
 
-static void expect_failure(int r, const struct nsrun_error *err, int error, const char *path, const char *what) {
+static void expect_failure(int r, const struct nsrun_error *err, int error, const char *path,
+                           const char *what) {
         assert_int_equal(r, -error);
         assert_int_equal(err->error, error);
         assert_string_equal(err->path, path);
@@ -158,7 +162,9 @@ static void for_want_of_room_nothing_is_committed(void **state) {
         layer_sh(y->l.base_fd, "[ $(cat z) = 5 ] && [ ! -e d ] && [ $(wc -l <a) = 2 ]");
 }
 
-enum { LEVELS = 5000 };
+enum {
+        LEVELS = 5000
+};
 
 static void make_deep(int dir) {
         int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -215,7 +221,9 @@ static void a_planted_symlink_never_moves_a_commit(void **state) {
         layer_sh(base, "mkdir d; echo 1 >d/x; echo 1 >d/y");
         layer_mount(y);
         layer_sh(y->l.merged_fd, "echo 2 >>d/x; echo n >d/n; rm d/y");
-        layer_sh(root, "mkdir outside; echo 1 >outside/x; echo 1 >outside/y; mv base/d base/away; ln -s ../outside base/d");
+        layer_sh(
+                root,
+                "mkdir outside; echo 1 >outside/x; echo 1 >outside/y; mv base/d base/away; ln -s ../outside base/d");
         expect_failure(changes_commit(&y->l, NULL, 0, &report, &err), &err, ESTALE, "d",
                        "the host's side has changed since the session began, so nothing was committed");
         layer_sh(root, "[ \"$(ls outside)\" = \"$(printf 'x\\ny')\" ]; [ $(cat outside/x) = 1 ]");
@@ -246,9 +254,11 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_killed_commit_leaves_each_path_old_or_new),
                 cmocka_unit_test_setup_teardown(for_want_of_room_nothing_is_committed, setup, teardown),
-                cmocka_unit_test_setup_teardown(five_thousand_levels_are_committed_and_removed, setup, teardown),
+                cmocka_unit_test_setup_teardown(five_thousand_levels_are_committed_and_removed, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_planted_symlink_never_moves_a_commit, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_mounted_on_the_host_is_not_written_to, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_mounted_on_the_host_is_not_written_to, setup,
+                                                teardown),
         };
 
         (void)umask(022);

@@ -86,7 +86,8 @@ static void rename_file(int dir, const char *from, const char *to) {
 }
 
 static void set_time(int dir, const char *path, struct dice *d) {
-        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = roll(d, 100000), .tv_nsec = 7}};
+        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                          {.tv_sec = roll(d, 100000), .tv_nsec = 7}};
 
         if (is_type(dir, path, S_IFREG))
                 (void)utimensat(dir, path, times, AT_SYMLINK_NOFOLLOW);
@@ -255,8 +256,8 @@ static void repeat(void (*round)(uint64_t seed), unsigned divisor) {
         seed &= UINT64_C(0xffffffff);
         print_message("seeds from %llu on\n", (unsigned long long)seed);
         for (unsigned long i = 0; i < n; i++) {
-                (void)snprintf(layer_context, sizeof(layer_context), "seed %llu: ",
-                               (unsigned long long)(seed + i));
+                (void)snprintf(layer_context, sizeof(layer_context),
+                               "seed %llu: ", (unsigned long long)(seed + i));
                 round(seed + i);
         }
 }
