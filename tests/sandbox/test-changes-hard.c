@@ -250,6 +250,115 @@ static void what_is_mounted_on_the_host_is_not_written_to(void **state) {
         layer_sh(base, "[ $(wc -l <y) = 2 ]; [ $(cat m/x) = 1 ]");
 }
 
+/* Somebody else who may write on the host swaps a folder for a link, over and over.  Where a
+ * commit has put another folder in place of the link, that one is played with. */
+static _Noreturn void swap_for_ever(int base) {
+        for (unsigned n = 0;; n++) {
+                char name[16];
+
+                (void)symlinkat("../outside", base, "link");
+                (void)renameat2(base, "d", base, "link", RENAME_EXCHANGE);
+                (void)renameat2(base, "d", base, "link", RENAME_EXCHANGE);
+                (void)snprintf(name, sizeof(name), "t%u", n);
+                if (unlinkat(base, "link", 0) < 0)
+                        (void)renameat(base, "link", base, name);
+        }
+}
+
+static void a_folder_swapped_for_a_link_leads_no_commit_astray(void **state) {
+        struct layer *y = *state;
+        _cleanup_close_ int base = layer_folder(y, "base"), root = layer_folder(y, "record/..");
+        _cleanup_free_ char *pristine = NULL, *now = NULL;
+        unsigned done = 0;
+        pid_t pid;
+
+        layer_sh(
+                root,
+                "mkdir base/d base/d/e outside outside/e; echo 1 >base/d/x; echo 1 >base/d/e/x; echo 1 >base/d/y;"
+                "cp -r base/d/. outside; ln -s ../outside base/link");
+        layer_mount(y);
+        layer_sh(y->l.merged_fd,
+                 "echo 2 >>d/x; echo 2 >>d/e/x; rm d/y; echo n >d/n; mkdir d/m; echo m >d/m/m");
+        pristine = picture_tree(root, "outside");
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+                swap_for_ever(base);
+        /* Until they have met. */
+        for (unsigned i = 0; i < 300 || (done == i && i < 20000); i++) {
+                _cleanup_changes_report_ struct changes_report report = {0};
+                char text[16];
+                _cleanup_close_ int fd = openat(y->l.merged_fd, "d/x", O_WRONLY | O_APPEND | O_CLOEXEC);
+
+                assert_true(fd >= 0);
+                (void)snprintf(text, sizeof(text), "%u\n", i);
+                assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+                done += changes_commit(&y->l, NULL, CHANGES_FORCE, &report, NULL) >= 0;
+        }
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        print_message("%u commits got through\n", done);
+        now = picture_tree(root, "outside");
+        assert_string_equal(now, pristine);
+}
+
+/* Marks in the upper folder that this kernel may not make itself. */
+static void mark(int upper, const char *path, const char *name, const char *value) {
+        _cleanup_close_ int fd = openat(upper, path, O_RDONLY | O_CLOEXEC);
+
+        assert_true(fd >= 0);
+        assert_int_equal(fsetxattr(fd, name, value, strlen(value), 0), 0);
+}
+
+static void whiteouts_that_are_files_are_read(void **state) {
+        struct layer *y = *state;
+        _cleanup_close_ int base = layer_folder(y, "base"), upper = layer_folder(y, "upper");
+
+        layer_sh(base, "mkdir d e; echo 1 >d/x; echo 1 >d/y; echo 1 >e/x");
+        layer_sh(upper, "mkdir d e; : >d/x; : >e/x");
+        mark(upper, "d", "user.overlay.opaque", "x");
+        mark(upper, "d", "user.overlay.origin", "");
+        mark(upper, "e", "user.overlay.origin", "");
+        mark(upper, "d/x", "user.overlay.whiteout", "");
+        mark(upper, "e/x", "user.overlay.whiteout", "");
+        layer_mount(y);
+        /* In e, which isn't marked, an empty file is an empty file. */
+        layer_expect(y, "D  d/x\nM  e/x\n");
+}
+
+static void expect_unknown(struct layer *y, const char *path, const char *what) {
+        _cleanup_changes_ struct changes c = {0};
+        struct nsrun_error err = {0};
+
+        expect_failure(changes_scan(&y->l, &c, &err), &err, EOPNOTSUPP, path, what);
+}
+
+static void redirects_and_metacopy_are_refused(void **state) {
+        struct layer *y = *state;
+        _cleanup_close_ int upper = layer_folder(y, "upper");
+
+        layer_mount(y);
+        layer_sh(upper, "mkdir d; : >x");
+        layer_expect(y, "A  d/\nA  x\n");
+        mark(upper, "d", "user.overlay.redirect", "/a");
+        expect_unknown(y, "d", "the overlay has a redirected folder, which none of nsrun's has");
+        layer_sh(upper, "rmdir d");
+        mark(upper, "x", "user.overlay.metacopy", "");
+        expect_unknown(y, "x", "the overlay has a file without its content, which none of nsrun's has");
+}
+
+/* A folder that a killed commit left is known by the record, not by its name. */
+static void a_users_folder_of_such_a_name_is_the_users(void **state) {
+        struct layer *y = *state;
+        _cleanup_close_ int base = layer_folder(y, "base");
+
+        layer_sh(base, "mkdir .nsrun-commit-0123456789abcdef; echo 1 >.nsrun-commit-0123456789abcdef/x");
+        layer_mount(y);
+        layer_sh(y->l.merged_fd, "echo 2 >a");
+        layer_commit(y, NULL);
+        layer_sh(base, "[ $(cat .nsrun-commit-0123456789abcdef/x) = 1 ]; [ $(ls -A | wc -l) = 2 ]");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_killed_commit_leaves_each_path_old_or_new),
@@ -257,6 +366,11 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(five_thousand_levels_are_committed_and_removed, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_planted_symlink_never_moves_a_commit, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_folder_swapped_for_a_link_leads_no_commit_astray, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(whiteouts_that_are_files_are_read, setup, teardown),
+                cmocka_unit_test_setup_teardown(redirects_and_metacopy_are_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_users_folder_of_such_a_name_is_the_users, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_mounted_on_the_host_is_not_written_to, setup,
                                                 teardown),
         };
