@@ -54,7 +54,7 @@ const struct command commands[] = {
          {{seccomp_options, &n_seccomp_options}, {common_options, &n_common_options}},
          seccomp_main},
         {"session",
-         "[OPTIONS] start|list|show|stop|kill|diff|commit|discard [ID [PATH...]]",
+         "[OPTIONS] start|list|show|stop|kill|diff|commit|discard [ID]",
          "keep a sandbox for many commands",
          "start|list|show|stop|kill|diff|commit|discard",
          false,
