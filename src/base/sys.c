@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -523,6 +524,11 @@ int sys_receive_fd(int socket) {
                 return -EPIPE;
         memcpy(&fd, CMSG_DATA(header), sizeof(fd));
         return fd;
+}
+
+int sys_eventfd(void) {
+        SYS_FAULT("eventfd");
+        return result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
 int sys_memfd(const char *name) {

@@ -157,6 +157,8 @@ int sys_socketpair(int ret[2]);
 int sys_send_fd(int socket, int fd);
 /* -EPIPE: the other end is gone and sent none. */
 int sys_receive_fd(int socket);
+/* A counter (eventfd(2)), non-blocking. */
+int sys_eventfd(void);
 /* A file in memory. */
 int sys_memfd(const char *name);
 /* Sets an interface's flags: a datagram socket's SIOCSIFFLAGS. */

@@ -135,8 +135,8 @@ int child_join_cgroup(struct launch_child *c) {
 }
 
 static int build(struct launch_child *c) {
-        int keep[] = {c->report_fd,       c->supervisor_fd,   c->init_fd,  c->params->umbrella_fd,
-                      c->params->lock_fd, c->listener_socket, c->filter_fd};
+        int keep[] = {c->report_fd,       c->supervisor_fd,   c->init_fd,   c->params->umbrella_fd,
+                      c->params->lock_fd, c->listener_socket, c->filter_fd, c->order_fd};
         int r;
 
         r = child_die_with_supervisor(c);

@@ -34,35 +34,31 @@ static int signal_for_all(const struct signalfd_siginfo *info) {
         return info->ssi_int & 0xff;
 }
 
-/* What a joined command's reaper is told.  Nothing in the session may send it a signal. */
-static bool take_order(struct launch_child *c, int signal) {
-        if (signal == INIT_SIGNAL_END || (signal == INIT_SIGNAL_RELEASE && c->plan->join->kills_leftovers)) {
+/* What a session's keeper and who waits for a command in it have to say. */
+static void take_order(struct launch_child *c) {
+        uint64_t orders = 0;
+
+        if (sys_read(c->order_fd, &orders, sizeof(orders)) != (ssize_t)sizeof(orders))
+                return;
+        if (c->plan->is_session) {
+                c->was_told_to_end = true;
+        } else if (orders % ORDER_RELEASE > 0 || c->plan->join->kills_leftovers) {
                 c->was_told_to_end = true;
                 (void)sys_kill(-1, SIGKILL);
-                return true;
+        } else {
+                init_leave(c);
         }
-        if (signal != INIT_SIGNAL_RELEASE)
-                return false;
-        init_leave(c);
-        return true;
 }
 
 /* Passes on what came from outside the pid namespace (ssi_pid 0) and from a
  * program.  What the sandbox itself sends to pid 1 is ignored; what a terminal
  * sends to our process group nsrun has got too, and passes on.  `command` is 0 when it
  * has ended. */
-static void pass_on(struct launch_child *c, pid_t command, const struct signalfd_siginfo *info) {
+static void pass_on(const struct launch_child *c, pid_t command, const struct signalfd_siginfo *info) {
         int signal = (int)info->ssi_signo;
 
         if (info->ssi_pid != 0 || info->ssi_code == SI_KERNEL)
                 return;
-        if (c->plan->join && take_order(c, signal))
-                return;
-        if (c->plan->is_session) {
-                c->was_told_to_end |= signal == INIT_SIGNAL_RELEASE;
-                if (signal_for_all(info) == 0)
-                        return;
-        }
         if (signal_for_all(info) > 0) {
                 /* Only a pid namespace makes -1 the sandbox. */
                 if (c->plan->raw && !(c->namespaces_made & CLONE_NEWPID))
@@ -123,7 +119,9 @@ static int reap(const struct launch_child *c, pid_t command, int *status) {
  * has ended: a flood of signals from inside holds up neither. */
 nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command, int *ret_status) {
         bool outlives = c->plan->raw && !c->params->dies_with_thread;
-        struct pollfd fds[] = {{.fd = c->signal_fd, .events = POLLIN}, {.events = POLLIN}};
+        struct pollfd fds[] = {{.fd = c->signal_fd, .events = POLLIN},
+                               {.events = POLLIN},
+                               {.fd = c->order_fd, .events = POLLIN}};
 
         for (;;) {
                 struct signalfd_siginfo infos[16];
@@ -142,6 +140,8 @@ nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command,
                         (void)sys_kill(-1, SIGKILL);
                 if (fds[1].revents)
                         _exit(125);
+                if (fds[2].revents & POLLIN)
+                        take_order(c);
                 n = sys_read(c->signal_fd, infos, sizeof(infos));
                 if (n < 0 && n != -EAGAIN)
                         return (int)n;

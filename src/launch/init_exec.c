@@ -9,14 +9,15 @@
 
 #include "internal.h"
 
-/* nsrun-init REPORT SUPERVISOR LOCK LISTENER FILTER INSTRUCTIONS FILTER-FLAGS FLAGS UMASK MASK LIMITS USER
- * MNT PID IPC UTS NET COMMAND... */
+/* nsrun-init REPORT SUPERVISOR LOCK LISTENER ORDERS FILTER INSTRUCTIONS FILTER-FLAGS FLAGS UMASK MASK LIMITS
+ * USER MNT PID IPC UTS NET COMMAND... */
 enum {
         ARG_NAME,
         ARG_REPORT,
         ARG_SUPERVISOR,
         ARG_LOCK,
         ARG_LISTENER,
+        ARG_ORDERS,
         ARG_FILTER,
         ARG_INSTRUCTIONS,
         ARG_FILTER_FLAGS,
@@ -100,8 +101,8 @@ int init_exec(struct launch_child *c) {
         struct init_exec *e = c->init_exec;
         const uint64_t *namespaces[] = {&c->namespaces.user, &c->namespaces.mnt, &c->namespaces.pid,
                                         &c->namespaces.ipc,  &c->namespaces.uts, &c->namespaces.net};
-        const int keep[] = {c->report_fd, c->supervisor_fd, c->params->lock_fd, c->listener_socket,
-                            c->filter_fd};
+        const int keep[] = {c->report_fd,       c->supervisor_fd, c->params->lock_fd,
+                            c->listener_socket, c->order_fd,      c->filter_fd};
         int r;
 
         /* The descriptors, in the arguments' order; 0 for none. */
@@ -139,6 +140,7 @@ int init_exec_main(int argc, char **argv, char **env) {
         static struct launch_child c = {.plan = &plan,
                                         .params = &params,
                                         .init_fd = -EBADF,
+                                        .order_fd = -EBADF,
                                         .filter_fd = -EBADF,
                                         .listener = -EBADF,
                                         .operation = -1};
@@ -155,6 +157,7 @@ int init_exec_main(int argc, char **argv, char **env) {
                         return 125;
         c.report_fd = (int)n[ARG_REPORT];
         c.supervisor_fd = (int)n[ARG_SUPERVISOR];
+        c.order_fd = n[ARG_ORDERS] > 0 ? (int)n[ARG_ORDERS] : -EBADF;
         c.listener_socket = n[ARG_LISTENER] > 0 ? (int)n[ARG_LISTENER] : -EBADF;
         c.filter_flags = (unsigned)n[ARG_FILTER_FLAGS];
         if (n[ARG_FILTER] > 0 && filter_receive(&c, (int)n[ARG_FILTER], n[ARG_INSTRUCTIONS]) < 0)

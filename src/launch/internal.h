@@ -34,6 +34,7 @@ struct launch_child {
         int stdio[3];                     /* what becomes 0, 1 and 2; -EBADF: they stay */
         int lifted[2];                    /* the umbrella's descriptors, where they were in the way */
         int supervisor_fd;                /* pidfd of the process that asked */
+        int order_fd;                     /* ORDER_*, of sessions; else -EBADF */
         int init_fd;                      /* O_PATH of nsrun-init, or -EBADF */
         int listener_socket;              /* write end, where denied calls are asked about; else -EBADF */
         int filter_fd;                    /* the filter in a file, where nsrun-init needs one; else -EBADF */
@@ -175,11 +176,12 @@ _Noreturn void join_run(struct launch_child *c);
 /* Makes it: its pid, or -errno with *err. */
 int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err);
 
-/* A joined command's reaper is told by these, which are never lost for want of room: all that the command
- * started is to end; the caller waits for it no more.  The latter tells a session's pid 1 to end when
- * it is alone. */
-#define INIT_SIGNAL_END     63
-#define INIT_SIGNAL_RELEASE 62
+/* What is counted up in order_fd: for a joined command's reaper, all that the command started is to end;
+ * or the caller waits for it no more; for a session's pid 1, it is to end when it is alone.  No signals:
+ * from inside these can be sent to a reaper that is pid 1 of its namespace, and where the user's queue
+ * is full nothing tells who sent them. */
+#define ORDER_END     UINT64_C(1)
+#define ORDER_RELEASE (UINT64_C(1) << 32)
 
 /* How "to everybody" is told to init: a signal that a person has no use for, with a value.  Who sends
  * such a thing from inside makes init do what it could do itself. */

@@ -61,7 +61,8 @@ static int enter_the_rest(struct launch_child *c) {
 }
 
 static int settle(struct launch_child *c) {
-        int keep[] = {c->report_fd, c->supervisor_fd, c->init_fd, c->listener_socket, c->filter_fd};
+        int keep[] = {c->report_fd,       c->supervisor_fd, c->init_fd,
+                      c->listener_socket, c->filter_fd,     c->order_fd};
         const uint64_t *inodes = c->plan->join->namespace_inodes;
         int r;
 

@@ -23,6 +23,7 @@ static void child_free(struct launch_child *c) {
         close_fdp(&c->listener_socket);
         close_fdp(&c->filter_fd);
         close_fdp(&c->session);
+        close_fdp(&c->order_fd);
         free(c->owned_filter);
         legacy_free(c);
         free(c->shell_argv);
@@ -109,6 +110,26 @@ static int open_listener(struct launch_child *c, int *ret, struct nsrun_error *e
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "no sockets to hear of denied calls with", NULL);
         *ret = TAKE_FD(own);
+        return 0;
+}
+
+/* Both sides have the same one. */
+static int open_orders(struct launch_child *c, int *ret, struct nsrun_error *err) {
+        int r;
+
+        if (!c->plan->join && !c->plan->is_session)
+                return 0;
+        r = c->order_fd = sys_eventfd();
+        if (r >= 0)
+                r = lift_descriptor(&c->order_fd);
+        if (r >= 0) {
+                r = fcntl(c->order_fd, F_DUPFD_CLOEXEC, 3);
+                r = r < 0 ? -errno : r;
+        }
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "no descriptors to watch the sandbox with", NULL);
+        *ret = r;
         return 0;
 }
 
@@ -242,6 +263,7 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                 .listener_socket = -EBADF,
                 .filter_fd = -EBADF,
                 .session = -EBADF,
+                .order_fd = -EBADF,
                 .joined_pidfd = -EBADF,
                 .listener = -EBADF,
                 .old_root = -EBADF,
@@ -253,7 +275,7 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                 .overlay_fd = -EBADF,
                 .signal_fd = -EBADF,
         };
-        _cleanup_close_ int report_fd = -EBADF, listener_socket = -EBADF;
+        _cleanup_close_ int report_fd = -EBADF, listener_socket = -EBADF, order_fd = -EBADF;
         int r, pidfd = -EBADF;
 
         r = plan->raw ? 0 : refuse_folders(params->stdio, err);
@@ -261,6 +283,8 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                 r = open_stdio(&c, &own, err);
         if (r >= 0)
                 r = open_descriptors(&c, &report_fd, err);
+        if (r >= 0)
+                r = open_orders(&c, &order_fd, err);
         if (r >= 0)
                 r = open_listener(&c, &listener_socket, err);
         if (r >= 0)
@@ -272,6 +296,7 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
         *ret = (struct launch){.pid = r,
                                .pidfd = pidfd,
                                .report_fd = TAKE_FD(report_fd),
+                               .order_fd = TAKE_FD(order_fd),
                                .namespaces = c.namespaces_made,
                                .is_join = plan->join,
                                .is_nested = plan->join && plan->join->is_nested,
@@ -287,24 +312,33 @@ void launch_close(struct launch *l) {
         close_fdp(&l->pidfd);
         close_fdp(&l->report_fd);
         close_fdp(&l->listener_socket);
+        close_fdp(&l->order_fd);
+}
+
+static int order(const struct launch *l, uint64_t what) {
+        ssize_t n = sys_write(l->order_fd, &what, sizeof(what));
+
+        return n < 0 ? (int)n : 0;
 }
 
 int launch_signal(const struct launch *l, int signal) {
         int r;
 
         if (l->is_join && signal == SIGKILL)
-                signal = INIT_SIGNAL_END;
+                return order(l, ORDER_END);
         r = sys_pidfd_send_signal(l->pidfd, signal);
-
         return r == -ENOSYS || r == -EPERM ? sys_kill(l->pid, signal) : r;
 }
 
 void launch_release(const struct launch *l) {
-        (void)launch_signal(l, l->is_join ? INIT_SIGNAL_RELEASE : SIGKILL);
+        if (l->is_join)
+                (void)order(l, ORDER_RELEASE);
+        else
+                (void)launch_signal(l, SIGKILL);
 }
 
 int launch_end_when_empty(const struct launch *l) {
-        return sys_pidfd_send_signal(l->pidfd, INIT_SIGNAL_RELEASE);
+        return order(l, ORDER_RELEASE);
 }
 
 int launch_wait(const struct launch *l) {

@@ -202,8 +202,12 @@ static void stop(const struct keeper *k) {
 
 static void finish(struct keeper *k) {
         if (k->launch.pidfd >= 0) {
+                struct pollfd end = {.fd = k->launch.pidfd, .events = POLLIN};
+
                 (void)launch_signal(&k->launch, SIGKILL);
-                (void)launch_wait(&k->launch);
+                /* The kernel waits with its end for whoever nobody collects, which may be for ever. */
+                if (sys_poll(&end, 1, 2 * KEEPER_GRACE_MS) > 0)
+                        (void)launch_wait(&k->launch);
         }
         launch_close(&k->launch);
         cgroup_remove(&k->cgroup);

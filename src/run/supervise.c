@@ -176,25 +176,15 @@ static int watch(struct run *run) {
         }
 }
 
-/* A session's reaper has said all, and ends or stays for what the command left behind: the kernel
- * collects it, now or when it ends. */
-static void forget_reaper(const struct run *run) {
-        struct sigaction ignored = {.sa_handler = SIG_IGN};
-        siginfo_t info;
-
-        (void)sigaction(SIGCHLD, &ignored, NULL);
-        (void)sys_waitid(P_PIDFD, (id_t)run->launch.pidfd, &info, WEXITED | WNOHANG);
-}
-
 /* Ends what still runs, and waits until the sandbox is gone.  Its wait(2) status. */
 static int finish(struct run *run, bool has_failed) {
         int status = 0;
 
         if (has_failed)
                 (void)launch_signal(&run->launch, SIGKILL);
-        if (run->launch.is_join && run->has_exited)
-                forget_reaper(run);
-        else
+        /* In a session its reaper may stay, for what the command left behind.  Else it is waited for: where
+         * pid 1 collects no orphans, as in many containers, the session could never end. */
+        if (!run->launch.is_nested || !run->has_exited)
                 status = launch_wait(&run->launch);
         launch_close(&run->launch);
         close_fdp(&run->listener);
