@@ -92,6 +92,8 @@ static int resolve_all(struct nsrun_policy *policy, enum workspace_access access
         if (r >= 0)
                 r = nsrun_plan_new(policy, &plan, err);
         if (r >= 0)
+                r = plan_load_operations(plan, err);
+        if (r >= 0)
                 r = make_workspace(plan, &w, err);
         for (; r >= 0 && *paths; paths++)
                 *ret_has_refused |= resolve_one(plan, &w, access, *paths) != 0;

@@ -189,26 +189,29 @@ static int fail(const struct launch_child *c, int r, struct nsrun_error *err) {
 }
 
 int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err) {
-        char *stack;
+        bool is_direct = !c->params->init_path && !c->params->cgroup;
+        char *stack = NULL;
         sigset_t all, own;
         int r;
 
         r = c->session = record_open_process(&c->plan->join->init);
         if (r < 0)
                 return fail(c, r, err);
-        stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (stack == MAP_FAILED)
-                return error_oom(err);
-        c->inner_stack = stack + STACK_SIZE / 2;
+        if (!is_direct || c->plan->join->is_nested) {
+                stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                if (stack == MAP_FAILED)
+                        return error_oom(err);
+                c->inner_stack = stack + STACK_SIZE / 2;
+        }
         (void)sigfillset(&all);
         r = sys_sigmask(SIG_SETMASK, &all, &own);
         c->mask = c->params->mask ? *c->params->mask : own;
         c->namespaces_made = c->plan->join->namespaces;
         if (r >= 0)
-                r = c->params->init_path || c->params->cgroup ? send_somebody(c, stack + STACK_SIZE)
-                                                              : enter_directly(c);
+                r = is_direct ? enter_directly(c) : send_somebody(c, stack + STACK_SIZE);
         (void)sys_sigmask(SIG_SETMASK, &own, NULL);
-        (void)munmap(stack, STACK_SIZE);
+        if (stack)
+                (void)munmap(stack, STACK_SIZE);
         c->exec_error = 0;
         if (r < 0)
                 return fail(c, r, err);

@@ -79,7 +79,7 @@ int plan_build_join(const struct nsrun_policy *p, struct nsrun_plan **ret, struc
         if (r >= 0)
                 r = records_read(&folder, &bytes, &n, err);
         if (r >= 0)
-                r = record_restore(bytes, n, &record, err);
+                r = record_restore(bytes, n, false, &record, err);
         if (r < 0)
                 return r;
         join = record.plan->join = calloc(1, sizeof(*join));
@@ -93,9 +93,26 @@ int plan_build_join(const struct nsrun_policy *p, struct nsrun_plan **ret, struc
         join->kills_leftovers = p->kills_leftovers;
         join->cgroup = TAKE_PTR(record.cgroup);
         join->n_processes = record.n_processes;
+        join->stored = TAKE_PTR(bytes);
+        join->n_stored = n;
         memcpy(join->namespace_inodes, record.namespace_inodes, sizeof(join->namespace_inodes));
         if (fill(record.plan, p) < 0)
                 return error_oom(err);
         *ret = TAKE_PTR(record.plan);
+        return 0;
+}
+
+int plan_load_operations(struct nsrun_plan *plan, struct nsrun_error *err) {
+        _cleanup_record_ struct plan_record record = {0};
+        int r;
+
+        if (!plan->join || plan->n_ops > 0)
+                return 0;
+        r = record_restore(plan->join->stored, plan->join->n_stored, true, &record, err);
+        if (r < 0)
+                return r;
+        plan->ops = TAKE_PTR(record.plan->ops);
+        plan->n_ops = record.plan->n_ops;
+        record.plan->n_ops = 0;
         return 0;
 }

@@ -32,6 +32,7 @@ void plan_free(struct nsrun_plan *plan) {
         if (plan->join) {
                 records_close(&plan->join->folder);
                 free(plan->join->cgroup);
+                free(plan->join->stored);
         }
         free(plan->join);
         free(plan);
@@ -223,6 +224,11 @@ nsrun_public struct nsrun_plan *nsrun_plan_free(struct nsrun_plan *plan) {
 
 nsrun_public int nsrun_plan_format(const struct nsrun_plan *plan, enum nsrun_format format, char **ret,
                                    struct nsrun_error *error) {
+        /* What a plan has it may have from the beginning or since now. */
+        int r = plan_load_operations((struct nsrun_plan *)(uintptr_t)plan, error);
+
+        if (r < 0)
+                return r;
         switch (format) {
         case NSRUN_FORMAT_TEXT:
                 return plan_print_text(plan, ret, error);

@@ -99,6 +99,8 @@ struct plan_join {
         bool is_nested;       /* in a pid namespace of its own: nothing else tells commands apart */
         bool kills_leftovers; /* what the command leaves behind ends with it */
         char *cgroup;         /* the session's folder; NULL: none */
+        char *stored;         /* its record, of which the operations are read where somebody asks */
+        size_t n_stored;
         uint64_t n_processes; /* as launch_params */
 };
 
@@ -137,6 +139,8 @@ struct nsrun_plan {
 
 /* join.c: the plan of a command in the session that the policy names. */
 int plan_build_join(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err);
+/* Makes sure that a joining plan has its operations, which a launch has no need of. */
+int plan_load_operations(struct nsrun_plan *plan, struct nsrun_error *err);
 /* `p` has been resolved.  0, or -errno with *err filled. */
 int plan_build(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err);
 void plan_free(struct nsrun_plan *plan);

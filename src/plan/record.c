@@ -68,8 +68,8 @@ static void visit_limits(struct store *s, struct policy_limits *limits) {
         store_u64(s, &limits->cpu);
 }
 
+/* All but the operations. */
 static void visit_plan(struct store *s, struct nsrun_plan *plan) {
-        visit_ops(s, plan);
         store_u64(s, &plan->root_size);
         STORE_NUMBER(s, plan->net);
         STORE_NUMBER(s, plan->backing);
@@ -157,6 +157,7 @@ int plan_store(const struct nsrun_plan *plan, char **ret, size_t *ret_n) {
 
         visit_version(&s);
         visit_plan(&s, (struct nsrun_plan *)(uintptr_t)plan);
+        visit_ops(&s, (struct nsrun_plan *)(uintptr_t)plan);
         return finish(&s, ret, ret_n);
 }
 
@@ -169,6 +170,7 @@ int plan_restore(const void *bytes, size_t n, struct nsrun_plan **ret, struct ns
                 return error_oom(err);
         visit_version(&s);
         visit_plan(&s, plan);
+        visit_ops(&s, plan);
         r = store_result(&s);
         if (r < 0)
                 return broken(r, err);
@@ -181,10 +183,12 @@ int record_store(const struct plan_record *record, char **ret, size_t *ret_n) {
 
         visit_version(&s);
         visit_record(&s, (struct plan_record *)(uintptr_t)record);
+        visit_ops(&s, record->plan);
         return finish(&s, ret, ret_n);
 }
 
-int record_restore(const void *bytes, size_t n, struct plan_record *ret, struct nsrun_error *err) {
+int record_restore(const void *bytes, size_t n, bool with_operations, struct plan_record *ret,
+                   struct nsrun_error *err) {
         _cleanup_record_ struct plan_record record = {.plan = calloc(1, sizeof(*record.plan))};
         struct store s = store_reader(bytes, n);
         int r;
@@ -193,6 +197,10 @@ int record_restore(const void *bytes, size_t n, struct plan_record *ret, struct 
                 return error_oom(err);
         visit_version(&s);
         visit_record(&s, &record);
+        if (with_operations)
+                visit_ops(&s, record.plan);
+        else
+                s.n = 0;
         r = store_result(&s);
         if (r >= 0 && (!record.id || !record.plan->cwd || !record.plan->seccomp_name))
                 r = -EBADMSG;

@@ -30,8 +30,10 @@ struct plan_record {
 int plan_store(const struct nsrun_plan *plan, char **ret, size_t *ret_n);
 int plan_restore(const void *bytes, size_t n, struct nsrun_plan **ret, struct nsrun_error *err);
 int record_store(const struct plan_record *record, char **ret, size_t *ret_n);
-/* -EBADMSG: no record, or another version's.  Stage SUPERVISE. */
-int record_restore(const void *bytes, size_t n, struct plan_record *ret, struct nsrun_error *err);
+/* -EBADMSG: no record, or another version's.  Stage SUPERVISE.  The plan's operations are the last and
+ * longest part: who has no use for them leaves them out. */
+int record_restore(const void *bytes, size_t n, bool with_operations, struct plan_record *ret,
+                   struct nsrun_error *err);
 void record_clear(struct plan_record *record);
 #define _cleanup_record_ _cleanup_(record_clear)
 

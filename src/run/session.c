@@ -206,7 +206,7 @@ int session_read(const char *id, struct record_folder *folder, struct plan_recor
         r = records_open(id, folder, err);
         if (r >= 0)
                 r = records_read(folder, &bytes, &n, err);
-        return r < 0 ? r : record_restore(bytes, n, record, err);
+        return r < 0 ? r : record_restore(bytes, n, true, record, err);
 }
 
 nsrun_public int nsrun_session_show(const char *id, struct nsrun_session_info **ret,
