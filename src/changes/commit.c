@@ -210,6 +210,18 @@ static int vouch(struct apply *a, struct place *places, size_t n, bool is_before
         return 0;
 }
 
+/* Another name of a file that is replaced or removed is no change of the host's. */
+static int vouch_links(struct apply *a) {
+        for (size_t i = 0; i < a->n_ops; i++) {
+                const struct op *op = &a->ops[i];
+
+                if (op->is_there && !S_ISDIR(op->seen.st_mode) && op->seen.st_nlink > 1 &&
+                    !host_has_changed(a->host, &op->seen) && host_remember(a->host, &op->seen, false) < 0)
+                        return error_oom(a->err);
+        }
+        return 0;
+}
+
 /* What this commit left there is no change of the host's. */
 static int remember(struct apply *a) {
         for (size_t i = 0; i < a->n_ops; i++) {
@@ -247,6 +259,8 @@ static int carry_out(struct apply *a, const struct changes_layer *layer) {
 
         if (r >= 0 && a->is_commit)
                 r = vouch(a, places, n, true);
+        if (r >= 0 && a->is_commit)
+                r = vouch_links(a);
         if (r >= 0)
                 r = open_stage(a, layer);
         if (r >= 0)

@@ -21,7 +21,7 @@
 
 struct host_file {
         uint64_t device, inode, size; /* 0 for a folder */
-        struct timespec mtime, ctime; /* of a folder: ctime alone, and 0 where its entries aren't known */
+        struct timespec mtime, ctime; /* mtime not of a folder; ctime 0: not known */
         mode_t mode;                  /* with the type */
         size_t order;                 /* of two lines on one inode the later counts */
 };
@@ -86,7 +86,7 @@ bool host_has_changed(const struct host *h, const struct stat *st) {
         if (S_ISDIR(st->st_mode))
                 return ((known->mode ^ st->st_mode) & 07777U & ~MODE_OF_WORK) != 0;
         return known->size != (uint64_t)st->st_size || compare_times(&known->mtime, &st->st_mtim) != 0 ||
-               compare_times(&known->ctime, &st->st_ctim) != 0;
+               (known->ctime.tv_sec != 0 && compare_times(&known->ctime, &st->st_ctim) != 0);
 }
 
 bool host_is_ours(const struct host *h, const struct stat *st) {
@@ -162,18 +162,20 @@ int host_tree_has_changed(const struct host *h, int root, const char *path) {
         return r;
 }
 
-int host_remember(struct host *h, const struct stat *st, bool has_known_entries) {
+int host_remember(struct host *h, const struct stat *st, bool is_final) {
         const bool is_folder = S_ISDIR(st->st_mode);
-        const struct host_file file = {
+        struct host_file file = {
                 .device = st->st_dev,
                 .inode = st->st_ino,
                 .size = is_folder ? 0 : (uint64_t)st->st_size,
-                .mtime = is_folder ? (struct timespec){0} : st->st_mtim,
-                .ctime = is_folder && !has_known_entries ? (struct timespec){0} : st->st_ctim,
                 .mode = st->st_mode,
                 .order = h->n,
         };
 
+        if (!is_folder)
+                file.mtime = st->st_mtim;
+        if (is_final)
+                file.ctime = st->st_ctim;
         if (h->n == h->room) {
                 struct host_file *more = realloc(h->files, (h->room * 2 + 64) * sizeof(*more));
 

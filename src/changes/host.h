@@ -15,6 +15,9 @@
  * had its mode changed, and then nothing beneath is what it was at that path.  (A folder moved
  * here *and* written in since can't be told from one that was only written in.)
  *
+ * A file of several names changes its ctime when a commit replaces or removes one of
+ * them.  From then on such a file is known by size and mtime alone.
+ *
  * All this trusts the clock: where root sets it back, or a server's differs, changes may be
  * missed or seen where there are none. */
 #pragma once
@@ -52,8 +55,9 @@ bool host_has_new_entries(const struct host *h, const struct stat *folder);
 /* Whether anything in the tree beneath root has: 1, 0, or -errno. */
 int host_tree_has_changed(const struct host *h, int root, const char *path);
 
-/* Writes down that this is what the session knows.  Of a folder: its mode now; and that its entries
- * are known, if they were before. */
-int host_remember(struct host *h, const struct stat *st, bool has_known_entries);
+/* Writes down that this is what the session knows: a file by size, mtime and ctime, a folder by its
+ * mode, and its entries by ctime.  Not final: the ctime is going to change, by the commit
+ * that is under way, and isn't looked at. */
+int host_remember(struct host *h, const struct stat *st, bool is_final);
 /* What has been remembered counts from here on. */
 void host_settle(struct host *h);

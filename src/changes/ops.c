@@ -117,7 +117,7 @@ static enum role role_of(struct apply *a, const struct op *op, size_t i, size_t 
         if (op->is_there && S_ISDIR(op->seen.st_mode))
                 *covers = i;
         if (op->change->kind == CHANGE_MODIFIED && op->change->what == CHANGE_MODE && op->is_there &&
-            S_ISREG(op->seen.st_mode))
+            S_ISREG(op->seen.st_mode) && op->seen.st_nlink == 1)
                 return ROLE_MODE;
         return ROLE_OBJECT;
 }
@@ -159,7 +159,7 @@ static int find_links(struct apply *a) {
                 if (links[i].device != links[first].device || links[i].inode != links[first].inode)
                         first = i;
                 op->link_of = links[first].op;
-                /* A change of mode in place would go to other links, or miss some. */
+                /* A change of mode in place would miss the others. */
                 if (op->role == ROLE_MODE)
                         op->role = ROLE_OBJECT;
         }
