@@ -233,6 +233,9 @@ static int print_file(FILE *to, const struct diff *d, const struct side *old, co
                 return 0;
         (void)fprintf(to, "diff --git %s %s\n", a, b);
         r = print_header(to, c, old->mode, new->mode);
+        /* patch(1) tells an empty file from none by git's name of the empty content. */
+        if (r >= 0 && old->size == 0 && new->size == 0 && (!old->mode || !new->mode))
+                (void)fputs(old->mode ? "index e69de29..0000000\n" : "index 0000000..e69de29\n", to);
         if (r < 0 || !has_text_change(d) || (old->size == 0 && new->size == 0))
                 return r;
         if (old->is_binary || new->is_binary) {
@@ -246,7 +249,8 @@ static int print_file(FILE *to, const struct diff *d, const struct side *old, co
         return 0;
 }
 
-/* Another type is one thing removed and another added. */
+/* Another type is one thing removed and another added.  So is a symlink's other text: patch(1)
+ * changes none. */
 static int print_type_change(FILE *to, struct diff *d) {
         const struct side nothing = {0};
         int r;
@@ -276,7 +280,7 @@ static int print_patches(FILE *to, struct diff *d, const struct changes *c, char
                 r = diff_change(d, x);
                 if (r < 0)
                         return r;
-                if (x->kind == CHANGE_MODIFIED && (x->what & CHANGE_TYPE))
+                if (x->kind == CHANGE_MODIFIED && ((x->what & CHANGE_TYPE) || S_ISLNK(x->new_mode)))
                         r = print_type_change(to, d);
                 else if (d->old.mode || d->new.mode)
                         r = print_file(to, d, &d->old, &d->new);
