@@ -14,9 +14,13 @@
 #include "changes/changes.h"
 
 struct layer {
-        char *root;  /* base, upper, work and record lie in it */
-        char *base;  /* its path */
+        char *root; /* base, upper, work and record lie in it */
+        char *base; /* its path */
         char *upper;
+        const char *base_options; /* NULL, or the base is a tmpfs with these */
+        const char *mounted;      /* NULL, or where on the host a tmpfs is mounted then */
+        pid_t helper;             /* its namespaces last until the socket is closed */
+        int socket;
         struct changes_layer l;
 };
 
@@ -26,11 +30,13 @@ static inline int layer_folder(const struct layer *y, const char *name) {
         return scratch_open(path);
 }
 
-/* `parent`: a folder for it, or NULL for the tests' own. */
+/* Said where something fails: which round it was. */
+static char layer_context[64];
+
 static inline void layer_begin(struct layer *y) {
         static const char *const folders[] = {"base", "upper", "work", "record", "merged"};
 
-        *y = (struct layer){.root = scratch_make()};
+        *y = (struct layer){.root = scratch_make(), .socket = -EBADF};
         assert_non_null(y->root);
         for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
                 scratch_folder(y->root, folders[i]);
@@ -48,7 +54,7 @@ static inline void layer_write(const char *path, const char *text) {
 
 /* In the helper: what nsrun's launch does, as far as it matters here. */
 static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
-        char map[64], byte = 0, control[CMSG_SPACE(sizeof(int))] = {0};
+        char map[64], byte = 0, control[CMSG_SPACE(2 * sizeof(int))] = {0};
         struct iovec vector = {&byte, 1};
         struct msghdr message = {.msg_iov = &vector,
                                  .msg_iovlen = 1,
@@ -56,7 +62,7 @@ static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
                                  .msg_controllen = sizeof(control)};
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
         const unsigned uid = geteuid(), gid = getegid();
-        int fd;
+        int fds[2];
 
         if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
                 _exit(77);
@@ -65,58 +71,72 @@ static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
         layer_write("/proc/self/uid_map", map);
         (void)snprintf(map, sizeof(map), "%u %u 1", gid, gid);
         layer_write("/proc/self/gid_map", map);
-        if (chdir(y->root) < 0 || mount("overlay", "merged", "overlay", MS_NOSUID | MS_NODEV,
-                                        "userxattr,volatile,lowerdir=base,upperdir=upper,workdir=work") < 0)
+        if (chdir(y->root) < 0 ||
+            (y->base_options && mount("tmpfs", "base", "tmpfs", MS_NOSUID | MS_NODEV, y->base_options) < 0))
+                _exit(79);
+        if (mount("overlay", "merged", "overlay", MS_NOSUID | MS_NODEV,
+                  "userxattr,volatile,lowerdir=base,upperdir=upper,workdir=work") < 0)
                 _exit(78);
-        fd = open("merged", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (y->mounted && mount("tmpfs", y->mounted, "tmpfs", MS_NOSUID | MS_NODEV, NULL) < 0)
+                _exit(80);
+        fds[0] = open("merged", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        fds[1] = open("base", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-        _exit(fd >= 0 && sendmsg(socket, &message, 0) == 1 ? 0 : 4);
+        header->cmsg_len = CMSG_LEN(sizeof(fds));
+        memcpy(CMSG_DATA(header), fds, sizeof(fds));
+        if (fds[0] < 0 || fds[1] < 0 || sendmsg(socket, &message, 0) != 1)
+                _exit(4);
+        _exit(read(socket, &byte, 1) == 0 ? 0 : 5);
 }
 
-static inline int layer_receive(int socket) {
-        char byte, control[CMSG_SPACE(sizeof(int))] = {0};
+static inline bool layer_receive(int socket, int ret[2]) {
+        char byte, control[CMSG_SPACE(2 * sizeof(int))] = {0};
         struct iovec vector = {&byte, 1};
         struct msghdr message = {.msg_iov = &vector,
                                  .msg_iovlen = 1,
                                  .msg_control = control,
                                  .msg_controllen = sizeof(control)};
-        int fd;
 
-        assert_int_equal(recvmsg(socket, &message, MSG_CMSG_CLOEXEC), 1);
+        if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
+                return false;
         assert_non_null(CMSG_FIRSTHDR(&message));
-        memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
-        return fd;
+        memcpy(ret, CMSG_DATA(CMSG_FIRSTHDR(&message)), 2 * sizeof(*ret));
+        return true;
 }
 
-/* Mounts it over what is in base by now.  The mount lives as long as its descriptor. */
+/* Mounts it over what is in base by now.  The mount lives as long as its helper. */
 static inline void layer_mount(struct layer *y) {
-        int ends[2], status;
-        pid_t pid;
+        int ends[2], fds[2], status = 0;
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0)
+        y->helper = fork();
+        assert_true(y->helper >= 0);
+        if (y->helper == 0) {
+                (void)close(ends[0]);
                 layer_helper(y, ends[1]);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        }
+        (void)close(ends[1]);
+        y->socket = ends[0];
+        if (!layer_receive(y->socket, fds)) {
+                assert_int_equal(waitpid(y->helper, &status, 0), y->helper);
+                y->helper = 0;
+                if (!WIFEXITED(status) || WEXITSTATUS(status) != 77)
+                        fail_msg("the overlay's helper ended with %x", status);
                 print_message("no user namespaces here\n");
                 skip();
         }
-        assert_int_equal(status, 0);
-        y->l.merged_fd = layer_receive(ends[0]);
-        (void)close(ends[0]);
-        (void)close(ends[1]);
+        y->l.merged_fd = fds[0];
+        y->l.base_fd = fds[1];
         y->l.upper_fd = layer_folder(y, "upper");
-        y->l.base_fd = layer_folder(y, "base");
         y->l.record_fd = layer_folder(y, "record");
         assert_int_equal(changes_moment(&y->l.since), 0);
 }
 
 static inline void layer_end(struct layer *y) {
+        close_fdp(&y->socket);
+        if (y->helper > 0)
+                assert_int_equal(waitpid(y->helper, NULL, 0), y->helper);
         close_fdp(&y->l.merged_fd);
         close_fdp(&y->l.upper_fd);
         close_fdp(&y->l.base_fd);
@@ -153,7 +173,7 @@ static inline char *layer_list(const struct layer *y) {
         int r = changes_scan(&y->l, &c, &err);
 
         if (r < 0)
-                fail_msg("%s: %s: %s", err.what, err.path, strerror(-r));
+                fail_msg("%s%s: %s: %s", layer_context, err.what, err.path, strerror(-r));
         f = open_memstream(&text, &n);
         assert_non_null(f);
         assert_int_equal(changes_print_list(f, &c, NULL), 0);
@@ -175,7 +195,8 @@ static inline void layer_commit(const struct layer *y, const char *path) {
         int r = changes_commit(&y->l, paths, 0, &report, &err);
 
         if (r < 0)
-                fail_msg("%s: %s: %s", err.what, err.path, strerror(-r));
+                fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r),
+                         layer_list(y));
 }
 
 static inline void layer_discard(const struct layer *y, const char *path) {
@@ -185,5 +206,6 @@ static inline void layer_discard(const struct layer *y, const char *path) {
         int r = changes_discard(&y->l, paths, &report, &err);
 
         if (r < 0)
-                fail_msg("%s: %s: %s", err.what, err.path, strerror(-r));
+                fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r),
+                         layer_list(y));
 }

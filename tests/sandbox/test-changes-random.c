@@ -2,11 +2,10 @@
 /* Random operations in an overlay, and the same ones on a plain copy of the folder beneath it:
  * a commit makes the first what the second is, and a discard undoes.  CHANGES_SEED and
  * CHANGES_ROUNDS choose; the seed of a round that fails is in its message. */
-#include <dirent.h>
 #include <ftw.h>
 #include <sys/random.h>
 
-#include "layer.h"
+#include "picture.h"
 
 enum {
         ROUNDS = 150,
@@ -51,7 +50,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 static void write_file(int dir, const char *path, struct dice *d, int flags) {
         char text[600];
         size_t n = roll(d, sizeof(text));
-        _cleanup_close_ int fd = openat(dir, path, flags | O_WRONLY | O_CLOEXEC, 0644);
+        _cleanup_close_ int fd = openat(dir, path, flags | O_WRONLY | O_NONBLOCK | O_CLOEXEC, 0644);
 
         for (size_t i = 0; i < n; i++)
                 text[i] = "ab\n\0"[roll(d, 4)];
@@ -87,7 +86,8 @@ static void rename_file(int dir, const char *from, const char *to) {
 }
 
 static void set_time(int dir, const char *path, struct dice *d) {
-        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = roll(d, 100000), .tv_nsec = 7}};
+        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                          {.tv_sec = roll(d, 100000), .tv_nsec = 7}};
 
         if (is_type(dir, path, S_IFREG))
                 (void)utimensat(dir, path, times, AT_SYMLINK_NOFOLLOW);
@@ -135,102 +135,15 @@ static int copy_tree(const char *from, const char *to) {
 
         assert_true(pid >= 0);
         if (pid == 0) {
-                (void)execlp("cp", "cp", "-a", "--", from, to, (char *)NULL);
+                (void)execlp("cp", "cp", "-a", "--no-preserve=links", "--", from, to, (char *)NULL);
                 _exit(127);
         }
         assert_int_equal(waitpid(pid, &status, 0), pid);
         return status;
 }
 
-/* What a tree is, as text: every path with its type, mode, content, attribute and links. */
-struct picture {
-        FILE *to;
-        bool has_times;
-};
-
-static void picture_of(struct picture *p, int dir, const char *path);
-
-static void picture_file(struct picture *p, int dir, const char *name, const struct stat *st) {
-        _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        uint64_t hash = 14695981039346656037ULL;
-        char block[4096], value[8];
-        ssize_t n;
-
-        assert_true(fd >= 0);
-        while ((n = read(fd, block, sizeof(block))) > 0)
-                for (ssize_t i = 0; i < n; i++)
-                        hash = (hash ^ (unsigned char)block[i]) * 1099511628211ULL;
-        assert_int_equal(n, 0);
-        (void)fprintf(p->to, " %lld %016llx", (long long)st->st_size, (unsigned long long)hash);
-        n = fgetxattr(fd, "user.test", value, sizeof(value));
-        if (n > 0)
-                (void)fprintf(p->to, " user.test=%.*s", (int)n, value);
-}
-
-static int compare_strings(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void picture_folder(struct picture *p, int parent, const char *name, const char *path) {
-        _cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        _cleanup_strv_ char **list = NULL;
-        DIR *dir;
-        struct dirent *entry;
-        char value[8];
-        ssize_t n;
-
-        assert_true(fd >= 0);
-        n = fgetxattr(fd, "user.test", value, sizeof(value));
-        if (n > 0)
-                (void)fprintf(p->to, " user.test=%.*s", (int)n, value);
-        (void)fputc('\n', p->to);
-        dir = fdopendir(dup(fd));
-        assert_non_null(dir);
-        while ((entry = readdir(dir)))
-                if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
-                        assert_int_equal(strv_add(&list, entry->d_name), 0);
-        (void)closedir(dir);
-        if (list)
-                qsort(list, strv_length(list), sizeof(*list), compare_strings);
-        STRV_FOREACH(s, list) {
-                _cleanup_free_ char *below = scratch_path(path, *s);
-
-                picture_of(p, fd, below);
-        }
-}
-
-static void picture_of(struct picture *p, int dir, const char *path) {
-        const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-        char text[256];
-        struct stat st;
-        ssize_t n;
-
-        assert_int_equal(fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW), 0);
-        (void)fprintf(p->to, "%s %o", path, st.st_mode);
-        if (S_ISDIR(st.st_mode)) {
-                picture_folder(p, dir, name, path);
-                return;
-        }
-        if (S_ISREG(st.st_mode))
-                picture_file(p, dir, name, &st);
-        n = S_ISLNK(st.st_mode) ? readlinkat(dir, name, text, sizeof(text)) : 0;
-        (void)fprintf(p->to, " %.*s\n", (int)n, text);
-}
-
-static char *picture(int root) {
-        struct picture p = {0};
-        char *text = NULL;
-        size_t n = 0;
-
-        p.to = open_memstream(&text, &n);
-        assert_non_null(p.to);
-        picture_of(&p, root, ".");
-        (void)fclose(p.to);
-        return text;
-}
-
 static void expect_same(int a, int b, uint64_t seed, const char *what) {
-        _cleanup_free_ char *x = picture(a), *y = picture(b);
+        _cleanup_free_ char *x = picture_tree(a, "."), *y = picture_tree(b, ".");
 
         if (!streq(x, y))
                 fail_msg("seed %llu: %s:\n%s\nand should be:\n%s", (unsigned long long)seed, what, x, y);
@@ -334,6 +247,7 @@ static void repeat(void (*round)(uint64_t seed), unsigned divisor) {
         unsigned long n = (rounds ? strtoul(rounds, NULL, 10) : ROUNDS) / divisor;
         uint64_t seed = 0;
 
+        layer_context[0] = '\0';
         if (wanted) {
                 round(strtoull(wanted, NULL, 10));
                 return;
@@ -341,8 +255,11 @@ static void repeat(void (*round)(uint64_t seed), unsigned divisor) {
         assert_int_equal(getrandom(&seed, sizeof(seed), 0), sizeof(seed));
         seed &= UINT64_C(0xffffffff);
         print_message("seeds from %llu on\n", (unsigned long long)seed);
-        for (unsigned long i = 0; i < n; i++)
+        for (unsigned long i = 0; i < n; i++) {
+                (void)snprintf(layer_context, sizeof(layer_context),
+                               "seed %llu: ", (unsigned long long)(seed + i));
                 round(seed + i);
+        }
 }
 
 static void a_commit_does_to_the_host_what_was_done_in_the_overlay(void **state) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* src/changes on overlays of its own: what is seen, committed, discarded and printed. */
-#include "layer.h"
+#include "picture.h"
 
 static int setup(void **state) {
         struct layer *y = calloc(1, sizeof(*y));
@@ -36,12 +36,13 @@ static void an_untouched_overlay_has_no_changes(void **state) {
 }
 
 static void each_kind_of_change_is_seen(void **state) {
-        struct layer *y = change(state,
-                                 "mkdir d gone e t; echo 1 >d/x; echo 2 >d/mode; echo 3 >d/touched; echo 4 >gone/y;"
-                                 "echo 55555 >old; ln -s d link; echo 6 >file; echo 7 >t/z; echo 8 >e/x",
-                                 "echo more >>d/x; chmod 600 d/mode; touch -d @5 d/touched; rm -r gone; mv old new;"
-                                 "ln -sfn e link; rm file; mkdir file; echo a >file/a; rm -r t; echo t >t; mkfifo p;"
-                                 "chmod 700 e");
+        struct layer *y =
+                change(state,
+                       "mkdir d gone e t; echo 1 >d/x; echo 2 >d/mode; echo 3 >d/touched; echo 4 >gone/y;"
+                       "echo 55555 >old; ln -s d link; echo 6 >file; echo 7 >t/z; echo 8 >e/x",
+                       "echo more >>d/x; chmod 600 d/mode; touch -d @5 d/touched; rm -r gone; mv old new;"
+                       "ln -sfn e link; rm file; mkdir file; echo a >file/a; rm -r t; echo t >t; mkfifo p;"
+                       "chmod 700 e");
 
         layer_expect(y, "M  d/mode (mode 0644 -> 0600)\n"
                         "M  d/touched (mtime)\n"
@@ -58,17 +59,370 @@ static void each_kind_of_change_is_seen(void **state) {
                         "D  t/z\n");
         layer_commit(y, NULL);
         layer_expect(y, "");
-        layer_sh(y->l.base_fd, "grep -q more d/x; [ $(stat -c %a d/mode) = 600 ]; [ ! -e gone ]; [ ! -e old ];"
-                               "[ $(cat new) = 55555 ]; [ $(readlink link) = e ]; [ $(cat file/a) = a ];"
-                               "[ $(cat t) = t ]; [ -p p ]; [ $(stat -c %a e) = 700 ];"
-                               "[ $(ls -A | wc -l) = 7 ]");
+        layer_sh(y->l.base_fd,
+                 "grep -q more d/x; [ $(stat -c %a d/mode) = 600 ]; [ ! -e gone ]; [ ! -e old ];"
+                 "[ $(cat new) = 55555 ]; [ $(readlink link) = e ]; [ $(cat file/a) = a ];"
+                 "[ $(cat t) = t ]; [ -p p ]; [ $(stat -c %a e) = 700 ];"
+                 "[ $(ls -A | wc -l) = 7 ]");
 }
+
+static void what_is_the_same_again_is_no_change(void **state) {
+        struct layer *y =
+                change(state, "mkdir d; echo 1 >d/x; echo 2 >y; ln -s x l; touch -d @7 d/x y",
+                       "echo 9 >>d/x; echo 1 >d/x; touch -d @7 d/x; chmod 600 y; chmod 644 y; touch -h l;"
+                       "touch d; rm -r d; mkdir d; echo 1 >d/x; touch -d @7 d/x; echo t >t; rm t");
+
+        layer_expect(y, "");
+}
+
+static void expect_refusal(int r, const struct nsrun_error *err, int error, const char *path,
+                           const char *what, const char *hint) {
+        assert_int_equal(r, -error);
+        assert_int_equal(err->error, error);
+        assert_string_equal(err->path, path);
+        assert_string_equal(err->what, what);
+        assert_string_equal(err->hint, hint);
+}
+
+static const char conflict[] =
+        "the host's side has changed since the session began, so nothing was committed";
+static const char conflicts[] =
+        "the host's side has changed since the session began, here and elsewhere, so nothing "
+        "was committed";
+static const char override[] = "--force overrides, and what the host has there is lost";
+
+/* The host's side does something to one path of four; then only force commits. */
+static void expect_conflict(void **state, const char *host, const char *path, const char *what) {
+        _cleanup_changes_report_ struct changes_report report = {0}, forced = {0};
+        struct nsrun_error err = {0};
+        struct layer *y = change(state, "mkdir d e; echo 1 >d/x; echo 1 >e/x; echo 1 >f; echo 1 >g",
+                                 "echo 2 >>d/x; rm -r e; rm f; echo 2 >>g; echo 2 >new");
+        _cleanup_free_ char *before, *after;
+
+        layer_sh(y->l.base_fd, host);
+        before = picture_tree(y->l.base_fd, ".");
+        expect_refusal(changes_commit(&y->l, NULL, 0, &report, &err), &err, ESTALE, path, what, override);
+        after = picture_tree(y->l.base_fd, ".");
+        assert_string_equal(after, before);
+        assert_int_equal(report.n_applied, 0);
+        assert_string_equal(report.conflicts[0], path);
+        assert_int_equal(changes_commit(&y->l, NULL, CHANGES_FORCE, &forced, NULL), 0);
+        assert_string_equal(forced.conflicts[0], path);
+        layer_sh(y->l.base_fd,
+                 "[ \"$(cat d/x)\" = \"$(printf '1\\n2')\" ]; [ ! -e e ]; [ ! -e f ]; [ $(cat new) = 2 ]");
+        layer_expect(y, "");
+}
+
+static void a_file_that_the_host_has_changed_is_a_conflict(void **state) {
+        expect_conflict(state, "echo 3 >>d/x", "d/x", conflict);
+}
+
+static void times_set_back_hide_no_change_of_the_host(void **state) {
+        expect_conflict(state, "cp -p d/x keep; echo 3 >d/x; touch -r keep d/x; rm keep", "d/x", conflict);
+}
+
+static void a_file_that_the_host_has_replaced_is_a_conflict(void **state) {
+        expect_conflict(state, "echo 1 >y; mv y g", "g", conflict);
+}
+
+static void a_folder_that_the_host_has_moved_there_is_a_conflict(void **state) {
+        expect_conflict(state, "cp -a d d2; mv d d.old; mv d2 d", "d/x", conflict);
+}
+
+static void a_file_in_a_deleted_folder_is_a_conflict(void **state) {
+        expect_conflict(state, "echo 3 >e/y", "e", conflicts);
+}
+
+static void a_deleted_file_that_the_host_has_changed_is_a_conflict(void **state) {
+        expect_conflict(state, "echo 3 >f", "f", conflict);
+}
+
+static void a_new_name_that_the_host_has_taken_is_a_conflict(void **state) {
+        expect_conflict(state, "echo 3 >new", "new", conflict);
+}
+
+static void a_changed_file_that_the_host_has_removed_is_a_conflict(void **state) {
+        _cleanup_changes_report_ struct changes_report report = {0};
+        struct nsrun_error err = {0};
+        struct layer *y = change(state, "echo 1 >a; echo 1 >b", "echo 2 >>a; echo 2 >>b");
+
+        layer_sh(y->l.base_fd, "rm a");
+        layer_expect(y, "A! a\nM  b\n");
+        expect_refusal(changes_commit(&y->l, NULL, 0, &report, &err), &err, ESTALE, "a", conflict, override);
+        layer_commit(y, "b");
+        layer_expect(y, "A! a\n");
+}
+
+static void what_a_commit_left_there_is_no_conflict(void **state) {
+        struct layer *y = change(state, "mkdir d; echo 1 >d/x; echo 1 >d/y; ln d/y d/z",
+                                 "echo 2 >>d/x; echo 2 >d/new; rm d/y");
+
+        layer_commit(y, NULL);
+        layer_sh(y->l.merged_fd, "echo 3 >>d/x; echo 3 >>d/new; chmod 700 d; rm d/z; mkdir t; echo t >t/t");
+        layer_commit(y, NULL);
+        layer_sh(y->l.merged_fd, "rm -r t d");
+        layer_expect(y, "D  d/\nD  d/new\nD  d/x\nD  t/\nD  t/t\n");
+        layer_commit(y, NULL);
+        layer_expect(y, "");
+        layer_sh(y->l.base_fd, "[ -z \"$(ls -A)\" ]");
+}
+
+static void what_the_host_made_in_a_committed_folder_stays(void **state) {
+        struct layer *y = change(state, "true", "mkdir t; echo t >t/t");
+
+        layer_commit(y, NULL);
+        layer_sh(y->l.base_fd, "echo h >t/host");
+        layer_expect(y, "");
+        layer_sh(y->l.merged_fd, "rm t/t");
+        layer_commit(y, NULL);
+        layer_sh(y->l.base_fd, "[ $(ls t) = host ]");
+}
+
+static void chosen_paths_are_committed_with_what_they_need(void **state) {
+        struct layer *y =
+                change(state, "mkdir d; echo 1 >d/x; echo 1 >d/y; echo 7777 >r",
+                       "echo 2 >>d/x; echo 2 >>d/y; mkdir -p n/m; echo 1 >n/m/a; echo 2 >n/m/b; mv r s");
+
+        layer_commit(y, "d/x");
+        layer_commit(y, "n/m/a");
+        layer_expect(y, "M  d/y\nA  n/m/b\nR  r -> s\n");
+        layer_sh(y->l.base_fd, "[ $(wc -l <d/x) = 2 ]; [ $(wc -l <d/y) = 1 ]; [ $(ls n/m) = a ]; [ -e r ]");
+        layer_commit(y, "r");
+        layer_discard(y, "n");
+        layer_expect(y, "M  d/y\n");
+        layer_sh(y->l.merged_fd, "[ $(ls n/m) = a ]; [ ! -e r ]; [ $(cat s) = 7777 ]");
+        layer_discard(y, "d");
+        layer_expect(y, "");
+}
+
+static void a_path_without_changes_is_refused(void **state) {
+        _cleanup_changes_report_ struct changes_report report = {0};
+        struct layer *y = change(state, "echo 1 >a; echo 1 >ab", "echo 2 >>ab");
+        char *const paths[] = {(char *)"a", NULL}, *const other[] = {(char *)"ab", NULL};
+        struct nsrun_error err = {0};
+
+        expect_refusal(changes_commit(&y->l, paths, 0, &report, &err), &err, ENOENT, "a",
+                       "nothing has changed there", "nsrun session diff says what has");
+        assert_int_equal(changes_commit(&y->l, other, 0, &report, NULL), 0);
+        assert_int_equal(report.n_applied, 1);
+}
+
+static void setuid_bits_and_sockets_stay_behind_with_a_note(void **state) {
+        _cleanup_changes_report_ struct changes_report report = {0};
+        struct layer *y = change(state, "mkdir d",
+                                 "cp /bin/true su; chmod 6755 su; chmod 1777 d; python3 -c 'import socket;"
+                                 "socket.socket(socket.AF_UNIX).bind(\"sock\")'");
+
+        assert_int_equal(changes_commit(&y->l, NULL, 0, &report, NULL), 0);
+        assert_int_equal(report.n_applied, 2);
+        assert_int_equal(strv_length(report.notes), 2);
+        assert_string_equal(report.notes[0], "sock: sockets are left out");
+        assert_string_equal(report.notes[1], "su: its setuid or setgid bit is dropped");
+        layer_sh(y->l.base_fd,
+                 "[ $(stat -c %a su) = 755 ]; [ ! -e sock ]; [ $(stat -c %a d) = 1777 ]; cmp su /bin/true");
+        layer_expect(y, "A  sock\n");
+}
+
+static void names_of_one_inode_are_one_inode_on_the_host(void **state) {
+        struct layer *y = change(state, "mkdir d", "echo 1 >a; ln a d/b; mkdir n; ln a n/c; echo 2 >other");
+
+        layer_commit(y, NULL);
+        layer_sh(y->l.base_fd,
+                 "[ $(stat -c %h a) = 3 ]; [ a -ef d/b ]; [ a -ef n/c ]; [ $(stat -c %h other) = 1 ]");
+}
+
+static void holes_and_attributes_come_along(void **state) {
+        struct layer *y = change(state, "echo 1 >x",
+                                 "truncate -s 64M hole; echo end >>hole; python3 -c 'import os;"
+                                 "os.setxattr(\"x\", \"user.kind\", b\"text\")'");
+
+        layer_expect(y, "A  hole\nM  x (xattr)\n");
+        layer_commit(y, NULL);
+        layer_expect(y, "");
+        layer_sh(y->l.base_fd,
+                 "[ $(stat -c %s hole) = 67108868 ]; [ $(stat -c %b hole) -lt 1000 ]; python3 -c 'import os;"
+                 "assert os.listxattr(\"x\") == [\"user.kind\"]'");
+}
+
+static char *printed_patch(const struct layer *y) {
+        _cleanup_changes_ struct changes c = {0};
+        char *text = NULL;
+        size_t n = 0;
+        FILE *f;
+
+        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
+        f = open_memstream(&text, &n);
+        assert_non_null(f);
+        assert_int_equal(changes_print_patch(f, &y->l, &c, NULL), 0);
+        (void)fclose(f);
+        return text;
+}
+
+/* The patch is applied to a copy of the base, which then is what the overlay is. */
+static void expect_patch_applies(const struct layer *y, const char *command) {
+        _cleanup_free_ char *patch = printed_patch(y), *script = NULL, *now = NULL, *wanted = NULL;
+        _cleanup_close_ int root = layer_folder(y, "record/.."), copy = -EBADF;
+
+        scratch_file(y->root, "patch", patch);
+        assert_true(
+                asprintf(
+                        &script,
+                        "rm -rf copy; cp -r base copy; cd copy; %s >../log 2>&1 || { cat ../log >&2; exit 1; }",
+                        command) > 0);
+        layer_sh(root, script);
+        copy = layer_folder(y, "copy");
+        now = picture_tree(copy, ".");
+        wanted = picture_tree(y->l.merged_fd, ".");
+        if (!streq(now, wanted))
+                fail_msg("%s: %s\nshould be %s\nafter %s", command, now, wanted, patch);
+}
+
+static const char patch_base[] =
+        "seq 100 >num; echo 1 >exe; seq 30 >moved; echo gone >gone; printf 'no end' >end; ln -s a link; mkdir d;"
+        "seq 5 >'d/a b'; seq 5 >\"$(printf 'd/tab\\t\"')\"; : >empty-gone; echo t >type; echo s >'s p'";
+static const char patch_change[] =
+        "sed -i '1d;10s/$/x/;50i new' num; echo 101 >>num; chmod 755 exe; mv moved elsewhere; rm gone; "
+        "printf 'no end either' >end; ln -sfn b link; echo 6 >>'d/a b'; echo 6 >>\"$(printf 'd/tab\\t\"')\";"
+        ": >empty-new; rm empty-gone; mkdir n; seq 3 >n/new; printf x >n/no-end; chmod 755 n/new; ln -s t n/l;"
+        "rm 's p'; echo u >'u p'";
+
+static void git_applies_the_patch(void **state) {
+        struct layer *y = change(state, patch_base, patch_change);
+
+        layer_sh(y->l.merged_fd, "rm type; ln -s num type");
+        expect_patch_applies(y, "git apply --whitespace=nowarn -p1 ../patch");
+}
+
+static void patch_applies_the_patch(void **state) {
+        struct layer *y = change(state, patch_base, patch_change);
+
+        expect_patch_applies(y, "patch -s -p1 --no-backup-if-mismatch -i ../patch");
+}
+
+static void the_patch_of_random_texts_is_right(void **state) {
+        struct layer *y = change(
+                state, "for i in $(seq 40); do shuf -r -n 60 -e a b c d >f$i; done",
+                "for i in $(seq 40); do shuf -r -n 60 -e a b c d >s; "
+                "{ head -n 20 f$i; head -n 25 s; tail -n 15 f$i; cat f$i; } >t; cat t >f$i; done; rm s t");
+
+        expect_patch_applies(y, "git apply --whitespace=nowarn -p1 ../patch");
+}
+
+static void a_large_rewrite_ends_soon_and_is_right(void **state) {
+        struct layer *y = change(state, "seq 1 60000 >big; seq 2 2 60000 >other",
+                                 "seq 1 3 180000 >t; cat t >big; shuf other >t; cat t >other; rm t");
+
+        expect_patch_applies(y, "git apply --whitespace=nowarn -p1 ../patch");
+}
+
+static void binaries_are_named_and_counted_apart(void **state) {
+        struct layer *y = change(state, "printf 'a\\0b' >bin; echo 1 >x; echo 1 >y; echo 12 >z",
+                                 "printf 'a\\0bc' >bin; seq 3 >x; rm y; mv z w; mkdir d");
+        _cleanup_changes_ struct changes c = {0};
+        _cleanup_free_ char *patch = printed_patch(y);
+        char *text = NULL;
+        size_t n = 0;
+        FILE *f = open_memstream(&text, &n);
+
+        assert_non_null(f);
+        assert_non_null(strstr(patch, "diff --git a/bin b/bin\nBinary files a/bin and b/bin differ\n"));
+        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
+        assert_int_equal(changes_print_stat(f, &y->l, &c, NULL), 0);
+        (void)fclose(f);
+        assert_string_equal(text, " bin | Bin 3 -> 4 bytes\n z -> w | 0 +0 -0\n x | 2 +2 -0\n y | 1 +0 -1\n"
+                                  " 4 files changed, +2 -1\n");
+        free(text);
+}
+
+static void json_has_every_name(void **state) {
+        struct layer *y =
+                change(state, "echo 1 >a; echo 12 >r", "chmod 600 a; mv r \"$(printf 'n\\nl\\377')\"");
+        _cleanup_changes_ struct changes c = {0};
+        struct nsrun_error err = {0};
+        char *text = NULL;
+        size_t n = 0;
+        FILE *f = open_memstream(&text, &n);
+
+        assert_non_null(f);
+        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
+        assert_int_equal(changes_print_json(f, &c, NULL, &err), 0);
+        (void)fclose(f);
+        scratch_file(y->root, "json", text);
+        free(text);
+        layer_sh(
+                y->l.record_fd,
+                "jq -e '.changes | length == 2 and .[0].path == \"a\" and .[0].what == [\"mode\"] and .[0].old.mode == \"0644\""
+                " and .[0].conflict == false and .[1].from == \"r\" and .[1].kind == \"renamed\" and "
+                ".[1].path_quoted == \"\\\"n\\\\nl\\\\377\\\"\"' ../json");
+}
+
+static void the_top_folder_has_a_mode_too(void **state) {
+        struct layer *y = change(state, "echo 1 >a", "chmod 700 .; echo 2 >>a");
+
+        layer_expect(y, "M  ./ (mode 0755 -> 0700)\nM  a\n");
+        layer_commit(y, NULL);
+        layer_expect(y, "");
+        layer_sh(y->l.base_fd, "[ $(stat -c %a .) = 700 ]");
+        layer_sh(y->l.merged_fd, "chmod 755 .");
+        layer_discard(y, NULL);
+        layer_sh(y->l.merged_fd, "[ $(stat -c %a .) = 700 ]");
+}
+
+static void what_cannot_be_read_is_said_and_the_rest_is_done(void **state) {
+        _cleanup_changes_report_ struct changes_report report = {0};
+        struct nsrun_error err = {0};
+        struct layer *y;
+
+        if (geteuid() == 0) {
+                print_message("root reads everything\n");
+                skip();
+        }
+        y = change(state, "echo 1 >a; echo 1 >b",
+                   "echo 2 >>a; mkdir d; echo 1 >d/x; chmod 000 d; chmod 000 b");
+        layer_expect(y, "M  a\nM  b (mode 0644 -> 0000)\nA? d/: Permission denied\n");
+        expect_refusal(changes_commit(&y->l, NULL, 0, &report, &err), &err, EACCES, "d",
+                       "a changed path can't be looked at",
+                       "make it readable in the session, or choose other paths");
+        layer_commit(y, "a");
+        layer_commit(y, "b");
+        layer_sh(y->l.base_fd, "[ $(stat -c %a b) = 0 ]");
+        layer_sh(y->l.merged_fd, "chmod 700 d");
+        layer_commit(y, NULL);
+        layer_expect(y, "");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(an_untouched_overlay_has_no_changes, setup, teardown),
-                cmocka_unit_test_setup_teardown(each_kind_of_change_is_seen, setup, teardown),
+                TEST(an_untouched_overlay_has_no_changes),
+                TEST(each_kind_of_change_is_seen),
+                TEST(what_is_the_same_again_is_no_change),
+                TEST(a_file_that_the_host_has_changed_is_a_conflict),
+                TEST(times_set_back_hide_no_change_of_the_host),
+                TEST(a_file_that_the_host_has_replaced_is_a_conflict),
+                TEST(a_folder_that_the_host_has_moved_there_is_a_conflict),
+                TEST(a_file_in_a_deleted_folder_is_a_conflict),
+                TEST(a_deleted_file_that_the_host_has_changed_is_a_conflict),
+                TEST(a_new_name_that_the_host_has_taken_is_a_conflict),
+                TEST(a_changed_file_that_the_host_has_removed_is_a_conflict),
+                TEST(what_a_commit_left_there_is_no_conflict),
+                TEST(what_the_host_made_in_a_committed_folder_stays),
+                TEST(chosen_paths_are_committed_with_what_they_need),
+                TEST(a_path_without_changes_is_refused),
+                TEST(setuid_bits_and_sockets_stay_behind_with_a_note),
+                TEST(names_of_one_inode_are_one_inode_on_the_host),
+                TEST(holes_and_attributes_come_along),
+                TEST(git_applies_the_patch),
+                TEST(patch_applies_the_patch),
+                TEST(the_patch_of_random_texts_is_right),
+                TEST(a_large_rewrite_ends_soon_and_is_right),
+                TEST(binaries_are_named_and_counted_apart),
+                TEST(json_has_every_name),
+                TEST(the_top_folder_has_a_mode_too),
+                TEST(what_cannot_be_read_is_said_and_the_rest_is_done),
         };
 
+        (void)umask(022);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
