@@ -21,7 +21,7 @@ struct changes_layer {
 
 /* The moment to keep as `since`, to be taken once the upper folder is there and before
  * the first command runs.  Waits for the clock that file systems stamp inodes with to
- * tick (4 ms at most on common kernels), so that whatever was changed earlier has an
+ * pass the present (10 ms at most), so that whatever was changed earlier has an
  * earlier ctime, and whatever is changed later has not. */
 int changes_moment(struct timespec *ret);
 
@@ -72,7 +72,8 @@ int changes_scan(const struct changes_layer *layer, struct changes *ret, struct 
 void changes_clear(struct changes *c);
 #define _cleanup_changes_ _cleanup_(changes_clear)
 
-/* Whether one of the NULL-terminated `paths` (NULL or empty: all) is the change's path,
+/* A selection is relative and normalised: "a/b"; "" is all.
+ * Whether one of the NULL-terminated `paths` (NULL or empty: all) is the change's path,
  * its old path, or a folder above one of them. */
 bool changes_selects(char *const *paths, const struct change *c);
 

@@ -22,17 +22,25 @@ struct place {
 };
 
 int changes_moment(struct timespec *ret) {
-        struct timespec first, now;
+        struct timespec begin, now;
 
-        if (clock_gettime(CLOCK_REALTIME_COARSE, &first) < 0)
+        /* Inodes are stamped with the coarse clock, which lags behind, or since 6.13 at times with the
+         * fine one.  Once the coarse one has passed what the fine one said, no earlier
+         * stamp is as late and no later one is as early. */
+        if (clock_gettime(CLOCK_REALTIME, &begin) < 0)
                 return -errno;
-        do {
+        for (;;) {
                 const struct timespec moment = {.tv_nsec = 200000};
 
-                (void)nanosleep(&moment, NULL);
                 if (clock_gettime(CLOCK_REALTIME_COARSE, &now) < 0)
                         return -errno;
-        } while (now.tv_sec == first.tv_sec && now.tv_nsec == first.tv_nsec);
+                if (now.tv_sec > begin.tv_sec || (now.tv_sec == begin.tv_sec && now.tv_nsec > begin.tv_nsec))
+                        break;
+                /* Somebody has set the clock back. */
+                if (now.tv_sec + 1 < begin.tv_sec)
+                        begin = now;
+                (void)nanosleep(&moment, NULL);
+        }
         *ret = now;
         return 0;
 }

@@ -164,16 +164,18 @@ int host_tree_has_changed(const struct host *h, int root, const char *path) {
 
 int host_remember(struct host *h, const struct stat *st, bool is_final) {
         const bool is_folder = S_ISDIR(st->st_mode);
-        const struct host_file file = {
+        struct host_file file = {
                 .device = st->st_dev,
                 .inode = st->st_ino,
                 .size = is_folder ? 0 : (uint64_t)st->st_size,
-                .mtime = is_folder ? (struct timespec){0} : st->st_mtim,
-                .ctime = !is_final ? (struct timespec){0} : st->st_ctim,
                 .mode = st->st_mode,
                 .order = h->n,
         };
 
+        if (!is_folder)
+                file.mtime = st->st_mtim;
+        if (is_final)
+                file.ctime = st->st_ctim;
         if (h->n == h->room) {
                 struct host_file *more = realloc(h->files, (h->room * 2 + 64) * sizeof(*more));
 

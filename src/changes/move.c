@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "apply.h"
 #include "file.h"
@@ -67,7 +68,7 @@ static int rename_in(struct apply *a, const struct op *op, const char *number, i
                                : has_folder  ? RENAME_EXCHANGE
                                              : 0U;
 
-        if (renameat2(a->stage_fd, number, dir, name, flags) == 0)
+        if (syscall(SYS_renameat2, a->stage_fd, number, dir, name, flags) == 0)
                 return 0;
         /* A file system without such renames, as NFS is: nearly at once. */
         if (errno != EINVAL || flags == 0)

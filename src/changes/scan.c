@@ -84,10 +84,9 @@ static int add_unreadable(struct scan *s, const char *path, const struct stat *u
         struct change *c;
         enum change_kind kind = !base ? CHANGE_ADDED : upper ? CHANGE_MODIFIED : CHANGE_DELETED;
 
-        r = r == -ENOMEM ? r : add_change(s, path, kind, 0, upper, base, &c) ?: r;
-        if (r == -ENOMEM)
-                return r;
-        s->found.list[s->found.n - 1].error = -r;
+        if (r == -ENOMEM || add_change(s, path, kind, 0, upper, base, &c) < 0)
+                return -ENOMEM;
+        c->error = -r;
         return 0;
 }
 

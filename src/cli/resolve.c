@@ -86,7 +86,7 @@ static int resolve_all(struct nsrun_policy *policy, enum workspace_access access
         int r;
 
         /* Whatever would run sees the same files; its environment is not asked for. */
-        r = nsrun_policy_set(policy, "clean-env", NULL, err);
+        r = policy->session ? 0 : nsrun_policy_set(policy, "clean-env", NULL, err);
         if (r >= 0)
                 r = nsrun_policy_set_command(policy, command, err);
         if (r >= 0)

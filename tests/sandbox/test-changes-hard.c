@@ -92,7 +92,7 @@ static void expect_whole_folders(const struct layer *y, unsigned n) {
 }
 
 static bool kill_once(unsigned n) {
-        _cleanup_free_ char *old = NULL, *new = NULL, *host = NULL;
+        _cleanup_free_ char *new = NULL, *host = NULL;
         _cleanup_close_ int base = -EBADF, copy = -EBADF;
         struct layer y;
         bool is_over;
@@ -163,13 +163,14 @@ static void for_want_of_room_nothing_is_committed(void **state) {
 }
 
 enum {
-        LEVELS = 5000
+        LEVELS = 5000,
+        TOO_MANY = 8300, /* of two bytes each: more than TREE_PATH_MAX */
 };
 
-static void make_deep(int dir) {
+static void make_deep(int dir, unsigned levels) {
         int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-        for (unsigned i = 0; i < LEVELS; i++) {
+        for (unsigned i = 0; i < levels; i++) {
                 int next;
 
                 assert_int_equal(mkdirat(fd, "d", 0755), 0);
@@ -200,7 +201,7 @@ static void five_thousand_levels_are_committed_and_removed(void **state) {
         struct layer *y = *state;
 
         layer_mount(y);
-        make_deep(y->l.merged_fd);
+        make_deep(y->l.merged_fd, LEVELS);
         layer_commit(y, NULL);
         assert_int_equal(depth_of(y->l.base_fd), LEVELS);
         layer_expect(y, "");
@@ -208,6 +209,26 @@ static void five_thousand_levels_are_committed_and_removed(void **state) {
         layer_commit(y, NULL);
         assert_int_equal(depth_of(y->l.base_fd), 0);
         layer_expect(y, "");
+}
+
+static void a_path_too_long_is_said_and_the_rest_is_done(void **state) {
+        _cleanup_changes_report_ struct changes_report report = {0};
+        _cleanup_changes_ struct changes c = {0};
+        struct nsrun_error err = {0};
+        struct layer *y = *state;
+
+        layer_mount(y);
+        layer_sh(y->l.merged_fd, "echo 1 >f");
+        make_deep(y->l.merged_fd, TOO_MANY);
+        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
+        assert_string_equal(c.list[c.n - 1].path, "f");
+        assert_int_equal(c.list[c.n - 2].error, ENAMETOOLONG);
+        assert_int_equal(c.list[c.n - 3].error, 0);
+        assert_true(changes_commit(&y->l, NULL, 0, &report, &err) == -ENAMETOOLONG);
+        assert_string_equal(err.what, "a changed path can't be looked at");
+        assert_int_equal(depth_of(y->l.base_fd), 0);
+        layer_commit(y, "f");
+        layer_sh(y->l.base_fd, "[ $(cat f) = 1 ]");
 }
 
 static void a_planted_symlink_never_moves_a_commit(void **state) {
@@ -364,6 +385,8 @@ int main(void) {
                 cmocka_unit_test(a_killed_commit_leaves_each_path_old_or_new),
                 cmocka_unit_test_setup_teardown(for_want_of_room_nothing_is_committed, setup, teardown),
                 cmocka_unit_test_setup_teardown(five_thousand_levels_are_committed_and_removed, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_path_too_long_is_said_and_the_rest_is_done, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_planted_symlink_never_moves_a_commit, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_folder_swapped_for_a_link_leads_no_commit_astray, setup,

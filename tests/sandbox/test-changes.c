@@ -356,6 +356,18 @@ static void json_has_every_name(void **state) {
                 ".[1].path_quoted == \"\\\"n\\\\nl\\\\377\\\"\"' ../json");
 }
 
+static void the_top_folder_has_a_mode_too(void **state) {
+        struct layer *y = change(state, "echo 1 >a", "chmod 700 .; echo 2 >>a");
+
+        layer_expect(y, "M  ./ (mode 0755 -> 0700)\nM  a\n");
+        layer_commit(y, NULL);
+        layer_expect(y, "");
+        layer_sh(y->l.base_fd, "[ $(stat -c %a .) = 700 ]");
+        layer_sh(y->l.merged_fd, "chmod 755 .");
+        layer_discard(y, NULL);
+        layer_sh(y->l.merged_fd, "[ $(stat -c %a .) = 700 ]");
+}
+
 static void what_cannot_be_read_is_said_and_the_rest_is_done(void **state) {
         _cleanup_changes_report_ struct changes_report report = {0};
         struct nsrun_error err = {0};
@@ -407,6 +419,7 @@ int main(void) {
                 TEST(a_large_rewrite_ends_soon_and_is_right),
                 TEST(binaries_are_named_and_counted_apart),
                 TEST(json_has_every_name),
+                TEST(the_top_folder_has_a_mode_too),
                 TEST(what_cannot_be_read_is_said_and_the_rest_is_done),
         };
 
