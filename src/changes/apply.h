@@ -37,7 +37,7 @@ struct grant {
 
 struct apply {
         struct host *host;
-        bool is_commit, is_forced;
+        bool is_commit, is_forced, is_exact;
         struct tree source, target, staged, links;
         char stage[40]; /* the stage's name in the target */
         int stage_fd;

@@ -88,6 +88,9 @@ void changes_report_clear(struct changes_report *r);
 
 enum {
         CHANGES_FORCE = 1 << 0, /* conflicts are reported and overridden */
+        /* Each of the paths is chosen alone and not what lies beneath it.  A folder that would
+         * take something with it that isn't chosen stays; a path without a change is fine. */
+        CHANGES_EXACT = 1 << 1,
 };
 
 /* Makes the host's side of the chosen paths what the overlay shows.  Everything is first

@@ -297,6 +297,7 @@ static int apply(const struct changes_layer *layer, char *const *paths, bool is_
                 .host = &host,
                 .is_commit = is_commit,
                 .is_forced = !is_commit || (flags & CHANGES_FORCE),
+                .is_exact = (flags & CHANGES_EXACT) != 0,
                 .source = {.root = is_commit ? layer->merged_fd : layer->base_fd, .fd = -EBADF},
                 .target = {.root = is_commit ? layer->base_fd : layer->merged_fd, .fd = -EBADF},
                 .staged = {.root = -EBADF, .fd = -EBADF},

@@ -43,13 +43,48 @@ static int compare_ops(const void *a, const void *b) {
         return tree_compare(x->path, y->path);
 }
 
-int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
-        _cleanup_free_ bool *is_chosen = calloc(c->n + 1, sizeof(*is_chosen));
-        bool has_all = !paths || !*paths;
+static int compare_paths(const void *a, const void *b) {
+        return tree_compare(*(char *const *)a, *(char *const *)b);
+}
 
-        a->ops = calloc(c->n * 2 + 1, sizeof(*a->ops));
-        if (!a->ops || !is_chosen)
+/* Whether the target has a folder there that goes with all that is in it. */
+static bool takes_all(const struct apply *a, const struct change *c) {
+        mode_t there = a->is_commit ? c->old_mode : c->new_mode;
+
+        return S_ISDIR(there) && !S_ISDIR(wanted_mode(a, c));
+}
+
+static bool has_unchosen_within(const struct changes *c, size_t i, const bool *is_chosen) {
+        const char *folder = c->list[i].path;
+
+        for (size_t k = i + 1; k < c->n && tree_is_beneath(c->list[k].path, folder); k++)
+                if (!is_chosen[k])
+                        return true;
+        for (size_t k = 0; k < c->n; k++)
+                if (!is_chosen[k] && c->list[k].from && tree_is_beneath(c->list[k].from, folder))
+                        return true;
+        return false;
+}
+
+/* Each path by itself.  A folder in which something isn't chosen stays. */
+static int choose_exactly(struct apply *a, const struct changes *c, char *const *paths, bool *is_chosen) {
+        const size_t n = strv_length(paths);
+        _cleanup_free_ char **sorted = calloc(n, sizeof(*sorted));
+
+        if (!sorted)
                 return error_oom(a->err);
+        memcpy(sorted, paths, n * sizeof(*sorted));
+        qsort(sorted, n, sizeof(*sorted), compare_paths);
+        for (size_t i = 0; i < c->n; i++)
+                is_chosen[i] = bsearch(&c->list[i].path, sorted, n, sizeof(*sorted), compare_paths) != NULL;
+        for (size_t i = c->n; i > 0; i--)
+                if (is_chosen[i - 1] && takes_all(a, &c->list[i - 1]) &&
+                    has_unchosen_within(c, i - 1, is_chosen))
+                        is_chosen[i - 1] = false;
+        return 0;
+}
+
+static int choose_beneath(struct apply *a, const struct changes *c, char *const *paths, bool *is_chosen) {
         STRV_FOREACH (path, paths) {
                 char *const one[] = {*path, NULL};
                 bool has_any = false;
@@ -61,6 +96,22 @@ int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
                         return error_set(a->err, NSRUN_STAGE_USAGE, -ENOENT, *path,
                                          "nothing has changed there", "nsrun session diff says what has");
         }
+        return 0;
+}
+
+int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
+        _cleanup_free_ bool *is_chosen = calloc(c->n + 1, sizeof(*is_chosen));
+        bool has_all = !paths || !*paths;
+        int r = 0;
+
+        a->ops = calloc(c->n * 2 + 1, sizeof(*a->ops));
+        if (!a->ops || !is_chosen)
+                return error_oom(a->err);
+        if (!has_all)
+                r = a->is_exact ? choose_exactly(a, c, paths, is_chosen)
+                                : choose_beneath(a, c, paths, is_chosen);
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < c->n; i++) {
                 const struct change *x = &c->list[i];
                 bool is_implied = !has_all && !is_chosen[i] && is_needed(a, c, i, is_chosen);

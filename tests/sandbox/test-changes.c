@@ -195,6 +195,30 @@ static void chosen_paths_are_committed_with_what_they_need(void **state) {
         layer_expect(y, "");
 }
 
+/* For a caller that leaves some out: no folder brings them in, none takes them away. */
+static void an_exact_choice_is_that_and_nothing_else(void **state) {
+        _cleanup_changes_report_ struct changes_report report = {0};
+        struct layer *y =
+                change(state, "mkdir -p gone/keep f; echo 1 >gone/keep/x; echo 1 >gone/y; echo 7777 >f/r",
+                       "mkdir -p new/in; echo a >new/a; echo b >new/in/b; rm -r gone; mv f/r r; rmdir f");
+        char *const paths[] = {(char *)"new",
+                               (char *)"new/a",
+                               (char *)"gone",
+                               (char *)"gone/y",
+                               (char *)"f",
+                               (char *)"nothing",
+                               NULL};
+
+        assert_int_equal(changes_commit(&y->l, paths, CHANGES_EXACT, &report, NULL), 0);
+        assert_int_equal(report.n_applied, 3);
+        layer_expect(
+                y, "D  f/\nD  gone/\nD  gone/keep/\nD  gone/keep/x\nA  new/in/\nA  new/in/b\nR  f/r -> r\n");
+        layer_sh(y->l.base_fd, "[ $(ls new) = a ]; [ $(ls gone) = keep ]; [ -e f/r ]");
+        layer_commit(y, NULL);
+        layer_expect(y, "");
+        layer_sh(y->l.base_fd, "[ \"$(echo *)\" = 'new r' ]");
+}
+
 static void a_path_without_changes_is_refused(void **state) {
         _cleanup_changes_report_ struct changes_report report = {0};
         struct layer *y = change(state, "echo 1 >a; echo 1 >ab", "echo 2 >>ab");
@@ -409,6 +433,7 @@ int main(void) {
                 TEST(what_a_commit_left_there_is_no_conflict),
                 TEST(what_the_host_made_in_a_committed_folder_stays),
                 TEST(chosen_paths_are_committed_with_what_they_need),
+                TEST(an_exact_choice_is_that_and_nothing_else),
                 TEST(a_path_without_changes_is_refused),
                 TEST(setuid_bits_and_sockets_stay_behind_with_a_note),
                 TEST(names_of_one_inode_are_one_inode_on_the_host),
