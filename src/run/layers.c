@@ -399,7 +399,8 @@ static int apply_one(struct asking *a, const struct chosen *chosen, bool is_comm
         if (r != 0)
                 return r < 0 ? r : 0;
         r = is_commit ? changes_commit(&layer, others ? others : chosen->paths,
-                                       is_forced ? CHANGES_FORCE : 0, &report, a->err)
+                                       (is_forced ? CHANGES_FORCE : 0U) | (others ? CHANGES_EXACT : 0U),
+                                       &report, a->err)
                       : changes_discard(&layer, chosen->paths, &report, a->err);
         if (keep_report(&report, outcome) < 0 && r >= 0)
                 r = error_oom(a->err);
