@@ -5,6 +5,19 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+int fd_lift(int *fd) {
+        int r;
+
+        if (*fd > 2)
+                return 0;
+        r = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+        if (r < 0)
+                return -errno;
+        close_fdp(fd);
+        *fd = r;
+        return 0;
+}
+
 /* `size` bytes at most, and one more to tell that there are more. */
 static int read_all(int fd, char *to, size_t size, size_t *ret) {
         size_t n = 0;

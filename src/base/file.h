@@ -4,6 +4,10 @@
 
 #include "macro.h"
 
+/* Gives a descriptor a number above 2: where the host's 0, 1 or 2 is closed a new one may
+ * get that, and be taken for a standard stream.  -errno leaves *fd as it was. */
+int fd_lift(int *fd);
+
 /* The whole of a small plain file, beneath the folder `dir` (or AT_FDCWD).  Never
  * waits for a fifo and never reads more than `limit` bytes.  `flags`: O_NOFOLLOW or 0.
  * -EINVAL: no plain file; -EFBIG; -EBADMSG: there is a NUL in it; -ENOMEM; open(2)'s. */

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 
+#include "base/file.h"
 #include "internal.h"
 
 /* Older kernel headers. */
@@ -42,13 +43,8 @@ static int store(struct launch_child *c) {
                 n = -EIO;
         if (n >= 0 && lseek(c->filter_fd, 0, SEEK_SET) < 0)
                 n = -errno;
-        if (n >= 0 && c->filter_fd <= 2) {
-                int lifted = fcntl(c->filter_fd, F_DUPFD_CLOEXEC, 3);
-
-                n = lifted < 0 ? -errno : 0;
-                close_fdp(&c->filter_fd);
-                c->filter_fd = lifted;
-        }
+        if (n >= 0)
+                n = fd_lift(&c->filter_fd);
         return n < 0 ? (int)n : 0;
 }
 

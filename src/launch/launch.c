@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "internal.h"
 
 /* A vforked child runs its few calls and execve(2) on this. */
@@ -58,21 +59,6 @@ static int refuse_folders(const int *stdio, struct nsrun_error *err) {
         return 0;
 }
 
-/* Where the host's 0, 1 or 2 is closed, a new descriptor may get that number,
- * and the command would inherit it as its standard stream. */
-static int lift_descriptor(int *fd) {
-        int r;
-
-        if (*fd > 2)
-                return 0;
-        r = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
-        if (r < 0)
-                return -errno;
-        close_fdp(fd);
-        *fd = r;
-        return 0;
-}
-
 /* Copies beyond 2 of what becomes 0, 1 and 2, and of what those would overwrite. */
 static int open_stdio(struct launch_child *c, struct launch_params *params, struct nsrun_error *err) {
         int *const in_the_way[] = {&params->umbrella_fd, &params->lock_fd};
@@ -102,10 +88,10 @@ static int open_listener(struct launch_child *c, int *ret, struct nsrun_error *e
         if (r >= 0) {
                 own = ends[0];
                 c->listener_socket = ends[1];
-                r = lift_descriptor(&own);
+                r = fd_lift(&own);
         }
         if (r >= 0)
-                r = lift_descriptor(&c->listener_socket);
+                r = fd_lift(&c->listener_socket);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "no sockets to hear of denied calls with", NULL);
@@ -121,7 +107,7 @@ static int open_orders(struct launch_child *c, int *ret, struct nsrun_error *err
                 return 0;
         r = c->order_fd = sys_eventfd();
         if (r >= 0)
-                r = lift_descriptor(&c->order_fd);
+                r = fd_lift(&c->order_fd);
         if (r >= 0) {
                 r = fcntl(c->order_fd, F_DUPFD_CLOEXEC, 3);
                 r = r < 0 ? -errno : r;
@@ -144,11 +130,11 @@ static int open_descriptors(struct launch_child *c, int *ret_report, struct nsru
                 r = c->supervisor_fd = sys_pidfd_open(getpid());
         }
         if (r >= 0)
-                r = lift_descriptor(&read_end);
+                r = fd_lift(&read_end);
         if (r >= 0)
-                r = lift_descriptor(&c->report_fd);
+                r = fd_lift(&c->report_fd);
         if (r >= 0)
-                r = lift_descriptor(&c->supervisor_fd);
+                r = fd_lift(&c->supervisor_fd);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "no descriptors to watch the sandbox with",
@@ -156,7 +142,7 @@ static int open_descriptors(struct launch_child *c, int *ret_report, struct nsru
         if (c->params->init_path) {
                 r = c->init_fd = sys_open(AT_FDCWD, c->params->init_path, O_PATH, 0);
                 if (r >= 0)
-                        r = lift_descriptor(&c->init_fd);
+                        r = fd_lift(&c->init_fd);
                 if (r < 0)
                         return error_set(err, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
                                          "nsrun-init can't be opened", "install nsrun completely");

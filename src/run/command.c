@@ -6,6 +6,7 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "base/sys.h"
 
 /* What one read takes at most, and the pipe holds where the kernel lets it. */
@@ -30,19 +31,6 @@ struct watch {
         char *chunk;
 };
 
-static int lift(int *fd) {
-        int r;
-
-        if (*fd > 2)
-                return 0;
-        r = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
-        if (r < 0)
-                return -errno;
-        close_fdp(fd);
-        *fd = r;
-        return 0;
-}
-
 int command_open_stdio(int stdio[3], int *ret_output, struct nsrun_error *err) {
         _cleanup_close_ int null = -EBADF, output = -EBADF, input = -EBADF;
         int ends[2], r;
@@ -53,12 +41,12 @@ int command_open_stdio(int stdio[3], int *ret_output, struct nsrun_error *err) {
         if (r >= 0) {
                 output = ends[0];
                 input = ends[1];
-                r = lift(&null);
+                r = fd_lift(&null);
         }
         if (r >= 0)
-                r = lift(&output);
+                r = fd_lift(&output);
         if (r >= 0)
-                r = lift(&input);
+                r = fd_lift(&input);
         /* The reader's end alone: what the command has is a pipe like any other. */
         if (r >= 0 && fcntl(output, F_SETFL, O_NONBLOCK) < 0)
                 r = -errno;

@@ -208,6 +208,8 @@ static int make_locked(struct record_folder *f, const char *name) {
         return r < 0 ? r : 0;
 }
 
+static int look_at_all(int base_fd, char ***names);
+
 int records_make(const char *name, struct record_folder *ret, struct nsrun_error *err) {
         _cleanup_records_ struct record_folder f = RECORD_FOLDER_INIT;
         char own[9];
@@ -219,6 +221,8 @@ int records_make(const char *name, struct record_folder *ret, struct nsrun_error
         r = open_base(true, &f.base_fd, err);
         if (r < 0)
                 return r;
+        /* What dead ones left goes now, as with umbrellas. */
+        (void)look_at_all(f.base_fd, NULL);
         r = name ? 0 : random_name(own);
         if (r >= 0)
                 r = make_locked(&f, name ? name : own);
@@ -328,24 +332,44 @@ static int compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int list_one(int base_fd, const char *name, char ***names) {
+/* 1: it lives and can be named; 0: it is about to, or was dead and is gone. */
+static int look_at(int base_fd, const char *name) {
         _cleanup_close_ int dir_fd = openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         _cleanup_close_ int lock_fd = dir_fd < 0 ? -EBADF : open_lock(dir_fd);
 
         if (lock_fd >= 0 && lock_is_held(lock_fd))
-                return name[0] == '.' || faccessat(dir_fd, "record", F_OK, 0) < 0 ? 0
-                                                                                  : strv_add(names, name);
+                return name[0] != '.' && faccessat(dir_fd, "record", F_OK, 0) == 0;
         /* A draft without a lock may be one that is just being made. */
         if (lock_fd >= 0 || name[0] != '.')
                 remove_stale(base_fd, name);
         return 0;
 }
 
-int records_list(char ***ret, struct nsrun_error *err) {
-        _cleanup_strv_ char **names = NULL;
-        int base_fd = -EBADF, r;
+/* All in the folder, each looked at; with `names` those that live are added there. */
+static int look_at_all(int base_fd, char ***names) {
+        int fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
         struct dirent *entry;
         DIR *dir;
+
+        if (fd < 0)
+                return -errno;
+        dir = fdopendir(fd);
+        if (!dir) {
+                (void)close(fd);
+                return -ENOMEM;
+        }
+        while ((entry = readdir(dir)) && r >= 0)
+                if (!streq(entry->d_name, ".") && !streq(entry->d_name, "..") &&
+                    look_at(base_fd, entry->d_name) && names)
+                        r = strv_add(names, entry->d_name);
+        (void)closedir(dir);
+        return r;
+}
+
+int records_list(char ***ret, struct nsrun_error *err) {
+        _cleanup_strv_ char **names = NULL;
+        _cleanup_close_ int base_fd = -EBADF;
+        int r;
 
         r = open_base(false, &base_fd, err);
         if (r == -ENOENT && (!err || err->stage == NSRUN_STAGE_NONE)) {
@@ -354,17 +378,11 @@ int records_list(char ***ret, struct nsrun_error *err) {
         }
         if (r < 0)
                 return r;
-        dir = fdopendir(base_fd);
-        if (!dir) {
-                close_fdp(&base_fd);
-                return error_oom(err);
-        }
-        while ((entry = readdir(dir)) && r >= 0)
-                if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
-                        r = list_one(base_fd, entry->d_name, &names);
-        (void)closedir(dir);
+        r = look_at_all(base_fd, &names);
         if (r < 0)
-                return error_oom(err);
+                return r == -ENOMEM ? error_oom(err)
+                                    : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                                "the folder of sessions can't be read", folder_hint);
         if (names)
                 qsort(names, strv_length(names), sizeof(*names), compare_names);
         *ret = TAKE_PTR(names);
