@@ -235,6 +235,11 @@ static int clone_child(struct launch_child *c, int *ret_pidfd, struct nsrun_erro
         return pid;
 }
 
+/* The plan may be freed before the command ends: the lock is this one's too. */
+static int hold_session(const struct nsrun_plan *plan) {
+        return plan->join ? fcntl(plan->join->folder.activity_fd, F_DUPFD_CLOEXEC, 3) : -EBADF;
+}
+
 int launch_start(const struct nsrun_plan *plan, const struct launch_params *params, struct launch *ret,
                  struct nsrun_error *err) {
         struct launch_params own = *params;
@@ -286,6 +291,7 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
                                .namespaces = c.namespaces_made,
                                .is_join = plan->join,
                                .is_nested = plan->join && plan->join->is_nested,
+                               .activity_fd = hold_session(plan),
                                .listener_socket = TAKE_FD(listener_socket)};
         return 0;
 }
@@ -295,6 +301,10 @@ int launch_receive_listener(const struct launch *l) {
 }
 
 void launch_close(struct launch *l) {
+        /* From now on the session may be idle. */
+        if (l->activity_fd >= 0)
+                (void)futimens(l->activity_fd, NULL);
+        close_fdp(&l->activity_fd);
         close_fdp(&l->pidfd);
         close_fdp(&l->report_fd);
         close_fdp(&l->listener_socket);
@@ -333,8 +343,10 @@ int launch_wait(const struct launch *l) {
 
         while (sys_poll(&end, 1, -1) == -EINTR)
                 ;
+        /* Of the reaper in a session's nested pid namespace, whose parent is the session's pid 1, this
+         * much is known: it tells how its command ended before it ends, unless it is killed. */
         if (sys_waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED) < 0)
-                return 0;
+                return l->is_nested ? SIGKILL : 0;
         return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
 }
 

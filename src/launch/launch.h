@@ -66,14 +66,16 @@ struct launch {
         int report_fd;       /* read end */
         int listener_socket; /* where pid 1 sends the listener of denied calls; or -1 */
         int order_fd;        /* of sessions: what is no signal's to say; or -1 */
+        int activity_fd;     /* of the session that was joined; see workspace/records.h */
         uint64_t namespaces; /* CLONE_NEW*: those that were made */
         bool is_join;        /* in a session: pid is that of the command's own reaper there */
         bool is_nested;      /* it may outlive the command, and is not the caller's child then */
 };
 
-#define LAUNCH_INIT                                                                                 \
-        (struct launch) {                                                                           \
-                .pidfd = -EBADF, .report_fd = -EBADF, .listener_socket = -EBADF, .order_fd = -EBADF \
+#define LAUNCH_INIT                                                                                  \
+        (struct launch) {                                                                            \
+                .pidfd = -EBADF, .report_fd = -EBADF, .listener_socket = -EBADF, .order_fd = -EBADF, \
+                .activity_fd = -EBADF                                                                \
         }
 /* Closes what is open. */
 void launch_close(struct launch *l);

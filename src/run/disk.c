@@ -9,7 +9,7 @@ int disk_prepare(const struct nsrun_plan *plan, struct umbrella *u, struct launc
                  struct nsrun_error *err) {
         int r = plan->instance && !plan->join ? instance_make_dirs(plan->instance, err) : 0;
 
-        /* Until the plan is freed the session isn't idle. */
+        /* Until the launch is closed, and the plan freed, the session isn't idle. */
         if (plan->join) {
                 (void)records_hold(&plan->join->folder);
                 records_touch(&plan->join->folder);
