@@ -40,5 +40,7 @@ struct keeper_answer {
 /* What a keeper and a session's pid 1 do when they are told to stop: SIGTERM to all, and after so long
  * SIGKILL. */
 #define KEEPER_GRACE_MS 5000
+/* How often it looks whether all but pid 1's last breath is done. */
+#define KEEPER_LOOK_MS 50
 
 int keeper_main(int argc, char **argv);
