@@ -472,6 +472,16 @@ void collect_orphans(void) {
         (void)alarm(0);
 }
 
+/* The folder of records may stay, and nothing in it. */
+static char *find_records(const struct site *s) {
+        _cleanup_free_ char *records = path_of(s->runtime, "nsrun/sessions"), *seen = NULL;
+
+        if (access(records, F_OK) < 0)
+                return NULL;
+        seen = snapshot(records);
+        return strchr(seen, '\n')[1] ? text_of("a session's record: %s", seen) : NULL;
+}
+
 char *leftovers(const struct site *s) {
         _cleanup_free_ char *mounts = mounts_now(), *umbrellas = path_of(s->cache, "nsrun");
         siginfo_t info = {.si_pid = 0};
@@ -492,7 +502,7 @@ char *leftovers(const struct site *s) {
                         if (!startswith(line, "/seccomp/"))
                                 return text_of("in the cache folder: %s", seen);
         }
-        return NULL;
+        return find_records(s);
 }
 
 /* -------------------------------------------------------------------- sites */
@@ -522,15 +532,18 @@ int site_setup(void **state) {
         make_folder(s->root, "outside");
         make_folder(s->root, "home");
         make_folder(s->root, "cache");
+        make_folder(s->root, "runtime");
         s->project = path_of(s->root, "project");
         s->outside = path_of(s->root, "outside");
         s->home = path_of(s->root, "home");
         s->cache = path_of(s->root, "cache");
+        s->runtime = path_of(s->root, "runtime");
         assert_int_equal(setenv("HOME", s->home, 1), 0);
         assert_int_equal(setenv("XDG_CACHE_HOME", s->cache, 1), 0);
         /* No configuration and no instance of the tester's. */
         assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
         assert_int_equal(unsetenv("NSRUN_HOME"), 0);
+        assert_int_equal(setenv("XDG_RUNTIME_DIR", s->runtime, 1), 0);
         s->mounts = mounts_now();
         *state = s;
         return 0;
@@ -553,6 +566,7 @@ int site_teardown(void **state) {
         free(s->outside);
         free(s->home);
         free(s->cache);
+        free(s->runtime);
         free(s->mounts);
         free(s);
         return left || o.status != 0 ? -1 : 0;

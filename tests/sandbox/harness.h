@@ -16,19 +16,20 @@
 
 #include "base/macro.h"
 
-/* A test's own corner of the host.  HOME and XDG_CACHE_HOME name the last two for
- * everything that is run meanwhile. */
+/* A test's own corner of the host.  HOME, XDG_CACHE_HOME and XDG_RUNTIME_DIR name the last
+ * three for everything that is run meanwhile. */
 struct site {
         char *root;    /* holds the others, and lies where no sandbox shows anything by itself */
         char *project; /* what runs get as --project */
         char *outside; /* what no test may change from inside */
         char *home;
         char *cache;
+        char *runtime;
         char *mounts; /* as they were when the test began */
 };
 
 /* For cmocka's setup and teardown: *state is a struct site.  The teardown fails
- * the test where a process, a mount or an umbrella is left. */
+ * the test where a process, a mount, an umbrella or a session's record is left. */
 int site_setup(void **state);
 int site_teardown(void **state);
 
@@ -111,7 +112,8 @@ void expect_unchanged(const char *path, char *before);
 void collect_orphans(void);
 
 /* What is left of runs, in words, or NULL: children of ours or of a dead child,
- * mounts that weren't there, umbrellas. */
+ * mounts that weren't there, umbrellas, records of sessions.  A session's keeper is a child
+ * of a dead child. */
 char *leftovers(const struct site *s);
 
 bool has_program(const char *name);

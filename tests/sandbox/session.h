@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the tests of sessions share: starting one, running commands in it, ending it.  The
+ * keeper becomes our child, as what a dead child leaves does: collect_orphans() waits for it. */
+#pragma once
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "harness.h"
+
+/* Tests are run twice, once with commands in pid namespaces of their own. */
+static bool is_nested;
+
+static inline int nested_setup(void **state) {
+        is_nested = true;
+        return site_setup(state);
+}
+
+static inline int nested_teardown(void **state) {
+        is_nested = false;
+        return site_teardown(state);
+}
+
+#define IN_BOTH_MODES(test)                                                  \
+        {#test, test, site_setup, site_teardown, NULL}, {                    \
+#test " (nested)", test, nested_setup, nested_teardown, NULL \
+        }
+
+/* How much, in the normal suite or with NSRUN_TEST_LONG=1. */
+static inline int size_of_test(int normal, int all) {
+        const char *wanted = getenv("NSRUN_TEST_LONG");
+
+        return wanted && streq(wanted, "1") ? all : normal;
+}
+
+/* `first`, then `second`; the array alone is the caller's. */
+static inline const char **words_of(const char *const *first, const char *const *second) {
+        size_t n = 0, m = 0;
+        const char **words;
+
+        while (first[n])
+                n++;
+        while (second[m])
+                m++;
+        words = calloc(n + m + 1, sizeof(*words));
+        assert_non_null(words);
+        memcpy(words, first, n * sizeof(*words));
+        memcpy(words + n, second, m * sizeof(*words));
+        return words;
+}
+
+/* `nsrun session WORD…` */
+static inline void run_session(const struct site *s, struct outcome *ret, const char *const *words) {
+        _cleanup_free_ const char **argv =
+                words_of((const char *const[]){program(), "session", NULL}, words);
+
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = s->root}, ret);
+}
+#define SESSION(site, outcome, ...) run_session(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+
+/* `nsrun session start --project PROJECT OPTION…`; the caller's id. */
+static inline char *start_session(const struct site *s, const char *const *options) {
+        const char *const begin[] = {"start", "--project", s->project, is_nested ? "--landlock=off" : NULL,
+                                     NULL};
+        _cleanup_free_ const char **words = words_of(begin, options);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_session(s, &o, words);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        assert_true(strlen(o.out) > 1 && o.out[strlen(o.out) - 1] == '\n');
+        o.out[strlen(o.out) - 1] = '\0';
+        return strdup(o.out);
+}
+#define START(site, ...)  start_session(site, (const char *const[]){__VA_ARGS__, NULL})
+#define START_PLAIN(site) start_session(site, (const char *const[]){NULL})
+
+/* `nsrun run --session ID ARGUMENT…` */
+static inline void spawn_joined(const struct site *s, const char *id, struct running *ret,
+                                const char *const *arguments) {
+        _cleanup_free_ const char **argv =
+                words_of((const char *const[]){program(), "run", "--session", id, NULL}, arguments);
+
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
+}
+#define SPAWN_JOINED(site, id, running, ...) \
+        spawn_joined(site, id, running, (const char *const[]){__VA_ARGS__, NULL})
+
+static inline void run_joined(const struct site *s, const char *id, struct outcome *ret,
+                              const char *const *arguments) {
+        struct running running;
+
+        outcome_clear(ret);
+        spawn_joined(s, id, &running, arguments);
+        finish(&running, ret);
+}
+#define JOIN(site, id, outcome, ...) run_joined(site, id, outcome, (const char *const[]){__VA_ARGS__, NULL})
+/* A shell script. */
+#define JOIN_SCRIPT(site, id, outcome, script) JOIN(site, id, outcome, "--", "sh", "-c", script)
+
+static inline void expect_good_join(const struct site *s, const char *id, const char *script,
+                                    const char *out) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o, script);
+        expect_status(&o, 0);
+        expect_out(&o, out);
+        assert_string_equal(o.err, "");
+}
+
+/* A number of `show --json`. */
+static inline long session_number(const struct site *s, const char *id, const char *key) {
+        _cleanup_free_ char *name = text_of("\"%s\":", key);
+        _cleanup_outcome_ struct outcome o = {0};
+        const char *found;
+        long number = -1;
+
+        SESSION(s, &o, "show", "--json", id);
+        expect_status(&o, 0);
+        found = strstr(o.out, name);
+        if (!found || sscanf(found + strlen(name), "%ld", &number) != 1)
+                fail_msg("no %s in: %s", key, o.out);
+        return number;
+}
+
+static inline int open_pidfd(pid_t pid) {
+        int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+        assert_true(fd >= 0);
+        return fd;
+}
+
+/* "keeper" or "init". */
+static inline int session_pidfd(const struct site *s, const char *id, const char *key) {
+        return open_pidfd((pid_t)session_number(s, id, key));
+}
+
+static inline void send_signal(int pidfd, int signal) {
+        assert_int_equal(syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0), 0);
+}
+
+static inline void expect_end_of(int pidfd, const char *what) {
+        struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+        if (poll(&end, 1, deadline_seconds * 1000) != 1)
+                fail_msg("%s does not end", what);
+}
+
+static inline bool has_ended(int pidfd) {
+        struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+        return poll(&end, 1, 0) == 1;
+}
+
+/* By "stop" or "kill"; the site's teardown sees that nothing is left. */
+static inline void end_session(const struct site *s, const char *id, const char *how) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        SESSION(s, &o, how, id);
+        expect_status(&o, 0);
+        expect_out(&o, "");
+        assert_string_equal(o.err, "");
+        collect_orphans();
+}
+
+/* A next start removes what a killed keeper left. */
+static inline void sweep(const struct site *s) {
+        _cleanup_free_ char *id = START_PLAIN(s);
+
+        end_session(s, id, "stop");
+}
+
+static inline void expect_nothing_left(const struct site *s) {
+        _cleanup_free_ char *left = leftovers(s);
+
+        if (left)
+                fail_msg("left behind: %s", left);
+}
+
+#define NO_SESSION(id)                \
+        "nsrun: no such session: " id \
+        ": No such file or directory; 'nsrun session list' shows those there are"

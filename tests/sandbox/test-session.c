@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A session's life: its start, its names, how it is told of, and every way to its end.
+ * What its commands may do is the other files'. */
+#include <json-c/json.h>
+
+#include "session.h"
+
+static const char until_told[] =
+        "exec 2>/dev/null; trap 'echo told; exit 3' TERM; echo ready; while :; do sleep 0.02; done";
+static const char deaf[] = "trap '' TERM; echo ready; while :; do sleep 0.02; done";
+
+static void expect_ready_line(const struct running *r) {
+        _cleanup_free_ char *line = read_line(r->out);
+
+        assert_string_equal(line, "ready\n");
+}
+
+static void a_start_prints_an_id_that_commands_join_by(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *expected = text_of("%s\n", s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(strlen(id), 8);
+        assert_int_equal(strspn(id, "abcdefghijkmnpqrstuvwxyz23456789"), 8);
+        expect_good_join(s, id, "pwd", expected);
+        expect_good_join(s, id, "echo one >/tmp/x; echo two >y", "");
+        expect_good_join(s, id, "cat /tmp/x y", "one\ntwo\n");
+        end_session(s, id, "stop");
+        expect_nothing_left(s);
+        JOIN_SCRIPT(s, id, &o, "echo ran");
+        {
+                _cleanup_free_ char *line = replaced(NO_SESSION("@"), "@", id);
+
+                expect_refusal(&o, 125, line);
+                SESSION(s, &o, "stop", id);
+                expect_refusal(&o, 125, line);
+                SESSION(s, &o, "kill", id);
+                expect_refusal(&o, 125, line);
+                SESSION(s, &o, "show", id);
+                expect_refusal(&o, 125, line);
+        }
+}
+
+static void a_name_is_the_id_and_is_taken_while_the_session_lives(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--name", "A.b_c-9");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_string_equal(id, "A.b_c-9");
+        expect_good_join(s, id, "echo in", "in\n");
+        SESSION(s, &o, "start", "--project", s->project, "--name", id);
+        expect_refusal(&o, 125,
+                       "nsrun: there is a session of this name: A.b_c-9: File exists; stop it, or choose "
+                       "another name");
+        /* Whoever was refused left nothing, and the session is as it was. */
+        expect_good_join(s, id, "echo in", "in\n");
+        end_session(s, id, "stop");
+        expect_nothing_left(s);
+        free(id);
+        id = START(s, "--name=A.b_c-9");
+        assert_string_equal(id, "A.b_c-9");
+        end_session(s, id, "kill");
+}
+
+static void no_other_names_are_taken(void **state) {
+        static const char longest[] = "0123456789012345678901234567890123456789012345678901234567890123";
+        const struct site *s = *state;
+        _cleanup_free_ char *too_long = text_of("%s4", longest), *id = NULL;
+        const char *const bad[] = {"..",  ".",        "-a",     "_a", "a/b", "a b",
+                                   "a\n", "\xc3\xa4", too_long, "/",  "../a"};
+        const char *const shown[] = {"..",     ".",        "-a",     "_a", "a/b", "a b",
+                                     "a\\x0a", "\xc3\xa4", too_long, "/",  "../a"};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+                _cleanup_free_ char *option = text_of("--name=%s", bad[i]);
+                _cleanup_free_ char *line = text_of(
+                        "nsrun: no name for a session: %s: Invalid argument; 1 to 64 letters, digits, '.', "
+                        "'_' and '-', a letter or digit first",
+                        shown[i]);
+
+                SESSION(s, &o, "start", "--project", s->project, option);
+                expect_refusal(&o, 125, line);
+                collect_orphans();
+                expect_nothing_left(s);
+        }
+        id = START(s, "--name", longest);
+        assert_string_equal(id, longest);
+        end_session(s, id, "stop");
+}
+
+static void a_killed_keepers_name_is_free_again(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--name=mine"), *again = NULL,
+                            *record = path_of(s->runtime, "nsrun/sessions/mine/record");
+        _cleanup_close_ int keeper = session_pidfd(s, id, "keeper"), init = session_pidfd(s, id, "init");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        send_signal(keeper, SIGKILL);
+        expect_end_of(keeper, "a killed keeper");
+        expect_end_of(init, "pid 1 of a killed keeper");
+        collect_orphans();
+        /* It is there, and nobody believes it. */
+        assert_int_equal(access(record, F_OK), 0);
+        JOIN_SCRIPT(s, id, &o, "echo ran");
+        expect_refusal(&o, 125, NO_SESSION("mine"));
+        again = START(s, "--name=mine");
+        assert_string_equal(again, "mine");
+        expect_good_join(s, again, "echo in", "in\n");
+        end_session(s, again, "stop");
+}
+
+static void a_list_removes_what_killed_keepers_left(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *dead = START(s, "--name=dead"), *alive = START(s, "--name=alive"),
+                            *folder = path_of(s->runtime, "nsrun/sessions/dead");
+        _cleanup_close_ int keeper = session_pidfd(s, dead, "keeper"), init = session_pidfd(s, dead, "init");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        SESSION(s, &o, "list");
+        expect_in(o.out, "\nalive ");
+        expect_in(o.out, "\ndead ");
+        send_signal(keeper, SIGKILL);
+        expect_end_of(init, "pid 1 of a killed keeper");
+        expect_end_of(keeper, "a killed keeper");
+        assert_int_equal(access(folder, F_OK), 0);
+        SESSION(s, &o, "list");
+        expect_status(&o, 0);
+        expect_in(o.out, "\nalive ");
+        expect_not_in(o.out, "dead");
+        assert_int_equal(access(folder, F_OK), -1);
+        expect_good_join(s, alive, "echo in", "in\n");
+        end_session(s, alive, "stop");
+        sweep(s);
+}
+
+static json_object *parse(const char *text) {
+        json_object *parsed = json_tokener_parse(text);
+
+        if (!parsed)
+                fail_msg("no JSON: %s", text);
+        return parsed;
+}
+
+static int64_t number_in(json_object *o, const char *key) {
+        json_object *value;
+
+        if (!json_object_object_get_ex(o, key, &value) || json_object_get_type(value) != json_type_int)
+                fail_msg("no number %s: %s", key, json_object_to_json_string(o));
+        return json_object_get_int64(value);
+}
+
+static void expect_text_in(json_object *o, const char *key, const char *text) {
+        json_object *value;
+
+        if (!json_object_object_get_ex(o, key, &value))
+                fail_msg("no %s: %s", key, json_object_to_json_string(o));
+        assert_string_equal(json_object_get_string(value), text);
+}
+
+static void check_session(const struct site *s, json_object *o, const char *id, int64_t before) {
+        _cleanup_free_ char *exe = text_of("/proc/%d/comm", (int)number_in(o, "keeper")), *comm = NULL,
+                            *umbrellas = path_of(s->cache, "nsrun/workspace-");
+        json_object *value;
+
+        expect_text_in(o, "id", id);
+        expect_text_in(o, "project", s->project);
+        assert_true(json_object_object_get_ex(o, "umbrella", &value));
+        assert_true(startswith(json_object_get_string(value), umbrellas));
+        assert_int_equal(access(json_object_get_string(value), F_OK), 0);
+        assert_true(number_in(o, "started") >= before && number_in(o, "started") <= (int64_t)time(NULL));
+        assert_int_equal(number_in(o, "idle_timeout"), 1000);
+        assert_int_equal(number_in(o, "owner"), getpid());
+        assert_true(json_object_object_get_ex(o, "nested", &value));
+        assert_int_equal(json_object_get_boolean(value), is_nested);
+        assert_true(number_in(o, "idle") <= (int64_t)time(NULL) - before);
+        comm = file_text(exe);
+        assert_non_null(comm);
+        assert_string_equal(comm, "nsrun-keeper\n");
+}
+
+static void json_tells_all_of_a_session(void **state) {
+        const struct site *s = *state;
+        int64_t before = (int64_t)time(NULL);
+        _cleanup_free_ char *owner = text_of("--owner=%d", (int)getpid()),
+                            *id = START(s, "--name=told", "--idle-timeout=1000", owner),
+                            *other = START(s, "--name=another");
+        _cleanup_outcome_ struct outcome o = {0};
+        json_object *parsed, *list;
+
+        SESSION(s, &o, "show", "--json", id);
+        expect_status(&o, 0);
+        parsed = parse(o.out);
+        check_session(s, parsed, id, before);
+        json_object_put(parsed);
+
+        SESSION(s, &o, "list", "--json");
+        expect_status(&o, 0);
+        parsed = parse(o.out);
+        assert_true(json_object_object_get_ex(parsed, "sessions", &list));
+        assert_int_equal(json_object_array_length(list), 2);
+        expect_text_in(json_object_array_get_idx(list, 0), "id", "another");
+        assert_int_equal(number_in(json_object_array_get_idx(list, 0), "idle_timeout"), 0);
+        assert_int_equal(number_in(json_object_array_get_idx(list, 0), "owner"), 0);
+        check_session(s, json_object_array_get_idx(list, 1), id, before);
+        json_object_put(parsed);
+
+        SESSION(s, &o, "stop", other);
+        expect_status(&o, 0);
+        end_session(s, id, "stop");
+        SESSION(s, &o, "list", "--json");
+        expect_status(&o, 0);
+        expect_out(&o, "{\"sessions\":[]}\n");
+        SESSION(s, &o, "list");
+        expect_status(&o, 0);
+        expect_out(&o, "");
+}
+
+static void idle_counts_from_the_last_command(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--name=i"),
+                            *activity = path_of(s->runtime, "nsrun/sessions/i/activity");
+        struct timespec times[2] = {{.tv_sec = 0}, {.tv_sec = time(NULL) - 5000}};
+        struct running r;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(utimensat(AT_FDCWD, activity, times, 0), 0);
+        assert_true(session_number(s, id, "idle") >= 5000);
+        SPAWN_JOINED(s, id, &r, "--", "sh", "-c", until_told);
+        expect_ready_line(&r);
+        assert_int_equal(utimensat(AT_FDCWD, activity, times, 0), 0);
+        /* One runs. */
+        assert_int_equal(session_number(s, id, "idle"), 0);
+        send_signal(r.pidfd, SIGTERM);
+        finish(&r, &o);
+        expect_status(&o, 3);
+        assert_true(session_number(s, id, "idle") < 5000);
+        end_session(s, id, "stop");
+}
+
+static void stop_lets_commands_say_a_last_word(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running r;
+
+        SPAWN_JOINED(s, id, &r, "--", "sh", "-c", until_told);
+        expect_ready_line(&r);
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        finish(&r, &o);
+        expect_status(&o, 3);
+        expect_out(&o, "told\n");
+        assert_string_equal(o.err, "");
+        collect_orphans();
+}
+
+static void who_does_not_listen_is_killed(void **state) {
+        const struct site *s = *state;
+        static const char *const ways[] = {"stop", "kill"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+                _cleanup_free_ char *id = START_PLAIN(s);
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running r;
+
+                SPAWN_JOINED(s, id, &r, "--", "sh", "-c", deaf);
+                expect_ready_line(&r);
+                SESSION(s, &o, ways[i], id);
+                expect_status(&o, 0);
+                finish(&r, &o);
+                expect_status(&o, 128 + SIGKILL);
+                assert_string_equal(
+                        o.err,
+                        "nsrun: the sandbox's pid 1 was killed by signal 9, and the command with it\n");
+                collect_orphans();
+                expect_nothing_left(s);
+        }
+}
+
+static void kill_gives_no_time_for_words(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running r;
+
+        SPAWN_JOINED(s, id, &r, "--", "sh", "-c", until_told);
+        expect_ready_line(&r);
+        SESSION(s, &o, "kill", id);
+        expect_status(&o, 0);
+        finish(&r, &o);
+        expect_status(&o, 128 + SIGKILL);
+        expect_out(&o, "");
+        collect_orphans();
+}
+
+static void a_stopped_command_is_ended_too(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running r;
+
+        SPAWN_JOINED(s, id, &r, "--", "sh", "-c",
+                     "trap 'echo told; exit 3' TERM; echo ready; kill -STOP $$");
+        expect_ready_line(&r);
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        finish(&r, &o);
+        expect_status(&o, 3);
+        expect_out(&o, "told\n");
+        collect_orphans();
+}
+
+/* The command runs for longer than the timeout, and is left alone; what it leaves behind is
+ * no reason to stay. */
+static void an_idle_session_ends_by_itself(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--idle-timeout=4");
+        _cleanup_close_ int keeper = session_pidfd(s, id, "keeper");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o, "sleep 1000 >/dev/null 2>&1 & sleep 5; exit 6");
+        expect_status(&o, 6);
+        assert_false(has_ended(keeper));
+        expect_end_of(keeper, "an idle session");
+        collect_orphans();
+}
+
+static void pause_until_killed(nsrun_unused void *data) {
+        for (;;)
+                (void)pause();
+}
+
+static void a_session_ends_with_its_owner(void **state) {
+        const struct site *s = *state;
+        struct running owner, r;
+        _cleanup_outcome_ struct outcome o = {0}, last = {0};
+        _cleanup_free_ char *option = NULL, *id = NULL;
+        _cleanup_close_ int keeper = -EBADF;
+
+        spawn(&(struct request){.argv = (const char *const[]){"true", NULL}, .in_child = pause_until_killed},
+              &owner);
+        option = text_of("--owner=%d", (int)owner.pid);
+        id = START(s, option);
+        keeper = session_pidfd(s, id, "keeper");
+        SPAWN_JOINED(s, id, &r, "--", "sh", "-c", until_told);
+        expect_ready_line(&r);
+        assert_false(has_ended(keeper));
+        send_signal(owner.pidfd, SIGKILL);
+        expect_end_of(keeper, "the session of a dead owner");
+        finish(&r, &o);
+        expect_status(&o, 3);
+        expect_out(&o, "told\n");
+        finish(&owner, &last);
+        collect_orphans();
+}
+
+static void a_dead_owner_is_refused(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *option = NULL, *line = NULL;
+        struct running owner;
+
+        spawn(&(struct request){.argv = (const char *const[]){"true", NULL}}, &owner);
+        option = text_of("--owner=%d", (int)owner.pid);
+        line = text_of(
+                "nsrun: the owner can't be watched: %d: No such process; --owner names a process that "
+                "lives",
+                (int)owner.pid);
+        finish(&owner, &o);
+        SESSION(s, &o, "start", "--project", s->project, option);
+        expect_refusal(&o, 125, line);
+}
+
+static void a_terminal_may_be_shared(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--no-new-session");
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *session = text_of("%d\n", (int)getsid(0));
+
+        /* Field 6 of stat: 0 where its session is not of this pid namespace. */
+        JOIN(s, id, &o, "--", "sh", "-c", "read -r a b c d e f rest </proc/self/stat; echo $f");
+        expect_status(&o, 0);
+        expect_out(&o, "0\n");
+        end_session(s, id, "stop");
+        free(id);
+        id = START_PLAIN(s);
+        JOIN(s, id, &o, "--", "sh", "-c", "read -r a b c d e f rest </proc/self/stat; echo $f");
+        expect_status(&o, 0);
+        assert_true(strcmp(o.out, "0\n") != 0 && strcmp(o.out, session) != 0);
+        end_session(s, id, "stop");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                IN_BOTH_MODES(a_start_prints_an_id_that_commands_join_by),
+                cmocka_unit_test_setup_teardown(a_name_is_the_id_and_is_taken_while_the_session_lives,
+                                                site_setup, site_teardown),
+                cmocka_unit_test_setup_teardown(no_other_names_are_taken, site_setup, site_teardown),
+                IN_BOTH_MODES(a_killed_keepers_name_is_free_again),
+                cmocka_unit_test_setup_teardown(a_list_removes_what_killed_keepers_left, site_setup,
+                                                site_teardown),
+                IN_BOTH_MODES(json_tells_all_of_a_session),
+                IN_BOTH_MODES(idle_counts_from_the_last_command),
+                IN_BOTH_MODES(stop_lets_commands_say_a_last_word),
+                IN_BOTH_MODES(who_does_not_listen_is_killed),
+                IN_BOTH_MODES(kill_gives_no_time_for_words),
+                IN_BOTH_MODES(a_stopped_command_is_ended_too),
+                IN_BOTH_MODES(an_idle_session_ends_by_itself),
+                IN_BOTH_MODES(a_session_ends_with_its_owner),
+                cmocka_unit_test_setup_teardown(a_dead_owner_is_refused, site_setup, site_teardown),
+                IN_BOTH_MODES(a_terminal_may_be_shared),
+        };
+
+        return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}
