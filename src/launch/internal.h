@@ -173,7 +173,7 @@ pid_t number_of_pidfd(int pidfd);
 
 /* join.c: the reaper of a command in a session, from its first instruction to its last. */
 _Noreturn void join_run(struct launch_child *c);
-/* Makes it: its pid, or -errno with *err. */
+/* Makes it: its pid (0: it has ended already), or -errno with *err. */
 int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err);
 
 /* What is counted up in order_fd: for a joined command's reaper, all that the command started is to end;

@@ -216,5 +216,9 @@ int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err)
         if (r < 0)
                 return fail(c, r, err);
         *ret_pidfd = TAKE_FD(c->joined_pidfd);
-        return c->plan->join->is_nested ? number_of_pidfd(*ret_pidfd) : c->joined_pid;
+        if (!c->plan->join->is_nested)
+                return c->joined_pid;
+        /* It may have come to its end already, and is nobody's to wait for here. */
+        r = number_of_pidfd(*ret_pidfd);
+        return r < 0 ? 0 : r;
 }

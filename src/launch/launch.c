@@ -323,7 +323,8 @@ int launch_signal(const struct launch *l, int signal) {
         if (l->is_join && signal == SIGKILL)
                 return order(l, ORDER_END);
         r = sys_pidfd_send_signal(l->pidfd, signal);
-        return r == -ENOSYS || r == -EPERM ? sys_kill(l->pid, signal) : r;
+
+        return l->pid > 0 && (r == -ENOSYS || r == -EPERM) ? sys_kill(l->pid, signal) : r;
 }
 
 void launch_release(const struct launch *l) {
@@ -353,7 +354,7 @@ int launch_wait(const struct launch *l) {
 int launch_signal_all(const struct launch *l, int signal) {
         int r = sys_pidfd_queue_signal(l->pidfd, INIT_SIGNAL_ALL, INIT_VALUE_ALL | signal);
 
-        return r == -ENOSYS || r == -EPERM
+        return l->pid > 0 && (r == -ENOSYS || r == -EPERM)
                        ? sys_queue_signal(l->pid, INIT_SIGNAL_ALL, INIT_VALUE_ALL | signal)
                        : r;
 }

@@ -61,7 +61,7 @@ struct launch_params {
 };
 
 struct launch {
-        pid_t pid;           /* init's, in the caller's pid namespace */
+        pid_t pid;           /* init's, in the caller's pid namespace; 0: nobody knows any more */
         int pidfd;           /* always one */
         int report_fd;       /* read end */
         int listener_socket; /* where pid 1 sends the listener of denied calls; or -1 */

@@ -81,13 +81,14 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
         const struct launch_namespaces *n = &report->namespaces;
         _cleanup_json_ struct json_document d = {0};
         struct json_value *namespaces, *landlock;
-        uint64_t command = find_command(l->pid);
+        uint64_t command = l->pid > 0 ? find_command(l->pid) : 0;
         int r;
 
         r = open_event(&d, "started", err);
         if (r < 0)
                 return r;
-        json_add_number(&d, d.root, "init_pid", (uint64_t)l->pid);
+        if (l->pid > 0)
+                json_add_number(&d, d.root, "init_pid", (uint64_t)l->pid);
         if (command > 0)
                 json_add_number(&d, d.root, "command_pid", command);
         namespaces = json_add_object(&d, d.root, "namespaces");
