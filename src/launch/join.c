@@ -176,7 +176,7 @@ static int fail(const struct launch_child *c, int r, struct nsrun_error *err) {
                 return r;
         }
         /* Nothing is born in a pid namespace whose pid 1 is dead (ENOMEM). */
-        if (r == -ESRCH || r == -ENOMEM)
+        if (r == -ESRCH || r == -ENOMEM || (r == -EPERM && record_has_exited(c->plan->join->init.pid)))
                 return error_set(err, NSRUN_STAGE_NAMESPACE, -ESRCH, id, "the session has ended", NULL);
         if (r == -EAGAIN)
                 return error_set(
@@ -213,6 +213,9 @@ int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err)
         if (stack)
                 (void)munmap(stack, STACK_SIZE);
         c->exec_error = 0;
+        /* The session's end is also that of who had gone in as far as that. */
+        if (r >= 0 && c->joined_pidfd < 0)
+                r = -ESRCH;
         if (r < 0)
                 return fail(c, r, err);
         *ret_pidfd = TAKE_FD(c->joined_pidfd);

@@ -273,3 +273,13 @@ int record_open_process(const struct record_process *process) {
                 return r;
         return start_time == process->start_time ? TAKE_FD(pidfd) : -ESRCH;
 }
+
+/* It has no memory then (proc(5), statm). */
+bool record_has_exited(pid_t pid) {
+        _cleanup_close_ int fd = -EBADF;
+        char path[64], text[128] = "";
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        return fd >= 0 && sys_read(fd, text, sizeof(text) - 1) > 0 && startswith(text, "0 ");
+}

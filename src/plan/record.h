@@ -41,3 +41,5 @@ void record_clear(struct plan_record *record);
 int record_identify(pid_t pid, int pidfd, struct record_process *ret);
 /* A pidfd of the process that was identified; -ESRCH where it is gone. */
 int record_open_process(const struct record_process *process);
+/* Whether it has exited, though its end may be nobody's to see yet. */
+bool record_has_exited(pid_t pid);

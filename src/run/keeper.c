@@ -193,32 +193,26 @@ static bool keep(const struct keeper *k) {
 
 /* Until pid 1 is gone, or `ms` milliseconds are over (-1: never).  Its own end waits for the ends
  * of those whose parents are elsewhere to be seen: reapers of commands are children of whoever
- * joined, who may look later, or never.  By then its namespaces are gone, and nobody lives. */
-static bool await_end(const struct keeper *k, int ms) {
+ * joined, who may look later, or never.  By then nobody lives. */
+static void await_end(const struct keeper *k, int ms) {
         struct pollfd end = {.fd = k->launch.pidfd, .events = POLLIN};
-        char path[64], text[64];
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)k->launch.pid);
-        for (int waited = 0; ms < 0 || waited < ms; waited += KEEPER_LOOK_MS) {
-                if (sys_poll(&end, 1, KEEPER_LOOK_MS) > 0)
-                        return true;
-                if (readlink(path, text, sizeof(text)) < 0 && errno == ENOENT)
-                        return true;
-        }
-        return false;
+        for (int waited = 0; ms < 0 || waited < ms; waited += KEEPER_LOOK_MS)
+                if (sys_poll(&end, 1, KEEPER_LOOK_MS) > 0 || record_has_exited(k->launch.pid))
+                        return;
 }
 
 /* pid 1 sends everybody SIGTERM, and ends when they have or when it has waited long enough; whatever
  * becomes of that, it is killed a little later. */
 static void stop(const struct keeper *k) {
         if (launch_signal_all(&k->launch, SIGTERM) >= 0 && launch_end_when_empty(&k->launch) >= 0)
-                (void)await_end(k, KEEPER_GRACE_MS);
+                await_end(k, KEEPER_GRACE_MS);
 }
 
 static void finish(struct keeper *k) {
         if (k->launch.pidfd >= 0) {
                 (void)launch_signal(&k->launch, SIGKILL);
-                (void)await_end(k, -1);
+                await_end(k, -1);
         }
         launch_close(&k->launch);
         cgroup_remove(&k->cgroup);

@@ -261,7 +261,8 @@ static int end(const char *id, bool is_kill, struct nsrun_error *err) {
         r = keeper == -ESRCH ? 0 : keeper;
         if (r >= 0 && init >= 0)
                 r = sys_pidfd_send_signal(init, SIGKILL);
-        if (r >= 0 && keeper >= 0 && !is_kill)
+        /* After pid 1 was killed too: others may hold up its last breath, see keeper.c. */
+        if (r >= 0 && keeper >= 0)
                 r = sys_pidfd_send_signal(keeper, SIGTERM);
         if (r < 0 && r != -ESRCH)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, id, "the session can't be ended", NULL);

@@ -18,6 +18,7 @@
 
 enum {
         NAME_MOST = 64,
+        MAKE_TRIES = 100,
         RECORD_MOST = 64 * 1024 * 1024, /* bytes; a plan of 100,000 rules has some 20 */
 };
 
@@ -204,6 +205,9 @@ static int make_locked(struct record_folder *f, const char *name) {
                 if (f->dir_fd >= 0)
                         (void)remove_contents(f->dir_fd, NULL);
                 (void)unlinkat(f->base_fd, draft, AT_REMOVEDIR);
+                close_fdp(&f->activity_fd);
+                close_fdp(&f->lock_fd);
+                close_fdp(&f->dir_fd);
         }
         return r < 0 ? r : 0;
 }
@@ -225,6 +229,9 @@ int records_make(const char *name, struct record_folder *ret, struct nsrun_error
         (void)look_at_all(f.base_fd, NULL);
         r = name ? 0 : random_name(own);
         if (r >= 0)
+                r = make_locked(&f, name ? name : own);
+        /* Whoever lists takes away what has no lock yet. */
+        for (int i = 0; r == -ENOENT && i < MAKE_TRIES; i++)
                 r = make_locked(&f, name ? name : own);
         if (r == -EEXIST)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, name ? name : own,
@@ -339,9 +346,11 @@ static int look_at(int base_fd, const char *name) {
 
         if (lock_fd >= 0 && lock_is_held(lock_fd))
                 return name[0] != '.' && faccessat(dir_fd, "record", F_OK, 0) == 0;
-        /* A draft without a lock may be one that is just being made. */
+        /* A draft without a lock may be one that is just being made: by somebody who tries again. */
         if (lock_fd >= 0 || name[0] != '.')
                 remove_stale(base_fd, name);
+        else
+                (void)unlinkat(base_fd, name, AT_REMOVEDIR);
         return 0;
 }
 

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What commands of a session leave running: it stays, and its neighbours with it, until
+ * its time has come; and who ends a command ends all that it started, and nobody else's. */
+#include "session.h"
+
+/* Its holders are the processes that a script started: nobody else has it open. */
+static int open_fifo_of(const struct site *s, const char *name) {
+        _cleanup_free_ char *path = path_of(s->project, name);
+        int fd;
+
+        assert_int_equal(mkfifo(path, 0600), 0);
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
+        return fd;
+}
+
+static void expect_line(int fd, const char *expected) {
+        _cleanup_free_ char *line = read_line(fd);
+
+        assert_string_equal(line, expected);
+}
+
+static void expect_held(int fd) {
+        struct pollfd end = {.fd = fd, .events = POLLIN};
+
+        assert_int_equal(poll(&end, 1, 0), 0);
+}
+
+/* The last holder is gone; whatever they said before is read. */
+static void expect_released(int fd) {
+        struct pollfd end = {.fd = fd, .events = POLLIN};
+        char bytes[4096];
+        ssize_t n;
+
+        do {
+                if (poll(&end, 1, deadline_seconds * 1000) != 1)
+                        fail_msg("a process of the command lives on");
+                n = read(fd, bytes, sizeof(bytes));
+        } while (n > 0);
+        assert_int_equal(n, 0);
+}
+
+/* Leaves the command's session, its process group and its ancestors. */
+#define AWAY \
+        "(setsid sh -c '(exec sleep 1000) & (sh -c \"exec setsid sleep 1000\" &) & exec sleep 1000' &) & "
+
+/* Of two generations, where each forks and ends at once: no list of processes has it for long. */
+#define COMETS               \
+        "cat >comet <<'X'\n" \
+        "sh ./comet &\n"     \
+        "X\n"                \
+        "(setsid sh ./comet &) & "
+
+static void a_background_process_outlives_its_command(void **state) {
+        const struct site *s = *state;
+        _cleanup_close_ int fifo = open_fifo_of(s, "fifo");
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o,
+                    "exec 1>fifo 2>&1; " AWAY
+                    "(while :; do read x <ask; echo $x >answer; done) & echo started");
+        expect_status(&o, 0);
+        expect_line(fifo, "started\n");
+        expect_held(fifo);
+        /* The next one has to do with it. */
+        expect_good_join(s, id, "ls /proc | grep -c '^[0-9]' >count; test $(cat count) -gt 4 && echo seen",
+                         "seen\n");
+        expect_held(fifo);
+        end_session(s, id, "stop");
+        expect_released(fifo);
+}
+
+static void a_server_answers_the_next_command(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *ask = path_of(s->project, "ask"),
+                            *answer = path_of(s->project, "answer");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(mkfifo(ask, 0600), 0);
+        assert_int_equal(mkfifo(answer, 0600), 0);
+        JOIN_SCRIPT(s, id, &o,
+                    "(while read x <ask; do echo \"you said $x\" >answer; done) >/dev/null 2>&1 &");
+        expect_status(&o, 0);
+        for (int i = 0; i < 3; i++)
+                expect_good_join(s, id, "echo hello >ask; cat answer", "you said hello\n");
+        end_session(s, id, "kill");
+}
+
+static void kill_leftovers_ends_them_and_nobody_elses(void **state) {
+        const struct site *s = *state;
+        _cleanup_close_ int own = open_fifo_of(s, "own"), others = open_fifo_of(s, "others"),
+                            left = open_fifo_of(s, "left");
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running neighbour;
+
+        JOIN_SCRIPT(s, id, &o, "exec >left 2>&1; " AWAY "echo left");
+        expect_status(&o, 0);
+        SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c",
+                     "exec 2>/dev/null; trap 'exit 4' TERM; (" AWAY "echo others) >others; echo ready; "
+                     "while :; do sleep 0.02; done");
+        expect_line(neighbour.out, "ready\n");
+        JOIN(s, id, &o, "--kill-leftovers", "--", "sh", "-c",
+             "exec >own 2>&1; " AWAY COMETS "echo own; exit 5");
+        expect_status(&o, 5);
+        expect_released(own);
+        expect_line(left, "left\n");
+        expect_line(others, "others\n");
+        expect_held(left);
+        expect_held(others);
+        assert_false(has_ended(neighbour.pidfd));
+        send_signal(neighbour.pidfd, SIGTERM);
+        outcome_clear(&o);
+        finish(&neighbour, &o);
+        expect_status(&o, 4);
+        expect_held(left);
+        end_session(s, id, "stop");
+        expect_released(left);
+        expect_released(others);
+}
+
+/* `tree` is a script that starts what is to die. */
+static void expect_killed_whole(const struct site *s, const char *id, const char *tree) {
+        _cleanup_close_ int own = open_fifo_of(s, "own"), others = open_fifo_of(s, "others");
+        _cleanup_free_ char *script = text_of("exec >own 2>&1; %s echo ready; while :; do sleep 1000; done",
+                                              tree),
+                            *own_path = path_of(s->project, "own"),
+                            *others_path = path_of(s->project, "others");
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running r, neighbour;
+
+        SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c",
+                     "exec 2>/dev/null; trap 'exit 4' TERM; (" AWAY "echo others) >others; echo ready; "
+                     "while :; do sleep 0.02; done");
+        expect_line(neighbour.out, "ready\n");
+        expect_line(others, "others\n");
+        SPAWN_JOINED(s, id, &r, "--", "sh", "-c", script);
+        expect_line(own, "ready\n");
+        send_signal(r.pidfd, SIGKILL);
+        finish(&r, &o);
+        expect_status(&o, 1000 + SIGKILL);
+        expect_released(own);
+        expect_held(others);
+        assert_false(has_ended(neighbour.pidfd));
+        send_signal(neighbour.pidfd, SIGTERM);
+        outcome_clear(&o);
+        finish(&neighbour, &o);
+        expect_status(&o, 4);
+        expect_held(others);
+        expect_good_join(s, id, "echo on", "on\n");
+        assert_int_equal(unlink(own_path), 0);
+        assert_int_equal(unlink(others_path), 0);
+}
+
+static void who_kills_the_waiting_nsrun_kills_the_whole_tree(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+
+        expect_killed_whole(s, id, AWAY);
+        expect_killed_whole(s, id, COMETS);
+        expect_killed_whole(s, id, AWAY AWAY COMETS COMETS COMETS);
+        end_session(s, id, "stop");
+}
+
+/* The control: a signal to a process of one's own works, and 0 of a neighbour is refused. */
+static void no_command_signals_its_neighbour(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running neighbour;
+
+        SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c",
+                     "exec 2>/dev/null; trap 'exit 4' TERM; trap 'exit 5' INT; echo ready; "
+                     "while :; do sleep 0.02; done");
+        expect_line(neighbour.out, "ready\n");
+        JOIN_SCRIPT(
+                s, id, &o,
+                "n=0; for p in /proc/[0-9]*; do p=${p#/proc/}; [ $p = $$ ] && continue; "
+                "kill -INT $p 2>/dev/null && n=$((n+1)); done; sleep 1000 & kill -KILL $! && echo own $n");
+        expect_status(&o, 0);
+        expect_out(&o, "own 0\n");
+        JOIN_SCRIPT(s, id, &o, "trap '' TERM; kill -TERM -1; exit 0");
+        assert_false(has_ended(neighbour.pidfd));
+        send_signal(neighbour.pidfd, SIGTERM);
+        outcome_clear(&o);
+        finish(&neighbour, &o);
+        expect_status(&o, 4);
+        end_session(s, id, "stop");
+}
+
+static void a_session_ends_with_all_that_was_left(void **state) {
+        static const char *const ways[] = {"stop", "kill"};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+                _cleanup_close_ int fifo = open_fifo_of(s, ways[i]);
+                _cleanup_free_ char *id = START_PLAIN(s),
+                                    *script = text_of("exec >%s 2>&1; " AWAY COMETS "echo left", ways[i]);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                JOIN_SCRIPT(s, id, &o, script);
+                expect_status(&o, 0);
+                end_session(s, id, ways[i]);
+                expect_released(fifo);
+                expect_nothing_left(s);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                IN_BOTH_MODES(a_background_process_outlives_its_command),
+                IN_BOTH_MODES(a_server_answers_the_next_command),
+                IN_BOTH_MODES(kill_leftovers_ends_them_and_nobody_elses),
+                IN_BOTH_MODES(who_kills_the_waiting_nsrun_kills_the_whole_tree),
+                IN_BOTH_MODES(no_command_signals_its_neighbour),
+                IN_BOTH_MODES(a_session_ends_with_all_that_was_left),
+        };
+
+        return cmocka_run_group_tests_name("session trees", tests, NULL, NULL);
+}
