@@ -166,10 +166,15 @@ static inline void end_session(const struct site *s, const char *id, const char 
         collect_orphans();
 }
 
-/* A next start removes what a killed keeper left. */
+/* A list removes the records of killed keepers, and a next start their umbrellas. */
 static inline void sweep(const struct site *s) {
-        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *id = NULL;
 
+        SESSION(s, &o, "list");
+        expect_status(&o, 0);
+        expect_out(&o, "");
+        id = START_PLAIN(s);
         end_session(s, id, "stop");
 }
 

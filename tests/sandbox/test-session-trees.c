@@ -58,9 +58,7 @@ static void a_background_process_outlives_its_command(void **state) {
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
 
-        JOIN_SCRIPT(s, id, &o,
-                    "exec 1>fifo 2>&1; " AWAY
-                    "(while :; do read x <ask; echo $x >answer; done) & echo started");
+        JOIN_SCRIPT(s, id, &o, "exec 1>fifo 2>&1; " AWAY "echo started");
         expect_status(&o, 0);
         expect_line(fifo, "started\n");
         expect_held(fifo);
@@ -157,11 +155,15 @@ static void expect_killed_whole(const struct site *s, const char *id, const char
 static void who_kills_the_waiting_nsrun_kills_the_whole_tree(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
 
         expect_killed_whole(s, id, AWAY);
         expect_killed_whole(s, id, COMETS);
         expect_killed_whole(s, id, AWAY AWAY COMETS COMETS COMETS);
-        end_session(s, id, "stop");
+        /* Their reapers are ours to reap by now, and we haven't: that holds up nothing. */
+        SESSION(s, &o, "kill", id);
+        expect_status(&o, 0);
+        collect_orphans();
 }
 
 /* The control: a signal to a process of one's own works, and 0 of a neighbour is refused. */
@@ -180,7 +182,8 @@ static void no_command_signals_its_neighbour(void **state) {
                 "n=0; for p in /proc/[0-9]*; do p=${p#/proc/}; [ $p = $$ ] && continue; "
                 "kill -INT $p 2>/dev/null && n=$((n+1)); done; sleep 1000 & kill -KILL $! && echo own $n");
         expect_status(&o, 0);
-        expect_out(&o, "own 0\n");
+        /* In a pid namespace of its own 1 is its reaper, which ignores that. */
+        expect_out(&o, is_nested ? "own 1\n" : "own 0\n");
         JOIN_SCRIPT(s, id, &o, "trap '' TERM; kill -TERM -1; exit 0");
         assert_false(has_ended(neighbour.pidfd));
         send_signal(neighbour.pidfd, SIGTERM);

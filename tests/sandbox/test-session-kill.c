@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every part of a session is killed at random moments: its owner, its pid 1, its keeper,
+ * and whoever joins it, also while it starts and while a command comes in.  Never a hang, a
+ * wrong status, or anything that stays once the next session has swept. */
+#include "session.h"
+
+/* Up to 5 ms: a join takes less, a start not much more. */
+static void wait_a_moment(unsigned *seed) {
+        const struct timespec moment = {.tv_nsec = rand_r(seed) % 5000000};
+
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+}
+
+static unsigned make_seed(void) {
+        unsigned seed = (unsigned)time(NULL);
+
+        print_message("seed %u\n", seed);
+        return seed;
+}
+
+static int n_rounds(void) {
+        return size_of_test(25, 200);
+}
+
+/* All of the command's descriptors but the script's own are its tree's. */
+static const char lingering[] = "(setsid sleep 1000 &) & exec sleep 1000";
+
+/* Statuses that a command which only sleeps may have: it was killed with its sandbox, or there was
+ * none to come into. */
+static void expect_ended_by_force(const struct outcome *o) {
+        static const char *const words[] = {
+                "nsrun: the sandbox's pid 1 was killed by signal 9, and the command with it\n",
+                "nsrun: no such session: ", "nsrun: the session has ended: ",
+                "nsrun: the sandbox was killed while it was being built"};
+
+        if (o->status == 128 + SIGKILL && streq(o->err, words[0]))
+                return;
+        if (o->status == 128 + SIGKILL || o->status == 128 + SIGTERM)
+                return;
+        if (o->status == 125)
+                for (size_t i = 1; i < ARRAY_SIZE(words); i++)
+                        if (startswith(o->err, words[i]))
+                                return;
+        fail_msg("status %d, out: %s, err: %s", o->status, o->out, o->err);
+}
+
+struct round {
+        const struct site *s;
+        char *id;
+        struct running joined[3];
+        int keeper, init;
+};
+
+/* Some have long begun, one is just coming in. */
+static void begin_round(const struct site *s, struct round *r, const char *const *options, unsigned *seed) {
+        *r = (struct round){.s = s, .id = start_session(s, options)};
+        r->keeper = session_pidfd(s, r->id, "keeper");
+        r->init = session_pidfd(s, r->id, "init");
+        for (size_t i = 0; i < ARRAY_SIZE(r->joined); i++)
+                SPAWN_JOINED(s, r->id, &r->joined[i], "--", "sh", "-c", lingering);
+        wait_a_moment(seed);
+}
+
+static void end_round(struct round *r) {
+        for (size_t i = 0; i < ARRAY_SIZE(r->joined); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                finish(&r->joined[i], &o);
+                expect_ended_by_force(&o);
+        }
+        expect_end_of(r->init, "pid 1");
+        collect_orphans();
+        sweep(r->s);
+        expect_nothing_left(r->s);
+        (void)close(r->keeper);
+        (void)close(r->init);
+        free(r->id);
+}
+
+static void killed_keepers_leave_nothing(void **state) {
+        unsigned seed = make_seed();
+
+        for (int i = 0; i < n_rounds(); i++) {
+                struct round r;
+
+                begin_round(*state, &r, (const char *const[]){NULL}, &seed);
+                send_signal(r.keeper, SIGKILL);
+                end_round(&r);
+        }
+}
+
+static void a_killed_pid_1_ends_the_session(void **state) {
+        unsigned seed = make_seed();
+
+        for (int i = 0; i < n_rounds(); i++) {
+                struct round r;
+
+                begin_round(*state, &r, (const char *const[]){NULL}, &seed);
+                send_signal(r.init, SIGKILL);
+                expect_end_of(r.keeper, "the keeper of a killed pid 1");
+                end_round(&r);
+        }
+}
+
+static void pause_until_killed(nsrun_unused void *data) {
+        for (;;)
+                (void)pause();
+}
+
+static void a_killed_owner_ends_the_session(void **state) {
+        unsigned seed = make_seed();
+
+        for (int i = 0; i < n_rounds(); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+                _cleanup_free_ char *option = NULL;
+                struct running owner;
+                struct round r;
+
+                spawn(&(struct request){.argv = (const char *const[]){"true", NULL},
+                                        .in_child = pause_until_killed},
+                      &owner);
+                option = text_of("--owner=%d", (int)owner.pid);
+                begin_round(*state, &r, (const char *const[]){option, NULL}, &seed);
+                send_signal(owner.pidfd, SIGKILL);
+                finish(&owner, &o);
+                expect_end_of(r.keeper, "the keeper of a killed owner");
+                end_round(&r);
+        }
+}
+
+/* The session and the neighbours go on. */
+static void a_killed_joiner_takes_its_own_tree_alone(void **state) {
+        const struct site *s = *state;
+        unsigned seed = make_seed();
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_close_ int keeper = session_pidfd(s, id, "keeper");
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running neighbour;
+
+        SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c",
+                     "exec 2>/dev/null; trap 'exit 4' TERM; echo ready; while :; do sleep 0.02; done");
+        free(read_line(neighbour.out));
+        for (int i = 0; i < n_rounds(); i++) {
+                struct running r;
+
+                SPAWN_JOINED(s, id, &r, "--", "sh", "-c", lingering);
+                wait_a_moment(&seed);
+                send_signal(r.pidfd, SIGKILL);
+                /* All of the tree holds its outputs. */
+                outcome_clear(&o);
+                finish(&r, &o);
+                expect_status(&o, 1000 + SIGKILL);
+        }
+        assert_false(has_ended(neighbour.pidfd));
+        assert_false(has_ended(keeper));
+        expect_good_join(s, id, "echo on", "on\n");
+        send_signal(neighbour.pidfd, SIGTERM);
+        outcome_clear(&o);
+        finish(&neighbour, &o);
+        expect_status(&o, 4);
+        end_session(s, id, "kill");
+        expect_nothing_left(s);
+}
+
+/* Whoever starts one is killed, or the keeper that is not ready yet. */
+static void a_start_that_is_killed_leaves_nothing(void **state) {
+        const struct site *s = *state;
+        unsigned seed = make_seed(), n_killed = 0;
+        const char *const argv[] = {program(),
+                                    "session",
+                                    "start",
+                                    "--project",
+                                    s->project,
+                                    "--name=x",
+                                    is_nested ? "--landlock=off" : NULL,
+                                    NULL};
+
+        for (int i = 0; i < n_rounds(); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running r;
+
+                spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
+                wait_a_moment(&seed);
+                send_signal(r.pidfd, SIGKILL);
+                finish(&r, &o);
+                n_killed += o.status != 0;
+                if (o.status != 0)
+                        expect_status(&o, 1000 + SIGKILL);
+                /* Its keeper may go on, and be a session; then it is stopped like any. */
+                do {
+                        outcome_clear(&o);
+                        SESSION(s, &o, "kill", "x");
+                } while (o.status != 0 && waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG) == 0);
+                collect_orphans();
+                sweep(s);
+                expect_nothing_left(s);
+        }
+        assert_true(n_killed > 0);
+}
+
+static void keepers_killed_while_they_start_leave_nothing(void **state) {
+        const struct site *s = *state;
+        unsigned seed = make_seed(), n_failed = 0;
+        const char *const argv[] = {program(),
+                                    "session",
+                                    "start",
+                                    "--project",
+                                    s->project,
+                                    "--name=x",
+                                    is_nested ? "--landlock=off" : NULL,
+                                    NULL};
+
+        for (int i = 0; i < n_rounds(); i++) {
+                const struct timespec moment = {.tv_nsec = rand_r(&seed) % 1000000};
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running r;
+
+                spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
+                (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+                /* Its keeper is our child once it has detached. */
+                for (bool is_done = false; !is_done;) {
+                        _cleanup_free_ char *path = text_of("/proc/self/task/%d/children", (int)getpid()),
+                                            *text = file_text(path);
+                        char *next = text;
+
+                        is_done = has_ended(r.pidfd);
+                        for (long pid; text && (pid = strtol(next, &next, 10)) > 0;)
+                                if (pid != r.pid && kill((pid_t)pid, SIGKILL) == 0)
+                                        is_done = true;
+                }
+                finish(&r, &o);
+                if (o.status != 0) {
+                        expect_refusal(&o, 125,
+                                       "nsrun: the session's keeper was killed before it had started: "
+                                       "Input/output error");
+                        n_failed++;
+                }
+                collect_orphans();
+                sweep(s);
+                expect_nothing_left(s);
+        }
+        assert_true(n_failed > 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                IN_BOTH_MODES(killed_keepers_leave_nothing),
+                IN_BOTH_MODES(a_killed_pid_1_ends_the_session),
+                IN_BOTH_MODES(a_killed_owner_ends_the_session),
+                IN_BOTH_MODES(a_killed_joiner_takes_its_own_tree_alone),
+                IN_BOTH_MODES(a_start_that_is_killed_leaves_nothing),
+                IN_BOTH_MODES(keepers_killed_while_they_start_leave_nothing),
+        };
+
+        return cmocka_run_group_tests_name("session kill", tests, NULL, NULL);
+}
