@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Sessions through the public functions, in a host with threads, signals and descriptors
+ * of its own: it is as it was, and may look at its commands' ends when it likes. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+
+#include "library.h"
+#include "session.h"
+
+enum {
+        N_THREADS = 6,
+        N_EACH = 15,
+};
+
+static char *start_by_library(const struct site *s, const struct nsrun_session_options *options) {
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_error err = {0};
+        char *id = NULL, **notes = NULL;
+
+        assert_int_equal(nsrun_policy_new(&policy), 0);
+        expect_good(nsrun_policy_set(policy, "project", s->project, &err), &err);
+        if (is_nested)
+                expect_good(nsrun_policy_set(policy, "landlock", "off", &err), &err);
+        expect_good(nsrun_session_start(policy, options, &id, &notes, &err), &err);
+        assert_null(notes);
+        (void)nsrun_policy_free(policy);
+        return id;
+}
+
+/* The plan is freed as soon as the command runs.  Fit for any thread. */
+static int join(const char *id, const char *script, struct nsrun_sandbox **ret, struct nsrun_error *err) {
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_plan *plan = NULL;
+        int r;
+
+        r = nsrun_policy_new(&policy);
+        if (r >= 0)
+                r = nsrun_policy_set(policy, "session", id, err);
+        if (r >= 0)
+                r = nsrun_policy_set_command(policy, (const char *const[]){"sh", "-c", script, NULL}, err);
+        if (r >= 0)
+                r = nsrun_plan_new(policy, &plan, err);
+        if (r >= 0)
+                r = nsrun_start(plan, ret, err);
+        (void)nsrun_plan_free(plan);
+        (void)nsrun_policy_free(policy);
+        return r;
+}
+
+static struct nsrun_sandbox *expect_joined(const char *id, const char *script) {
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_error err = {0};
+
+        expect_good(join(id, script, &sandbox, &err), &err);
+        return sandbox;
+}
+
+static void end_by_library(const char *id, int (*how)(const char *id, struct nsrun_error *err)) {
+        struct nsrun_error err = {0};
+
+        expect_good(how(id, &err), &err);
+}
+
+static void a_session_is_started_listed_joined_and_stopped(void **state) {
+        const struct site *s = *state;
+        const struct nsrun_session_options options = {.name = "lib", .idle_timeout = 900, .owner = getpid()};
+        char *id = start_by_library(s, &options), **ids = NULL;
+        struct nsrun_session_info *info = NULL;
+        struct nsrun_error err = {0};
+        struct nsrun_sandbox *sandbox;
+
+        assert_string_equal(id, "lib");
+        expect_good(nsrun_session_list(&ids, &err), &err);
+        assert_string_equal(ids[0], "lib");
+        assert_null(ids[1]);
+        free(ids[0]);
+        free(ids);
+        expect_good(nsrun_session_show(id, &info, &err), &err);
+        assert_string_equal(info->id, "lib");
+        assert_string_equal(info->project, s->project);
+        assert_int_equal(info->idle_timeout, 900);
+        assert_int_equal(info->owner, getpid());
+        assert_int_equal(info->is_nested, is_nested);
+        assert_int_equal(kill(info->keeper, 0), 0);
+        assert_null(nsrun_session_info_free(info));
+        sandbox = expect_joined(id, "exit 7");
+        expect_end(sandbox, 7, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+        sandbox = expect_joined(id, "kill -TERM $$");
+        expect_end(sandbox, -1, SIGTERM);
+        assert_null(nsrun_sandbox_free(sandbox));
+        end_by_library(id, nsrun_session_stop);
+        collect_orphans();
+        expect_error(nsrun_session_show(id, &info, &err), -ENOENT, NSRUN_STAGE_SUPERVISE, &err,
+                     "no such session: lib: No such file or directory; 'nsrun session list' shows those "
+                     "there are");
+        expect_error(join(id, "exit 0", &sandbox, &err), -ENOENT, NSRUN_STAGE_SUPERVISE, &err,
+                     "no such session: lib: No such file or directory; 'nsrun session list' shows those "
+                     "there are");
+        expect_good(nsrun_session_list(&ids, &err), &err);
+        assert_null(ids);
+        free(id);
+}
+
+/* The host's own commands are children that it hasn't waited for. */
+static void a_session_ends_before_its_commands_are_waited_for(void **state) {
+        const struct site *s = *state;
+        int (*const ways[])(const char *id, struct nsrun_error *err) = {nsrun_session_kill,
+                                                                        nsrun_session_stop};
+
+        for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+                _cleanup_free_ char *id = start_by_library(s, NULL);
+                struct nsrun_sandbox *ended = expect_joined(id, "exit 3"),
+                                     *running = expect_joined(id, "exec sleep 1000");
+                struct pollfd end = {.fd = nsrun_sandbox_pidfd(running), .events = POLLIN};
+                struct nsrun_exit how = {0};
+                struct nsrun_error err = {0};
+
+                end_by_library(id, ways[i]);
+                assert_int_equal(poll(&end, 1, deadline_seconds * 1000), 1);
+                expect_end(ended, 3, 0);
+                if (nsrun_sandbox_wait(running, &how, &err) == 0)
+                        assert_true(how.signal == SIGTERM || how.signal == SIGKILL);
+                else
+                        assert_string_equal(err.what, "the sandbox was killed, and the command with it");
+                assert_null(nsrun_sandbox_free(ended));
+                assert_null(nsrun_sandbox_free(running));
+                collect_orphans();
+                expect_nothing_left(s);
+        }
+}
+
+static void a_command_keeps_the_session_busy_without_its_plan(void **state) {
+        const struct site *s = *state;
+        const struct nsrun_session_options options = {.name = "busy"};
+        _cleanup_free_ char *id = start_by_library(s, &options),
+                            *activity = path_of(s->runtime, "nsrun/sessions/busy/activity");
+        struct timespec times[2] = {{.tv_sec = 0}, {.tv_sec = time(NULL) - 5000}};
+        struct nsrun_sandbox *sandbox = expect_joined(id, "exec sleep 1000");
+        struct nsrun_session_info *info = NULL;
+        struct nsrun_error err = {0};
+
+        assert_int_equal(utimensat(AT_FDCWD, activity, times, 0), 0);
+        expect_good(nsrun_session_show(id, &info, &err), &err);
+        assert_int_equal(info->idle, 0);
+        (void)nsrun_session_info_free(info);
+        assert_null(nsrun_sandbox_free(sandbox));
+        expect_good(nsrun_session_show(id, &info, &err), &err);
+        /* From its end, not from its start. */
+        assert_true(info->idle < 5000);
+        (void)nsrun_session_info_free(info);
+        assert_int_equal(utimensat(AT_FDCWD, activity, times, 0), 0);
+        expect_good(nsrun_session_show(id, &info, &err), &err);
+        assert_true(info->idle >= 5000);
+        (void)nsrun_session_info_free(info);
+        end_by_library(id, nsrun_session_stop);
+        collect_orphans();
+}
+
+static char *describe_descriptors(void) {
+        char *text = strdup("");
+
+        for (int fd = 0; fd < 1024; fd++) {
+                struct stat st;
+                int flags = fcntl(fd, F_GETFD);
+                char *longer;
+
+                if (flags < 0 || fstat(fd, &st) < 0)
+                        continue;
+                longer = text_of("%s%d %d %ju\n", text, fd, flags, (uintmax_t)st.st_ino);
+                free(text);
+                text = longer;
+        }
+        return text;
+}
+
+static volatile sig_atomic_t n_caught;
+
+static void count_signal(nsrun_unused int signal) {
+        n_caught++;
+}
+
+static void the_host_is_as_it_was(void **state) {
+        const struct site *s = *state;
+        struct sigaction counting = {.sa_handler = count_signal, .sa_flags = SA_RESTART}, old, found;
+        _cleanup_free_ char *id = NULL, *before = NULL, *after = NULL;
+        sigset_t blocked, mask, old_mask;
+        struct nsrun_sandbox *sandbox;
+
+        (void)sigemptyset(&blocked);
+        (void)sigaddset(&blocked, SIGUSR1);
+        assert_int_equal(pthread_sigmask(SIG_SETMASK, &blocked, &old_mask), 0);
+        assert_int_equal(sigaction(SIGUSR2, &counting, &old), 0);
+        id = start_by_library(s, NULL);
+        before = describe_descriptors();
+        sandbox = expect_joined(id, "exit 4");
+        /* What the go-betweens of a join share with the host they leave alone. */
+        assert_int_equal(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 1);
+        assert_int_equal(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 0);
+        expect_end(sandbox, 4, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+        after = describe_descriptors();
+        assert_string_equal(after, before);
+        assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
+        for (int signal = 1; signal < 65; signal++)
+                assert_int_equal(sigismember(&mask, signal), sigismember(&blocked, signal));
+        assert_int_equal(sigaction(SIGUSR2, &old, &found), 0);
+        assert_true(found.sa_handler == count_signal && n_caught == 0);
+        assert_int_equal(pthread_sigmask(SIG_SETMASK, &old_mask, NULL), 0);
+        end_by_library(id, nsrun_session_stop);
+        collect_orphans();
+}
+
+struct worker {
+        const char *id;
+        atomic_int *n_wrong;
+        int number;
+};
+
+static void *work(void *data) {
+        const struct worker *w = data;
+
+        for (int i = 0; i < N_EACH; i++) {
+                int wanted = (w->number * N_EACH + i) % 200;
+                _cleanup_free_ char *script = NULL;
+                struct nsrun_sandbox *sandbox = NULL;
+                struct nsrun_error err = {0};
+                struct nsrun_exit end = {0};
+
+                if (asprintf(&script, "echo %d >/tmp/own-%d; exit %d", wanted, wanted, wanted) < 0 ||
+                    join(w->id, script, &sandbox, &err) < 0 || nsrun_sandbox_wait(sandbox, &end, &err) < 0 ||
+                    end.code != wanted)
+                        atomic_fetch_add(w->n_wrong, 1);
+                (void)nsrun_sandbox_free(sandbox);
+        }
+        return NULL;
+}
+
+static void threads_join_at_once(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_by_library(s, NULL);
+        struct worker workers[N_THREADS];
+        pthread_t threads[N_THREADS];
+        struct nsrun_sandbox *sandbox;
+        atomic_int n_wrong = 0;
+
+        for (int i = 0; i < N_THREADS; i++) {
+                workers[i] = (struct worker){id, &n_wrong, i};
+                assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+        }
+        for (int i = 0; i < N_THREADS; i++)
+                assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(n_wrong, 0);
+        sandbox = expect_joined(id, "[ $(ls /tmp | wc -l) = 90 ] && exit 5");
+        expect_end(sandbox, 5, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+        end_by_library(id, nsrun_session_stop);
+        collect_orphans();
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                IN_BOTH_MODES(a_session_is_started_listed_joined_and_stopped),
+                IN_BOTH_MODES(a_session_ends_before_its_commands_are_waited_for),
+                IN_BOTH_MODES(a_command_keeps_the_session_busy_without_its_plan),
+                IN_BOTH_MODES(the_host_is_as_it_was),
+                IN_BOTH_MODES(threads_join_at_once),
+        };
+
+        /* Its children are reaped here, whoever's they were. */
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        return cmocka_run_group_tests_name("session library", tests, NULL, NULL);
+}
