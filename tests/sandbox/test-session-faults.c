@@ -8,8 +8,9 @@
 
 /* What can only go wrong once the command runs. */
 static bool is_late(const char *line) {
-        static const char *const late[] = {"nsrun can't wait", "pid 1 can't wait", "report can't be read",
-                                           "the supervisor is gone", "ended without a report"};
+        static const char *const late[] = {"nsrun can't wait",       "pid 1 can't wait",
+                                           "report can't be read",   "the supervisor is gone",
+                                           "ended without a report", "the command leads back to nsrun"};
 
         for (size_t i = 0; i < ARRAY_SIZE(late); i++)
                 if (strstr(line, late[i]))
