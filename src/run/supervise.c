@@ -218,7 +218,8 @@ static int run_plan(struct run *run, struct launch_params *params) {
         if (!run->has_exited) {
                 (void)fprintf(stderr, "nsrun: %s was killed by signal %d, and %s with it\n",
                               run->launch.is_join ? "the command's reaper" : "the sandbox's pid 1",
-                              WTERMSIG(init_status), run->launch.is_join ? "the session" : "the command");
+                              WTERMSIG(init_status),
+                              run->launch.is_join && run->plan->is_scoped ? "the session" : "the command");
                 run->status = init_status;
         }
         if (run->denials)
