@@ -225,3 +225,14 @@ int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err)
         r = number_of_pidfd(*ret_pidfd);
         return r < 0 ? 0 : r;
 }
+
+void launch_end_session(const struct nsrun_plan *plan, const struct launch *l, int status) {
+        _cleanup_close_ int init = -EBADF;
+
+        /* With a pid namespace of its own the kernel has ended them all. */
+        if (!l->is_join || !plan->is_scoped || !WIFSIGNALED(status))
+                return;
+        init = record_open_process(&plan->join->init);
+        if (init >= 0)
+                (void)sys_pidfd_send_signal(init, SIGKILL);
+}

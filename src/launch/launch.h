@@ -96,6 +96,10 @@ void launch_release(const struct launch *l);
 /* A session's pid 1 ends, and the session with it, as soon as nobody else is there. */
 int launch_end_when_empty(const struct launch *l);
 
+/* A joined command's reaper was killed (`status` is launch_wait()'s): nobody can tell any more what the
+ * command has started, so the session ends.  Does nothing otherwise. */
+void launch_end_session(const struct nsrun_plan *plan, const struct launch *l, int status);
+
 /* Has init send a signal, of any number, to every process of the sandbox but itself; and SIGCONT after
  * a SIGTERM, of which one that is stopped would not hear.  A signal that comes before the command
  * has started waits for it.  -EAGAIN: the user has too many signals pending. */

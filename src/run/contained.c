@@ -101,7 +101,7 @@ static void end(struct command_source *s) {
                 (void)launch_signal(&c->launch, SIGKILL);
         /* In a session its reaper may stay, for what the command left behind. */
         if (!c->launch.is_nested || !s->has_ended)
-                (void)launch_wait(&c->launch);
+                launch_end_session(c->plan, &c->launch, launch_wait(&c->launch));
         launch_close(&c->launch);
         give_back(c);
 }

@@ -186,6 +186,7 @@ static int finish(struct run *run, bool has_failed) {
          * pid 1 collects no orphans, as in many containers, the session could never end. */
         if (!run->launch.is_nested || !run->has_exited)
                 status = launch_wait(&run->launch);
+        launch_end_session(run->plan, &run->launch, status);
         launch_close(&run->launch);
         close_fdp(&run->listener);
         return status;
@@ -215,10 +216,10 @@ static int run_plan(struct run *run, struct launch_params *params) {
                 return error_set(run->err, NSRUN_STAGE_SUPERVISE, -EIO, NULL, "pid 1 ended without a report",
                                  NULL);
         if (!run->has_exited) {
-                (void)fprintf(
-                        stderr,
-                        "nsrun: the sandbox's pid 1 was killed by signal %d, and the command with it\n",
-                        WTERMSIG(init_status));
+                (void)fprintf(stderr, "nsrun: %s was killed by signal %d, and %s with it\n",
+                              run->launch.is_join ? "the command's reaper" : "the sandbox's pid 1",
+                              WTERMSIG(init_status),
+                              run->launch.is_join && run->plan->is_scoped ? "the session" : "the command");
                 run->status = init_status;
         }
         if (run->denials)

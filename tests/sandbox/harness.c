@@ -494,12 +494,13 @@ char *leftovers(const struct site *s) {
                 print_missing("after: ", mounts, s->mounts);
                 return text_of("a mount");
         }
-        /* The folder itself may stay, and in it the compiled policies. */
+        /* The folder itself may stay, and in it the compiled policies and where sessions had their
+         * records. */
         if (access(umbrellas, F_OK) == 0) {
                 _cleanup_free_ char *seen = snapshot(umbrellas);
 
                 for (const char *line = strchr(seen, '\n') + 1; *line; line = strchr(line, '\n') + 1)
-                        if (!startswith(line, "/seccomp/"))
+                        if (!startswith(line, "/seccomp/") && !startswith(line, "/sessions/ "))
                                 return text_of("in the cache folder: %s", seen);
         }
         return find_records(s);

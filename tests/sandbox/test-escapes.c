@@ -478,6 +478,9 @@ static void nsrun_itself_is_no_command(void **state) {
         relink(s, "link", "/proc/self/exe");
         relink(s, "far", "/proc/self/root/usr/bin/env");
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+                /* In a session (in-session.c) the command has another pid. */
+                if (strstr(commands[i].name, "/task/2/") && getenv("NSRUN_REAL"))
+                        continue;
                 _cleanup_free_ char *line = text_of("nsrun: command can't be executed: %s: Too many levels "
                                                     "of symbolic links",
                                                     commands[i].name);

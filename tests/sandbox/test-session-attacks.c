@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a command of a session may do to its own reaper, to other commands and to pid 1, and
+ * whether anything that it starts gets away.  Both ways of telling commands apart: Landlock's
+ * domains, and a pid namespace each.  Not what sessions are good for. */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+
+#define RELEASE 62 /* INIT_SIGNAL_RELEASE */
+
+static const char *const modes[] = {"--landlock=auto", "--landlock=off"};
+
+/* ------------------------------------------------------------------ inside */
+
+static void tell(const char *what, long result) {
+        (void)printf("%s: %s\n", what, result < 0 ? strerrorname_np(errno) : "ok");
+}
+
+static void tell_open(pid_t pid, const char *name, int flags) {
+        _cleanup_free_ char *path = text_of("/proc/%d/%s", (int)pid, name);
+        _cleanup_close_ int fd = open(path, flags | O_CLOEXEC);
+
+        tell(name, fd);
+}
+
+/* Nothing that would end the target. */
+static void attack(pid_t pid) {
+        const struct rlimit limit = {1, 1};
+        const struct iovec own = {(void *)(uintptr_t)&limit, 1}, its = {(void *)(uintptr_t)&limit, 1};
+        const union sigval value = {0};
+        int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+        tell("kill", kill(pid, SIGCONT));
+        tell("queue", sigqueue(pid, RELEASE, value));
+        tell("pidfd", pidfd < 0 ? -1 : syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0));
+        tell("getfd", pidfd < 0 ? -1 : syscall(SYS_pidfd_getfd, pidfd, 1, 0));
+        tell("write", process_vm_writev(pid, &own, 1, &its, 1, 0));
+        tell("prlimit", prlimit(pid, RLIMIT_CORE, &limit, NULL));
+        tell_open(pid, "mem", O_RDWR);
+        tell_open(pid, "environ", O_RDONLY);
+        tell_open(pid, "root", O_PATH);
+        tell_open(pid, "cwd", O_PATH);
+        tell_open(pid, "exe", O_RDONLY);
+        tell_open(pid, "ns/mnt", O_RDONLY);
+        tell("ptrace", ptrace(PTRACE_SEIZE, pid, NULL, NULL));
+}
+
+static pid_t clone_parent(void) {
+        return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+/* Who gets away, if anybody can, keeps standard output open. */
+static void get_away(void) {
+        for (int i = 0; i < 4; i++) {
+                pid_t pid = i == 3 ? clone_parent() : fork();
+
+                if (pid < 0)
+                        _exit(97);
+                if (pid > 0)
+                        continue;
+                (void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+                for (int signal = 1; signal < 32; signal++)
+                        (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+                if (i > 0)
+                        (void)setsid();
+                if (i > 1)
+                        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+                if (i > 0 && fork() != 0 && i == 1)
+                        _exit(0);
+                for (;;)
+                        (void)pause();
+        }
+}
+
+/* With no room in the queue of pending signals the kernel drops who sent them. */
+static void release(void) {
+        const struct rlimit none = {0, 0};
+
+        /* pid 1 may take it for one to pass on. */
+        (void)signal(RELEASE, SIG_IGN);
+        tell("prlimit", prlimit(1, RLIMIT_SIGPENDING, &none, NULL));
+        tell("kill", kill(1, RELEASE));
+}
+
+static _Noreturn void inside(const char *what, const char *argument) {
+        if (streq(what, "attack")) {
+                attack(streq(argument, "reaper") ? getppid() : (pid_t)atoi(argument));
+        } else if (streq(what, "attack-child")) {
+                pid_t pid = fork();
+
+                if (pid == 0)
+                        for (;;)
+                                (void)pause();
+                attack(pid);
+                (void)kill(pid, SIGKILL);
+        } else if (streq(what, "get-away")) {
+                get_away();
+                (void)puts("ready");
+        } else if (streq(what, "release")) {
+                release();
+                (void)fflush(NULL);
+                _exit(7);
+        } else if (streq(what, "wait")) {
+                (void)printf("%d %d\n", (int)getppid(), (int)getpid());
+                (void)fflush(NULL);
+                for (;;)
+                        (void)pause();
+        }
+        (void)fflush(NULL);
+        _exit(0);
+}
+
+/* ----------------------------------------------------------------- outside */
+
+static char *start_session(const struct site *s, const char *mode, const char *seccomp) {
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/probe:ro", self);
+        const char *const argv[] = {program(), "session", "start", "--project", s->project,
+                                    "--bind",  bind,      mode,    seccomp,     NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        char *id;
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        id = strndup(o.out, strcspn(o.out, "\n"));
+        assert_non_null(id);
+        return id;
+}
+
+static void kill_session(const struct site *s, const char *id) {
+        const char *const argv[] = {program(), "session", "kill", id, NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+}
+
+/* The keeper is a child of ours by now. */
+static void end_session(const struct site *s, const char *id) {
+        kill_session(s, id);
+        collect_orphans();
+}
+
+static void run_in(const struct site *s, const char *id, struct outcome *o, const char *what,
+                   const char *argument) {
+        const char *const argv[] = {program(), "run", "--session", id, "--", "/probe", what, argument, NULL};
+
+        outcome_clear(o);
+        run(&(struct request){.argv = argv, .cwd = s->root}, o);
+}
+
+static void spawn_in(const struct site *s, const char *id, struct running *ret, const char *what,
+                     bool kills_leftovers) {
+        const char *const argv[] = {
+                program(), "run",    "--session", id, kills_leftovers ? "--kill-leftovers" : "--new-session",
+                "--",      "/probe", what,        "", NULL};
+
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
+}
+
+/* The one child of a waiting nsrun. */
+static pid_t reaper_of(pid_t nsrun) {
+        _cleanup_free_ char *path = text_of("/proc/%d/task/%d/children", (int)nsrun, (int)nsrun);
+        _cleanup_free_ char *text = file_text(path);
+
+        assert_non_null(text);
+        return (pid_t)atoi(text);
+}
+
+static bool is_alive(const struct running *r) {
+        struct pollfd p = {.fd = r->pidfd, .events = POLLIN};
+
+        return poll(&p, 1, 0) == 0;
+}
+
+/* ------------------------------------------------------------------- tests */
+
+static const char all_ok[] =
+        "kill: ok\nqueue: ok\npidfd: ok\ngetfd: ok\nwrite: ok\nprlimit: EPERM\nmem: ok\n"
+        "environ: ok\nroot: ok\ncwd: ok\nexe: ok\nns/mnt: ok\nptrace: ok\n";
+static const char denied[] = "kill: EPERM\nqueue: EPERM\npidfd: EPERM\ngetfd: EPERM\nwrite: EPERM\n"
+                             "prlimit: EPERM\nmem: EACCES\nenviron: EACCES\nroot: EACCES\ncwd: EACCES\n"
+                             "exe: EACCES\nns/mnt: EACCES\nptrace: EPERM\n";
+
+static void no_command_reaches_a_reaper_or_another_command(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default"), *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, its = {0};
+        struct running other;
+        char *space;
+
+        spawn_in(s, id, &other, "wait", false);
+        line = read_line(other.out);
+        space = strchr(line, ' ');
+        assert_non_null(space);
+        *space = '\0';
+        space[1 + strcspn(space + 1, "\n")] = '\0';
+        run_in(s, id, &o, "attack", "1");
+        expect_out(&o, denied);
+        run_in(s, id, &o, "attack", "reaper");
+        expect_out(&o, denied);
+        run_in(s, id, &o, "attack", line);
+        expect_out(&o, denied);
+        run_in(s, id, &o, "attack", space + 1);
+        expect_out(&o, denied);
+        /* One's own processes are another matter. */
+        run_in(s, id, &o, "attack-child", "");
+        expect_out(&o, all_ok);
+        assert_true(is_alive(&other));
+        assert_int_equal(kill(other.pid, SIGTERM), 0);
+        finish(&other, &its);
+        expect_status(&its, 128 + SIGTERM);
+        end_session(s, id);
+}
+
+static void a_nested_command_can_not_release_itself(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_session(s, modes[1], "--seccomp=none");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_in(s, id, &o, "release", "");
+        expect_out(&o, "prlimit: ok\nkill: ok\n");
+        expect_status(&o, 7);
+        end_session(s, id);
+}
+
+static void nobody_gets_away(void **state) {
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+                _cleanup_free_ char *id = start_session(s, modes[i], "--seccomp=default"), *line = NULL;
+                _cleanup_outcome_ struct outcome o = {0}, left = {0}, its = {0};
+                struct running other, leaving;
+
+                spawn_in(s, id, &other, "wait", false);
+                line = read_line(other.out);
+                /* finish() waits for whoever has the command's output. */
+                spawn_in(s, id, &leaving, "get-away", true);
+                finish(&leaving, &o);
+                expect_status(&o, 0);
+                expect_out(&o, "ready\n");
+                /* They live where that is wanted, until the session ends. */
+                spawn_in(s, id, &leaving, "get-away", false);
+                free(read_line(leaving.out));
+                (void)waitid(P_PID, (id_t)leaving.pid, &(siginfo_t){0}, WEXITED | WNOWAIT);
+                assert_int_equal(poll(&(struct pollfd){.fd = leaving.out, .events = POLLIN}, 1, 0), 0);
+                assert_true(is_alive(&other));
+                kill_session(s, id);
+                finish(&leaving, &left);
+                finish(&other, &its);
+                collect_orphans();
+        }
+}
+
+static void who_kills_nsrun_kills_all_that_its_command_started(void **state) {
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+                _cleanup_free_ char *id = start_session(s, modes[i], "--seccomp=default");
+                const char *const argv[] = {
+                        program(), "run", "--session", id,
+                        "--",      "sh",  "-c",        "/probe get-away ''; exec sleep 1000",
+                        NULL};
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running running;
+                pid_t reaper;
+
+                spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+                free(read_line(running.out));
+                reaper = reaper_of(running.pid);
+                assert_int_equal(kill(running.pid, SIGKILL), 0);
+                finish(&running, &o);
+                expect_status(&o, 1000 + SIGKILL);
+                /* Ours by now; of a pid namespace's own the session's pid 1 has it. */
+                if (reaper > 0)
+                        (void)waitid(P_PID, (id_t)reaper, &(siginfo_t){0}, WEXITED);
+                end_session(s, id);
+        }
+}
+
+static void a_session_ends_with_a_killed_reaper(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default"), *line = NULL;
+        const char *const show[] = {program(), "session", "stop", id, NULL};
+        const char *const argv[] = {program(), "run", "--session", id,
+                                    "--",      "sh",  "-c",        "/probe get-away ''; exec sleep 1000",
+                                    NULL};
+        _cleanup_outcome_ struct outcome o = {0}, after = {0};
+        struct running running;
+
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+        line = read_line(running.out);
+        assert_string_equal(line, "ready\n");
+        assert_int_equal(kill(reaper_of(running.pid), SIGKILL), 0);
+        finish(&running, &o);
+        expect_status(&o, 128 + SIGKILL);
+        assert_string_equal(o.err,
+                            "nsrun: the command's reaper was killed by signal 9, and the session with it\n");
+        collect_orphans();
+        run(&(struct request){.argv = show, .cwd = s->root}, &after);
+        expect_status(&after, 125);
+        expect_in(after.err, "no such session");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+
+int main(int argc, char **argv) {
+        const struct CMUnitTest tests[] = {
+                TEST(no_command_reaches_a_reaper_or_another_command),
+                TEST(a_nested_command_can_not_release_itself),
+                TEST(nobody_gets_away),
+                TEST(who_kills_nsrun_kills_all_that_its_command_started),
+                TEST(a_session_ends_with_a_killed_reaper),
+        };
+
+        if (argc == 3)
+                inside(argv[1], argv[2]);
+        return cmocka_run_group_tests_name("session-attacks", tests, NULL, NULL);
+}
