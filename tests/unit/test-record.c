@@ -85,7 +85,7 @@ static void what_is_stored_comes_back_the_same(nsrun_unused void **state) {
 
         make_record(&record);
         bytes = store(&record, &n);
-        assert_int_equal(record_restore(bytes, n, &again, &err), 0);
+        assert_int_equal(record_restore(bytes, n, true, &again, &err), 0);
         assert_int_equal(err.stage, NSRUN_STAGE_NONE);
         second = store(&again, &m);
         assert_int_equal(n, m);
@@ -116,7 +116,7 @@ static int restore(const char *bytes, size_t n, struct nsrun_error *err) {
 
         assert_non_null(copy);
         memcpy(copy, bytes, n);
-        r = record_restore(copy, n, &record, err);
+        r = record_restore(copy, n, true, &record, err);
         if (r < 0)
                 assert_null(record.plan);
         return r;
