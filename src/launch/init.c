@@ -55,6 +55,7 @@ static void take_order(struct launch_child *c) {
  * sends to our process group nsrun has got too, and passes on.  `command` is 0 when it
  * has ended. */
 static void pass_on(const struct launch_child *c, pid_t command, const struct signalfd_siginfo *info) {
+        static const struct launch_report stopped = {.kind = LAUNCH_STOPPED, .status = SIGSTOP};
         int signal = (int)info->ssi_signo;
 
         if (info->ssi_pid != 0 || info->ssi_code == SI_KERNEL)
@@ -80,10 +81,15 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
         /* A session of its own is an orphaned process group to the kernel, where
          * SIGTSTP's default is to do nothing; and no job control there keeps a
          * process in the background from reading the shell's input meanwhile. */
-        if (c->plan->new_session && (signal == SIGTSTP || signal == SIGCONT))
-                (void)sys_kill(-1, signal == SIGTSTP ? SIGSTOP : SIGCONT);
-        else
+        if (!c->plan->new_session || (signal != SIGTSTP && signal != SIGCONT)) {
                 (void)sys_kill(-command, signal);
+                return;
+        }
+        (void)sys_kill(-1, signal == SIGTSTP ? SIGSTOP : SIGCONT);
+        /* Told at once: a command whose vfork(2)ed child has stopped before its exec stops when that
+         * goes on. */
+        if (signal == SIGTSTP)
+                (void)report_send(c->report_fd, &stopped);
 }
 
 /* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status, or where `command`
