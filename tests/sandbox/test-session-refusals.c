@@ -23,6 +23,7 @@ static const char *value_of(const struct option_spec *spec, const struct site *s
                 {"seccomp", "default"},
                 {"landlock", "auto"},
                 {"limit", "nofile=64"},
+                {"profile", "instance"},
         };
 
         if (!spec->argument)
