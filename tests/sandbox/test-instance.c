@@ -406,6 +406,42 @@ static void a_disabled_isolation_runs_plainly_and_says_so(void **state) {
         assert_string_equal(o.err, "");
 }
 
+/* Else a command would write the file that leads the next one out of the sandbox. */
+static void a_planted_configuration_disables_nothing(void **state) {
+        static const char text[] = "{\"isolation\": {\"enabled\": false}}";
+        const struct site *s = *state;
+        _cleanup_free_ char *root = path_of(s->home, ".nsrun"), *real = path_of(s->outside, "c.json"),
+                            *planted = path_of(s->project, "c.json"), *link = path_of(s->project, "link"),
+                            *in_root = path_of(root, "c.json"),
+                            *script = expanded(s, "ln -s @root/outside/c.json link && cp link c.json");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "c.json", text);
+        INSTANCE(s, &o, "--ro", s->outside, "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        make_file(root, "c.json", text);
+        INSTANCE(s, &o, "--config", planted, "--", "echo", "ran");
+        expect_line(s, &o,
+                    "the configuration lies in a writable folder, where a command could change it: "
+                    "@project/c.json; keep it outside of what a command may write");
+        INSTANCE(s, &o, "--config", in_root, "--", "echo", "ran");
+        expect_line(s, &o,
+                    "the configuration lies in a writable folder, where a command could change it: "
+                    "@home/.nsrun/c.json; keep it outside of what a command may write");
+        INSTANCE(s, &o, "--config", link, "--", "echo", "ran");
+        expect_line(s, &o,
+                    "the configuration goes through a symlink in a writable folder: @project/link; it leads "
+                    "to @root/outside/c.json, and a command in the sandbox may have planted it: name the real "
+                    "path");
+        INSTANCE(s, &o, "--rw", s->outside, "--config", real, "--", "echo", "ran");
+        expect_line(s, &o,
+                    "the configuration lies in a writable folder, where a command could change it: "
+                    "@root/outside/c.json; keep it outside of what a command may write");
+        INSTANCE(s, &o, "--config", real, "--", "echo", "ran");
+        expect_out(&o, "ran\n");
+        expect_status(&o, 0);
+}
+
 static void the_plan_is_logged_as_one_line(void **state) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -441,6 +477,7 @@ int main(void) {
                 TEST(an_earlier_command_moves_no_folder_of_the_instance),
                 TEST(a_configuration_in_the_instance_is_refused),
                 TEST(a_disabled_isolation_runs_plainly_and_says_so),
+                TEST(a_planted_configuration_disables_nothing),
                 TEST(the_plan_is_logged_as_one_line),
         };
 
