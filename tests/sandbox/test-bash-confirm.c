@@ -94,6 +94,23 @@ static void a_person_is_asked_on_the_terminal(void **state) {
         }
 }
 
+/* Also while somebody is asked nsrun can be got rid of, and so can the program that asks. */
+static void signals_work_while_somebody_is_asked(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *ask = path_of(s->outside, "ask"), *option = text_of("--confirm=%s", ask);
+        _cleanup_outcome_ struct outcome at_terminal = {0}, by_program = {0};
+        char prompt[512];
+
+        run_at_terminal(s, "\003", "", &at_terminal, prompt);
+        expect_status(&at_terminal, 1000 + SIGINT);
+        expect_out(&at_terminal, "");
+        make_file(s->outside, "ask", "#!/bin/bash\ngrep SigBlk: /proc/self/status\n");
+        assert_int_equal(chmod(ask, 0755), 0);
+        BASH(s, &by_program, option, "true");
+        expect_status(&by_program, 0);
+        assert_string_equal(by_program.err, "SigBlk:\t0000000000000000\n");
+}
+
 static void leave_terminal(void *data nsrun_unused) {
         if (setsid() < 0)
                 _exit(119);
@@ -162,11 +179,9 @@ static void nothing_falls_back_to_no_sandbox(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(a_program_is_shown_the_command_and_decides),
-                TEST(a_person_is_asked_on_the_terminal),
-                TEST(without_a_terminal_nobody_is_asked),
-                TEST(without_a_sandbox_it_warns_and_does_the_same),
-                TEST(nothing_falls_back_to_no_sandbox),
+                TEST(a_program_is_shown_the_command_and_decides),   TEST(a_person_is_asked_on_the_terminal),
+                TEST(signals_work_while_somebody_is_asked),         TEST(without_a_terminal_nobody_is_asked),
+                TEST(without_a_sandbox_it_warns_and_does_the_same), TEST(nothing_falls_back_to_no_sandbox),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
