@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun bash`: who is asked before a command runs, and what runs without a sandbox. */
+#include <grp.h>
 #include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
@@ -165,6 +166,46 @@ static void without_a_sandbox_it_warns_and_does_the_same(void **state) {
         expect_end(&killed, "null", "9", "false");
 }
 
+/* Who nobody else is: the program that makes one root must be no use to them. */
+#define NOBODY 60999
+
+static void become_nobody(void *data nsrun_unused) {
+        if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+            setresuid(NOBODY, NOBODY, NOBODY) < 0)
+                _exit(119);
+}
+
+/* As sudo does. */
+static void the_deadline_ends_the_wait_for_what_has_become_root(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of("cd %s && cp \"$(command -v setpriv)\" become && "
+                                              "cp \"$0\" nsrun && chmod 750 .. . nsrun && "
+                                              "chgrp %d .. . nsrun become && chmod 4750 become",
+                                              s->project, NOBODY),
+                            *copy = path_of(s->project, "nsrun");
+        _cleanup_free_ char *real = realpath(program(), NULL);
+        const char *const prepare[] = {"sh", "-c", script, real, NULL};
+        const char *const argv[] = {
+                copy,  "bash",        "--project", s->project,
+                PLAIN, "--timeout=1", "--json",    "echo $$; exec ./become --reuid=0 sleep 1000",
+                NULL};
+        _cleanup_outcome_ struct outcome prepared = {0};
+        _cleanup_told_ struct told told = {0};
+
+        if (geteuid() != 0)
+                skip_because("only root makes a setuid program");
+        run(&(struct request){.argv = prepare}, &prepared);
+        expect_status(&prepared, 0);
+        run(&(struct request){.argv = argv, .cwd = s->project, .in_child = become_nobody}, &told.outcome);
+        parse(&told);
+        expect_status(&told.outcome, 124);
+        expect_end(&told, "null", "9", "true");
+        /* It is our child now, and lives. */
+        assert_int_equal(kill(json_object_get_int(json_object_object_get(told.object, "output")), SIGKILL),
+                         0);
+        collect_orphans();
+}
+
 /* Where a sandbox can't be had, that is the result, and nothing runs outside of one. */
 static void nothing_falls_back_to_no_sandbox(void **state) {
         const struct site *s = *state;
@@ -179,9 +220,13 @@ static void nothing_falls_back_to_no_sandbox(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(a_program_is_shown_the_command_and_decides),   TEST(a_person_is_asked_on_the_terminal),
-                TEST(signals_work_while_somebody_is_asked),         TEST(without_a_terminal_nobody_is_asked),
-                TEST(without_a_sandbox_it_warns_and_does_the_same), TEST(nothing_falls_back_to_no_sandbox),
+                TEST(a_program_is_shown_the_command_and_decides),
+                TEST(a_person_is_asked_on_the_terminal),
+                TEST(signals_work_while_somebody_is_asked),
+                TEST(without_a_terminal_nobody_is_asked),
+                TEST(without_a_sandbox_it_warns_and_does_the_same),
+                TEST(the_deadline_ends_the_wait_for_what_has_become_root),
+                TEST(nothing_falls_back_to_no_sandbox),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
