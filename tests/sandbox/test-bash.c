@@ -83,7 +83,7 @@ static void a_refusal_is_the_result_and_nothing_ran(void **state) {
 }
 
 static void what_is_no_command_line_is_told_on_stderr(void **state) {
-        _cleanup_outcome_ struct outcome none = {0}, two = {0}, words = {0}, report = {0};
+        _cleanup_outcome_ struct outcome none = {0}, two = {0}, words = {0}, report = {0}, session = {0};
 
         BASH(*state, &none, "--json");
         expect_refusal(&none, 125, "nsrun: no command; see 'nsrun bash --help'");
@@ -97,6 +97,10 @@ static void what_is_no_command_line_is_told_on_stderr(void **state) {
         BASH(*state, &report, "--report", "true");
         expect_refusal(&report, 125,
                        "nsrun: only --json has room for it: --report; see 'nsrun bash --help'");
+        BASH(*state, &session, "--no-sandbox", "--confirm=never", "--session=some", "true");
+        expect_refusal(&session, 125,
+                       "nsrun: a session's commands run in its sandbox: --no-sandbox; see 'nsrun bash "
+                       "--help'");
 }
 
 /* ---------------------------------------------------------------- where it runs */
