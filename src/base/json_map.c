@@ -158,9 +158,16 @@ static int skip_scalar(struct walk *w) {
                 w->at += strcspn(w->text + w->at, ",]} \t\r\n");
                 return w->at > start ? 0 : no_json(w, start, "a value is expected here");
         }
-        for (w->at++; w->text[w->at] && w->text[w->at] != '"'; w->at++)
-                if (w->text[w->at] == '\\' && w->text[w->at + 1])
-                        w->at++;
+        for (w->at++; w->text[w->at] && w->text[w->at] != '"';) {
+                _cleanup_strbuf_ struct strbuf ignored = {0};
+                bool is_escape = w->text[w->at] == '\\' && w->text[w->at + 1];
+                bool is_code = is_escape && w->text[w->at + 1] == 'u';
+
+                w->at += is_escape ? 2 : 1;
+                /* json-c would put a U+FFFD there, which nobody wrote. */
+                if (is_code && !read_code(w, &ignored))
+                        return no_json(w, start, "an escape in this string stands for no character");
+        }
         if (!w->text[w->at])
                 return no_json(w, start, "this string has no end");
         w->at++;

@@ -16,7 +16,8 @@
 
 struct bash_options {
         struct nsrun_bash_options options;
-        const char *confirm; /* NULL: not given */
+        const char *confirm;  /* NULL: not given */
+        const sigset_t *mask; /* the caller's */
         enum nsrun_format format;
         bool without_sandbox;
 };
@@ -98,11 +99,20 @@ const struct option_spec bash_options[] = {
 };
 const size_t n_bash_options = ARRAY_SIZE(bash_options);
 
+/* Nothing has been started yet, and may have to wait for ever: a signal ends nsrun, and the
+ * program, as usual. */
 static int confirm(const char *prompt, void *data) {
         const struct bash_options *o = data;
+        sigset_t blocked;
+        int r, answer;
 
-        return streq(o->confirm, "tty") ? confirm_on_terminal(prompt)
-                                        : confirm_by_program(o->confirm, prompt);
+        r = sys_sigmask(SIG_SETMASK, o->mask, &blocked);
+        if (r < 0)
+                return r;
+        answer = streq(o->confirm, "tty") ? confirm_on_terminal(prompt)
+                                          : confirm_by_program(o->confirm, prompt);
+        r = sys_sigmask(SIG_SETMASK, &blocked, NULL);
+        return r < 0 ? r : answer;
 }
 
 /* What ends the command as its deadline does.  Who ignores one of these goes on doing so. */
@@ -121,8 +131,9 @@ static void ending_signals(sigset_t *set) {
 
 /* A signal that came is never read from the signalfd: it is still there when they are let through
  * again, and ends nsrun as it would have done at first. */
-static int run_with_signals(struct nsrun_policy *policy, const char *command, struct bash_params *params,
-                            struct nsrun_bash_result *result, struct nsrun_error *err) {
+static int run_with_signals(struct nsrun_policy *policy, struct bash_options *o, const char *command,
+                            struct bash_params *params, struct nsrun_bash_result *result,
+                            struct nsrun_error *err) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
         _cleanup_close_ int fd = -EBADF;
         sigset_t set, before;
@@ -136,7 +147,7 @@ static int run_with_signals(struct nsrun_policy *policy, const char *command, st
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd", NULL);
         params->cancel_fd = fd;
-        params->start.mask = &before;
+        params->start.mask = o->mask = &before;
         r = bash_run(policy, command, params, result, err);
         (void)sys_sigmask(SIG_SETMASK, &before, NULL);
         return r;
@@ -200,7 +211,7 @@ static int run(struct nsrun_policy *policy, struct bash_options *o, const char *
         if (!streq(o->confirm, "never"))
                 o->options.confirm = confirm;
         o->options.data = o;
-        r = run_with_signals(policy, command, &params, &result, &failure);
+        r = run_with_signals(policy, o, command, &params, &result, &failure);
         warn(&result);
         *ret_status = r < 0 ? EXIT_NSRUN : status_of(&result);
         r = print(&result, r < 0 ? &failure : NULL, o->format, err);
@@ -221,6 +232,9 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
                 return r;
         if (options.options.wants_report && options.format != NSRUN_FORMAT_JSON)
                 return option_usage_error(command, "--report", "only --json has room for it", err);
+        if (options.without_sandbox && policy->session)
+                return option_usage_error(command, "--no-sandbox", "a session's commands run in its sandbox",
+                                          err);
         if (!argv[first])
                 return option_usage_error(command, NULL, "no command", err);
         if (argv[first + 1])

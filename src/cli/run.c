@@ -8,6 +8,7 @@
 #include "base/sys.h"
 #include "option.h"
 #include "plan/plan.h"
+#include "policy/refuse.h"
 #include "run/status.h"
 
 struct run_options {
@@ -128,7 +129,12 @@ static int print_log(const struct nsrun_plan *plan, struct nsrun_error *err) {
 static int run_plainly(const struct nsrun_policy *policy, const struct run_options *options,
                        struct nsrun_error *err) {
         struct nsrun_error note = {0};
+        int r;
 
+        /* Else a command in the sandbox could write the file that leads the next one out of it. */
+        r = refuse_plain_config(policy, err);
+        if (r < 0)
+                return r;
         (void)error_setf(&note, NSRUN_STAGE_POLICY, 0, NULL, NULL,
                          "isolation is disabled (%s): the command runs with no sandbox at all",
                          policy->isolation_label);

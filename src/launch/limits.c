@@ -11,11 +11,22 @@ static void add_limit(struct launch_child *c, int resource, uint64_t soft, uint6
         c->limits[c->n_limits++] = (struct limit){resource, {soft, hard}};
 }
 
-void limits_prepare(struct launch_child *c) {
+/* UINT64_MAX: any number. */
+static uint64_t most_processes(const struct launch_child *c) {
         /* pid 1 is counted, and in a session the command's own reaper and the program that went in for
          * it (join.c): none of them is the command's. */
         unsigned ours = !c->plan->join ? 1 : c->params->init_path ? 2 : 3;
-        uint64_t most = c->params->n_processes > 0 ? c->params->n_processes + ours : UINT64_MAX;
+        uint64_t most = c->params->n_processes + ours;
+        struct sys_rlimit own;
+
+        if (c->params->n_processes == 0)
+                return UINT64_MAX;
+        /* The caller's own may be lower: nobody here could raise it. */
+        return sys_prlimit(RLIMIT_NPROC, NULL, &own) >= 0 && own.hard < most ? own.hard : most;
+}
+
+void limits_prepare(struct launch_child *c) {
+        uint64_t most = most_processes(c);
 
         for (int resource = 0; resource < RLIMITS_COUNT; resource++) {
                 const struct policy_rlimit *limit = &c->plan->limits.rlimits[resource];

@@ -263,12 +263,22 @@ static int add(struct nsrun_policy *p, enum policy_access access, const char *ca
         return rule->spelled && rule->alias ? 0 : -ENOMEM;
 }
 
-static int add_parent(struct nsrun_policy *p, const char *canonical, const char *option) {
-        _cleanup_free_ char *folder = path_parent(canonical);
+/* The folder of what `spelled` leads to: whoever could plant a link on that way chose the folder, too. */
+static int add_parent(struct nsrun_policy *p, const char *canonical, const char *spelled,
+                      const char *option) {
+        _cleanup_free_ char *folder = path_parent(canonical), *way = NULL;
+        size_t n = p->n_rules;
+        int r;
 
         if (!folder)
                 return -ENOMEM;
-        return is_too_much(p, folder) ? 0 : add(p, POLICY_RO, folder, folder, option);
+        r = is_too_much(p, folder) ? 0 : add(p, POLICY_RO, folder, folder, option);
+        if (r < 0 || p->n_rules == n)
+                return r;
+        if (asprintf(&way, "%s/..", spelled) < 0)
+                return -ENOMEM;
+        p->rules[n].spelled = TAKE_PTR(way);
+        return 0;
 }
 
 /* The file, and its folder, where it really is; and the folder that it was named in. */
@@ -284,7 +294,7 @@ static int add_executable(struct nsrun_policy *p, const char *spelled) {
         named = path_parent(spelled);
         if (!named || path_canonical(named, &folder, NULL) < 0)
                 return -ENOMEM;
-        r = add_parent(p, canonical, option);
+        r = add_parent(p, canonical, spelled, option);
         if (r >= 0 && !is_too_much(p, folder))
                 r = add(p, POLICY_RO, folder, named, option);
         return r < 0 ? r : add(p, POLICY_RO, canonical, spelled, option);

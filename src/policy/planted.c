@@ -6,7 +6,9 @@
 
 #include "base/path.h"
 #include "config.h"
+#include "instance.h"
 #include "refuse.h"
+#include "workspace/project.h"
 
 /* As many as the kernel follows. */
 #define LINKS_MAX 40
@@ -192,7 +194,7 @@ static int refuse_config_folders(const struct nsrun_policy *p, struct nsrun_erro
         return refuse_config_folder(p, folder, err);
 }
 
-int refuse_config(const struct nsrun_policy *p, struct nsrun_error *err) {
+static int refuse_config_file(const struct nsrun_policy *p, struct nsrun_error *err) {
         struct policy_rule rule = {.access = POLICY_RO, .option = "the configuration"};
         const char *root = p->config ? refuse_writable_root(p, p->config) : NULL;
 
@@ -202,11 +204,77 @@ int refuse_config(const struct nsrun_policy *p, struct nsrun_error *err) {
                         "the configuration lies in a writable folder, where a command could change it");
         rule.source = p->config;
         rule.spelled = p->config_spelled;
-        if (p->config && !streq(p->config, p->config_spelled)) {
-                int r = refuse_planted(p, &rule, err);
+        return p->config && !streq(p->config, p->config_spelled) ? refuse_planted(p, &rule, err) : 0;
+}
 
-                if (r < 0)
-                        return r;
-        }
-        return refuse_config_folders(p, err);
+int refuse_config(const struct nsrun_policy *p, struct nsrun_error *err) {
+        int r = refuse_config_file(p, err);
+
+        return r < 0 ? r : refuse_config_folders(p, err);
+}
+
+/* -ENOMEM.  What isn't there, or can be no root, no command has written to. */
+static int add_root(struct nsrun_policy *roots, const char *path) {
+        _cleanup_free_ char *canonical = NULL;
+        int r = path_canonical(path, &canonical, NULL);
+
+        if (r < 0 || project_denied(canonical, roots->home))
+                return r == -ENOMEM ? r : 0;
+        return policy_add_default(roots, POLICY_RW, canonical, "an earlier run");
+}
+
+/* The working folder, as each profile finds the project. */
+static int add_project_root(const struct nsrun_policy *p, struct nsrun_policy *roots) {
+        _cleanup_free_ char *cwd = NULL, *project = NULL;
+        int r;
+
+        if (p->no_project || p->project)
+                return p->project ? add_root(roots, p->project) : 0;
+        cwd = getcwd(NULL, 0);
+        if (!cwd)
+                return errno == ENOMEM ? -ENOMEM : 0;
+        r = add_root(roots, cwd);
+        if (r >= 0)
+                r = project_find(cwd, &project);
+        return r < 0 ? r : add_root(roots, project);
+}
+
+static int add_roots(const struct nsrun_policy *p, struct nsrun_policy *roots) {
+        _cleanup_free_ char *instance = NULL;
+        struct nsrun_error ignored = {0};
+        int r;
+
+        r = policy_find_home(roots);
+        if (r >= 0 && p->instance && !(roots->instance = strdup(p->instance)))
+                r = -ENOMEM;
+        if (r >= 0 && instance_find_root(roots, &instance, NULL, &ignored) >= 0)
+                r = add_root(roots, instance);
+        if (r >= 0)
+                r = add_project_root(p, roots);
+        if (r >= 0 && p->tmp)
+                r = add_root(roots, p->tmp);
+        for (size_t i = 0; i < p->n_rules && r >= 0; i++)
+                if (p->rules[i].access == POLICY_RW)
+                        r = add_root(roots, p->rules[i].source);
+        for (size_t i = 0; i < p->expose.n && r >= 0; i++)
+                if (streq(p->expose.items[i].mode, "rw"))
+                        r = add_root(roots, p->expose.items[i].source);
+        return r;
+}
+
+int refuse_plain_config(const struct nsrun_policy *p, struct nsrun_error *err) {
+        struct nsrun_policy *roots = NULL;
+        int r;
+
+        r = nsrun_policy_new(&roots);
+        if (r >= 0 && p->host_environ)
+                r = strv_copy(p->host_environ, &roots->host_environ);
+        if (r >= 0)
+                r = add_roots(p, roots);
+        if (r >= 0 && p->config &&
+            (!(roots->config = strdup(p->config)) || !(roots->config_spelled = strdup(p->config_spelled))))
+                r = -ENOMEM;
+        r = r < 0 ? error_oom(err) : refuse_config_file(roots, err);
+        (void)nsrun_policy_free(roots);
+        return r;
 }

@@ -30,6 +30,10 @@ int refuse_records(const struct nsrun_policy *p, struct nsrun_error *err);
  * planted; and a rule that would let a command write one for later runs. */
 int refuse_config(const struct nsrun_policy *p, struct nsrun_error *err);
 
+/* For a configuration that says that there be no sandbox: the same of the file, though no root has been
+ * resolved.  Those that a run with one would have let a command write to are the roots. */
+int refuse_plain_config(const struct nsrun_policy *p, struct nsrun_error *err);
+
 /* `rule->source` is canonical; `sockets` are sockets_list()'s. */
 int refuse_source(const struct policy_rule *rule, char *const *sockets, struct nsrun_error *err);
 

@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
@@ -165,6 +166,24 @@ static int take_last_words(struct command_source *s, struct nsrun_error *err) {
         return 0;
 }
 
+/* What still lies in the pipe, which the command may have made larger.  That somebody elsewhere got its
+ * other end, and writes, is no reason to go on. */
+static int take_rest(struct watch *w, struct nsrun_error *err) {
+        uint64_t before = w->result->capture.total;
+        int left = 0, r;
+
+        r = sys_ioctl(w->source->output_fd, FIONREAD, &left);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the command's output can't be read",
+                                 NULL);
+        while (!w->is_at_end && w->result->capture.total - before < (uint64_t)left) {
+                r = take_output(w, err);
+                if (r <= 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int watch(struct watch *w, struct nsrun_error *err) {
         struct command_source *s = w->source;
 
@@ -191,15 +210,7 @@ static int watch(struct watch *w, struct nsrun_error *err) {
         }
         if (!s->is_gone)
                 return take_last_words(s, err);
-        /* What still lies in the pipe.  That somebody elsewhere got its other end, and writes, is no
-         * reason to go on. */
-        for (size_t i = 0; i <= PIPE / CHUNK && !w->is_at_end; i++) {
-                int r = take_output(w, err);
-
-                if (r <= 0)
-                        return r;
-        }
-        return 0;
+        return take_rest(w, err);
 }
 
 int command_watch(struct command_source *s, const struct command_params *params, struct command_result *ret,

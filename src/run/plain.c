@@ -32,15 +32,18 @@ static size_t kill_children(void) {
 /* Whose parent is killed becomes our child: in the end nobody is left. */
 static void kill_all(struct plain *p) {
         siginfo_t info;
+        bool is_ours;
 
         if (p->pid <= 0)
                 return;
+        /* What has become root's, as sudo does, ends when it likes. */
+        is_ours = sys_kill(p->pid, SIGKILL) != -EPERM;
         (void)sys_kill(-p->pid, SIGKILL);
         for (size_t n; (n = kill_children()) > 0;)
                 while (n-- > 0)
                         (void)sys_waitid(P_ALL, 0, &info, WEXITED);
         /* A kernel that lists no children (CONFIG_PROC_CHILDREN): at least our own. */
-        (void)sys_waitid(P_PID, (id_t)p->pid, &info, WEXITED);
+        (void)sys_waitid(P_PID, (id_t)p->pid, &info, is_ours ? WEXITED : WEXITED | WNOHANG);
         p->pid = 0;
 }
 
@@ -66,9 +69,9 @@ static void signal_group(struct command_source *s, int signal) {
                 (void)sys_kill(-p->pid, SIGCONT);
                 return;
         }
-        /* The status is told before the zombie is taken away. */
-        (void)sys_kill(p->pid, SIGKILL);
-        if (!s->has_ended)
+        /* The status is told before the zombie is taken away; of what lives on, the signal that was sent. */
+        s->status = s->has_ended ? s->status : SIGKILL;
+        if (sys_kill(p->pid, SIGKILL) != -EPERM && !s->has_ended)
                 (void)take(s, 0, POLLIN, NULL);
         kill_all(p);
         s->is_gone = true;

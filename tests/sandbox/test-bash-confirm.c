@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun bash`: who is asked before a command runs, and what runs without a sandbox. */
+#include <grp.h>
 #include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
@@ -94,6 +95,23 @@ static void a_person_is_asked_on_the_terminal(void **state) {
         }
 }
 
+/* Also while somebody is asked nsrun can be got rid of, and so can the program that asks. */
+static void signals_work_while_somebody_is_asked(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *ask = path_of(s->outside, "ask"), *option = text_of("--confirm=%s", ask);
+        _cleanup_outcome_ struct outcome at_terminal = {0}, by_program = {0};
+        char prompt[512];
+
+        run_at_terminal(s, "\003", "", &at_terminal, prompt);
+        expect_status(&at_terminal, 1000 + SIGINT);
+        expect_out(&at_terminal, "");
+        make_file(s->outside, "ask", "#!/bin/bash\ngrep SigBlk: /proc/self/status\n");
+        assert_int_equal(chmod(ask, 0755), 0);
+        BASH(s, &by_program, option, "true");
+        expect_status(&by_program, 0);
+        assert_string_equal(by_program.err, "SigBlk:\t0000000000000000\n");
+}
+
 static void leave_terminal(void *data nsrun_unused) {
         if (setsid() < 0)
                 _exit(119);
@@ -148,6 +166,46 @@ static void without_a_sandbox_it_warns_and_does_the_same(void **state) {
         expect_end(&killed, "null", "9", "false");
 }
 
+/* Who nobody else is: the program that makes one root must be no use to them. */
+#define NOBODY 60999
+
+static void become_nobody(void *data nsrun_unused) {
+        if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+            setresuid(NOBODY, NOBODY, NOBODY) < 0)
+                _exit(119);
+}
+
+/* As sudo does. */
+static void the_deadline_ends_the_wait_for_what_has_become_root(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of("cd %s && cp \"$(command -v setpriv)\" become && "
+                                              "cp \"$0\" nsrun && chmod 750 .. . nsrun && "
+                                              "chgrp %d .. . nsrun become && chmod 4750 become",
+                                              s->project, NOBODY),
+                            *copy = path_of(s->project, "nsrun");
+        _cleanup_free_ char *real = realpath(program(), NULL);
+        const char *const prepare[] = {"sh", "-c", script, real, NULL};
+        const char *const argv[] = {
+                copy,  "bash",        "--project", s->project,
+                PLAIN, "--timeout=1", "--json",    "echo $$; exec ./become --reuid=0 sleep 1000",
+                NULL};
+        _cleanup_outcome_ struct outcome prepared = {0};
+        _cleanup_told_ struct told told = {0};
+
+        if (geteuid() != 0)
+                skip_because("only root makes a setuid program");
+        run(&(struct request){.argv = prepare}, &prepared);
+        expect_status(&prepared, 0);
+        run(&(struct request){.argv = argv, .cwd = s->project, .in_child = become_nobody}, &told.outcome);
+        parse(&told);
+        expect_status(&told.outcome, 124);
+        expect_end(&told, "null", "9", "true");
+        /* It is our child now, and lives. */
+        assert_int_equal(kill(json_object_get_int(json_object_object_get(told.object, "output")), SIGKILL),
+                         0);
+        collect_orphans();
+}
+
 /* Where a sandbox can't be had, that is the result, and nothing runs outside of one. */
 static void nothing_falls_back_to_no_sandbox(void **state) {
         const struct site *s = *state;
@@ -164,8 +222,10 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_program_is_shown_the_command_and_decides),
                 TEST(a_person_is_asked_on_the_terminal),
+                TEST(signals_work_while_somebody_is_asked),
                 TEST(without_a_terminal_nobody_is_asked),
                 TEST(without_a_sandbox_it_warns_and_does_the_same),
+                TEST(the_deadline_ends_the_wait_for_what_has_become_root),
                 TEST(nothing_falls_back_to_no_sandbox),
         };
 

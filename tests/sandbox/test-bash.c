@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun bash`: what a command of an agent gets, how it ends, and what is told of it.  Deadlines are
  * real seconds here, but which one came first is never measured. */
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "bash.h"
@@ -83,7 +85,7 @@ static void a_refusal_is_the_result_and_nothing_ran(void **state) {
 }
 
 static void what_is_no_command_line_is_told_on_stderr(void **state) {
-        _cleanup_outcome_ struct outcome none = {0}, two = {0}, words = {0}, report = {0};
+        _cleanup_outcome_ struct outcome none = {0}, two = {0}, words = {0}, report = {0}, session = {0};
 
         BASH(*state, &none, "--json");
         expect_refusal(&none, 125, "nsrun: no command; see 'nsrun bash --help'");
@@ -97,6 +99,10 @@ static void what_is_no_command_line_is_told_on_stderr(void **state) {
         BASH(*state, &report, "--report", "true");
         expect_refusal(&report, 125,
                        "nsrun: only --json has room for it: --report; see 'nsrun bash --help'");
+        BASH(*state, &session, "--no-sandbox", "--confirm=never", "--session=some", "true");
+        expect_refusal(&session, 125,
+                       "nsrun: a session's commands run in its sandbox: --no-sandbox; see 'nsrun bash "
+                       "--help'");
 }
 
 /* ---------------------------------------------------------------- where it runs */
@@ -439,6 +445,46 @@ static void a_signal_to_nsrun_ends_the_command_and_nsrun(void **state) {
         }
 }
 
+/* nsrun is behind: all that the command wrote lies in a pipe which it made larger. */
+static void output_is_whole_however_large_the_pipe_is(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *ready = path_of(s->project, "ready"), *go = path_of(s->project, "go"),
+                            *children_path = NULL, *children = NULL, *line = NULL;
+        const char **argv = bash_argv(
+                s, (const char *const[]){"--json",
+                                         "exec perl -e 'fcntl(STDOUT, 1031, 1 << 20) or die; "
+                                         "open(R, \">ready\"); print R \"ready\\n\"; close(R); "
+                                         "open(G, \"<go\"); <G>; syswrite(STDOUT, \"a\" x 1000000)'",
+                                         NULL});
+        const struct request request = {.argv = argv};
+        _cleanup_close_ int is_ready = -EBADF, may_go = -EBADF, reaper = -EBADF;
+        struct pollfd end = {.events = POLLIN};
+        _cleanup_told_ struct told told = {0};
+        struct running running;
+        siginfo_t info;
+
+        assert_int_equal(mkfifo(ready, 0600), 0);
+        assert_int_equal(mkfifo(go, 0600), 0);
+        is_ready = open(ready, O_RDWR | O_CLOEXEC);
+        may_go = open(go, O_RDWR | O_CLOEXEC);
+        spawn(&request, &running);
+        free(argv);
+        line = read_line(is_ready);
+        children_path = text_of("/proc/%d/task/%d/children", running.pid, running.pid);
+        children = file_text(children_path);
+        reaper = end.fd = (int)syscall(SYS_pidfd_open, atoi(children), 0);
+        assert_true(reaper >= 0);
+        assert_int_equal(kill(running.pid, SIGSTOP), 0);
+        assert_int_equal(waitid(P_PID, (id_t)running.pid, &info, WSTOPPED), 0);
+        assert_int_equal(write(may_go, "\n", 1), 1);
+        assert_int_equal(poll(&end, 1, deadline_seconds * 1000), 1);
+        assert_int_equal(kill(running.pid, SIGCONT), 0);
+        finish(&running, &told.outcome);
+        parse(&told);
+        expect_status(&told.outcome, 0);
+        expect_member(&told, "bytes_total", "1000000");
+}
+
 static void denied_calls_are_reported_where_asked_for(void **state) {
         _cleanup_told_ struct told with = {0}, none = {0}, without = {0};
         struct json_object *report;
@@ -472,6 +518,7 @@ int main(void) {
                 TEST(the_callers_cgroup_counts_too),
                 TEST(an_oom_kill_is_told_from_other_ends),
                 TEST(output_of_any_size_is_held_in_constant_memory),
+                TEST(output_is_whole_however_large_the_pipe_is),
                 TEST(both_ends_of_the_output_and_a_marker_are_told),
                 TEST(many_commands_in_a_row_leave_nothing),
                 TEST(a_signal_to_nsrun_ends_the_command_and_nsrun),

@@ -295,6 +295,32 @@ static void the_executable_comes_with_its_folder(void **state) {
         expect_out(&o, "data\n");
 }
 
+static void a_planted_executable_brings_no_folder(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *tool = path_of(s->project, "tool"), *target = path_of(s->outside, "tool.sh");
+        _cleanup_free_ char *by_hand = path_of(s->root, "tool");
+        const char *const names[] = {"./tool", tool, by_hand};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "tool.sh", "#!/bin/sh\ncat \"${1%/*}/key\"\n");
+        make_file(s->outside, "key", "the key\n");
+        assert_int_equal(chmod(target, 0755), 0);
+        make_link(s->root, "tool", "outside/tool.sh");
+        INSTANCE(s, &o, "--", by_hand, target);
+        expect_out(&o, "the key\n");
+        assert_int_equal(unlink(by_hand), 0);
+        make_link(s->root, "tool", "project/tool");
+        INSTANCE(s, &o, "--", "ln", "-s", "../outside/tool.sh", "tool");
+        expect_status(&o, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                INSTANCE(s, &o, "--", names[i]);
+                expect_line(s, &o,
+                            "the executable goes through a symlink in a writable folder: @project/tool; it "
+                            "leads to @root/outside, and a command in the sandbox may have planted it: name "
+                            "the real path");
+        }
+}
+
 static void a_folder_that_is_read_only_stays_so_whatever_is_named_in_it(void **state) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -406,6 +432,43 @@ static void a_disabled_isolation_runs_plainly_and_says_so(void **state) {
         assert_string_equal(o.err, "");
 }
 
+/* Else a command would write the file that leads the next one out of the sandbox. */
+static void a_planted_configuration_disables_nothing(void **state) {
+        static const char text[] = "{\"isolation\": {\"enabled\": false}}";
+        const struct site *s = *state;
+        _cleanup_free_ char *root = path_of(s->home, ".nsrun"), *real = path_of(s->outside, "c.json"),
+                            *planted = path_of(s->project, "c.json"), *link = path_of(s->project, "link"),
+                            *in_root = path_of(root, "c.json"),
+                            *script = expanded(s, "ln -s @root/outside/c.json link && cp link c.json");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "c.json", text);
+        INSTANCE(s, &o, "--ro", s->outside, "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        make_file(root, "c.json", text);
+        INSTANCE(s, &o, "--config", planted, "--", "echo", "ran");
+        expect_line(s, &o,
+                    "the configuration lies in a writable folder, where a command could change it: "
+                    "@project/c.json; keep it outside of what a command may write");
+        INSTANCE(s, &o, "--config", in_root, "--", "echo", "ran");
+        expect_line(s, &o,
+                    "the configuration lies in a writable folder, where a command could change it: "
+                    "@home/.nsrun/c.json; keep it outside of what a command may write");
+        INSTANCE(s, &o, "--config", link, "--", "echo", "ran");
+        expect_line(
+                s, &o,
+                "the configuration goes through a symlink in a writable folder: @project/link; it leads "
+                "to @root/outside/c.json, and a command in the sandbox may have planted it: name the real "
+                "path");
+        INSTANCE(s, &o, "--rw", s->outside, "--config", real, "--", "echo", "ran");
+        expect_line(s, &o,
+                    "the configuration lies in a writable folder, where a command could change it: "
+                    "@root/outside/c.json; keep it outside of what a command may write");
+        INSTANCE(s, &o, "--config", real, "--", "echo", "ran");
+        expect_out(&o, "ran\n");
+        expect_status(&o, 0);
+}
+
 static void the_plan_is_logged_as_one_line(void **state) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -436,11 +499,13 @@ int main(void) {
                 TEST(files_named_are_read_only_and_folders_are_writable),
                 TEST(what_is_missing_can_be_made_but_not_in_a_home),
                 TEST(the_executable_comes_with_its_folder),
+                TEST(a_planted_executable_brings_no_folder),
                 TEST(a_folder_that_is_read_only_stays_so_whatever_is_named_in_it),
                 TEST(a_socket_that_the_command_line_names_is_refused),
                 TEST(an_earlier_command_moves_no_folder_of_the_instance),
                 TEST(a_configuration_in_the_instance_is_refused),
                 TEST(a_disabled_isolation_runs_plainly_and_says_so),
+                TEST(a_planted_configuration_disables_nothing),
                 TEST(the_plan_is_logged_as_one_line),
         };
 

@@ -157,6 +157,10 @@ static void a_fork_bomb_is_held_and_ended(void **state) {
                 expect_out(&o, "fork: Resource temporarily unavailable\nprocesses: 31\n");
                 outcome_clear(&o);
         }
+        /* And one that the caller has already is no reason for a refusal. */
+        run_probe(s, &o, (const char *const[]){"--limit", "pids=2147483647", NULL}, "bomb", "100");
+        expect_out(&o, "fork: ok\n");
+        outcome_clear(&o);
         run_probe(s, &o, (const char *const[]){"--limit", "pids=500", NULL}, "bomb", "100");
         expect_out(&o, "fork: ok\n");
         /* site_teardown() sees to it that none of them is left. */

@@ -121,7 +121,12 @@ static void each_mistake_is_told_where_it_is(nsrun_unused void **state) {
                 {"{\"version\": \"1\"}", "/c:1:13: no version that this nsrun knows; the only one is 1"},
                 {"{\"project\": 1}", "/c:1:13: a path is expected here: project"},
                 {"{\"project\": \"\"}", "/c:1:13: a path is expected here: project"},
-                {"{\"project\": \"a\\u0000b\"}", "/c:1:13: a path is expected here: project"},
+                {"{\"project\": \"a\\u0000b\"}",
+                 "/c:1:13: an escape in this string stands for no character"},
+                {"{\"env\": {\"A\": \"\\ud800\"}}",
+                 "/c:1:15: an escape in this string stands for no character"},
+                {"{\"env\": {\"A\": \"\\\\ud800 \\\" \\ud83d\\ude00\\udc00\"}}",
+                 "/c:1:15: an escape in this string stands for no character"},
                 {"{\"project\": \"x\"}", "/c:1:13: not an absolute path: x; begin it with / or with ~/"},
                 {"{\"project\": \"~root/x\"}",
                  "/c:1:13: not an absolute path: ~root/x; begin it with / or with ~/"},
@@ -166,6 +171,7 @@ static void each_mistake_is_told_where_it_is(nsrun_unused void **state) {
                 expect_refused(cases[i].text, cases[i].line);
         /* The same with the one thing changed. */
         (void)nsrun_policy_free(applied("{\"net\": \"none\"}"));
+        (void)nsrun_policy_free(applied("{\"env\": {\"A\": \"\\\\ud800 \\\" \\ud83d\\ude00\"}}"));
         (void)nsrun_policy_free(
                 applied("{\"project\": \"/x\", \"readable\": [\"/x\"], \"writable\": [\"/x\"]}"));
         (void)nsrun_policy_free(applied("{\"env\": {\"A\": \"c\"}, \"temp\": \"tmpfs\", \"version\": 1}"));
