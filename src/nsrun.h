@@ -10,7 +10,7 @@
  *
  *     nsrun_policy_new(&policy);
  *     nsrun_policy_set(policy, "project", "/home/u/src/x", &error);
- *     nsrun_policy_set_command(policy, argv);
+ *     nsrun_policy_set_command(policy, argv, &error);
  *     nsrun_plan_new(policy, &plan, &error);
  *     nsrun_start(plan, &sandbox, &error);
  *     nsrun_sandbox_wait(sandbox, &end, &error);
@@ -310,7 +310,7 @@ int nsrun_bash_format(const struct nsrun_bash_result *result, const struct nsrun
  *
  *     nsrun_session_start(policy, &options, &id, NULL, &error);
  *     nsrun_policy_set(other, "session", id, &error);
- *     nsrun_policy_set_command(other, argv);
+ *     nsrun_policy_set_command(other, argv, &error);
  *     nsrun_plan_new(other, &plan, &error);
  *     nsrun_start(plan, &sandbox, &error);
  *     nsrun_session_stop(id, &error);
@@ -383,6 +383,7 @@ int nsrun_session_discard(const char *id, const char *const *paths, struct nsrun
  * that it had, processes and folders, is gone.  -ENOENT: no such session. */
 int nsrun_session_stop(const char *id, struct nsrun_error *error);
 int nsrun_session_kill(const char *id, struct nsrun_error *error);
+
 /* Isolation: the commands of an agent host, each in a sandbox that shows the host's instance
  * folder, what the configuration exposes, and what the command line names.
  *
