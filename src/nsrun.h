@@ -326,7 +326,8 @@ struct nsrun_session_options {
  * otherwise.  `options` may be NULL.  *ret_id is the caller's to free, and so are *ret_notes (which may be
  * NULL): what was left to the start and how that came out, as nsrun_sandbox_notes(), each and the
  * list.  The errors of nsrun_plan_new() and nsrun_start(); -EEXIST, stage SUPERVISE: there is a session of
- * that name; -ESRCH: no such owner; -EPERM: the folder of sessions is not ours alone. */
+ * that name; -EINVAL, stage USAGE: a name that can't be one, or a policy with
+ * "session"; -ESRCH: no such owner; -EPERM: the folder of sessions is not ours alone. */
 int nsrun_session_start(struct nsrun_policy *policy, const struct nsrun_session_options *options,
                         char **ret_id, char ***ret_notes, struct nsrun_error *error);
 /* The ids of the caller's sessions that live, sorted, NULL at the end (*ret is NULL for none): each and the
@@ -353,7 +354,8 @@ struct nsrun_session_info *nsrun_session_info_free(struct nsrun_session_info *in
 /* What the session's overlays changed: of those that were asked for ("overlay") or, with `paths` (ends with
  * NULL; NULL or empty: no choice), of what lies at and beneath these: absolute as in the sandbox, or
  * relative to its project.  Written to `fd` while commands may go on changing it.  -ENOENT: no such session;
- * a path in no overlay; a session without one.  -EOPNOTSUPP: overlays in memory, or JSON without json-c. */
+ * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in memory, or
+ * JSON without json-c. */
 enum nsrun_diff {
         NSRUN_DIFF_LIST,  /* a line each: "M path", as nsrun(1) has it */
         NSRUN_DIFF_JSON,  /* one object */

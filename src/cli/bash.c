@@ -221,6 +221,9 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
                 return r;
         if (options.options.wants_report && options.format != NSRUN_FORMAT_JSON)
                 return option_usage_error(command, "--report", "only --json has room for it", err);
+        if (options.without_sandbox && policy->session)
+                return option_usage_error(command, "--no-sandbox", "a session's commands run in its sandbox",
+                                          err);
         if (!argv[first])
                 return option_usage_error(command, NULL, "no command", err);
         if (argv[first + 1])
