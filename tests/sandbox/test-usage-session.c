@@ -159,6 +159,31 @@ static void a_sessions_command_never_runs_without_its_sandbox(void **state) {
         stop_session(s, "kept");
 }
 
+static void a_shell_completes_the_ids_of_sessions(void **state) {
+        static const char script[] =
+                "nsrun() { \"$NSRUN\" \"$@\"; }\n"
+                ". <(nsrun completion bash)\n"
+                "complete_words() { COMP_WORDS=(nsrun \"$@\"); COMP_CWORD=$#; COMPREPLY=(); _nsrun;\n"
+                "    echo \"${COMPREPLY[*]}\"; }\n"
+                "complete_words session stop ''\n"
+                "complete_words session diff --stat t\n"
+                "complete_words run --session ''\n"
+                "complete_words session start ''\n"
+                "complete_words session st\n";
+        const struct site *s = *state;
+        const char *const argv[] = {"bash", "-c", script, NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(setenv("NSRUN", program(), 1), 0);
+        start_session(s, "one");
+        start_session(s, "two");
+        run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "one two\ntwo\none two\n\nstart stop\n");
+        stop_session(s, "one");
+        stop_session(s, "two");
+}
+
 /* What a failed test left goes, too.  The keepers are children of ours by now. */
 static int teardown(void **state) {
         static const char *const names[] = {"usage", "empty", "one", "two", "kept"};
@@ -179,6 +204,7 @@ int main(void) {
                 TEST(an_option_of_another_action_is_refused_and_nothing_done),
                 TEST(an_empty_path_does_not_mean_the_whole_project),
                 TEST(a_session_needs_a_name_that_is_one_and_no_other_session),
+                TEST(a_shell_completes_the_ids_of_sessions),
                 TEST(a_sessions_command_never_runs_without_its_sandbox),
         };
 
