@@ -10,7 +10,7 @@
  *
  *     nsrun_policy_new(&policy);
  *     nsrun_policy_set(policy, "project", "/home/u/src/x", &error);
- *     nsrun_policy_set_command(policy, argv);
+ *     nsrun_policy_set_command(policy, argv, &error);
  *     nsrun_plan_new(policy, &plan, &error);
  *     nsrun_start(plan, &sandbox, &error);
  *     nsrun_sandbox_wait(sandbox, &end, &error);
@@ -310,7 +310,7 @@ int nsrun_bash_format(const struct nsrun_bash_result *result, const struct nsrun
  *
  *     nsrun_session_start(policy, &options, &id, NULL, &error);
  *     nsrun_policy_set(other, "session", id, &error);
- *     nsrun_policy_set_command(other, argv);
+ *     nsrun_policy_set_command(other, argv, &error);
  *     nsrun_plan_new(other, &plan, &error);
  *     nsrun_start(plan, &sandbox, &error);
  *     nsrun_session_stop(id, &error);
@@ -326,7 +326,8 @@ struct nsrun_session_options {
  * otherwise.  `options` may be NULL.  *ret_id is the caller's to free, and so are *ret_notes (which may be
  * NULL): what was left to the start and how that came out, as nsrun_sandbox_notes(), each and the
  * list.  The errors of nsrun_plan_new() and nsrun_start(); -EEXIST, stage SUPERVISE: there is a session of
- * that name; -ESRCH: no such owner; -EPERM: the folder of sessions is not ours alone. */
+ * that name; -EINVAL, stage USAGE: a name that can't be one, or a policy with
+ * "session"; -ESRCH: no such owner; -EPERM: the folder of sessions is not ours alone. */
 int nsrun_session_start(struct nsrun_policy *policy, const struct nsrun_session_options *options,
                         char **ret_id, char ***ret_notes, struct nsrun_error *error);
 /* The ids of the caller's sessions that live, sorted, NULL at the end (*ret is NULL for none): each and the
@@ -353,7 +354,8 @@ struct nsrun_session_info *nsrun_session_info_free(struct nsrun_session_info *in
 /* What the session's overlays changed: of those that were asked for ("overlay") or, with `paths` (ends with
  * NULL; NULL or empty: no choice), of what lies at and beneath these: absolute as in the sandbox, or
  * relative to its project.  Written to `fd` while commands may go on changing it.  -ENOENT: no such session;
- * a path in no overlay; a session without one.  -EOPNOTSUPP: overlays in memory, or JSON without json-c. */
+ * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in memory, or
+ * JSON without json-c. */
 enum nsrun_diff {
         NSRUN_DIFF_LIST,  /* a line each: "M path", as nsrun(1) has it */
         NSRUN_DIFF_JSON,  /* one object */
@@ -383,6 +385,7 @@ int nsrun_session_discard(const char *id, const char *const *paths, struct nsrun
  * that it had, processes and folders, is gone.  -ENOENT: no such session. */
 int nsrun_session_stop(const char *id, struct nsrun_error *error);
 int nsrun_session_kill(const char *id, struct nsrun_error *error);
+
 /* Isolation: the commands of an agent host, each in a sandbox that shows the host's instance
  * folder, what the configuration exposes, and what the command line names.
  *

@@ -228,6 +228,14 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
         int r;
 
         r = option_parse(command, argv, targets, &first, err);
+        if (r < 0 && err->stage != NSRUN_STAGE_USAGE && options.format == NSRUN_FORMAT_JSON) {
+                /* A configuration's mistake is not the agent's: it reads why, as of any refusal. */
+                struct nsrun_error failure = *err;
+
+                *err = (struct nsrun_error){0};
+                *ret_status = EXIT_NSRUN;
+                return print(&(struct nsrun_bash_result){0}, &failure, options.format, err);
+        }
         if (r != 0)
                 return r;
         if (options.options.wants_report && options.format != NSRUN_FORMAT_JSON)

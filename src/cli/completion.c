@@ -28,6 +28,9 @@ static bool has_path_choice(const char *choices) {
         return strstr(choices, "DIR") != NULL;
 }
 
+/* A shell's command that prints the ids of the sessions there are. */
+#define LIST_SESSIONS "nsrun session list 2>/dev/null | sed \"1d; s/ .*//\""
+
 /* Whether what follows a subcommand's options are paths. */
 static bool takes_paths(const struct command *command) {
         return command->words && streq(command->words, "PATH");
@@ -70,6 +73,9 @@ static void add_bash_values(struct strbuf *b, const struct command *command) {
                                 break;
                         case OPTION_COMPLETES_VARIABLE:
                                 strbuf_add(b, "files=-v ;;\n");
+                                break;
+                        case OPTION_COMPLETES_SESSION:
+                                strbuf_add(b, "words=$(" LIST_SESSIONS ") ;;\n");
                                 break;
                         case OPTION_COMPLETES_NOTHING:
                                 strbuf_add(b, ";;\n");
@@ -162,6 +168,13 @@ static const char bash_complete_command[] =
 
 static const char bash_end[] =
         "        esac\n"
+        "        if [[ $command == session ]] && ((COMP_CWORD > 2)); then\n"
+        "            case $previous in\n"
+        "            show|stop|kill|diff|commit|discard|--json|--stat|--patch|--force)\n"
+        "                words=$(" LIST_SESSIONS ") ;;\n"
+        "            *) words='' ;;\n"
+        "            esac\n"
+        "        fi\n"
         "        [[ $current == -* ]] && words=$options\n"
         "        [[ $command == run || $command == plan ]] && [[ $current != -* ]] && files=-c ;;\n"
         "    esac\n"
@@ -208,6 +221,9 @@ static void add_zsh_value(struct strbuf *b, const struct option_spec *spec) {
                 return;
         case OPTION_COMPLETES_VARIABLE:
                 strbuf_add(b, ":variable:_parameters -g \"*export*\"");
+                return;
+        case OPTION_COMPLETES_SESSION:
+                strbuf_add(b, ":session:{compadd -- $(" LIST_SESSIONS ")}");
                 return;
         case OPTION_COMPLETES_NOTHING:
                 strbuf_add(b, ":value:");
@@ -299,6 +315,9 @@ static void add_fish_option(struct strbuf *b, const struct command *command,
                         break;
                 case OPTION_COMPLETES_VARIABLE:
                         strbuf_add(b, " -x -a '(set -nx)'");
+                        break;
+                case OPTION_COMPLETES_SESSION:
+                        strbuf_add(b, " -x -a '(" LIST_SESSIONS ")'");
                         break;
                 case OPTION_COMPLETES_NOTHING:
                         strbuf_add(b, " -x");

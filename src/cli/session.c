@@ -11,6 +11,7 @@ struct session_cli {
         struct nsrun_policy *policy;
         struct nsrun_session_options options;
         bool has_start_options;
+        const char *output; /* the option that was given of these: --json, --stat, --patch */
         bool wants_json;
         enum nsrun_diff form;
         bool is_forced;
@@ -64,20 +65,15 @@ static int apply_owner(void *target, const struct option_spec *spec, const char 
         return 0;
 }
 
-static int apply_json(void *target, nsrun_unused const struct option_spec *spec,
-                      nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct session_cli *cli = target;
-
-        cli->wants_json = true;
-        cli->form = NSRUN_DIFF_JSON;
-        return 0;
-}
-
 static int apply_form(void *target, const struct option_spec *spec, nsrun_unused const char *value,
                       nsrun_unused struct nsrun_error *err) {
         struct session_cli *cli = target;
 
-        cli->form = streq(spec->name, "stat") ? NSRUN_DIFF_STAT : NSRUN_DIFF_PATCH;
+        cli->output = spec->name;
+        cli->wants_json = streq(spec->name, "json");
+        cli->form = cli->wants_json             ? NSRUN_DIFF_JSON
+                    : streq(spec->name, "stat") ? NSRUN_DIFF_STAT
+                                                : NSRUN_DIFF_PATCH;
         return 0;
 }
 
@@ -96,7 +92,7 @@ const struct option_spec session_options[] = {
          "end the session when no command has run in it for so long", apply_idle_timeout},
         {"owner", 0, "PID", OPTION_COMPLETES_NOTHING, "Starting", "end the session when this process ends",
          apply_owner},
-        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "list, show, diff: print JSON", apply_json},
+        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "list, show, diff: print JSON", apply_form},
         {"stat", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
          "diff: count the lines that were added and removed", apply_form},
         {"patch", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
@@ -251,26 +247,47 @@ static int discard(nsrun_unused struct session_cli *cli, char **words, struct ns
         return r;
 }
 
-static const struct {
+struct action {
         const char *name;
         size_t fewest, most; /* words that follow */
+        bool takes_json, takes_form, takes_force;
         int (*run)(struct session_cli *cli, char **words, struct nsrun_error *err);
-} actions[] = {
-        {"start", 0, 0, start},
-        {"list", 0, 0, list},
-        {"show", 1, 1, show},
-        {"stop", 1, 1, stop},
-        {"kill", 1, 1, kill_session},
-        {"diff", 1, SIZE_MAX, diff},
-        {"commit", 1, SIZE_MAX, commit},
-        {"discard", 1, SIZE_MAX, discard},
+};
+
+static const struct action actions[] = {
+        {"start", 0, 0, .run = start},
+        {"list", 0, 0, .takes_json = true, .run = list},
+        {"show", 1, 1, .takes_json = true, .run = show},
+        {"stop", 1, 1, .run = stop},
+        {"kill", 1, 1, .run = kill_session},
+        {"diff", 1, SIZE_MAX, .takes_json = true, .takes_form = true, .run = diff},
+        {"commit", 1, SIZE_MAX, .takes_force = true, .run = commit},
+        {"discard", 1, SIZE_MAX, .run = discard},
 };
 
 #define ACTION_NAMES "start, list, show, stop, kill, diff, commit or discard"
 
+/* What an action has no use for is a mistake: `commit --stat` would commit. */
+static int check_options(const struct command *command, const struct action *action,
+                         const struct session_cli *cli, struct nsrun_error *err) {
+        if (action->run != start && (cli->has_start_options || cli->policy->given))
+                return option_usage_error(command, action->name,
+                                          "options of a policy are for 'session start' alone", err);
+        if (cli->output && streq(cli->output, "json") && !action->takes_json)
+                return option_usage_error(command, action->name, "--json is for list, show and diff alone",
+                                          err);
+        if (cli->output && !streq(cli->output, "json") && !action->takes_form)
+                return option_usage_error(command, action->name, "--stat and --patch are for diff alone",
+                                          err);
+        if (cli->is_forced && !action->takes_force)
+                return option_usage_error(command, action->name, "--force is for commit alone", err);
+        return 0;
+}
+
 static int run_action(const struct command *command, char **words, struct session_cli *cli,
                       struct nsrun_error *err) {
         size_t n = strv_length(words);
+        int r;
 
         if (n == 0)
                 return option_usage_error(command, NULL, ACTION_NAMES " is missing", err);
@@ -282,9 +299,9 @@ static int run_action(const struct command *command, char **words, struct sessio
                 if (n - 1 > actions[i].most)
                         return option_usage_error(command, words[actions[i].most + 1],
                                                   "an argument too many", err);
-                if (i > 0 && (cli->has_start_options || cli->policy->given))
-                        return option_usage_error(command, words[0],
-                                                  "options of a policy are for 'session start' alone", err);
+                r = check_options(command, &actions[i], cli, err);
+                if (r < 0)
+                        return r;
                 return actions[i].run(cli, words + 1, err);
         }
         return option_usage_error(command, words[0], "neither " ACTION_NAMES, err);

@@ -476,7 +476,7 @@ const struct option_spec policy_options[] = {
          "a session of its own for the command (the default)", apply_session},
         {"no-new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
          "stay in the caller's session: job control, and the terminal's input, are shared", apply_session},
-        {"session", 0, "ID", OPTION_COMPLETES_NOTHING, sessions,
+        {"session", 0, "ID", OPTION_COMPLETES_SESSION, sessions,
          "run in a sandbox that 'nsrun session start' made: of the other options just --env, --unsetenv, --chdir and --kill-leftovers may be given",
          apply_join},
         {"kill-leftovers", 0, NULL, OPTION_COMPLETES_NOTHING, sessions,

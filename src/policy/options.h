@@ -12,6 +12,7 @@ enum option_completes {
         OPTION_COMPLETES_FOLDER,
         OPTION_COMPLETES_CHOICE, /* `argument` is "one|two|three"; a word in capitals among them is a path */
         OPTION_COMPLETES_VARIABLE,
+        OPTION_COMPLETES_SESSION,
 };
 
 struct option_spec {

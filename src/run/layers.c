@@ -107,6 +107,10 @@ static int choose_path(struct asking *a, const char *given) {
 
         if (!path)
                 return error_oom(a->err);
+        /* A variable that was not set, most likely: it must not mean everything. */
+        if (!*given)
+                return error_set(a->err, NSRUN_STAGE_USAGE, -ENOENT, NULL, "an empty path names nothing",
+                                 "the whole project is '.'");
         op = find_overlay(plan, path);
         if (!op)
                 return error_set(a->err, NSRUN_STAGE_USAGE, -ENOENT, path,

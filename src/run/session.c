@@ -172,6 +172,17 @@ static int start_keeper(const struct nsrun_plan *plan, const struct nsrun_sessio
         return hear(read_end, ret_id, notes, err);
 }
 
+/* A keeper reads no name as one that is to be made up; a caller's empty one is a mistake. */
+static int check(const struct nsrun_policy *policy, const struct nsrun_session_options *options,
+                 struct nsrun_error *err) {
+        if (options->name && !*options->name)
+                return records_refuse_name(options->name, err);
+        if (policy->session)
+                return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, policy->session,
+                                 "a session can't be started in another one", "leave --session out");
+        return 0;
+}
+
 nsrun_public int nsrun_session_start(struct nsrun_policy *policy,
                                      const struct nsrun_session_options *options, char **ret_id,
                                      char ***ret_notes, struct nsrun_error *error) {
@@ -180,12 +191,17 @@ nsrun_public int nsrun_session_start(struct nsrun_policy *policy,
         _cleanup_strv_ char **notes = NULL;
         int r;
 
+        if (!options)
+                options = &none;
+        r = check(policy, options, error);
+        if (r < 0)
+                return r;
         policy->is_session = true;
         if (!strv_contains(policy->given, "tmp") && !policy->tmp)
                 policy->has_playground = true;
         r = nsrun_plan_new(policy, &plan, error);
         if (r >= 0)
-                r = start_keeper(plan, options ? options : &none, ret_id, ret_notes ? &notes : NULL, error);
+                r = start_keeper(plan, options, ret_id, ret_notes ? &notes : NULL, error);
         if (r < 0)
                 return r;
         if (ret_notes)

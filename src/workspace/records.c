@@ -214,14 +214,18 @@ static int make_locked(struct record_folder *f, const char *name) {
 
 static int look_at_all(int base_fd, char ***names);
 
+int records_refuse_name(const char *name, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, name, "no name for a session",
+                         "1 to 64 letters, digits, '.', '_' and '-', a letter or digit first");
+}
+
 int records_make(const char *name, struct record_folder *ret, struct nsrun_error *err) {
         _cleanup_records_ struct record_folder f = RECORD_FOLDER_INIT;
         char own[9];
         int r;
 
         if (name && !records_is_name(name))
-                return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, name, "no name for a session",
-                                 "1 to 64 letters, digits, '.', '_' and '-', a letter or digit first");
+                return records_refuse_name(name, err);
         r = open_base(true, &f.base_fd, err);
         if (r < 0)
                 return r;

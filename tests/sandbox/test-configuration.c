@@ -330,6 +330,27 @@ static void a_session_has_its_configuration_from_its_start(void **state) {
         expect_line(s, &o, "@root/home/.config/nsrun/config.json:1:2: it ends too early");
 }
 
+static void an_agent_reads_what_is_wrong_with_a_configuration_as_json(void **state) {
+        const struct site *s = *state;
+        const char *const argv[] = {program(), "bash", "--json", "true", NULL};
+        _cleanup_free_ char *line =
+                text_of("{\"error\":\"%s/.config/nsrun/config.json:1:2: unknown key: nett; nsrun(1), "
+                        "CONFIGURATION, has them all\"}\n",
+                        s->home);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_home_config(s, "{\"nett\": \"none\"}");
+        run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+        expect_status(&o, 125);
+        expect_out(&o, line);
+        assert_string_equal(o.err, "");
+        make_home_config_again(s, "{\"net\": \"none\"}");
+        outcome_clear(&o);
+        run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+        expect_status(&o, 0);
+        expect_in(o.out, "{\"status\":0,");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
@@ -343,6 +364,7 @@ int main(void) {
                 TEST(help_comes_before_a_broken_configuration),
                 TEST(limits_are_those_of_the_configuration),
                 TEST(a_session_has_its_configuration_from_its_start),
+                TEST(an_agent_reads_what_is_wrong_with_a_configuration_as_json),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a user of sessions gets wrong at the command line: options of another action, a
+ * variable that was empty.  Not what sessions refuse for safety's sake. */
+#include <stdlib.h>
+
+#include "harness.h"
+
+/* The records of sessions get a folder of the site's. */
+static int setup(void **state) {
+        _cleanup_free_ char *runtime = NULL;
+        const struct site *s;
+        int r = site_setup(state);
+
+        if (r != 0)
+                return r;
+        s = *state;
+        make_folder(s->root, "records");
+        runtime = path_of(s->root, "records");
+        return setenv("XDG_RUNTIME_DIR", runtime, 1);
+}
+
+static void run_words(const struct site *s, struct outcome *ret, const char *const *words) {
+        const char *argv[10] = {program()};
+
+        for (size_t i = 0; words[i]; i++) {
+                assert_true(i + 2 < ARRAY_SIZE(argv));
+                argv[i + 1] = words[i];
+        }
+        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
+}
+#define NSRUN(site, outcome, ...) run_words(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+
+/* A session over the project, in which one file has changed; stop_session() ends it. */
+static void start_session(const struct site *s, const char *name) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->project, "old", "old\n");
+        NSRUN(s, &o, "session", "start", "--project", s->project, "--overlay", s->project, "--name", name);
+        expect_status(&o, 0);
+        outcome_clear(&o);
+        NSRUN(s, &o, "run", "--session", name, "--", "sh", "-c", "echo new >old");
+        expect_status(&o, 0);
+}
+
+static void stop_session(const struct site *s, const char *name) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NSRUN(s, &o, "session", "stop", name);
+        expect_status(&o, 0);
+}
+
+static void expect_old(const struct site *s, const char *text) {
+        _cleanup_free_ char *path = path_of(s->project, "old"), *now = file_text(path);
+
+        assert_string_equal(now, text);
+}
+
+#define SEE "; see 'nsrun session --help'"
+
+static void an_option_of_another_action_is_refused_and_nothing_done(void **state) {
+        static const struct {
+                const char *option, *action, *line;
+        } cases[] = {
+                {"--json", "commit", "nsrun: --json is for list, show and diff alone: commit" SEE},
+                {"--json", "stop", "nsrun: --json is for list, show and diff alone: stop" SEE},
+                {"--stat", "commit", "nsrun: --stat and --patch are for diff alone: commit" SEE},
+                {"--patch", "discard", "nsrun: --stat and --patch are for diff alone: discard" SEE},
+                {"--stat", "show", "nsrun: --stat and --patch are for diff alone: show" SEE},
+                {"--force", "discard", "nsrun: --force is for commit alone: discard" SEE},
+                {"--force", "kill", "nsrun: --force is for commit alone: kill" SEE},
+                {"--force", "diff", "nsrun: --force is for commit alone: diff" SEE},
+                {"--clean-env", "diff",
+                 "nsrun: options of a policy are for 'session start' alone: diff" SEE},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        start_session(s, "usage");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                NSRUN(s, &o, "session", cases[i].action, cases[i].option, "usage");
+                expect_refusal(&o, 125, cases[i].line);
+                outcome_clear(&o);
+        }
+        NSRUN(s, &o, "session", "diff", "--stat", "usage");
+        expect_status(&o, 0);
+        expect_out(&o, " old | 2 +1 -1\n 1 file changed, +1 -1\n");
+        expect_old(s, "old\n");
+        outcome_clear(&o);
+        NSRUN(s, &o, "session", "commit", "--force", "usage");
+        expect_status(&o, 0);
+        expect_old(s, "new\n");
+        stop_session(s, "usage");
+}
+
+static void an_empty_path_does_not_mean_the_whole_project(void **state) {
+        static const char *const actions[] = {"diff", "commit", "discard"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        start_session(s, "empty");
+        for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+                NSRUN(s, &o, "session", actions[i], "empty", "");
+                expect_refusal(&o, 125,
+                               "nsrun: an empty path names nothing: No such file or directory; "
+                               "the whole project is '.'");
+                outcome_clear(&o);
+        }
+        expect_old(s, "old\n");
+        NSRUN(s, &o, "session", "diff", "empty", ".");
+        expect_status(&o, 0);
+        expect_out(&o, "M  old\n");
+        outcome_clear(&o);
+        NSRUN(s, &o, "session", "commit", "empty", ".");
+        expect_status(&o, 0);
+        expect_old(s, "new\n");
+        stop_session(s, "empty");
+}
+
+static void a_session_needs_a_name_that_is_one_and_no_other_session(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NSRUN(s, &o, "session", "start", "--name", "");
+        expect_refusal(&o, 125,
+                       "nsrun: no name for a session: Invalid argument; 1 to 64 letters, digits, '.', '_' "
+                       "and '-', a letter or digit first");
+        start_session(s, "one");
+        outcome_clear(&o);
+        NSRUN(s, &o, "session", "start", "--name", "two", "--session", "one");
+        expect_refusal(&o, 125,
+                       "nsrun: a session can't be started in another one: one: Invalid argument; "
+                       "leave --session out");
+        outcome_clear(&o);
+        NSRUN(s, &o, "session", "start", "--name", "two", "--project", s->project);
+        expect_status(&o, 0);
+        expect_out(&o, "two\n");
+        stop_session(s, "two");
+        stop_session(s, "one");
+}
+
+static void a_sessions_command_never_runs_without_its_sandbox(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        start_session(s, "kept");
+        NSRUN(s, &o, "bash", "--confirm=never", "--no-sandbox", "--session", "kept", "echo host >old");
+        expect_refusal(&o, 125,
+                       "nsrun: a session's commands run in its sandbox: --no-sandbox; "
+                       "see 'nsrun bash --help'");
+        expect_old(s, "old\n");
+        outcome_clear(&o);
+        NSRUN(s, &o, "bash", "--confirm=never", "--session", "kept", "echo inside >old");
+        expect_status(&o, 0);
+        expect_old(s, "old\n");
+        outcome_clear(&o);
+        NSRUN(s, &o, "bash", "--confirm=never", "--no-sandbox", "--project", s->project, "echo host >old");
+        expect_status(&o, 0);
+        expect_old(s, "host\n");
+        stop_session(s, "kept");
+}
+
+static void a_shell_completes_the_ids_of_sessions(void **state) {
+        static const char script[] =
+                "nsrun() { \"$NSRUN\" \"$@\"; }\n"
+                ". <(nsrun completion bash)\n"
+                "complete_words() { COMP_WORDS=(nsrun \"$@\"); COMP_CWORD=$#; COMPREPLY=(); _nsrun;\n"
+                "    echo \"${COMPREPLY[*]}\"; }\n"
+                "complete_words session stop ''\n"
+                "complete_words session diff --stat t\n"
+                "complete_words run --session ''\n"
+                "complete_words session start ''\n"
+                "complete_words session st\n";
+        const struct site *s = *state;
+        const char *const argv[] = {"bash", "-c", script, NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(setenv("NSRUN", program(), 1), 0);
+        start_session(s, "one");
+        start_session(s, "two");
+        run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "one two\ntwo\none two\n\nstart stop\n");
+        stop_session(s, "one");
+        stop_session(s, "two");
+}
+
+/* What a failed test left goes, too.  The keepers are children of ours by now. */
+static int teardown(void **state) {
+        static const char *const names[] = {"usage", "empty", "one", "two", "kept"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                NSRUN((const struct site *)*state, &o, "session", "kill", names[i]);
+        }
+        collect_orphans();
+        return site_teardown(state);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(an_option_of_another_action_is_refused_and_nothing_done),
+                TEST(an_empty_path_does_not_mean_the_whole_project),
+                TEST(a_session_needs_a_name_that_is_one_and_no_other_session),
+                TEST(a_shell_completes_the_ids_of_sessions),
+                TEST(a_sessions_command_never_runs_without_its_sandbox),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
