@@ -121,6 +121,24 @@ static void visit_record(struct store *s, struct plan_record *record) {
         visit_plan(s, record->plan);
 }
 
+/* The last of all, by which a record that was cut off is told where its end isn't read. */
+#define LAST_WORD UINT64_C(0x6e7372756e656e64)
+
+static void visit_end(struct store *s) {
+        uint64_t word = LAST_WORD;
+
+        store_u64(s, &word);
+        s->is_broken |= word != LAST_WORD;
+}
+
+static bool has_end(const char *bytes, size_t n) {
+        uint64_t word = 0;
+
+        if (n >= sizeof(word))
+                memcpy(&word, bytes + n - sizeof(word), sizeof(word));
+        return word == LAST_WORD;
+}
+
 /* The version is part of the format: another one's structures have other members. */
 static void visit_version(struct store *s) {
         const char *version = nsrun_version();
@@ -184,6 +202,7 @@ int record_store(const struct plan_record *record, char **ret, size_t *ret_n) {
         visit_version(&s);
         visit_record(&s, (struct plan_record *)(uintptr_t)record);
         visit_ops(&s, record->plan);
+        visit_end(&s);
         return finish(&s, ret, ret_n);
 }
 
@@ -197,10 +216,13 @@ int record_restore(const void *bytes, size_t n, bool with_operations, struct pla
                 return error_oom(err);
         visit_version(&s);
         visit_record(&s, &record);
-        if (with_operations)
+        if (with_operations) {
                 visit_ops(&s, record.plan);
-        else
+                visit_end(&s);
+        } else {
+                s.is_broken |= s.n == 0 || !has_end(bytes, n);
                 s.n = 0;
+        }
         r = store_result(&s);
         if (r >= 0 && (!record.id || !record.plan->cwd || !record.plan->seccomp_name))
                 r = -EBADMSG;

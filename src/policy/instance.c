@@ -230,9 +230,13 @@ static bool is_covered(const struct nsrun_policy *p, const char *path) {
         return false;
 }
 
-/* A home or a system folder that a command line names is not what it needs to write. */
+/* A home, a system folder, or one of the home's hidden folders (keys, other programs' settings) that a
+ * command line names is not what it needs. */
 static bool is_too_much(const struct nsrun_policy *p, const char *folder) {
-        return project_denied(folder, p->home) != NULL || writable_denied(folder) != NULL;
+        const char *below = p->home ? path_below(folder, p->home) : NULL;
+
+        return (below && below[0] == '.') || project_denied(folder, p->home) != NULL ||
+               writable_denied(folder) != NULL;
 }
 
 /* What is shown already is to be found under the name that was used, too, where that is nowhere yet. */

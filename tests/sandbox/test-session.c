@@ -272,7 +272,9 @@ static void who_does_not_listen_is_killed(void **state) {
                 expect_status(&o, 128 + SIGKILL);
                 assert_string_equal(
                         o.err,
-                        "nsrun: the command's reaper was killed by signal 9, and the session with it\n");
+                        is_nested
+                                ? "nsrun: the command's reaper was killed by signal 9, and the command with it\n"
+                                : "nsrun: the command's reaper was killed by signal 9, and the session with it\n");
                 collect_orphans();
                 expect_nothing_left(s);
         }
