@@ -85,14 +85,17 @@ static int resolve_all(struct nsrun_policy *policy, enum workspace_access access
         _cleanup_workspace_ struct workspace w = {0};
         int r;
 
+        if (policy->session)
+                return error_set(
+                        err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
+                        "a session's paths are not the host's: its overlays and its /tmp are its own",
+                        "look inside: nsrun run --session ID -- cat PATH, or nsrun session diff ID");
         /* Whatever would run sees the same files; its environment is not asked for. */
-        r = policy->session ? 0 : nsrun_policy_set(policy, "clean-env", NULL, err);
+        r = nsrun_policy_set(policy, "clean-env", NULL, err);
         if (r >= 0)
                 r = nsrun_policy_set_command(policy, command, err);
         if (r >= 0)
                 r = nsrun_plan_new(policy, &plan, err);
-        if (r >= 0)
-                r = plan_load_operations(plan, err);
         if (r >= 0)
                 r = make_workspace(plan, &w, err);
         for (; r >= 0 && *paths; paths++)

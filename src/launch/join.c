@@ -53,10 +53,13 @@ static int hide(struct launch_child *c) {
 static int enter_the_rest(struct launch_child *c) {
         int r = sys_setns(c->session, c->plan->join->namespaces & ~WAY_IN);
 
+        /* It was there when the way in was open: without its namespaces it may not be looked at (EPERM). */
+        if (r == -ESRCH || r == -EPERM)
+                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, -ESRCH, c->plan->join->folder.id,
+                                 "the session has ended", NULL);
         if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, NULL,
-                                 r == -ESRCH ? "the session has ended" : "the session can't be entered",
-                                 NULL);
+                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, c->plan->join->folder.id,
+                                 "the session can't be entered", NULL);
         return 0;
 }
 

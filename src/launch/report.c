@@ -26,7 +26,7 @@ int launch_read_report(const struct launch *l, struct launch_report *ret) {
         report.error.path[sizeof(report.error.path) - 1] = '\0';
         report.error.what[sizeof(report.error.what) - 1] = '\0';
         report.error.hint[sizeof(report.error.hint) - 1] = '\0';
-        if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_NAMESPACE)
+        if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_NAMESPACE && !l->is_join)
                 (void)launch_explain_namespaces(-report.error.error, &report.error);
         *ret = report;
         return 1;

@@ -230,13 +230,16 @@ static bool is_covered(const struct nsrun_policy *p, const char *path) {
         return false;
 }
 
-/* A home, a system folder, or one of the home's hidden folders (keys, other programs' settings) that a
- * command line names is not what it needs. */
+/* A home or a system folder that a command line names is not what it needs to write. */
 static bool is_too_much(const struct nsrun_policy *p, const char *folder) {
+        return project_denied(folder, p->home) != NULL || writable_denied(folder) != NULL;
+}
+
+/* Among keys and other programs' settings: who names what isn't there has not asked for what is. */
+static bool is_in_hidden_folder(const struct nsrun_policy *p, const char *folder) {
         const char *below = p->home ? path_below(folder, p->home) : NULL;
 
-        return (below && below[0] == '.') || project_denied(folder, p->home) != NULL ||
-               writable_denied(folder) != NULL;
+        return below && below[0] == '.';
 }
 
 /* What is shown already is to be found under the name that was used, too, where that is nowhere yet. */
@@ -319,7 +322,8 @@ static int add_missing(struct nsrun_policy *p, const char *spelled, const char *
         }
         if (!path || r == -ENOMEM)
                 return -ENOMEM;
-        if (r < 0 || (mode & S_IFMT) != S_IFDIR || is_too_much(p, canonical))
+        if (r < 0 || (mode & S_IFMT) != S_IFDIR || is_too_much(p, canonical) ||
+            is_in_hidden_folder(p, canonical))
                 return 0;
         return add(p, POLICY_RW, canonical, path, option);
 }

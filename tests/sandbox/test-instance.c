@@ -256,7 +256,8 @@ static void what_is_missing_can_be_made_but_not_in_a_home(void **state) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *made = path_of(s->outside, "new/file"), *at_home = path_of(s->home, "new");
-        _cleanup_free_ char *parent = path_of(s->outside, "new");
+        _cleanup_free_ char *parent = path_of(s->outside, "new"), *hidden = path_of(s->home, ".keys");
+        _cleanup_free_ char *in_hidden = path_of(hidden, "new"), *old = path_of(hidden, "old");
 
         INSTANCE(s, &o, "--", "sh", "-c", "mkdir \"${1%/*}\" && echo w >\"$1\"", "sh", made);
         expect_status(&o, 0);
@@ -265,6 +266,15 @@ static void what_is_missing_can_be_made_but_not_in_a_home(void **state) {
         INSTANCE(s, &o, "--", "sh", "-c", "echo w >\"$1\"", "sh", at_home);
         expect_in(o.err, "Read-only file system");
         assert_int_equal(access(at_home, F_OK), -1);
+        /* Where others keep their keys and settings is no better. */
+        make_folder(s->home, ".keys");
+        make_file(s->home, ".keys/old", "x");
+        INSTANCE(s, &o, "--", "sh", "-c", "echo w >\"$1\"", "sh", in_hidden);
+        expect_in(o.err, "cannot create");
+        /* What is there is another matter. */
+        INSTANCE(s, &o, "--", "cat", old);
+        expect_out(&o, "x");
+        assert_int_equal(access(in_hidden, F_OK), -1);
         /* Nor is the home itself shown for the naming. */
         make_file(s->home, "secret", "x");
         INSTANCE(s, &o, "--", "ls", "-A", s->home);

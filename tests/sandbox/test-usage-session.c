@@ -81,6 +81,12 @@ static void an_option_of_another_action_is_refused_and_nothing_done(void **state
                 expect_refusal(&o, 125, cases[i].line);
                 outcome_clear(&o);
         }
+        NSRUN(s, &o, "resolve", "--session", "usage", "--read", "old");
+        expect_refusal(&o, 125,
+                       "nsrun: a session's paths are not the host's: its overlays and its /tmp are its own: "
+                       "Invalid argument; look inside: nsrun run --session ID -- cat PATH, or nsrun session "
+                       "diff ID");
+        outcome_clear(&o);
         NSRUN(s, &o, "session", "diff", "--stat", "usage");
         expect_status(&o, 0);
         expect_out(&o, " old | 2 +1 -1\n 1 file changed, +1 -1\n");
