@@ -205,5 +205,9 @@ int main(void) {
                                                 site_teardown),
         };
 
+        /* Those of the make that may run this are none of the agent's. */
+        (void)unsetenv("MAKEFLAGS");
+        (void)unsetenv("MFLAGS");
+        (void)unsetenv("MAKELEVEL");
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

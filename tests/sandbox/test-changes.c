@@ -397,10 +397,6 @@ static void what_cannot_be_read_is_said_and_the_rest_is_done(void **state) {
         struct nsrun_error err = {0};
         struct layer *y;
 
-        if (geteuid() == 0) {
-                print_message("root reads everything\n");
-                skip();
-        }
         y = change(state, "echo 1 >a; echo 1 >b",
                    "echo 2 >>a; mkdir d; echo 1 >d/x; chmod 000 d; chmod 000 b");
         layer_expect(y, "M  a\nM  b (mode 0644 -> 0000)\nA? d/: Permission denied\n");
@@ -449,5 +445,6 @@ int main(void) {
         };
 
         (void)umask(022);
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        /* Root reads everything. */
+        return _cmocka_run_group_tests("changes", tests, ARRAY_SIZE(tests) - (geteuid() == 0), NULL, NULL);
 }
