@@ -120,7 +120,7 @@ static bool kill_once(unsigned n) {
 }
 
 static void a_killed_commit_leaves_each_path_old_or_new(void **state) {
-        const unsigned stride = getenv("CI") ? 3 : 23;
+        const unsigned stride = getenv("CI") ? 7 : 23;
         unsigned n = 1;
 
         (void)state;

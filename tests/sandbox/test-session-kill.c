@@ -19,7 +19,7 @@ static unsigned make_seed(void) {
 }
 
 static int n_rounds(void) {
-        return size_of_test(25, 200);
+        return size_of_test(8, 200);
 }
 
 /* All of the command's descriptors but the script's own are its tree's. */
