@@ -6,9 +6,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "base/path.h"
@@ -198,7 +200,7 @@ static int make_locked(struct record_folder *f, const char *name) {
                 r = f->activity_fd = make_file(f->dir_fd, "activity");
         if (r >= 0) {
                 remove_stale(f->base_fd, name);
-                if (renameat2(f->base_fd, draft, f->base_fd, name, RENAME_NOREPLACE) < 0)
+                if (syscall(SYS_renameat2, f->base_fd, draft, f->base_fd, name, RENAME_NOREPLACE) < 0)
                         r = -errno;
         }
         if (r < 0) {

@@ -166,8 +166,8 @@ static void a_deadline_ends_whatever_runs(void **state) {
                 "echo a; sleep 1000",
                 "echo a; while :; do :; done",
                 /* Holds on to the pipe from a session of its own, ignoring everything. */
-                "echo a; (trap '' HUP INT TERM; setsid bash -c '(trap \"\" HUP INT TERM; sleep 1000) & disown') &"
-                " wait; sleep 1000",
+                ("echo a; (trap '' HUP INT TERM; setsid bash -c '(trap \"\" HUP INT TERM; sleep 1000) & disown') &"
+                 " wait; sleep 1000"),
                 "trap '' TERM INT HUP; echo a; while :; do sleep 1000; done",
                 "echo a; kill -STOP $$",
         };
