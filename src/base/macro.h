@@ -20,7 +20,18 @@
 /* For what ends in _exit() in a child that AddressSanitizer knows too little of: it
  * would say so on standard error. */
 #define nsrun_no_asan __attribute__((__no_sanitize__("address")))
-#define nsrun_public  __attribute__((__visibility__("default")))
+/* 1 in a build with AddressSanitizer. */
+#if defined(__SANITIZE_ADDRESS__)
+#define NSRUN_HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define NSRUN_HAS_ASAN 1
+#endif
+#endif
+#ifndef NSRUN_HAS_ASAN
+#define NSRUN_HAS_ASAN 0
+#endif
+#define nsrun_public __attribute__((__visibility__("default")))
 
 /* Closes *fd if it is one, keeps errno, leaves -EBADF behind. */
 static inline void close_fdp(int *fd) {
