@@ -322,12 +322,12 @@ struct nsrun_session_options {
         pid_t owner;               /* it ends when this process does; 0: none */
 };
 
-/* Makes the sandbox; the policy has no command.  /tmp is a playground (see "tmp") unless the policy says
- * otherwise.  `options` may be NULL.  *ret_id is the caller's to free, and so are *ret_notes (which may be
- * NULL): what was left to the start and how that came out, as nsrun_sandbox_notes(), each and the
- * list.  The errors of nsrun_plan_new() and nsrun_start(); -EEXIST, stage SUPERVISE: there is a session of
- * that name; -EINVAL, stage USAGE: a name that can't be one, or a policy with
- * "session"; -ESRCH: no such owner; -EPERM: the folder of sessions is not ours alone. */
+/* Makes the sandbox; the policy has no command, and stays as it is.  /tmp is a playground (see "tmp") unless
+ * the policy says otherwise.  `options` may be NULL.  *ret_id is the caller's to free, and so are *ret_notes
+ * (which may be NULL): what was left to the start and how that came out, as nsrun_sandbox_notes(), each and
+ * the list.  The errors of nsrun_plan_new() and nsrun_start(); -EEXIST, stage SUPERVISE: there is a session
+ * of that name; -EINVAL, stage USAGE: a name that can't be one, or a policy with "session"; -ESRCH: no such
+ * owner; -EPERM: the folder of sessions is not ours alone. */
 int nsrun_session_start(struct nsrun_policy *policy, const struct nsrun_session_options *options,
                         char **ret_id, char ***ret_notes, struct nsrun_error *error);
 /* The ids of the caller's sessions that live, sorted, NULL at the end (*ret is NULL for none): each and the

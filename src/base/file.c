@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading small files of unknown making.  Nothing here writes. */
+/* Files as wholes: reading small ones of unknown making, and writing our own. */
 #include "file.h"
 
 #include <fcntl.h>
@@ -18,8 +18,7 @@ int fd_lift(int *fd) {
         return 0;
 }
 
-/* `size` bytes at most, and one more to tell that there are more. */
-static int read_all(int fd, char *to, size_t size, size_t *ret) {
+int read_full(int fd, char *to, size_t size, size_t *ret) {
         size_t n = 0;
 
         while (n < size) {
@@ -34,6 +33,20 @@ static int read_all(int fd, char *to, size_t size, size_t *ret) {
                 n += (size_t)r;
         }
         *ret = n;
+        return 0;
+}
+
+int write_full(int fd, const void *from, size_t n) {
+        for (const char *at = from; n > 0;) {
+                ssize_t r = write(fd, at, n);
+
+                if (r < 0 && errno == EINTR)
+                        continue;
+                if (r < 0)
+                        return -errno;
+                at += r;
+                n -= (size_t)r;
+        }
         return 0;
 }
 
@@ -53,7 +66,8 @@ int read_small_fd(int fd, size_t limit, char **ret) {
         text = malloc((size_t)st.st_size + 2);
         if (!text)
                 return -ENOMEM;
-        r = read_all(fd, text, (size_t)st.st_size + 1, &n);
+        /* One more byte tells that there are more. */
+        r = read_full(fd, text, (size_t)st.st_size + 1, &n);
         if (r < 0)
                 return r;
         text[n] = '\0';

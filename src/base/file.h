@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading a small file that somebody hostile may have made. */
+/* Reading and writing whole files; also a small one that somebody hostile may have made. */
 #pragma once
 
 #include "macro.h"
@@ -7,6 +7,10 @@
 /* Gives a descriptor a number above 2: where the host's 0, 1 or 2 is closed a new one may
  * get that, and be taken for a standard stream.  -errno leaves *fd as it was. */
 int fd_lift(int *fd);
+
+/* `size` bytes, or what there is: *ret.  And all of `n` bytes.  Signals don't cut them short. */
+int read_full(int fd, char *to, size_t size, size_t *ret);
+int write_full(int fd, const void *from, size_t n);
 
 /* The whole of a small plain file, beneath the folder `dir` (or AT_FDCWD).  Never
  * waits for a fifo and never reads more than `limit` bytes.  `flags`: O_NOFOLLOW or 0.

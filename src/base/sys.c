@@ -56,7 +56,7 @@ int sys_clone_into_cgroup(uint64_t flags, int cgroup, int *ret_pidfd) {
         struct clone_args args = {
                 .flags = flags | CLONE_PIDFD | CLONE_INTO_CGROUP,
                 .pidfd = (uint64_t)(uintptr_t)&pidfd,
-                .exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
+                .exit_signal = SIGCHLD,
                 .cgroup = (uint64_t)(unsigned)cgroup,
         };
 

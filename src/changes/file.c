@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
+#include "base/file.h"
+
 #ifndef SYS_fchmodat2 /* since 6.6, newer than the libc's headers may be */
 #define SYS_fchmodat2 452
 #endif
@@ -28,34 +30,20 @@ int file_open(int dir, const char *name) {
         return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EINVAL;
 }
 
-static ssize_t read_block(int fd, char *to) {
-        size_t n = 0;
-
-        while (n < BLOCK) {
-                ssize_t r = read(fd, to + n, BLOCK - n);
-
-                if (r < 0 && errno == EINTR)
-                        continue;
-                if (r < 0)
-                        return -errno;
-                if (r == 0)
-                        break;
-                n += (size_t)r;
-        }
-        return (ssize_t)n;
-}
-
 int file_same_content(int a, int b) {
         _cleanup_free_ char *buffer = malloc((size_t)BLOCK * 2);
 
         if (!buffer)
                 return -ENOMEM;
         for (;;) {
-                ssize_t n = read_block(a, buffer), m = read_block(b, buffer + BLOCK);
+                size_t n = 0, m = 0;
+                int r = read_full(a, buffer, BLOCK, &n);
 
-                if (n < 0 || m < 0)
-                        return (int)(n < 0 ? n : m);
-                if (n != m || memcmp(buffer, buffer + BLOCK, (size_t)n) != 0)
+                if (r >= 0)
+                        r = read_full(b, buffer + BLOCK, BLOCK, &m);
+                if (r < 0)
+                        return r;
+                if (n != m || memcmp(buffer, buffer + BLOCK, n) != 0)
                         return 0;
                 if (n < BLOCK)
                         return 1;

@@ -17,7 +17,7 @@ static bool is_terminal_signal(int signal) {
 
 /* The caller waits no more, and what the command left behind lives on: with the session's
  * pid 1; or with this process, where that is the pid 1 that they have. */
-void init_leave(struct launch_child *c) {
+nsrun_no_asan void init_leave(struct launch_child *c) {
         if (!c->plan->join->is_nested)
                 _exit(0);
         close_fdp(&c->report_fd);

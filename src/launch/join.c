@@ -105,7 +105,7 @@ nsrun_no_asan _Noreturn void join_run(struct launch_child *c) {
         child_finish(c);
 }
 
-static int clone_reaper(struct launch_child *c, uint64_t flags) {
+nsrun_no_asan static int clone_reaper(struct launch_child *c, uint64_t flags) {
         int pid = sys_clone_namespaces(flags, &c->joined_pidfd);
 
         if (pid == 0)

@@ -187,16 +187,16 @@ static uint64_t namespaces_of(const struct nsrun_plan *plan) {
 }
 
 /* Into the cgroup, where there is one: at birth, or by the child's first steps. */
-static int clone_once(struct launch_child *c, uint64_t flags, int *ret_pidfd) {
+static int clone_once(struct launch_child *c, int *ret_pidfd) {
         int pid;
 
         if (c->params->cgroup && !c->joins_cgroup) {
-                pid = sys_clone_into_cgroup(flags, c->params->cgroup->fd, ret_pidfd);
+                pid = sys_clone_into_cgroup(c->namespaces_made, c->params->cgroup->fd, ret_pidfd);
                 if (pid != -EOPNOTSUPP)
                         return pid;
                 c->joins_cgroup = true;
         }
-        return sys_clone_namespaces(flags, ret_pidfd);
+        return sys_clone_namespaces(c->namespaces_made, ret_pidfd);
 }
 
 /* Signals are blocked across the clone, so that none runs a host's handler in
@@ -214,10 +214,10 @@ static int clone_child(struct launch_child *c, int *ret_pidfd, struct nsrun_erro
         /* A kernel without cgroups says EINVAL; a sandbox of ours, which allows no
          * cgroup namespaces below it, ENOSPC.  Nothing is lost in either. */
         c->namespaces_made = flags | (c->plan->raw ? 0U : CLONE_NEWCGROUP);
-        pid = clone_once(c, c->namespaces_made, ret_pidfd);
+        pid = clone_once(c, ret_pidfd);
         if (c->plan->raw ? pid < 0 && (flags & c->plan->raw->optional) : pid == -EINVAL || pid == -ENOSPC) {
                 c->namespaces_made = c->plan->raw ? flags & ~c->plan->raw->optional : flags;
-                pid = clone_once(c, c->namespaces_made, ret_pidfd);
+                pid = clone_once(c, ret_pidfd);
         }
         if (pid == 0)
                 child_run(c);

@@ -30,14 +30,17 @@ struct keeper {
         struct nsrun_error error;
 };
 
-static void answer(enum keeper_answer_kind kind, const char *id, const struct nsrun_error *error) {
+/* -errno: whoever asked is gone. */
+static int answer(enum keeper_answer_kind kind, const char *id, const struct nsrun_error *error) {
         struct keeper_answer a = {.kind = kind};
+        ssize_t n;
 
         if (id)
                 (void)snprintf(a.id, sizeof(a.id), "%s", id);
         if (error)
                 a.error = *error;
-        (void)sys_write(KEEPER_FD_ANSWER, &a, sizeof(a));
+        n = sys_write(KEEPER_FD_ANSWER, &a, sizeof(a));
+        return n < 0 ? (int)n : 0;
 }
 
 static int read_plan(struct keeper *k) {
@@ -85,7 +88,7 @@ static int await_start(struct keeper *k) {
                         return -report.error.error;
                 }
                 if (report.kind == LAUNCH_NOTE)
-                        answer(KEEPER_NOTE, NULL, &report.error);
+                        (void)answer(KEEPER_NOTE, NULL, &report.error);
                 if (report.kind == LAUNCH_STARTED) {
                         const struct launch_namespaces *n = &report.namespaces;
 
@@ -150,7 +153,7 @@ static int start(struct keeper *k, const char *name) {
                 r = cgroup_prepare(plan, true, &k->cgroup, &params, &k->error);
         k->record.n_processes = params.n_processes;
         if (r >= 0 && params.n_processes > 0)
-                answer(KEEPER_NOTE, NULL, &cgroup_by_rlimit);
+                (void)answer(KEEPER_NOTE, NULL, &cgroup_by_rlimit);
         if (r >= 0)
                 r = launch_start(plan, &params, &k->launch, &k->error);
         if (r >= 0)
@@ -174,9 +177,10 @@ static int idle_wait(const struct keeper *k) {
         return left > INT_MAX / 1000 ? INT_MAX : (int)left * 1000;
 }
 
-/* Until there is a reason to end.  True: pid 1 is gone. */
+/* Until there is a reason to end.  True: pid 1 is gone, or on its way, which may be long (see
+ * await_end()): its end of the pipe is closed. */
 static bool keep(const struct keeper *k) {
-        struct pollfd fds[] = {{.fd = k->launch.pidfd, .events = POLLIN},
+        struct pollfd fds[] = {{.fd = k->launch.report_fd},
                                {.fd = k->signal_fd, .events = POLLIN},
                                {.fd = k->owner_fd, .events = POLLIN}};
 
@@ -248,6 +252,7 @@ int keeper_main(int argc, char **argv) {
         }
         (void)sys_close_range(KEEPER_FD_FIRST_OTHER, ~0U);
         detach();
+        (void)signal(SIGPIPE, SIG_IGN);
         (void)chdir("/");
         (void)umask(077);
         for (int fd = KEEPER_FD_PLAN; fd < KEEPER_FD_FIRST_OTHER; fd++)
@@ -257,14 +262,16 @@ int keeper_main(int argc, char **argv) {
         k.owner_fd = k.record.owner > 0 ? KEEPER_FD_OWNER : -EBADF;
         r = start(&k, argv[KEEPER_ARG_SESSION]);
         if (r >= 0) {
-                answer(KEEPER_STARTED, k.folder.id, NULL);
+                /* A session whose id nobody has heard is nobody's. */
+                bool is_known = answer(KEEPER_STARTED, k.folder.id, NULL) >= 0;
+
                 (void)close(KEEPER_FD_ANSWER);
-                if (!keep(&k))
+                if (is_known && !keep(&k))
                         stop(&k);
         }
         finish(&k);
         /* When nothing is left of it. */
         if (r < 0)
-                answer(KEEPER_FAILED, NULL, &k.error);
+                (void)answer(KEEPER_FAILED, NULL, &k.error);
         return r < 0 ? 125 : 0;
 }

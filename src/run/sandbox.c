@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The library's running sandbox: for hosts with threads and signals of their
  * own, so this file touches neither. */
-
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -145,6 +144,7 @@ int sandbox_start_plainly(const struct nsrun_policy *p, struct nsrun_sandbox **r
                 return error_oom(err);
         s->launch = LAUNCH_INIT;
         s->umbrella = UMBRELLA_INIT;
+        s->cgroup = CGROUP_INIT;
         s->has_ended = true;
         s->is_plain = true;
         r = keep_note(s, &note, err);

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "base/sys.h"
 #include "keeper.h"
 #include "programs.h"
@@ -33,13 +34,9 @@ static int store_plan(const struct nsrun_plan *plan, int *ret) {
         fd = r < 0 ? r : lift(r);
         if (fd < 0)
                 return fd;
-        for (size_t at = 0; at < n;) {
-                ssize_t written = sys_write(fd, bytes + at, n - at);
-
-                if (written < 0)
-                        return (int)written;
-                at += (size_t)written;
-        }
+        r = write_full(fd, bytes, n);
+        if (r < 0)
+                return r;
         *ret = TAKE_FD(fd);
         return 0;
 }
@@ -189,6 +186,7 @@ nsrun_public int nsrun_session_start(struct nsrun_policy *policy,
         static const struct nsrun_session_options none;
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_strv_ char **notes = NULL;
+        bool had_playground = policy->has_playground;
         int r;
 
         if (!options)
@@ -200,6 +198,9 @@ nsrun_public int nsrun_session_start(struct nsrun_policy *policy,
         if (!strv_contains(policy->given, "tmp") && !policy->tmp)
                 policy->has_playground = true;
         r = nsrun_plan_new(policy, &plan, error);
+        /* The policy may be somebody's for other runs, too. */
+        policy->is_session = false;
+        policy->has_playground = had_playground;
         if (r >= 0)
                 r = start_keeper(plan, options, ret_id, ret_notes ? &notes : NULL, error);
         if (r < 0)

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "base/file.h"
+
 #define MOST_ENTRIES 64
 
 /* The last digit changes with whatever the compiler makes of a policy. */
@@ -159,18 +161,6 @@ static void evict(int folder) {
         }
 }
 
-static int write_whole(int fd, const void *from, size_t n) {
-        for (const char *at = from; n > 0;) {
-                ssize_t written = write(fd, at, n);
-
-                if (written < 0)
-                        return -errno;
-                at += written;
-                n -= (size_t)written;
-        }
-        return 0;
-}
-
 static int write_entry(int folder, const char *name, const struct header *header,
                        const struct seccomp_filter *filter) {
         _cleanup_close_ int fd = -EBADF;
@@ -184,9 +174,9 @@ static int write_entry(int folder, const char *name, const struct header *header
         fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0)
                 return -errno;
-        r = write_whole(fd, header, sizeof(*header));
+        r = write_full(fd, header, sizeof(*header));
         if (r >= 0)
-                r = write_whole(fd, filter->code, filter->n * sizeof(*filter->code));
+                r = write_full(fd, filter->code, filter->n * sizeof(*filter->code));
         if (r >= 0 && renameat(folder, draft, folder, name) < 0)
                 r = -errno;
         if (r < 0)

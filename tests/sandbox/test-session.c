@@ -248,6 +248,7 @@ static void stop_lets_commands_say_a_last_word(void **state) {
         expect_ready_line(&r);
         SESSION(s, &o, "stop", id);
         expect_status(&o, 0);
+        outcome_clear(&o);
         finish(&r, &o);
         expect_status(&o, 3);
         expect_out(&o, "told\n");
@@ -268,6 +269,7 @@ static void who_does_not_listen_is_killed(void **state) {
                 expect_ready_line(&r);
                 SESSION(s, &o, ways[i], id);
                 expect_status(&o, 0);
+                outcome_clear(&o);
                 finish(&r, &o);
                 expect_status(&o, 128 + SIGKILL);
                 assert_string_equal(
@@ -290,6 +292,7 @@ static void kill_gives_no_time_for_words(void **state) {
         expect_ready_line(&r);
         SESSION(s, &o, "kill", id);
         expect_status(&o, 0);
+        outcome_clear(&o);
         finish(&r, &o);
         expect_status(&o, 128 + SIGKILL);
         expect_out(&o, "");
@@ -307,6 +310,7 @@ static void a_stopped_command_is_ended_too(void **state) {
         expect_ready_line(&r);
         SESSION(s, &o, "stop", id);
         expect_status(&o, 0);
+        outcome_clear(&o);
         finish(&r, &o);
         expect_status(&o, 3);
         expect_out(&o, "told\n");
