@@ -2,6 +2,7 @@
 /* A program that other people publish, which speaks bubblewrap's command line, through nsrun-bwrap
  * as the first `bwrap` on its PATH: srt, of the npm registry's @anthropic-ai/sandbox-runtime.  What
  * it asks for is its own affair: see test-bwrap-differs.c for the options. */
+#include <limits.h>
 #include <unistd.h>
 
 #include "bwrap-run.h"
