@@ -2,10 +2,8 @@
 /* What pid 1 and everything after it lives without: capabilities in all five
  * sets, new privileges, core dumps and tracing of pid 1, other people's
  * descriptors. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "internal.h"
 
@@ -115,47 +113,37 @@ static bool is_kept(const int *keep, size_t n, int fd) {
         return false;
 }
 
-struct directory_entry {
-        uint64_t inode;
-        int64_t offset;
-        unsigned short length;
-        unsigned char type;
-        char name[];
+struct listed {
+        const int *keep;
+        size_t n_keep;
+        int folder;
+        bool has_closed;
 };
+
+static void close_one(void *data, int fd) {
+        struct listed *listed = data;
+
+        if (fd <= 2 || fd == listed->folder || is_kept(listed->keep, listed->n_keep, fd))
+                return;
+        (void)sys_close(fd);
+        listed->has_closed = true;
+}
 
 /* Without close_range(2) (before 5.9, or filtered): what /proc/self/fd lists, in
  * passes until one finds nothing to close, since closing moves the list. */
 static int close_listed(const int *keep, size_t n) {
-        _Alignas(struct directory_entry) char buffer[4096];
-        _cleanup_close_ int folder = -EBADF;
-        bool has_closed;
-        long got;
+        struct listed listed = {.keep = keep, .n_keep = n};
+        int r;
 
         do {
-                has_closed = false;
-                close_fdp(&folder);
-                folder = sys_open(AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY, 0);
-                if (folder < 0)
-                        return folder;
-                while ((got = syscall(SYS_getdents64, folder, buffer, sizeof(buffer))) > 0)
-                        for (long at = 0; at < got;) {
-                                const struct directory_entry *entry = (const void *)(buffer + at);
-                                int fd = 0;
-
-                                at += entry->length;
-                                if (entry->name[0] == '.')
-                                        continue;
-                                for (const char *digit = entry->name; *digit; digit++)
-                                        fd = fd * 10 + (*digit - '0');
-                                if (fd <= 2 || fd == folder || is_kept(keep, n, fd))
-                                        continue;
-                                (void)sys_close(fd);
-                                has_closed = true;
-                        }
-                if (got < 0)
-                        return -errno;
-        } while (has_closed);
-        return 0;
+                listed.has_closed = false;
+                listed.folder = sys_open(AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY, 0);
+                if (listed.folder < 0)
+                        return listed.folder;
+                r = number_each(listed.folder, close_one, &listed);
+                (void)sys_close(listed.folder);
+        } while (r >= 0 && listed.has_closed);
+        return r;
 }
 
 int harden_descriptors(int *keep, size_t n, struct nsrun_error *err) {

@@ -85,11 +85,14 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
                 (void)sys_kill(-command, signal);
                 return;
         }
-        (void)sys_kill(-1, signal == SIGTSTP ? SIGSTOP : SIGCONT);
-        /* Told at once: a command whose vfork(2)ed child has stopped before its exec stops when that
-         * goes on. */
-        if (signal == SIGTSTP)
-                (void)report_send(c->report_fd, &stopped);
+        if (signal == SIGCONT) {
+                (void)sys_kill(-1, SIGCONT);
+                return;
+        }
+        /* Told here and not when the command's stop is seen: one whose vfork(2)ed child has stopped
+         * before its exec stops when that goes on. */
+        stop_all(c, command);
+        (void)report_send(c->report_fd, &stopped);
 }
 
 /* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status, or where `command`
@@ -113,7 +116,10 @@ static int reap(const struct launch_child *c, pid_t command, int *status) {
                 if (info.si_code == CLD_STOPPED) {
                         struct launch_report report = {.kind = LAUNCH_STOPPED, .status = info.si_status};
 
-                        (void)report_send(c->report_fd, &report);
+                        /* Else pass_on() has told of it, and what comes late would be taken for the
+                         * next ^Z's. */
+                        if (!c->plan->new_session || c->plan->raw)
+                                (void)report_send(c->report_fd, &report);
                         continue;
                 }
                 *status = info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;

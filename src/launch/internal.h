@@ -170,6 +170,13 @@ int network_loopback(struct nsrun_error *err);
 char *number_format(char to[24], uint64_t n);
 /* How the mounted /proc calls the process of a pidfd; -ENOENT: there is no /proc; -ESRCH. */
 pid_t number_of_pidfd(int pidfd);
+/* Every entry that has a number for its name, of /proc or of /proc/self/fd, open as `folder`.
+ * 0, or getdents64(2)'s -errno. */
+int number_each(int folder, void (*take)(void *data, int number), void *data);
+
+/* stop.c: SIGSTOP for all that runs here; returns when none of them can read from the terminal any
+ * more, or after a second.  `command` is a child. */
+void stop_all(const struct launch_child *c, pid_t command);
 
 /* join.c: the reaper of a command in a session, from its first instruction to its last. */
 _Noreturn void join_run(struct launch_child *c);

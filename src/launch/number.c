@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Decimal text for the child, where stdio is not safe. */
+/* Decimal text, and folders that have it for names, for the child: where stdio is not safe. */
 #include <fcntl.h>
+#include <sys/syscall.h>
 
 #include "internal.h"
 
@@ -31,4 +32,32 @@ pid_t number_of_pidfd(int pidfd) {
         text[n] = '\0';
         line = strstr(text, "\nPid:");
         return line ? (pid_t)strtol(line + 5, NULL, 10) : -ESRCH;
+}
+
+/* getdents64(2)'s */
+struct directory_entry {
+        uint64_t inode;
+        int64_t offset;
+        unsigned short length;
+        unsigned char type;
+        char name[];
+};
+
+int number_each(int folder, void (*take)(void *data, int number), void *data) {
+        _Alignas(struct directory_entry) char buffer[4096];
+        long got;
+
+        while ((got = syscall(SYS_getdents64, folder, buffer, sizeof(buffer))) > 0)
+                for (long at = 0; at < got;) {
+                        const struct directory_entry *entry = (const void *)(buffer + at);
+                        const char *digit = entry->name;
+                        int number = 0;
+
+                        at += entry->length;
+                        for (; *digit >= '0' && *digit <= '9'; digit++)
+                                number = number * 10 + (*digit - '0');
+                        if (*digit == '\0')
+                                take(data, number);
+                }
+        return got < 0 ? -errno : 0;
 }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -38,7 +39,8 @@ static bool read_more(struct terminal *t, int64_t end) {
         ssize_t n;
 
         if (left <= 0 || poll(&p, 1, (int)left) <= 0)
-                fail_msg("nothing more comes; the terminal shows:\n%s", t->text);
+                fail_msg("nothing more comes; the terminal shows:\n%s",
+                         t->text + (t->n > 700 ? t->n - 700 : 0));
         n = read(t->fd, part, sizeof(part));
         if (n <= 0)
                 return false;
@@ -194,6 +196,52 @@ static void control_z_stops_the_job_and_fg_goes_on(void **state) {
                 expect_typing_works(&t);
                 close_terminal(&t);
         }
+}
+
+/* As many as there are processors, and everybody who runs with SCHED_IDLE has to wait. */
+static void keep_busy(pid_t *pids, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                pids[i] = fork();
+                assert_true(pids[i] >= 0);
+                if (pids[i] == 0) {
+                        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+                        for (volatile unsigned turns = 0;; turns++)
+                                ;
+                }
+        }
+}
+
+/* Who has not noticed yet that it is stopped reads what is typed at the prompt. */
+static void a_slow_job_is_stopped_before_the_prompt(void **state) {
+        pid_t busy[1024];
+        size_t n = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+        struct terminal t;
+
+        if (!has_program("chrt"))
+                skip_because("chrt is missing: nobody to be slow");
+        assert_in_range(n, 1, ARRAY_SIZE(busy));
+        open_terminal(*state, &t);
+        type_line(
+                &t,
+                "$nsrun --new-session -- chrt -i 0 sh -c \"$ready; while read x; do echo got-\\$x.; done\"");
+        expect_text(&t, "ready.\n");
+        keep_busy(busy, n);
+        for (int i = 0; i < 20; i++) {
+                type(&t, "\032");
+                expect_text(&t, PROMPT);
+                expect_typing_works(&t);
+                type_line(&t, "fg");
+                expect_text(&t, "done");
+                type_line(&t, "hello");
+                expect_text(&t, "got-hello.\n");
+        }
+        for (size_t i = 0; i < n; i++) {
+                assert_int_equal(kill(busy[i], SIGKILL), 0);
+                assert_int_equal(waitpid(busy[i], NULL, 0), busy[i]);
+        }
+        type(&t, "\004");
+        expect_text(&t, PROMPT);
+        close_terminal(&t);
 }
 
 /* A job that is stopped ends as any other is ended, and goes on in the background. */
@@ -361,6 +409,7 @@ int main(int argc, char **argv) {
                 TEST(control_c_ends_the_command_with_130),
                 TEST(control_c_is_the_commands_to_catch),
                 TEST(control_z_stops_the_job_and_fg_goes_on),
+                TEST(a_slow_job_is_stopped_before_the_prompt),
                 TEST(a_stopped_job_goes_on_in_the_background),
                 TEST(the_terminal_is_back_however_the_run_ends),
                 TEST(a_scripts_next_command_has_the_terminal),
