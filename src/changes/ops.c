@@ -20,31 +20,69 @@ static mode_t wanted_mode(const struct apply *a, const struct change *c) {
         return a->is_commit ? c->new_mode : c->old_mode;
 }
 
-/* What lies in a folder that isn't there yet needs that folder. */
-static bool is_needed(const struct apply *a, const struct changes *c, size_t i, const bool *is_chosen) {
-        const struct change *folder = &c->list[i];
+static int compare_paths(const void *a, const void *b) {
+        return tree_compare(*(char *const *)a, *(char *const *)b);
+}
 
+/* Some of the changes' paths, sorted: what is asked of them, for every folder that has changed, is whether
+ * one is in it.  A tree may be deep, and made to take time. */
+struct some {
+        const char **paths;
+        size_t n;
+};
+
+static void some_clear(struct some *some) {
+        free(some->paths);
+}
+
+/* The paths of the changes that are marked, or aren't: their own where they are wanted of `is_put`, or of
+ * all where `a` is NULL; and where a rename came from. */
+static int some_collect(struct some *some, const struct apply *a, const struct changes *c,
+                        const bool *is_marked, bool mark) {
+        some->paths = calloc(c->n * 2 + 1, sizeof(*some->paths));
+        if (!some->paths)
+                return -ENOMEM;
+        for (size_t i = 0; i < c->n; i++) {
+                const struct change *x = &c->list[i];
+
+                if (is_marked[i] != mark)
+                        continue;
+                if (!a || is_put_of(a, x))
+                        some->paths[some->n++] = x->path;
+                /* A discarded rename goes back to its old path, which may be anywhere. */
+                if (x->from && !(a && a->is_commit))
+                        some->paths[some->n++] = x->from;
+        }
+        qsort(some->paths, some->n, sizeof(*some->paths), compare_paths);
+        return 0;
+}
+
+static bool some_within(const struct some *some, const char *folder) {
+        size_t low = 0, high = some->n;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (tree_compare(some->paths[middle], folder) < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < some->n && tree_is_beneath(some->paths[low], folder);
+}
+
+/* What lies in a folder that isn't there yet needs that folder. */
+static bool is_needed(const struct apply *a, const struct change *folder, const struct some *chosen) {
         if (!S_ISDIR(wanted_mode(a, folder)) || !is_put_of(a, folder) ||
             (folder->kind == CHANGE_MODIFIED && !(folder->what & CHANGE_TYPE)))
                 return false;
-        for (size_t k = i + 1; k < c->n && tree_is_beneath(c->list[k].path, folder->path); k++)
-                if (is_chosen[k] && is_put_of(a, &c->list[k]))
-                        return true;
-        /* A discarded rename goes back to its old path, which may be anywhere. */
-        for (size_t k = 0; !a->is_commit && k < c->n; k++)
-                if (is_chosen[k] && c->list[k].from && tree_is_beneath(c->list[k].from, folder->path))
-                        return true;
-        return false;
+        return some_within(chosen, folder->path);
 }
 
 static int compare_ops(const void *a, const void *b) {
         const struct op *x = a, *y = b;
 
         return tree_compare(x->path, y->path);
-}
-
-static int compare_paths(const void *a, const void *b) {
-        return tree_compare(*(char *const *)a, *(char *const *)b);
 }
 
 /* Whether the target has a folder there that goes with all that is in it. */
@@ -54,20 +92,9 @@ static bool takes_all(const struct apply *a, const struct change *c) {
         return S_ISDIR(there) && !S_ISDIR(wanted_mode(a, c));
 }
 
-static bool has_unchosen_within(const struct changes *c, size_t i, const bool *is_chosen) {
-        const char *folder = c->list[i].path;
-
-        for (size_t k = i + 1; k < c->n && tree_is_beneath(c->list[k].path, folder); k++)
-                if (!is_chosen[k])
-                        return true;
-        for (size_t k = 0; k < c->n; k++)
-                if (!is_chosen[k] && c->list[k].from && tree_is_beneath(c->list[k].from, folder))
-                        return true;
-        return false;
-}
-
 /* Each path by itself.  A folder in which something isn't chosen stays. */
 static int choose_exactly(struct apply *a, const struct changes *c, char *const *paths, bool *is_chosen) {
+        _cleanup_(some_clear) struct some unchosen = {0};
         const size_t n = strv_length(paths);
         _cleanup_free_ char **sorted = calloc(n, sizeof(*sorted));
 
@@ -77,10 +104,11 @@ static int choose_exactly(struct apply *a, const struct changes *c, char *const 
         qsort(sorted, n, sizeof(*sorted), compare_paths);
         for (size_t i = 0; i < c->n; i++)
                 is_chosen[i] = bsearch(&c->list[i].path, sorted, n, sizeof(*sorted), compare_paths) != NULL;
-        for (size_t i = c->n; i > 0; i--)
-                if (is_chosen[i - 1] && takes_all(a, &c->list[i - 1]) &&
-                    has_unchosen_within(c, i - 1, is_chosen))
-                        is_chosen[i - 1] = false;
+        if (some_collect(&unchosen, NULL, c, is_chosen, false) < 0)
+                return error_oom(a->err);
+        for (size_t i = 0; i < c->n; i++)
+                if (is_chosen[i] && takes_all(a, &c->list[i]) && some_within(&unchosen, c->list[i].path))
+                        is_chosen[i] = false;
         return 0;
 }
 
@@ -101,6 +129,7 @@ static int choose_beneath(struct apply *a, const struct changes *c, char *const 
 
 int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
         _cleanup_free_ bool *is_chosen = calloc(c->n + 1, sizeof(*is_chosen));
+        _cleanup_(some_clear) struct some chosen = {0};
         bool has_all = !paths || !*paths;
         int r = 0;
 
@@ -112,9 +141,11 @@ int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
                                 : choose_beneath(a, c, paths, is_chosen);
         if (r < 0)
                 return r;
+        if (some_collect(&chosen, a, c, is_chosen, true) < 0)
+                return error_oom(a->err);
         for (size_t i = 0; i < c->n; i++) {
                 const struct change *x = &c->list[i];
-                bool is_implied = !has_all && !is_chosen[i] && is_needed(a, c, i, is_chosen);
+                bool is_implied = !has_all && !is_chosen[i] && is_needed(a, x, &chosen);
 
                 if (!has_all && !is_chosen[i] && !is_implied)
                         continue;

@@ -3,6 +3,7 @@
  * that somebody planted. */
 #include <sys/ptrace.h>
 
+#include "harness.h"
 #include "picture.h"
 
 static int setup(void **state) {
@@ -120,7 +121,7 @@ static bool kill_once(unsigned n) {
 }
 
 static void a_killed_commit_leaves_each_path_old_or_new(void **state) {
-        const unsigned stride = getenv("CI") ? 7 : 23;
+        const unsigned stride = takes_samples() ? 41 : is_thorough() ? 7 : 23;
         unsigned n = 1;
 
         (void)state;
@@ -167,7 +168,8 @@ enum {
         TOO_MANY = 8300, /* of two bytes each: more than TREE_PATH_MAX */
 };
 
-static void make_deep(int dir, unsigned levels) {
+/* With so many files beside the deepest folder. */
+static void make_deep(int dir, unsigned levels, unsigned files) {
         int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         for (unsigned i = 0; i < levels; i++) {
@@ -180,6 +182,11 @@ static void make_deep(int dir, unsigned levels) {
                 fd = next;
         }
         assert_int_equal(mkdirat(fd, "bottom", 0750), 0);
+        for (unsigned i = 0; i < files; i++) {
+                _cleanup_free_ char *name = text_of("file-%u", i);
+
+                assert_int_equal(mknodat(fd, name, S_IFREG | 0644, 0), 0);
+        }
         (void)close(fd);
 }
 
@@ -201,7 +208,7 @@ static void five_thousand_levels_are_committed_and_removed(void **state) {
         struct layer *y = *state;
 
         layer_mount(y);
-        make_deep(y->l.merged_fd, LEVELS);
+        make_deep(y->l.merged_fd, LEVELS, 0);
         layer_commit(y, NULL);
         assert_int_equal(depth_of(y->l.base_fd), LEVELS);
         layer_expect(y, "");
@@ -219,7 +226,7 @@ static void a_path_too_long_is_said_and_the_rest_is_done(void **state) {
 
         layer_mount(y);
         layer_sh(y->l.merged_fd, "echo 1 >f");
-        make_deep(y->l.merged_fd, TOO_MANY);
+        make_deep(y->l.merged_fd, TOO_MANY, 0);
         assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
         assert_string_equal(c.list[c.n - 1].path, "f");
         assert_int_equal(c.list[c.n - 2].error, ENAMETOOLONG);
@@ -229,6 +236,31 @@ static void a_path_too_long_is_said_and_the_rest_is_done(void **state) {
         assert_int_equal(depth_of(y->l.base_fd), 0);
         layer_commit(y, "f");
         layer_sh(y->l.base_fd, "[ $(cat f) = 1 ]");
+}
+
+static double cpu_seconds(void) {
+        struct timespec t;
+
+        assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t), 0);
+        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Whether a folder is needed is not looked for in all that lies beneath it. */
+static void one_path_beside_a_deep_tree_takes_a_look_at_it_and_no_more(void **state) {
+        _cleanup_changes_ struct changes c = {0};
+        struct layer *y = *state;
+        double start, look, commit;
+
+        layer_mount(y);
+        layer_sh(y->l.merged_fd, "echo 1 >f");
+        make_deep(y->l.merged_fd, LEVELS, 2000);
+        start = cpu_seconds();
+        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
+        look = cpu_seconds() - start;
+        layer_commit(y, "f");
+        commit = cpu_seconds() - start - look;
+        print_message("a look: %.2f s; a commit: %.2f s\n", look, commit);
+        assert_true(commit < 5 * look);
 }
 
 static void a_planted_symlink_never_moves_a_commit(void **state) {
@@ -386,6 +418,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(for_want_of_room_nothing_is_committed, setup, teardown),
                 cmocka_unit_test_setup_teardown(five_thousand_levels_are_committed_and_removed, setup,
                                                 teardown),
+                cmocka_unit_test_setup_teardown(one_path_beside_a_deep_tree_takes_a_look_at_it_and_no_more,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(a_path_too_long_is_said_and_the_rest_is_done, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_planted_symlink_never_moves_a_commit, setup, teardown),

@@ -116,12 +116,14 @@ static void a_session_ends_before_its_commands_are_waited_for(void **state) {
                 _cleanup_free_ char *id = start_by_library(s, NULL);
                 struct nsrun_sandbox *ended = expect_joined(id, "exit 3"),
                                      *running = expect_joined(id, "exec sleep 1000");
-                struct pollfd end = {.fd = nsrun_sandbox_pidfd(running), .events = POLLIN};
+                struct pollfd ends[] = {{.fd = nsrun_sandbox_pidfd(ended), .events = POLLIN},
+                                        {.fd = nsrun_sandbox_pidfd(running), .events = POLLIN}};
                 struct nsrun_exit how = {0};
                 struct nsrun_error err = {0};
 
+                assert_int_equal(poll(&ends[0], 1, deadline_seconds * 1000), 1);
                 end_by_library(id, ways[i]);
-                assert_int_equal(poll(&end, 1, deadline_seconds * 1000), 1);
+                assert_int_equal(poll(&ends[1], 1, deadline_seconds * 1000), 1);
                 expect_end(ended, 3, 0);
                 if (nsrun_sandbox_wait(running, &how, &err) == 0)
                         assert_true(how.signal == SIGTERM || how.signal == SIGKILL);
