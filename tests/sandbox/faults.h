@@ -9,20 +9,6 @@
 #include "base/fault.h"
 #include "harness.h"
 
-/* A sanitized program starts ten times slower, and says a word of its own where it
- * has no /proc. */
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define IS_SANITIZED 1
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
-
 static inline const char *faults_program(void) {
         const char *path = getenv("NSRUN_FAULTS");
 

@@ -13,6 +13,21 @@
 
 int deadline_seconds = 120;
 
+bool is_thorough(void) {
+        const char *ci = getenv("CI"), *slow = getenv("NSRUN_TEST_SLOW");
+
+        return (ci && *ci) || (slow && *slow);
+}
+
+void want_time(void) {
+        if (!is_thorough())
+                skip_because("skipped: it takes seconds; NSRUN_TEST_SLOW=1 runs it");
+}
+
+bool takes_samples(void) {
+        return IS_SANITIZED || geteuid() == 0;
+}
+
 /* ------------------------------------------------------------- small things */
 
 char *text_of(const char *format, ...) {

@@ -46,6 +46,28 @@ void make_link(const char *folder, const char *name, const char *text);
 /* The whole of a file, NULL where there is none. */
 char *file_text(const char *path);
 
+/* A sanitized program starts ten times slower, and says a word of its own where it
+ * has no /proc. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define IS_SANITIZED 1
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+/* Whether there are minutes to spend: in a continuous-integration run, and with NSRUN_TEST_SLOW=1. */
+bool is_thorough(void);
+/* Skips the test where there are not. */
+void want_time(void);
+/* Whether what goes through hundreds of cases takes some of them: as root, and sanitized.  An
+ * ordinary user's run takes all. */
+bool takes_samples(void);
+
 /* How long anything is waited for, in seconds; only a hang gets that far. */
 extern int deadline_seconds;
 

@@ -4,14 +4,6 @@
  * to the last byte and time. */
 #include "harness.h"
 
-/* Where a continuous-integration run has the time and the network. */
-static void want_time(void) {
-        const char *ci = getenv("CI"), *slow = getenv("NSRUN_TEST_SLOW");
-
-        if (!(ci && *ci) && !(slow && *slow))
-                skip_because("skipped: it takes seconds; NSRUN_TEST_SLOW=1 runs it");
-}
-
 /* `build` prints `expected` and writes to the cache; twice inside, and then on the host. */
 static void build_twice(const struct site *s, const char *cache, const char *build, const char *expected) {
         _cleanup_outcome_ struct outcome o = {0};

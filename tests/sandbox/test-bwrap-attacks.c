@@ -10,10 +10,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* Sanitized, the same is done in samples. */
-#define N_KILLS (IS_SANITIZED ? 10 : 100)
-#define N_RACES (IS_SANITIZED ? 6 : 60)
-#define STEP    (IS_SANITIZED ? 13U : 1U)
+#define N_KILLS (takes_samples() ? 10 : 100)
+#define N_RACES (takes_samples() ? 6U : 60U)
+#define STEP    (takes_samples() ? 13U : 1U)
 
 /* Where the planted link leads; "#" is the folder outside, on the host.  /oldroot is what
  * bubblewrap calls the host's root while it works. */

@@ -29,12 +29,10 @@ static void link_bwrap(const struct site *s, const char *to) {
 static void install(const struct site *s) {
         static const char *const programs[] = {"node", "npm", "socat", "rg"};
         static bool is_installed;
-        const char *ci = getenv("CI"), *slow = getenv("NSRUN_TEST_SLOW");
         _cleanup_outcome_ struct outcome o = {0};
         char ours[PATH_MAX];
 
-        if (!(ci && *ci) && !(slow && *slow))
-                skip_because("skipped: it takes seconds; NSRUN_TEST_SLOW=1 runs it");
+        want_time();
         for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
                 if (!has_program(programs[i]))
                         skip_because("skipped: %s is not installed", programs[i]);

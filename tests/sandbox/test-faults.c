@@ -96,9 +96,8 @@ static const char *try_call(const struct trial *t, unsigned n, const struct outc
 
 static void fail_every_call(const struct trial *t) {
         _cleanup_outcome_ struct outcome expected = {0}, o = {0};
-        /* Sanitized, a run out of memory shows what the error paths forget to free; the others are samples.
-         */
-        unsigned step = IS_SANITIZED && t->error != ENOMEM ? 5 : 1, n_harmless = 0, n_wrong = 0, n;
+        /* Out of memory: sanitized, that shows what the error paths forget to free. */
+        unsigned step = takes_samples() && t->error != ENOMEM ? 5 : 1, n_harmless = 0, n_wrong = 0, n;
         struct fault_page page;
 
         run_faulty(t->site, t->argv, NULL, t->status_fd, &expected, &page);

@@ -54,8 +54,8 @@ static void expect_reclaimed(const struct site *s, const char *layered) {
                 fail_msg("left behind after the next run: %s", left);
 }
 
-/* Returns how many calls there were to be killed at: every one of them, but for a
- * sanitized program, whose errors a SIGKILL hides anyway. */
+/* Returns how many calls there were to be killed at: every one of them, but for
+ * samples. */
 static unsigned kill_at_every_call(const struct site *s, const char *const *options, const char *layered) {
         const char *argv[32] = {faults_program(), "run", "--project", s->project};
         _cleanup_outcome_ struct outcome o = {0};
@@ -63,7 +63,7 @@ static unsigned kill_at_every_call(const struct site *s, const char *const *opti
 
         add(argv, options);
         add(argv, (const char *const[]){"--", "sh", "-c", lingering, NULL});
-        for (n = 1; n < MOST_CALLS; n += IS_SANITIZED ? 9 : 1) {
+        for (n = 1; n < MOST_CALLS; n += takes_samples() ? 9 : 1) {
                 _cleanup_free_ char *wanted = text_of("kill:%u", n);
                 struct fault_page page;
 
