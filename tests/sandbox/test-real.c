@@ -143,11 +143,15 @@ int main(void) {
         };
         const struct CMUnitTest thorough[] = {
                 TEST(npm_installs_from_its_registry),
+        };
+        const struct CMUnitTest whole[] = {
                 TEST(nsrun_builds_and_tests_itself),
         };
         int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
         if (is_thorough())
                 failed += cmocka_run_group_tests(thorough, NULL, NULL);
+        if (is_thorough() && !takes_samples())
+                failed += cmocka_run_group_tests(whole, NULL, NULL);
         return failed;
 }

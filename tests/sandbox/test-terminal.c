@@ -11,11 +11,20 @@
 
 #include "harness.h"
 #include "probe.h"
+#include "session.h"
 
 #define PROMPT       "outer> "
 #define INNER_PROMPT "inner> "
 
+/* The session that commands join, where the test is about that. */
+static char *session;
+
 static const char *const session_options[] = {"--new-session", "--no-new-session"};
+
+/* A session that is to have the second way was started with it, and may not be told so again. */
+static const char *session_option(size_t i) {
+        return session && i == 1 ? "" : session_options[i];
+}
 
 struct terminal {
         int fd;
@@ -93,7 +102,8 @@ static void expect_typing_works(struct terminal *t) {
 
 /* With $nsrun as the way to start it, and one file descriptor for all three streams. */
 static void open_terminal(const struct site *s, struct terminal *t) {
-        _cleanup_free_ char *command = text_of("%s run --project %s", program(), s->project);
+        _cleanup_free_ char *command = session ? text_of("%s run --session %s", program(), session)
+                                               : text_of("%s run --project %s", program(), s->project);
 
         if (!has_program("bash"))
                 skip_because("bash is missing: nobody to do job control");
@@ -144,7 +154,7 @@ static void control_c_ends_the_command_with_130(void **state) {
                 struct terminal t;
 
                 open_terminal(*state, &t);
-                start_script(&t, session_options[i], "exec sleep 1000");
+                start_script(&t, session_option(i), "exec sleep 1000");
                 type(&t, "\003");
                 expect_text(&t, PROMPT);
                 expect_last_status(&t, 130);
@@ -158,7 +168,7 @@ static void control_c_is_the_commands_to_catch(void **state) {
                 struct terminal t;
 
                 open_terminal(*state, &t);
-                start_script(&t, session_options[i],
+                start_script(&t, session_option(i),
                              "trap 'echo cau''ght.' INT; echo set-$((6*7)).; read x; read x; exit 9");
                 expect_text(&t, "set-42.\n");
                 type(&t, "\003");
@@ -175,7 +185,7 @@ static void control_z_stops_the_job_and_fg_goes_on(void **state) {
                 struct terminal t;
 
                 open_terminal(*state, &t);
-                start_script(&t, session_options[i], "while read x; do echo got-\\$x.; done; exit 7");
+                start_script(&t, session_option(i), "while read x; do echo got-\\$x.; done; exit 7");
                 for (int j = 0; j < 3; j++) {
                         type(&t, "\032");
                         expect_text(&t, "Stopped");
@@ -250,7 +260,7 @@ static void a_stopped_job_goes_on_in_the_background(void **state) {
                 struct terminal t;
 
                 open_terminal(*state, &t);
-                start_script(&t, session_options[i],
+                start_script(&t, session_option(i),
                              "mkfifo fifo; echo made-$((6*7)).; read x <fifo; echo got-\\$x.; exit 6");
                 expect_text(&t, "made-42.\n");
                 type(&t, "\032");
@@ -276,7 +286,7 @@ static void the_terminal_is_back_however_the_run_ends(void **state) {
 
                 open_terminal(*state, &t);
                 for (size_t j = 0; j < ARRAY_SIZE(ends); j++) {
-                        start_script(&t, session_options[i], ends[j][0]);
+                        start_script(&t, session_option(i), ends[j][0]);
                         expect_text(&t, PROMPT);
                         expect_last_status(&t, atoi(ends[j][1]));
                         expect_typing_works(&t);
@@ -300,7 +310,7 @@ static void a_scripts_next_command_has_the_terminal(void **state) {
                 _cleanup_free_ char *line =
                         text_of("sh -c '$nsrun %s -- true; $nsrun %s no-such; stty tostop; read x; echo "
                                 "got-$x.; stty -tostop; exit 4'",
-                                session_options[i], session_options[i]);
+                                session_option(i), session_option(i));
                 struct terminal t;
 
                 open_terminal(*state, &t);
@@ -318,8 +328,11 @@ static void a_scripts_next_command_has_the_terminal(void **state) {
 /* ---------------------------------------------------------------------- a shell inside */
 
 static void start_shell(struct terminal *t) {
-        type_line(t,
-                  "$nsrun --no-new-session --env PS1='in''ner> ' -- bash --norc --noprofile --noediting -i");
+        _cleanup_free_ char *line =
+                text_of("$nsrun %s -- sh -c \"PS1='in''ner> ' exec bash --norc --noprofile --noediting -i\"",
+                        session_option(1));
+
+        type_line(t, line);
         expect_text(t, INNER_PROMPT);
 }
 
@@ -402,19 +415,48 @@ static void nothing_is_typed_into_the_callers_terminal(void **state) {
                 skip_because("this kernel lets an ordinary user type into no terminal (legacy_tiocsti)");
 }
 
+static int joining_setup(void **state) {
+        if (site_setup(state) < 0)
+                return -1;
+        session = START(*state, "--no-new-session");
+        return 0;
+}
+
+static int joining_teardown(void **state) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        SESSION((const struct site *)*state, &o, "kill", session);
+        free(session);
+        session = NULL;
+        expect_status(&o, 0);
+        collect_orphans();
+        is_nested = false;
+        return site_teardown(state);
+}
+
+static int joining_nested_setup(void **state) {
+        is_nested = true;
+        return joining_setup(state);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+/* Alone, in a session, and in one whose commands have pid namespaces of their own. */
+#define EVERYWHERE(name)                                                                      \
+        TEST(name), {#name " (joined)", name, joining_setup, joining_teardown, NULL}, {       \
+#name " (joined, nested)", name, joining_nested_setup, joining_teardown, NULL \
+        }
 
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
-                TEST(control_c_ends_the_command_with_130),
-                TEST(control_c_is_the_commands_to_catch),
-                TEST(control_z_stops_the_job_and_fg_goes_on),
-                TEST(a_slow_job_is_stopped_before_the_prompt),
-                TEST(a_stopped_job_goes_on_in_the_background),
-                TEST(the_terminal_is_back_however_the_run_ends),
-                TEST(a_scripts_next_command_has_the_terminal),
-                TEST(a_shell_inside_has_job_control),
-                TEST(a_shell_inside_can_be_suspended),
+                EVERYWHERE(control_c_ends_the_command_with_130),
+                EVERYWHERE(control_c_is_the_commands_to_catch),
+                EVERYWHERE(control_z_stops_the_job_and_fg_goes_on),
+                EVERYWHERE(a_slow_job_is_stopped_before_the_prompt),
+                EVERYWHERE(a_stopped_job_goes_on_in_the_background),
+                EVERYWHERE(the_terminal_is_back_however_the_run_ends),
+                EVERYWHERE(a_scripts_next_command_has_the_terminal),
+                EVERYWHERE(a_shell_inside_has_job_control),
+                EVERYWHERE(a_shell_inside_can_be_suspended),
                 TEST(nothing_is_typed_into_the_callers_terminal),
         };
 
