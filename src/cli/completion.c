@@ -31,6 +31,13 @@ static bool has_path_choice(const char *choices) {
 /* A shell's command that prints the ids of the sessions there are. */
 #define LIST_SESSIONS "nsrun session list 2>/dev/null | sed \"1d; s/ .*//\""
 
+/* The words of `nsrun session` that an id follows. */
+#define WORDS_OF_SESSIONS "show stop kill diff commit discard"
+
+static bool is_about_sessions(const struct command *command) {
+        return streq(command->name, "session");
+}
+
 /* Whether what follows a subcommand's options are paths. */
 static bool takes_paths(const struct command *command) {
         return command->words && streq(command->words, "PATH");
@@ -265,6 +272,9 @@ static void add_zsh_command(struct strbuf *b, const struct command *command) {
                 add_choices(b, command->words, " ");
                 strbuf_add(b, ")'");
         }
+        if (is_about_sessions(command))
+                strbuf_add(b, " \\\n            '*:session:{[[ \" " WORDS_OF_SESSIONS
+                              " \" == *\" $line[1] \"* ]] && compadd -- $(" LIST_SESSIONS ")}'");
         strbuf_add(b, " ;;\n");
 }
 
@@ -351,10 +361,19 @@ static char *fish_text(void) {
                         strbuf_addf(&b, "complete -c nsrun -n '__fish_seen_subcommand_from %s' -F\n",
                                     command->name);
                 } else if (command->words) {
-                        strbuf_addf(&b, "complete -c nsrun -n '__fish_seen_subcommand_from %s' -a '",
-                                    command->name);
+                        strbuf_addf(
+                                &b, "complete -c nsrun -n '__fish_seen_subcommand_from %s%s' -a '",
+                                command->name,
+                                is_about_sessions(command)
+                                        ? "; and not __fish_seen_subcommand_from start list " WORDS_OF_SESSIONS
+                                        : "");
                         add_choices(&b, command->words, " ");
                         strbuf_add(&b, "'\n");
+                        if (is_about_sessions(command))
+                                strbuf_add(&b,
+                                           "complete -c nsrun -n '__fish_seen_subcommand_from session; and "
+                                           "__fish_seen_subcommand_from " WORDS_OF_SESSIONS
+                                           "' -a '(" LIST_SESSIONS ")'\n");
                 }
         }
         return strbuf_finish(&b);

@@ -477,7 +477,7 @@ const struct option_spec policy_options[] = {
         {"no-new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
          "stay in the caller's session: job control, and the terminal's input, are shared", apply_session},
         {"session", 0, "ID", OPTION_COMPLETES_SESSION, sessions,
-         "run in a sandbox that 'nsrun session start' made: of the other options just --env, --unsetenv, --chdir and --kill-leftovers may be given",
+         "run in a sandbox that 'nsrun session start' made: of the other options just --env, --unsetenv, --chdir, --new-session and --kill-leftovers may be given",
          apply_join},
         {"kill-leftovers", 0, NULL, OPTION_COMPLETES_NOTHING, sessions,
          "in a session: end what the command leaves behind when it ends", apply_kill_leftovers},

@@ -165,9 +165,30 @@ static void a_sessions_command_never_runs_without_its_sandbox(void **state) {
         stop_session(s, "kept");
 }
 
-static void a_shell_completes_the_ids_of_sessions(void **state) {
+static void expect_completions(const struct site *s, const char *const *argv, const char *expected) {
+        _cleanup_free_ char *bin = path_of(s->root, "bin"), *link = path_of(bin, "nsrun"),
+                            *real = realpath(program(), NULL), *path = text_of("%s:%s", bin, getenv("PATH"));
+        _cleanup_free_ char *old = strdup(getenv("PATH"));
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (!has_program(argv[0]))
+                skip_because("skipped: %s is not installed", argv[0]);
+        make_folder(s->root, "bin");
+        assert_non_null(real);
+        assert_int_equal(symlink(real, link), 0);
+        assert_int_equal(setenv("PATH", path, 1), 0);
+        start_session(s, "one");
+        start_session(s, "two");
+        run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+        assert_int_equal(setenv("PATH", old, 1), 0);
+        stop_session(s, "one");
+        stop_session(s, "two");
+        expect_status(&o, 0);
+        expect_out(&o, expected);
+}
+
+static void bash_completes_the_ids_of_sessions(void **state) {
         static const char script[] =
-                "nsrun() { \"$NSRUN\" \"$@\"; }\n"
                 ". <(nsrun completion bash)\n"
                 "complete_words() { COMP_WORDS=(nsrun \"$@\"); COMP_CWORD=$#; COMPREPLY=(); _nsrun;\n"
                 "    echo \"${COMPREPLY[*]}\"; }\n"
@@ -176,18 +197,45 @@ static void a_shell_completes_the_ids_of_sessions(void **state) {
                 "complete_words run --session ''\n"
                 "complete_words session start ''\n"
                 "complete_words session st\n";
-        const struct site *s = *state;
-        const char *const argv[] = {"bash", "-c", script, NULL};
-        _cleanup_outcome_ struct outcome o = {0};
 
-        assert_int_equal(setenv("NSRUN", program(), 1), 0);
-        start_session(s, "one");
-        start_session(s, "two");
-        run(&(struct request){.argv = argv, .cwd = s->project}, &o);
-        expect_status(&o, 0);
-        expect_out(&o, "one two\ntwo\none two\n\nstart stop\n");
-        stop_session(s, "one");
-        stop_session(s, "two");
+        expect_completions(*state, (const char *const[]){"bash", "-c", script, NULL},
+                           "one two\ntwo\none two\n\nstart stop\n");
+}
+
+static void fish_completes_the_ids_of_sessions(void **state) {
+        static const char script[] =
+                "nsrun completion fish | source\n"
+                "for words in 'stop ' 'diff --stat t' 'start ' 'st'\n"
+                "    echo -- (complete -C \"nsrun session $words\" | string replace -r '\\t.*' '')\n"
+                "end\n"
+                "echo -- (complete -C 'nsrun run --session ' | string replace -r '\\t.*' '')\n";
+
+        expect_completions(*state, (const char *const[]){"fish", "--no-config", "-c", script, NULL},
+                           "one two\ntwo\n\nstart stop\none two\n");
+}
+
+/* It completes where somebody types alone. */
+static void zsh_completes_the_ids_of_sessions(void **state) {
+        static const char script[] =
+                "zmodload zsh/zpty\n"
+                "nsrun completion zsh >_nsrun\n"
+                "zpty z zsh -f -i\n"
+                "zpty -w z 'PROMPT=; fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D'\n"
+                "zpty -w z \"bindkey '^I' complete-word; compdef _nsrun nsrun; echo re''ady\"\n"
+                "zpty -r z text '*ready*'\n"
+                "complete() {\n"
+                "    zpty -w -n z \"nsrun $1\"$'\\t'\n"
+                "    zpty -r z text \"*$2*\" && echo \"$2\"\n"
+                "    zpty -w -n z $'\\x15'\n"
+                "}\n"
+                "complete 'session stop o' 'session stop one'\n"
+                "complete 'session diff t' 'session diff two'\n"
+                "complete 'session sho' 'session show'\n"
+                "complete 'run --session=o' 'run --session=one'\n"
+                "zpty -d z\n";
+
+        expect_completions(*state, (const char *const[]){"zsh", "-f", "-c", script, NULL},
+                           "session stop one\nsession diff two\nsession show\nrun --session=one\n");
 }
 
 /* What a failed test left goes, too.  The keepers are children of ours by now. */
@@ -210,7 +258,9 @@ int main(void) {
                 TEST(an_option_of_another_action_is_refused_and_nothing_done),
                 TEST(an_empty_path_does_not_mean_the_whole_project),
                 TEST(a_session_needs_a_name_that_is_one_and_no_other_session),
-                TEST(a_shell_completes_the_ids_of_sessions),
+                TEST(bash_completes_the_ids_of_sessions),
+                TEST(fish_completes_the_ids_of_sessions),
+                TEST(zsh_completes_the_ids_of_sessions),
                 TEST(a_sessions_command_never_runs_without_its_sandbox),
         };
 
