@@ -10,10 +10,10 @@ int disk_prepare(const struct nsrun_plan *plan, struct umbrella *u, struct launc
         int r = plan->instance && !plan->join ? instance_make_dirs(plan->instance, err) : 0;
 
         /* Until the launch is closed, and the plan freed, the session isn't idle. */
-        if (plan->join) {
-                (void)records_hold(&plan->join->folder);
+        if (r >= 0 && plan->join)
+                r = records_hold(&plan->join->folder, err);
+        if (r >= 0 && plan->join)
                 records_touch(&plan->join->folder);
-        }
         if (r >= 0 && plan_needs_umbrella(plan))
                 r = umbrella_make(u, err);
         if (r >= 0 && plan->umbrella)

@@ -190,7 +190,11 @@ static bool keep(const struct keeper *k) {
                 (void)sys_poll(fds, ARRAY_SIZE(fds), wait);
                 if (fds[0].revents)
                         return true;
-                if (fds[1].revents || fds[2].revents || wait == 0)
+                if (fds[1].revents || fds[2].revents) {
+                        (void)records_end(&k->folder, false);
+                        return false;
+                }
+                if (wait == 0 && records_end(&k->folder, true) >= 0)
                         return false;
         }
 }

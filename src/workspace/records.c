@@ -410,8 +410,30 @@ void records_close(struct record_folder *f) {
         *f = RECORD_FOLDER_INIT;
 }
 
-int records_hold(const struct record_folder *f) {
-        return flock(f->activity_fd, LOCK_SH) < 0 ? -errno : 0;
+int records_end(const struct record_folder *f, bool if_idle) {
+        _cleanup_close_ int fd = -EBADF;
+
+        if (if_idle && flock(f->activity_fd, LOCK_EX | LOCK_NB) < 0)
+                return -errno;
+        fd = make_file(f->dir_fd, "ending");
+        if (if_idle)
+                (void)flock(f->activity_fd, LOCK_UN);
+        return 0;
+}
+
+int records_hold(const struct record_folder *f, struct nsrun_error *err) {
+        int r;
+
+        do
+                r = flock(f->activity_fd, LOCK_SH) < 0 ? -errno : 0;
+        while (r == -EINTR);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, f->id, "the session can't be held",
+                                 folder_hint);
+        if (faccessat(f->dir_fd, "ending", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -ESRCH, f->id, "the session is ending",
+                                 "start another one");
+        return 0;
 }
 
 void records_touch(const struct record_folder *f) {

@@ -43,8 +43,12 @@ void records_remove(struct record_folder *f);
 void records_close(struct record_folder *f);
 #define _cleanup_records_ _cleanup_(records_close)
 
-/* Says that a command runs, for as long as the record is open; and that one began or ended now. */
-int records_hold(const struct record_folder *f);
+/* From here on nobody holds it any more, and it goes soon; the keeper's.  if_idle: -EWOULDBLOCK, and all
+ * is as it was, where somebody holds it. */
+int records_end(const struct record_folder *f, bool if_idle);
+/* Says that a command runs, for as long as the record is open; -ESRCH: it is too late.  And that one began
+ * or ended now. */
+int records_hold(const struct record_folder *f, struct nsrun_error *err);
 void records_touch(const struct record_folder *f);
 /* For how many seconds nothing has run; 0 where something does. */
 uint64_t records_idle_seconds(const struct record_folder *f);

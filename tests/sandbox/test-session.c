@@ -282,6 +282,39 @@ static void who_does_not_listen_is_killed(void **state) {
         }
 }
 
+static void nobody_joins_what_is_ending(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s),
+                            *refusal = text_of(
+                                    "nsrun: the session is ending: %s: No such process; start another one",
+                                    id);
+        _cleanup_outcome_ struct outcome o = {0}, ended = {0};
+        const char *const stop[] = {program(), "session", "stop", id, NULL};
+        struct running deaf_one, told, stopping;
+
+        SPAWN_JOINED(s, id, &deaf_one, "--", "sh", "-c", deaf);
+        expect_ready_line(&deaf_one);
+        SPAWN_JOINED(s, id, &told, "--", "sh", "-c", until_told);
+        expect_ready_line(&told);
+        expect_good_join(s, id, "echo in", "in\n");
+        spawn(&(struct request){.argv = stop, .cwd = s->root}, &stopping);
+        finish(&told, &o);
+        expect_status(&o, 3);
+        JOIN_SCRIPT(s, id, &ended, "echo ran");
+        expect_refusal(&ended, 125, refusal);
+        /* What is going to end may still be ended at once. */
+        SESSION(s, &ended, "kill", id);
+        expect_status(&ended, 0);
+        outcome_clear(&ended);
+        finish(&stopping, &ended);
+        expect_status(&ended, 0);
+        outcome_clear(&o);
+        finish(&deaf_one, &o);
+        expect_status(&o, 128 + SIGKILL);
+        collect_orphans();
+        expect_nothing_left(s);
+}
+
 static void kill_gives_no_time_for_words(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
@@ -410,6 +443,7 @@ int main(void) {
                 IN_BOTH_MODES(idle_counts_from_the_last_command),
                 IN_BOTH_MODES(stop_lets_commands_say_a_last_word),
                 IN_BOTH_MODES(who_does_not_listen_is_killed),
+                IN_BOTH_MODES(nobody_joins_what_is_ending),
                 IN_BOTH_MODES(kill_gives_no_time_for_words),
                 IN_BOTH_MODES(a_stopped_command_is_ended_too),
                 IN_BOTH_MODES(an_idle_session_ends_by_itself),
