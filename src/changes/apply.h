@@ -37,7 +37,8 @@ struct grant {
 
 struct apply {
         struct host *host;
-        bool is_commit, is_forced, is_exact;
+        const struct changes_filter *filter; /* or NULL */
+        bool is_commit, is_forced;
         struct tree source, target, staged, links;
         char stage[40]; /* the stage's name in the target */
         int stage_fd;

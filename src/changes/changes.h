@@ -88,9 +88,15 @@ void changes_report_clear(struct changes_report *r);
 
 enum {
         CHANGES_FORCE = 1 << 0, /* conflicts are reported and overridden */
-        /* Each of the paths is chosen alone and not what lies beneath it.  A folder that would
-         * take something with it that isn't chosen stays; a path without a change is fine. */
-        CHANGES_EXACT = 1 << 1,
+        CHANGES_LOOK = 1 << 1,  /* conflicts are reported, and nothing is done */
+};
+
+/* Who leaves some of the chosen changes out of a commit: unmarks them, having seen the very list that
+ * the commit is made of.  What is left is chosen each by itself: a folder that would take
+ * something with it that isn't chosen stays.  1: some are left out; 0; -errno. */
+struct changes_filter {
+        int (*leave_out)(void *data, const struct changes *c, bool *is_chosen);
+        void *data;
 };
 
 /* Makes the host's side of the chosen paths what the overlay shows.  Everything is first
@@ -102,6 +108,9 @@ enum {
  * sockets left out, all with a note.  -ENOENT: a path selects no change. */
 int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
                    struct changes_report *ret, struct nsrun_error *err);
+int changes_commit_some(const struct changes_layer *layer, char *const *paths, unsigned flags,
+                        const struct changes_filter *filter, struct changes_report *ret,
+                        struct nsrun_error *err);
 
 /* Makes the overlay's side of the chosen paths what the host has, through the mount. */
 int changes_discard(const struct changes_layer *layer, char *const *paths, struct changes_report *ret,

@@ -289,7 +289,8 @@ static int carry_out(struct apply *a, const struct changes_layer *layer) {
 }
 
 static int apply(const struct changes_layer *layer, char *const *paths, bool is_commit, unsigned flags,
-                 struct changes_report *report, struct nsrun_error *err) {
+                 const struct changes_filter *filter, struct changes_report *report,
+                 struct nsrun_error *err) {
         _cleanup_changes_ struct changes changes = {0};
         _cleanup_host_ struct host host = {0};
         _cleanup_close_ int guard = -EBADF;
@@ -297,7 +298,7 @@ static int apply(const struct changes_layer *layer, char *const *paths, bool is_
                 .host = &host,
                 .is_commit = is_commit,
                 .is_forced = !is_commit || (flags & CHANGES_FORCE),
-                .is_exact = (flags & CHANGES_EXACT) != 0,
+                .filter = filter,
                 .source = {.root = is_commit ? layer->merged_fd : layer->base_fd, .fd = -EBADF},
                 .target = {.root = is_commit ? layer->base_fd : layer->merged_fd, .fd = -EBADF},
                 .staged = {.root = -EBADF, .fd = -EBADF},
@@ -324,17 +325,23 @@ static int apply(const struct changes_layer *layer, char *const *paths, bool is_
                 r = apply_look(&a);
         if (r >= 0 && is_commit)
                 r = refuse_conflicts(&a);
-        if (r < 0 || a.n_ops == 0)
+        if (r < 0 || a.n_ops == 0 || (flags & CHANGES_LOOK))
                 return r;
         return carry_out(&a, layer);
 }
 
 int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
                    struct changes_report *ret, struct nsrun_error *err) {
-        return apply(layer, paths, true, flags, ret, err);
+        return apply(layer, paths, true, flags, NULL, ret, err);
+}
+
+int changes_commit_some(const struct changes_layer *layer, char *const *paths, unsigned flags,
+                        const struct changes_filter *filter, struct changes_report *ret,
+                        struct nsrun_error *err) {
+        return apply(layer, paths, true, flags, filter, ret, err);
 }
 
 int changes_discard(const struct changes_layer *layer, char *const *paths, struct changes_report *ret,
                     struct nsrun_error *err) {
-        return apply(layer, paths, false, 0, ret, err);
+        return apply(layer, paths, false, 0, NULL, ret, err);
 }

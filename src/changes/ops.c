@@ -92,23 +92,24 @@ static bool takes_all(const struct apply *a, const struct change *c) {
         return S_ISDIR(there) && !S_ISDIR(wanted_mode(a, c));
 }
 
-/* Each path by itself.  A folder in which something isn't chosen stays. */
-static int choose_exactly(struct apply *a, const struct changes *c, char *const *paths, bool *is_chosen) {
+/* Each change by itself.  A folder in which something isn't chosen stays. */
+static int leave_out(struct apply *a, const struct changes *c, bool *is_chosen, bool *has_all) {
         _cleanup_(some_clear) struct some unchosen = {0};
-        const size_t n = strv_length(paths);
-        _cleanup_free_ char **sorted = calloc(n, sizeof(*sorted));
+        int r;
 
-        if (!sorted)
-                return error_oom(a->err);
-        memcpy(sorted, paths, n * sizeof(*sorted));
-        qsort(sorted, n, sizeof(*sorted), compare_paths);
+        if (!a->filter)
+                return 0;
         for (size_t i = 0; i < c->n; i++)
-                is_chosen[i] = bsearch(&c->list[i].path, sorted, n, sizeof(*sorted), compare_paths) != NULL;
-        if (some_collect(&unchosen, NULL, c, is_chosen, false) < 0)
+                is_chosen[i] |= *has_all;
+        r = a->filter->leave_out(a->filter->data, c, is_chosen);
+        if (r > 0 && some_collect(&unchosen, NULL, c, is_chosen, false) < 0)
+                r = -ENOMEM;
+        if (r < 0)
                 return error_oom(a->err);
-        for (size_t i = 0; i < c->n; i++)
+        for (size_t i = 0; i < c->n && r > 0; i++)
                 if (is_chosen[i] && takes_all(a, &c->list[i]) && some_within(&unchosen, c->list[i].path))
                         is_chosen[i] = false;
+        *has_all &= r == 0;
         return 0;
 }
 
@@ -137,8 +138,9 @@ int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
         if (!a->ops || !is_chosen)
                 return error_oom(a->err);
         if (!has_all)
-                r = a->is_exact ? choose_exactly(a, c, paths, is_chosen)
-                                : choose_beneath(a, c, paths, is_chosen);
+                r = choose_beneath(a, c, paths, is_chosen);
+        if (r >= 0)
+                r = leave_out(a, c, is_chosen, &has_all);
         if (r < 0)
                 return r;
         if (some_collect(&chosen, a, c, is_chosen, true) < 0)

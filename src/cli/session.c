@@ -224,7 +224,7 @@ static void tell(const char *verb, struct nsrun_session_outcome *outcome, bool h
                 (void)fprintf(stderr, "nsrun: note: %s\n", *note);
         STRV_FOREACH (conflict, outcome->conflicts)
                 (void)fprintf(stderr, "nsrun: conflict: %s\n", *conflict);
-        if (!has_failed)
+        if (!has_failed || outcome->n_applied > 0)
                 (void)printf("%s %zu path%s\n", verb, outcome->n_applied,
                              outcome->n_applied == 1 ? "" : "s");
         nsrun_session_outcome_clear(outcome);

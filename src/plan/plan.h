@@ -44,6 +44,8 @@ struct plan_op {
         mode_t mode;
         uint64_t size;       /* bytes, PLAN_TMPFS */
         bool was_asked_for;  /* PLAN_OVERLAY: by a rule of the user's */
+        uint64_t base_dev;   /* PLAN_OVERLAY of a session: stat(2)'s of source when it began */
+        uint64_t base_ino;
         bool is_read_only;   /* PLAN_BIND */
         bool is_device;      /* PLAN_BIND: a device node, not nodev */
         bool is_directory;   /* PLAN_BIND: what kind of mount point it needs */

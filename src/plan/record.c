@@ -21,6 +21,10 @@ static void visit_op(struct store *s, struct plan_op *op) {
         STORE_NUMBER(s, op->mode);
         store_u64(s, &op->size);
         store_bool(s, &op->was_asked_for);
+        if (op->kind == PLAN_OVERLAY) {
+                store_u64(s, &op->base_dev);
+                store_u64(s, &op->base_ino);
+        }
         store_bool(s, &op->is_read_only);
         store_bool(s, &op->is_device);
         store_bool(s, &op->is_directory);

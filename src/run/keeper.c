@@ -100,6 +100,19 @@ static int await_start(struct keeper *k) {
         }
 }
 
+/* A commit goes to no other folder. */
+static void identify_bases(const struct nsrun_plan *plan) {
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                struct plan_op *op = &plan->ops[i];
+                struct stat st;
+
+                if (op->kind != PLAN_OVERLAY || stat(op->source, &st) < 0)
+                        continue;
+                op->base_dev = st.st_dev;
+                op->base_ino = st.st_ino;
+        }
+}
+
 static int write_record(struct keeper *k) {
         struct plan_record *record = &k->record;
         _cleanup_close_ int own = sys_pidfd_open(getpid());
@@ -115,6 +128,7 @@ static int write_record(struct keeper *k) {
         if (!record->id || (k->umbrella.path && !record->umbrella) ||
             (k->cgroup.launch.fd >= 0 && !record->cgroup))
                 return error_oom(&k->error);
+        identify_bases(record->plan);
         record->namespaces = k->launch.namespaces;
         record->is_nested = !record->plan->is_scoped;
         r = own < 0 ? own : record_identify(getpid(), own, &record->keeper);

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "changes/changes.h"
+#include "changes/git.h"
 #include "plan/record.h"
 #include "session.h"
 
@@ -176,6 +177,7 @@ static int open_layer(const struct asking *a, const struct plan_op *op, struct l
                       struct changes_layer *ret) {
         _cleanup_close_ int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         int r = host < 0 ? -errno : 0;
+        struct stat st;
 
         if (r >= 0)
                 r = f->layer = beneath_open(a->umbrella, op->text, O_RDONLY | O_DIRECTORY, 0);
@@ -188,6 +190,10 @@ static int open_layer(const struct asking *a, const struct plan_op *op, struct l
         if (r < 0)
                 return error_set(a->err, NSRUN_STAGE_OVERLAY, r, op->target, "the overlay can't be opened",
                                  NULL);
+        if (sys_fstat(f->base, &st) < 0 || st.st_dev != op->base_dev || st.st_ino != op->base_ino)
+                return error_set(a->err, NSRUN_STAGE_OVERLAY, -ESTALE, op->source,
+                                 "another folder is there than the one that the session began with",
+                                 "move that one back to its place");
         *ret = (struct changes_layer){
                 .upper_fd = f->upper,
                 .base_fd = f->base,
@@ -286,127 +292,100 @@ nsrun_public int nsrun_session_diff(const char *id, enum nsrun_diff form, const 
         return r;
 }
 
-/* What a commit or discard has to say; the caller's even where it failed. */
-static int keep_report(const struct changes_report *report, struct nsrun_session_outcome *to) {
-        to->n_applied += report->n_applied;
-        STRV_FOREACH (note, report->notes)
-                if (strv_add(&to->notes, *note) < 0)
-                        return -ENOMEM;
-        STRV_FOREACH (conflict, report->conflicts)
-                if (strv_add(&to->conflicts, *conflict) < 0)
-                        return -ENOMEM;
+/* A commit of one overlay. */
+struct taking {
+        struct asking *a;
+        const struct chosen *chosen;
+        const struct changes_layer *layer;
+        struct changes_report *report;
+};
+
+/* Whether one of these paths says that such a one is wanted. */
+static int is_named(struct git_view *view, char *const *paths, const struct change *change) {
+        STRV_FOREACH (path, paths) {
+                char *const alone[] = {*path, NULL};
+                int r = changes_selects(alone, change) ? git_view_obeys(view, *path) : 0;
+
+                if (r != 0)
+                        return r;
+        }
         return 0;
 }
 
-/* Whether git would run what is written there, or look elsewhere for what to run: in a git dir,
- * `below` of it. */
-static bool git_obeys(const char *below) {
-        static const char *const names[] = {"hooks", "modules", "config", "config.worktree", "commondir"};
-
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-                const char *rest = startswith(below, names[i]);
-
-                if (rest && (!*rest || *rest == '/'))
-                        return true;
-        }
-        return false;
-}
-
-/* What a person's next git command would obey: nobody commits that with everything else. */
-static bool is_for_git(const struct changes *c, const char *path) {
-        for (const char *at = path; at; at = strchr(at, '/')) {
-                const char *rest;
-
-                at += *at == '/';
-                rest = startswith(at, ".git");
-                if (!rest || (*rest && *rest != '/'))
-                        continue;
-                if (!*rest || git_obeys(rest + 1))
-                        return true;
-                /* All of a git dir that wasn't there. */
-                for (size_t i = 0; i < c->n; i++)
-                        if (strncmp(c->list[i].path, path, (size_t)(rest - path)) == 0 &&
-                            c->list[i].path[rest - path] == '\0')
-                                return true;
-        }
-        return false;
-}
-
-/* Whether one of these paths says that such a one is wanted. */
-static bool is_named(const struct changes *c, char *const *paths, const struct change *change) {
-        STRV_FOREACH (path, paths) {
-                char *const alone[] = {*path, NULL};
-
-                if (is_for_git(c, *path) && changes_selects(alone, change))
-                        return true;
-        }
-        return false;
-}
-
-static int note_left_out(const char *path, struct nsrun_session_outcome *outcome) {
+static int note_left_out(const char *path, struct changes_report *report) {
         _cleanup_free_ char *visible = str_visible(path);
         char *note = NULL;
 
         if (!visible ||
             asprintf(&note, "%s: left out, git would do what it says; name it to commit it", visible) < 0)
                 return -ENOMEM;
-        return strv_consume(&outcome->notes, note);
+        return strv_consume(&report->notes, note);
 }
 
-/* Of what `paths` selects all but those that nobody named; *ret stays NULL where there are none of
- * these.  1: nothing else is left. */
-static int leave_out(const struct changes_layer *layer, char *const *paths, char ***ret,
-                     struct nsrun_session_outcome *outcome, struct nsrun_error *err) {
-        _cleanup_changes_ struct changes c = {0};
-        _cleanup_strv_ char **others = NULL;
-        size_t n_others = 0;
-        bool has_left_out = false;
-        int r = changes_scan(layer, &c, err);
+/* What a person's next git command would obey is not committed with everything else. */
+static int leave_out(void *data, const struct changes *c, bool *is_chosen) {
+        _cleanup_git_view_ struct git_view view = {0};
+        const struct taking *t = data;
+        int r = git_view_open(&view, t->layer, t->chosen->op->source, c), has_left_out = 0;
 
-        if (r < 0)
-                return r;
-        others = calloc(c.n + 1, sizeof(*others));
-        if (!others)
-                return error_oom(err);
-        for (size_t i = 0; i < c.n && r >= 0; i++) {
-                const struct change *change = &c.list[i];
+        for (size_t i = 0; i < c->n && r >= 0; i++) {
+                const struct change *change = &c->list[i];
 
-                if (!changes_selects(paths, change))
+                if (!is_chosen[i])
                         continue;
-                if (is_for_git(&c, change->path) && !is_named(&c, paths, change)) {
-                        has_left_out = true;
-                        r = note_left_out(change->path, outcome);
-                } else {
-                        others[n_others] = strdup(change->path);
-                        r = others[n_others++] ? 0 : -ENOMEM;
+                r = git_view_obeys_change(&view, change);
+                if (r > 0) {
+                        r = is_named(&view, t->chosen->paths, change);
+                        if (r != 0)
+                                continue;
+                        is_chosen[i] = false;
+                        has_left_out = 1;
+                        r = note_left_out(change->path, t->report);
                 }
         }
-        if (r < 0)
-                return error_oom(err);
-        if (!has_left_out)
-                return 0;
-        *ret = TAKE_PTR(others);
-        return n_others > 0 ? 0 : 1;
+        return r < 0 ? r : has_left_out;
 }
 
-static int apply_one(struct asking *a, const struct chosen *chosen, bool is_commit, int is_forced,
+/* What a commit or discard has to say; the caller's even where it failed.  Where there are several
+ * overlays a line says which one it is about. */
+static int keep_lines(const struct asking *a, const struct chosen *chosen, char *const *lines, char ***to) {
+        _cleanup_free_ char *target = a->n > 1 ? str_visible(chosen->op->target) : NULL;
+
+        if (a->n > 1 && !target)
+                return -ENOMEM;
+        STRV_FOREACH (line, lines) {
+                char *copy = NULL;
+
+                if (asprintf(&copy, "%s%s%s", target ? target : "", target ? ": " : "", *line) < 0)
+                        copy = NULL;
+                if (strv_consume(to, copy) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int apply_one(struct asking *a, const struct chosen *chosen, bool is_commit, unsigned flags,
                      struct nsrun_session_outcome *outcome) {
         _cleanup_changes_report_ struct changes_report report = {0};
         _cleanup_(layer_close) struct layer_fds f = {-EBADF, -EBADF, -EBADF, -EBADF};
-        _cleanup_strv_ char **others = NULL;
         struct changes_layer layer;
+        struct taking taking = {.a = a, .chosen = chosen, .layer = &layer, .report = &report};
+        const struct changes_filter filter = {.leave_out = leave_out, .data = &taking};
+        bool is_last_word;
         int r;
 
         r = open_layer(a, chosen->op, &f, &layer);
-        if (r >= 0 && is_commit)
-                r = leave_out(&layer, chosen->paths, &others, outcome, a->err);
-        if (r != 0)
-                return r < 0 ? r : 0;
-        r = is_commit ? changes_commit(&layer, others ? others : chosen->paths,
-                                       (is_forced ? CHANGES_FORCE : 0U) | (others ? CHANGES_EXACT : 0U),
-                                       &report, a->err)
+        if (r < 0)
+                return r;
+        r = is_commit ? changes_commit_some(&layer, chosen->paths, flags, &filter, &report, a->err)
                       : changes_discard(&layer, chosen->paths, &report, a->err);
-        if (keep_report(&report, outcome) < 0 && r >= 0)
+        outcome->n_applied += report.n_applied;
+        /* A look that finds nothing wrong is followed by the commit, which says it all again. */
+        is_last_word = r < 0 || !(flags & CHANGES_LOOK);
+        if (is_last_word &&
+            (keep_lines(a, chosen, report.notes, &outcome->notes) < 0 ||
+             keep_lines(a, chosen, report.conflicts, &outcome->conflicts) < 0) &&
+            r >= 0)
                 r = error_oom(a->err);
         return r;
 }
@@ -419,10 +398,14 @@ static int apply(const char *id, const char *const *paths, bool is_commit, int i
                                             .umbrella = -EBADF,
                                             .err = err};
         struct nsrun_session_outcome own = {0}, *outcome = ret ? ret : &own;
+        const unsigned flags = is_forced ? CHANGES_FORCE : 0U;
         int r = begin(&a, id, paths);
 
+        /* One overlay's conflict is found before another one is committed. */
+        for (size_t i = 0; i < a.n && a.n > 1 && is_commit && r >= 0; i++)
+                r = apply_one(&a, &a.chosen[i], is_commit, flags | CHANGES_LOOK, outcome);
         for (size_t i = 0; i < a.n && r >= 0; i++)
-                r = apply_one(&a, &a.chosen[i], is_commit, is_forced, outcome);
+                r = apply_one(&a, &a.chosen[i], is_commit, flags, outcome);
         nsrun_session_outcome_clear(&own);
         return r;
 }

@@ -195,21 +195,26 @@ static void chosen_paths_are_committed_with_what_they_need(void **state) {
         layer_expect(y, "");
 }
 
+/* Takes what is in the list of paths alone. */
+static int take_listed(void *data, const struct changes *c, bool *is_chosen) {
+        char *const *paths = data;
+
+        for (size_t i = 0; i < c->n; i++)
+                is_chosen[i] = is_chosen[i] && strv_contains(paths, c->list[i].path);
+        return 1;
+}
+
 /* For a caller that leaves some out: no folder brings them in, none takes them away. */
-static void an_exact_choice_is_that_and_nothing_else(void **state) {
+static void what_is_left_out_is_neither_brought_nor_taken_away(void **state) {
         _cleanup_changes_report_ struct changes_report report = {0};
         struct layer *y =
                 change(state, "mkdir -p gone/keep f; echo 1 >gone/keep/x; echo 1 >gone/y; echo 7777 >f/r",
                        "mkdir -p new/in; echo a >new/a; echo b >new/in/b; rm -r gone; mv f/r r; rmdir f");
-        char *const paths[] = {(char *)"new",
-                               (char *)"new/a",
-                               (char *)"gone",
-                               (char *)"gone/y",
-                               (char *)"f",
-                               (char *)"nothing",
-                               NULL};
+        char *paths[] = {(char *)"new",    (char *)"new/a", (char *)"gone",
+                         (char *)"gone/y", (char *)"f",     NULL};
+        const struct changes_filter filter = {take_listed, paths};
 
-        assert_int_equal(changes_commit(&y->l, paths, CHANGES_EXACT, &report, NULL), 0);
+        assert_int_equal(changes_commit_some(&y->l, NULL, 0, &filter, &report, NULL), 0);
         assert_int_equal(report.n_applied, 3);
         layer_expect(
                 y, "D  f/\nD  gone/\nD  gone/keep/\nD  gone/keep/x\nA  new/in/\nA  new/in/b\nR  f/r -> r\n");
@@ -217,6 +222,27 @@ static void an_exact_choice_is_that_and_nothing_else(void **state) {
         layer_commit(y, NULL);
         layer_expect(y, "");
         layer_sh(y->l.base_fd, "[ \"$(echo *)\" = 'new r' ]");
+}
+
+static int write_meanwhile(void *data, const struct changes *c, bool *is_chosen) {
+        const struct layer *y = data;
+
+        (void)c;
+        (void)is_chosen;
+        layer_sh(y->l.merged_fd, "echo evil >evil");
+        return 0;
+}
+
+/* There is no second look, whose result the filter hasn't seen. */
+static void what_comes_after_the_filter_has_looked_is_not_committed(void **state) {
+        _cleanup_changes_report_ struct changes_report report = {0};
+        struct layer *y = change(state, "echo 1 >a", "echo 2 >>a");
+        const struct changes_filter filter = {write_meanwhile, y};
+
+        assert_int_equal(changes_commit_some(&y->l, NULL, 0, &filter, &report, NULL), 0);
+        assert_int_equal(report.n_applied, 1);
+        layer_sh(y->l.base_fd, "[ ! -e evil ]; [ $(wc -l <a) = 2 ]");
+        layer_expect(y, "A  evil\n");
 }
 
 static void a_path_without_changes_is_refused(void **state) {
@@ -429,7 +455,8 @@ int main(void) {
                 TEST(what_a_commit_left_there_is_no_conflict),
                 TEST(what_the_host_made_in_a_committed_folder_stays),
                 TEST(chosen_paths_are_committed_with_what_they_need),
-                TEST(an_exact_choice_is_that_and_nothing_else),
+                TEST(what_is_left_out_is_neither_brought_nor_taken_away),
+                TEST(what_comes_after_the_filter_has_looked_is_not_committed),
                 TEST(a_path_without_changes_is_refused),
                 TEST(setuid_bits_and_sockets_stay_behind_with_a_note),
                 TEST(names_of_one_inode_are_one_inode_on_the_host),

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See git.h.  Judged from the list of changes that is committed and from the host's side: what a
+ * session shows meanwhile is its own to change. */
+#include "git.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/str.h"
+
+/* By case-folding file systems, too. */
+static bool is_git(const char *name, size_t n) {
+        return n == 4 && strncasecmp(name, ".git", 4) == 0;
+}
+
+static bool has_top(const char *below, const char *name) {
+        const char *rest = startswith(below, name);
+
+        return rest && (!*rest || *rest == '/');
+}
+
+/* In a git dir, `below` of it: what git runs, reads as configuration or as a list of commands, or
+ * takes for the place of one of these. */
+static bool is_obeyed(const char *below) {
+        static const char *const names[] = {"hooks",           "modules",      "config",
+                                            "config.worktree", "commondir",    "gitdir",
+                                            "rebase-merge",    "rebase-apply", "sequencer"};
+        const char *worktree = startswith(below, "worktrees/");
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (has_top(below, names[i]))
+                        return true;
+        worktree = worktree ? strchr(worktree, '/') : NULL;
+        return worktree && is_obeyed(worktree + 1);
+}
+
+static bool host_has(int folder, const char *name) {
+        return folder >= 0 && faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int compare(const void *a, const void *b) {
+        const struct change *x = a, *y = b;
+
+        return tree_compare(x->path, y->path);
+}
+
+/* Whether a change puts something there. */
+static int is_put(const struct changes *c, const char *folder, const char *name) {
+        _cleanup_free_ char *path = tree_join(folder, name);
+        const struct change key = {.path = path}, *found;
+
+        if (!path)
+                return -ENOMEM;
+        found = c->n > 0 ? bsearch(&key, c->list, c->n, sizeof(*c->list), compare) : NULL;
+        return found && found->new_mode != 0;
+}
+
+static int is_there(const struct git_view *v, const char *folder, int fd, const char *name) {
+        return host_has(fd, name) ? 1 : is_put(v->c, folder, name);
+}
+
+static bool is_git_dir(int fd) {
+        return host_has(fd, "HEAD") &&
+               (host_has(fd, "commondir") || (host_has(fd, "objects") && host_has(fd, "refs")));
+}
+
+/* The same with all the changes; 1, 0, -ENOMEM. */
+static int becomes_git_dir(const struct git_view *v, const char *folder, int fd) {
+        int r = is_there(v, folder, fd, "HEAD");
+
+        if (r <= 0)
+                return r;
+        r = is_there(v, folder, fd, "commondir");
+        if (r != 0)
+                return r;
+        r = is_there(v, folder, fd, "objects");
+        return r <= 0 ? r : is_there(v, folder, fd, "refs");
+}
+
+/* Adds the folder that is the first `length` bytes of `path`. */
+static int add_folder(struct git_view *v, const char *path, size_t length) {
+        _cleanup_free_ char *folder = strndup(path, length);
+        const char *name;
+        struct git_folder f = {.length = length};
+        int fd, r;
+
+        if (!folder)
+                return -ENOMEM;
+        if (v->n == v->room) {
+                struct git_folder *more = realloc(v->folders, (v->room * 2 + 16) * sizeof(*more));
+
+                if (!more)
+                        return -ENOMEM;
+                v->folders = more;
+                v->room = v->room * 2 + 16;
+        }
+        name = path_basename(folder);
+        f.is_named = length == 0 ? v->top_is_named : is_git(name, strlen(name));
+        /* What can't be opened is not on the host as a folder of the overlay's. */
+        fd = length == 0 ? v->base.root : tree_folder(&v->base, folder);
+        if (fd == -ENOMEM)
+                return fd;
+        f.was_one = is_git_dir(fd);
+        r = f.was_one ? 1 : becomes_git_dir(v, folder, fd);
+        if (r < 0)
+                return r;
+        f.is_one = r;
+        v->folders[v->n++] = f;
+        return 0;
+}
+
+/* Makes the folders those above `path`. */
+static int enter(struct git_view *v, const char *path) {
+        char *copy = strdup(path);
+        int r = 0;
+
+        if (!copy)
+                return -ENOMEM;
+        while (v->n > 0) {
+                size_t n = v->folders[v->n - 1].length;
+
+                if (v->path && (n == 0 || (strncmp(v->path, path, n) == 0 && path[n] == '/')))
+                        break;
+                v->n--;
+        }
+        free(v->path);
+        v->path = copy;
+        if (v->n == 0)
+                r = add_folder(v, path, 0);
+        for (const char *at = path + (v->n > 0 ? v->folders[v->n - 1].length : 0);
+             r >= 0 && (at = strchr(at + (at > path), '/'));)
+                r = add_folder(v, path, (size_t)(at - path));
+        return r;
+}
+
+int git_view_obeys(struct git_view *v, const char *path) {
+        const char *name = strrchr(path, '/');
+        int r;
+
+        name = name ? name + 1 : path;
+        if (is_git(name, strlen(name)))
+                return 1;
+        if (v->above) {
+                _cleanup_free_ char *below = tree_join(v->above, path);
+
+                if (!below)
+                        return -ENOMEM;
+                if (is_obeyed(below))
+                        return 1;
+        }
+        r = enter(v, path);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < v->n; i++) {
+                const struct git_folder *f = &v->folders[i];
+                const char *below = path + f->length + (f->length > 0);
+
+                if ((f->is_named || f->is_one) && is_obeyed(below))
+                        return 1;
+                /* All of a git dir that wasn't there; and what makes a folder one. */
+                if (!f->was_one && (f->is_named || (f->is_one && has_top(below, "HEAD"))))
+                        return 1;
+        }
+        return 0;
+}
+
+int git_view_obeys_change(struct git_view *v, const struct change *change) {
+        const char *name = path_basename(change->path);
+        int r;
+
+        /* Its mode, say. */
+        if (is_git(name, strlen(name)) && S_ISDIR(change->old_mode) && S_ISDIR(change->new_mode))
+                return 0;
+        r = git_view_obeys(v, change->path);
+        return r != 0 || !change->from ? r : git_view_obeys(v, change->from);
+}
+
+/* Where the overlay itself lies in a git dir. */
+static int look_above(struct git_view *v, const char *top) {
+        _cleanup_free_ char *folder = strdup(top);
+
+        if (!folder)
+                return -ENOMEM;
+        for (size_t n = strlen(folder); n > 0; n--) {
+                _cleanup_close_ int fd = -EBADF;
+                const char *name;
+
+                if (top[n] != '\0' && top[n] != '/')
+                        continue;
+                folder[n] = '\0';
+                name = path_basename(folder);
+                fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+                if (!is_git(name, strlen(name)) && !is_git_dir(fd))
+                        continue;
+                v->above = strdup(top + n + (top[n] == '/'));
+                return v->above ? 0 : -ENOMEM;
+        }
+        return 0;
+}
+
+int git_view_open(struct git_view *v, const struct changes_layer *layer, const char *top,
+                  const struct changes *c) {
+        const char *name = path_basename(top);
+
+        *v = (struct git_view){.c = c,
+                               .base = {.root = layer->base_fd, .fd = -EBADF},
+                               .top_is_named = is_git(name, strlen(name))};
+        return look_above(v, top);
+}
+
+void git_view_clear(struct git_view *v) {
+        tree_forget(&v->base);
+        free(v->above);
+        free(v->path);
+        free(v->folders);
+        *v = (struct git_view){.base = {.root = -EBADF, .fd = -EBADF}};
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which changes a person's next git command would obey: hooks, configuration, and where to look for
+ * either; in `.git`, whatever lies in a git dir that wasn't there, and what makes a folder of another
+ * name one. */
+#pragma once
+
+#include "changes.h"
+#include "tree.h"
+
+/* A folder above the path that was asked about last. */
+struct git_folder {
+        size_t length;        /* of its part of the path */
+        bool is_named;        /* ".git" */
+        bool was_one, is_one; /* a git dir, on the host; with all of the changes */
+};
+
+struct git_view {
+        const struct changes *c;
+        struct tree base;
+        char *above; /* the overlay's own place in a git dir above it, "" or "hooks"; NULL: in none */
+        bool top_is_named;
+        char *path;
+        struct git_folder *folders;
+        size_t n, room;
+};
+
+/* `top` is the host's path of layer->base_fd; `c` and the layer stay the caller's.  -ENOMEM. */
+int git_view_open(struct git_view *v, const struct changes_layer *layer, const char *top,
+                  const struct changes *c);
+void git_view_clear(struct git_view *v);
+#define _cleanup_git_view_ _cleanup_(git_view_clear)
+
+/* Whether git would obey what is at `path`; of a change also where it came from.  1, 0, -ENOMEM. */
+int git_view_obeys(struct git_view *v, const char *path);
+int git_view_obeys_change(struct git_view *v, const struct change *change);

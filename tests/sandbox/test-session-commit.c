@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a commit takes from a session by itself, and what has to be named: what a person's next git
+ * command would obey.  And that it goes to the folder that the session began with. */
+#include "session.h"
+
+#define LEFT_OUT ": left out, git would do what it says; name it to commit it"
+
+static char *start_over(const struct site *s, const char *overlay) {
+        return START(s, "--overlay", overlay);
+}
+
+static void expect_commit(const struct site *s, const char *id, const char *path, const char *out,
+                          const char *err) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        SESSION(s, &o, "commit", id, path);
+        expect_out(&o, out);
+        assert_string_equal(o.err, err);
+        expect_status(&o, 0);
+}
+
+static void end(const struct site *s, const char *id) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        SESSION(s, &o, "kill", id);
+        expect_status(&o, 0);
+        collect_orphans();
+}
+
+static void outside(const struct site *s, const char *script) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, script);
+        assert_string_equal(o.err, "");
+        expect_status(&o, 0);
+}
+
+static void want_git(void) {
+        if (!has_program("git"))
+                skip_because("skipped: git is not installed");
+}
+
+static void what_git_obeys_is_to_be_named(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL;
+
+        want_git();
+        outside(s, "git init -q .; rm -f .git/hooks/*; echo 'exit 1' >.git/hooks/pre-push");
+        id = start_over(s, s->project);
+        expect_good_join(s, id,
+                         "echo evil >.git/hooks/pre-commit; git config core.fsmonitor evil; echo x >file; "
+                         "mv .git/hooks/pre-push guard; mkdir -p .git/rebase-merge .git/worktrees/w; "
+                         "echo 'exec evil' >.git/rebase-merge/git-rebase-todo; "
+                         "echo ../../../evil >.git/worktrees/w/commondir; chmod 700 .git",
+                         "");
+        expect_commit(s, id, NULL, "committed 4 paths\n",
+                      "nsrun: note: .git/config" LEFT_OUT "\n"
+                      "nsrun: note: .git/hooks/pre-commit" LEFT_OUT "\n"
+                      "nsrun: note: .git/rebase-merge" LEFT_OUT "\n"
+                      "nsrun: note: .git/rebase-merge/git-rebase-todo" LEFT_OUT "\n"
+                      "nsrun: note: .git/worktrees/w/commondir" LEFT_OUT "\n"
+                      "nsrun: note: guard" LEFT_OUT "\n");
+        outside(s, "[ \"$(ls .git/hooks)\" = pre-push ] && [ ! -e guard ] && ! git config core.fsmonitor && "
+                   "[ -e file ] && [ ! -e .git/rebase-merge ] && [ ! -e .git/worktrees/w/commondir ]");
+        expect_commit(s, id, ".git/hooks", "committed 2 paths\n", "");
+        outside(s, "[ \"$(ls .git/hooks)\" = pre-commit ] && [ -e guard ]");
+        end(s, id);
+}
+
+/* Whatever the folder is called, and wherever the overlay begins. */
+static void a_git_dir_is_one_by_what_is_in_it(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL;
+
+        want_git();
+        outside(s, "git init -q --bare .bare; rm -f .bare/hooks/*");
+        id = start_over(s, s->project);
+        expect_good_join(s, id,
+                         "echo evil >.bare/hooks/post-checkout; mkdir -p docs/objects docs/refs; "
+                         "echo evil >docs/config; echo text >docs/text; echo 'ref: refs/heads/x' >docs/HEAD",
+                         "");
+        expect_commit(s, id, NULL, "committed 4 paths\n",
+                      "nsrun: note: .bare/hooks/post-checkout" LEFT_OUT "\n"
+                      "nsrun: note: docs/HEAD" LEFT_OUT "\n"
+                      "nsrun: note: docs/config" LEFT_OUT "\n");
+        outside(s,
+                "[ ! -e .bare/hooks/post-checkout ] && [ \"$(echo docs/*)\" = 'docs/objects docs/refs docs/text' ]");
+        expect_commit(s, id, "docs/config", "committed 1 path\n", "");
+        end(s, id);
+}
+
+static void an_overlay_in_a_git_dir_is_judged_by_where_it_is(void **state) {
+        static const char *const overlays[] = {".git", ".git/hooks"};
+        const struct site *s = *state;
+
+        want_git();
+        outside(s, "git init -q .; rm -f .git/hooks/*");
+        for (size_t i = 0; i < ARRAY_SIZE(overlays); i++) {
+                _cleanup_free_ char *overlay = path_of(s->project, overlays[i]),
+                                    *id = start_over(s, overlay),
+                                    *notes = text_of("nsrun: note: %s" LEFT_OUT "\n",
+                                                     i == 0 ? "hooks/pre-commit" : "pre-commit");
+
+                expect_good_join(s, id, "echo evil >.git/hooks/pre-commit", "");
+                expect_commit(s, id, NULL, "committed 0 paths\n", notes);
+                end(s, id);
+                outside(s, "[ ! -e .git/hooks/pre-commit ]");
+        }
+}
+
+static void a_commit_goes_to_the_folder_that_the_session_began_with(void **state) {
+        static const char *const actions[] = {"diff", "commit", "discard"};
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *refusal = NULL;
+
+        outside(s, "echo base >a; mkdir ../other; echo precious >../other/a");
+        id = start_over(s, s->project);
+        expect_good_join(s, id, "echo session >>a", "");
+        outside(s, "cd ..; mv project old; mv other project");
+        refusal = text_of("nsrun: another folder is there than the one that the session began with: %s: "
+                          "Stale file handle; move that one back to its place",
+                          s->project);
+        for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                SESSION(s, &o, actions[i], id);
+                expect_refusal(&o, 125, refusal);
+        }
+        outside(s, "cd ..; [ $(cat project/a) = precious ] && mv project other && mv old project");
+        expect_commit(s, id, NULL, "committed 1 path\n", "");
+        outside(s, "[ \"$(tail -n 1 a)\" = session ]; rm -r ../other");
+        end(s, id);
+}
+
+static void a_conflict_in_one_overlay_keeps_another_from_being_committed(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *one = path_of(s->project, "one"), *two = path_of(s->project, "two"), *id = NULL,
+                            *expected = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        outside(s, "mkdir one two; echo 1 >one/a; echo 1 >two/b");
+        id = START(s, "--overlay", one, "--overlay", two);
+        expect_good_join(s, id, "echo 2 >>one/a; echo 2 >>two/b", "");
+        outside(s, "echo host >>two/b");
+        SESSION(s, &o, "commit", id);
+        expected = text_of("nsrun: conflict: %s: b\n", two);
+        expect_status(&o, 125);
+        expect_out(&o, "");
+        expect_in(o.err, expected);
+        expect_in(o.err, "so nothing was committed");
+        outside(s, "[ $(cat one/a) = 1 ]");
+        outcome_clear(&o);
+        SESSION(s, &o, "commit", "--force", id);
+        expect_status(&o, 0);
+        expect_out(&o, "committed 2 paths\n");
+        end(s, id);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(what_git_obeys_is_to_be_named),
+                TEST(a_git_dir_is_one_by_what_is_in_it),
+                TEST(an_overlay_in_a_git_dir_is_judged_by_where_it_is),
+                TEST(a_commit_goes_to_the_folder_that_the_session_began_with),
+                TEST(a_conflict_in_one_overlay_keeps_another_from_being_committed),
+        };
+
+        return cmocka_run_group_tests_name("session commit", tests, NULL, NULL);
+}
