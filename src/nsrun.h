@@ -374,8 +374,9 @@ struct nsrun_session_outcome {
 void nsrun_session_outcome_clear(struct nsrun_session_outcome *outcome);
 /* Makes the host's files as the overlays show them: each path is old or new at any moment.  Paths as above.
  * -ESTALE: the host has changed some since the session began, told by their ctime, and nothing was done;
- * with is_forced they are overwritten.  Devices are left out, setuid and setgid bits dropped, with a
- * note.  -ENOENT: a path selects no change.  `ret` may be NULL. */
+ * with is_forced they are overwritten; or another folder is there now.  Devices and what git would obey
+ * are left out, setuid and setgid bits dropped, with a note; of several overlays each line names its own.
+ * -ENOENT: a path selects no change.  `ret` may be NULL. */
 int nsrun_session_commit(const char *id, const char *const *paths, int is_forced,
                          struct nsrun_session_outcome *ret, struct nsrun_error *error);
 /* The other way round: the overlays show what the host has. */

@@ -42,9 +42,9 @@ struct plan_op {
         char *source; /* canonical host path */
         char *text;   /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug */
         mode_t mode;
-        uint64_t size;       /* bytes, PLAN_TMPFS */
-        bool was_asked_for;  /* PLAN_OVERLAY: by a rule of the user's */
-        uint64_t base_dev;   /* PLAN_OVERLAY of a session: stat(2)'s of source when it began */
+        uint64_t size;      /* bytes, PLAN_TMPFS */
+        bool was_asked_for; /* PLAN_OVERLAY: by a rule of the user's */
+        uint64_t base_dev;  /* PLAN_OVERLAY of a session: stat(2)'s of source when it began */
         uint64_t base_ino;
         bool is_read_only;   /* PLAN_BIND */
         bool is_device;      /* PLAN_BIND: a device node, not nodev */
