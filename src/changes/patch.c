@@ -59,16 +59,18 @@ static int read_file(int dir, const char *name, struct side *s) {
         return 0;
 }
 
-static int read_side(struct tree *t, const char *path, mode_t mode, struct side *s) {
+static int read_side(struct tree *t, const char *path, mode_t mode, bool is_mode_alone, struct side *s) {
         const char *name;
         int dir, r;
 
         if (!S_ISREG(mode) && !S_ISLNK(mode))
                 return 0;
+        s->mode = S_ISLNK(mode) ? 0120000 : (mode & 0100) ? 0100755 : 0100644;
+        if (is_mode_alone)
+                return 0;
         dir = tree_parent(t, path, &name);
         if (dir < 0)
                 return dir;
-        s->mode = S_ISLNK(mode) ? 0120000 : (mode & 0100) ? 0100755 : 0100644;
         if (S_ISREG(mode))
                 r = read_file(dir, name, s);
         else {
@@ -83,6 +85,7 @@ static int read_side(struct tree *t, const char *path, mode_t mode, struct side 
 struct diff {
         struct tree upper, base;
         const struct change *change;
+        int error; /* why it can't be read (errno), or 0 */
         struct side old, new;
 };
 
@@ -97,32 +100,43 @@ static bool is_binary(const struct diff *d) {
         return d->old.is_binary || d->new.is_binary;
 }
 
-/* Reads both sides and compares their lines.  What has gone meanwhile is empty. */
-static int diff_change(struct diff *d, const struct change *c) {
-        const char *from = c->from ? c->from : c->path;
+static bool is_same_content(const struct change *c) {
+        return c->kind == CHANGE_RENAMED ||
+               (c->kind == CHANGE_MODIFIED && !(c->what & (CHANGE_CONTENT | CHANGE_TYPE)));
+}
+
+static int read_sides(struct diff *d, const struct change *c) {
         int r = 0;
+
+        if (c->kind != CHANGE_ADDED)
+                r = read_side(&d->base, c->from ? c->from : c->path, c->old_mode, is_same_content(c),
+                              &d->old);
+        if (r >= 0 && c->kind != CHANGE_DELETED)
+                r = read_side(&d->upper, c->path, c->new_mode, is_same_content(c), &d->new);
+        if (r >= 0 && !is_binary(d))
+                r = lines_compare(&d->old.lines, &d->new.lines);
+        return r;
+}
+
+/* Reads both sides and compares their lines.  -ENOMEM; all else is of this one change, which has
+ * d->error then and no sides: a session may keep its files from being read, or swap them. */
+static int diff_change(struct diff *d, const struct change *c) {
+        int r;
 
         side_clear(&d->old);
         side_clear(&d->new);
         d->change = c;
-        if (c->error)
-                return 0;
-        if (c->kind != CHANGE_ADDED)
-                r = read_side(&d->base, from, c->old_mode, &d->old);
-        if ((r >= 0 || r == -ENOENT) && c->kind != CHANGE_DELETED)
-                r = read_side(&d->upper, c->path, c->new_mode, &d->new);
-        if (r >= 0 && !is_binary(d))
-                r = lines_compare(&d->old.lines, &d->new.lines);
-        return r == -ENOENT ? 0 : r;
+        r = c->error ? -c->error : read_sides(d, c);
+        d->error = r < 0 ? -r : 0;
+        if (r < 0) {
+                side_clear(&d->old);
+                side_clear(&d->new);
+        }
+        return r == -ENOMEM ? r : 0;
 }
 
 static bool has_text_change(const struct diff *d) {
-        const struct change *c = d->change;
-
-        if (c->kind == CHANGE_RENAMED ||
-            (c->kind == CHANGE_MODIFIED && !(c->what & (CHANGE_CONTENT | CHANGE_TYPE))))
-                return false;
-        return d->old.size > 0 || d->new.size > 0;
+        return !is_same_content(d->change) && (d->old.size > 0 || d->new.size > 0);
 }
 
 static void print_range(FILE *to, char sign, size_t from, size_t n) {
@@ -263,6 +277,16 @@ static int print_type_change(FILE *to, struct diff *d) {
         return r >= 0 && d->new.mode ? print_file(to, d, &nothing, &d->new) : r;
 }
 
+/* Said in the place of its patch, in a line that is none to `git apply` and patch(1). */
+static int print_unreadable(FILE *to, const struct diff *d) {
+        _cleanup_free_ char *path = changes_quote(d->change->path);
+
+        if (!path)
+                return -ENOMEM;
+        (void)fprintf(to, "# %s: it can't be read: %s\n", *path ? path : ".", strerror(d->error));
+        return 0;
+}
+
 static void diff_open(struct diff *d, const struct changes_layer *layer) {
         d->upper = (struct tree){.root = layer->upper_fd, .fd = -EBADF};
         d->base = (struct tree){.root = layer->base_fd, .fd = -EBADF};
@@ -280,7 +304,9 @@ static int print_patches(FILE *to, struct diff *d, const struct changes *c, char
                 r = diff_change(d, x);
                 if (r < 0)
                         return r;
-                if (x->kind == CHANGE_MODIFIED && ((x->what & CHANGE_TYPE) || S_ISLNK(x->new_mode)))
+                if (d->error)
+                        r = print_unreadable(to, d);
+                else if (x->kind == CHANGE_MODIFIED && ((x->what & CHANGE_TYPE) || S_ISLNK(x->new_mode)))
                         r = print_type_change(to, d);
                 else if (d->old.mode || d->new.mode)
                         r = print_file(to, d, &d->old, &d->new);
@@ -327,13 +353,17 @@ int changes_print_stat(FILE *to, const struct changes_layer *layer, const struct
                 size_t added, removed;
                 int r;
 
-                if (is_folder_alone(x) || !changes_selects(paths, x))
+                if ((is_folder_alone(x) && !x->error) || !changes_selects(paths, x))
                         continue;
                 r = diff_change(&d, x);
                 if (r < 0 || !path || (x->from && !from))
                         return r < 0 ? r : -ENOMEM;
                 files++;
                 (void)fprintf(to, " %s%s%s", from ? from : "", from ? " -> " : "", path);
+                if (d.error) {
+                        (void)fprintf(to, " | ?: %s\n", strerror(d.error));
+                        continue;
+                }
                 if (is_binary(&d)) {
                         (void)fprintf(to, " | Bin %llu -> %llu bytes\n", (unsigned long long)d.old.size,
                                       (unsigned long long)d.new.size);

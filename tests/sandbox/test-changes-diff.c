@@ -73,13 +73,106 @@ static void a_file_that_shrinks_is_no_rename(void **state) {
         expect_no_pair(state, "truncate -s 5 [on]*");
 }
 
+typedef int print(FILE *to, const struct changes_layer *layer, const struct changes *c, char *const *paths);
+
+static char *printed(const struct layer *y, const struct changes *c, print *how) {
+        char *text = NULL;
+        size_t n = 0;
+        FILE *f = open_memstream(&text, &n);
+
+        assert_non_null(f);
+        assert_int_equal(how(f, &y->l, c, NULL), 0);
+        (void)fclose(f);
+        return text;
+}
+
+/* Looks at the changes, runs a script in the overlay, and prints them then. */
+static void expect_printed(const struct layer *y, const char *meanwhile, const char *patch,
+                           const char *stat) {
+        _cleanup_changes_ struct changes c = {0};
+        _cleanup_free_ char *text = NULL, *counts = NULL;
+
+        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
+        layer_sh(y->l.merged_fd, meanwhile);
+        text = printed(y, &c, changes_print_patch);
+        counts = printed(y, &c, changes_print_stat);
+        assert_string_equal(text, patch);
+        assert_string_equal(counts, stat);
+        scratch_file(y->root, "patch", text);
+}
+
+/* Runs a script in a copy of the base, beside which "patch" lies. */
+static void sh_in_copy(const struct layer *y, const char *script) {
+        _cleanup_close_ int root = layer_folder(y, "record/..");
+        _cleanup_free_ char *whole = NULL;
+
+        assert_true(asprintf(&whole, "rm -rf copy; cp -r base copy; cd copy; %s", script) > 0);
+        layer_sh(root, whole);
+}
+
+static const char git_apply[] = "git apply -p1 ../patch";
+static const char patch_p1[] = "patch -s -p1 --no-backup-if-mismatch -i ../patch";
+
+static void sh_after_each_tool(const struct layer *y, const char *script) {
+        _cleanup_free_ char *git = NULL, *patch = NULL;
+
+        assert_true(asprintf(&git, "%s; %s", git_apply, script) > 0);
+        assert_true(asprintf(&patch, "%s; %s", patch_p1, script) > 0);
+        sh_in_copy(y, git);
+        sh_in_copy(y, patch);
+}
+
+#define HUNK(path) "diff --git a/" path " b/" path "\n--- a/" path "\n+++ b/" path "\n@@ -1 +1 @@\n-1\n+2\n"
+
+static void a_file_that_cannot_be_read_is_told_in_its_place(void **state) {
+        struct layer *y =
+                change(state, "for i in a c e mode; do echo 1 >$i; done; chmod 755 mode",
+                       "for i in a c e; do echo 2 >$i; done; echo new >'b\"'; mkdir d; echo 3 >d/x;"
+                       "chmod 0 'b\"' c d mode");
+
+        expect_printed(y, "true",
+                       HUNK("a") "# \"b\\\"\": it can't be read: Permission denied\n"
+                                 "# c: it can't be read: Permission denied\n"
+                                 "# d: it can't be read: Permission denied\n" HUNK(
+                                         "e") "diff --git a/mode b/mode\nold mode 100755\nnew mode 100644\n",
+                       " a | 2 +1 -1\n \"b\\\"\" | ?: Permission denied\n c | ?: Permission denied\n"
+                       " d | ?: Permission denied\n e | 2 +1 -1\n mode | 0 +0 -0\n"
+                       " 6 files changed, +2 -2\n");
+        sh_after_each_tool(y, "[ $(cat a)$(cat c)$(cat e) = 212 ]; [ ! -x mode ]; [ $(ls | wc -l) = 4 ]");
+        layer_sh(y->l.merged_fd, "chmod 700 *");
+}
+
+static void files_swapped_meanwhile_end_nothing(void **state) {
+        struct layer *y =
+                change(state, "for i in a b c d z; do echo 1 >$i; done; ln -s 1 l",
+                       "for i in a b c d e z; do echo 2 >$i; done; ln -sfn 2 l; mkdir f; echo 2 >f/x");
+
+        expect_printed(
+                y, "rm -r b c d e f l; mkfifo b; ln -s a c; mkdir d; echo 2 >f; echo 2 >l",
+                HUNK("a") "# b: it can't be read: Invalid argument\n"
+                          "# c: it can't be read: Too many levels of symbolic links\n"
+                          "# d: it can't be read: Invalid argument\n"
+                          "# e: it can't be read: No such file or directory\n"
+                          "# f/x: it can't be read: Not a directory\n"
+                          "# l: it can't be read: Invalid argument\n" HUNK("z"),
+                " a | 2 +1 -1\n b | ?: Invalid argument\n c | ?: Too many levels of symbolic links\n"
+                " d | ?: Invalid argument\n e | ?: No such file or directory\n f/x | ?: Not a directory\n"
+                " l | ?: Invalid argument\n z | 2 +1 -1\n 8 files changed, +2 -2\n");
+        sh_after_each_tool(y, "[ $(cat a b c d z | tr -d '\\n') = 21112 ]; [ $(readlink l) = 1 ]");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_file_that_grows_is_no_rename_and_read_no_further, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_shrinks_is_no_rename, setup, teardown),
+                cmocka_unit_test_setup_teardown(files_swapped_meanwhile_end_nothing, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_told_in_its_place, setup,
+                                                teardown),
         };
 
         (void)umask(022);
-        return _cmocka_run_group_tests("changes-diff", tests, ARRAY_SIZE(tests), NULL, NULL);
+        /* Root reads everything. */
+        return _cmocka_run_group_tests("changes-diff", tests, ARRAY_SIZE(tests) - (geteuid() == 0), NULL,
+                                       NULL);
 }
