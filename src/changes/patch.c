@@ -211,6 +211,19 @@ static char *prefixed(const char *prefix, const char *path) {
         return asprintf(&whole, "%s%s", prefix, path) < 0 ? NULL : changes_quote(whole);
 }
 
+/* patch(1) takes this line's names apart at blanks, and has no others where no hunk follows. */
+static void print_first_line(FILE *to, const char *a, const char *b) {
+        const char *const names[] = {a, b};
+
+        (void)fputs("diff --git", to);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                const char *quote = names[i][0] != '"' && strchr(names[i], ' ') ? "\"" : "";
+
+                (void)fprintf(to, " %s%s%s", quote, names[i], quote);
+        }
+        (void)fputc('\n', to);
+}
+
 /* A name with a blank in it ends in a tab, so that patch(1) knows where. */
 static void print_name(FILE *to, const char *sign, const char *name, bool is_there) {
         if (!is_there)
@@ -245,7 +258,7 @@ static int print_file(FILE *to, const struct diff *d, const struct side *old, co
         /* What a patch says nothing of: times, attributes, bits other than x. */
         if (!has_text_change(d) && old->mode == new->mode && c->kind != CHANGE_RENAMED)
                 return 0;
-        (void)fprintf(to, "diff --git %s %s\n", a, b);
+        print_first_line(to, a, b);
         r = print_header(to, c, old->mode, new->mode);
         /* patch(1) tells an empty file from none by git's name of the empty content. */
         if (r >= 0 && old->size == 0 && new->size == 0 && (!old->mode || !new->mode))

@@ -161,11 +161,29 @@ static void files_swapped_meanwhile_end_nothing(void **state) {
         sh_after_each_tool(y, "[ $(cat a b c d z | tr -d '\\n') = 21112 ]; [ $(readlink l) = 1 ]");
 }
 
+static void names_with_blanks_are_whole_without_hunks(void **state) {
+        struct layer *y =
+                change(state, ": >'empty gone'; echo 1 >'of mode'; seq 9 >'old name'; echo 1 >'of text'",
+                       ": >' empty new'; rm 'empty gone'; chmod 755 'of mode'; mv 'old name' 'n w';"
+                       "mkdir 'd e'; : >'d e/x y '; echo 2 >'of text'; echo 2 >'new of text'");
+        _cleanup_changes_ struct changes c = {0};
+        _cleanup_free_ char *text = NULL;
+
+        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
+        text = printed(y, &c, changes_print_patch);
+        scratch_file(y->root, "patch", text);
+        sh_after_each_tool(y, "[ -e ' empty new' ]; [ ! -s ' empty new' ]; [ ! -e 'empty gone' ];"
+                              "[ -x 'of mode' ]; [ ! -e 'old name' ]; [ $(wc -l <'n w') = 9 ]; "
+                              "[ \"$(find * -type f | LC_ALL=C sort | tr '\\n' ,)\" = "
+                              "' empty new,d e/x y ,n w,new of text,of mode,of text,' ]");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_file_that_grows_is_no_rename_and_read_no_further, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_shrinks_is_no_rename, setup, teardown),
+                cmocka_unit_test_setup_teardown(names_with_blanks_are_whole_without_hunks, setup, teardown),
                 cmocka_unit_test_setup_teardown(files_swapped_meanwhile_end_nothing, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_told_in_its_place, setup,
                                                 teardown),
