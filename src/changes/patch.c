@@ -232,17 +232,18 @@ static void print_name(FILE *to, const char *sign, const char *name, bool is_the
                 (void)fprintf(to, "%s %s%s\n", sign, name, name[0] != '"' && strchr(name, ' ') ? "\t" : "");
 }
 
-static int print_header(FILE *to, const struct change *c, mode_t old, mode_t new) {
+/* git knows a binary file by a header: where there is none to be told, the modes are one. */
+static int print_header(FILE *to, const struct change *c, const struct side *old, const struct side *new) {
         _cleanup_free_ char *path = changes_quote(c->path), *from = c->from ? changes_quote(c->from) : NULL;
 
         if (!path || (c->from && !from))
                 return -ENOMEM;
-        if (!old)
-                (void)fprintf(to, "new file mode %06o\n", new);
-        else if (!new)
-                (void)fprintf(to, "deleted file mode %06o\n", old);
-        else if (old != new)
-                (void)fprintf(to, "old mode %06o\nnew mode %06o\n", old, new);
+        if (!old->mode)
+                (void)fprintf(to, "new file mode %06o\n", new->mode);
+        else if (!new->mode)
+                (void)fprintf(to, "deleted file mode %06o\n", old->mode);
+        else if (old->mode != new->mode || old->is_binary || new->is_binary)
+                (void)fprintf(to, "old mode %06o\nnew mode %06o\n", old->mode, new->mode);
         if (from)
                 (void)fprintf(to, "similarity index 100%%\nrename from %s\nrename to %s\n", from, path);
         return 0;
@@ -259,15 +260,17 @@ static int print_file(FILE *to, const struct diff *d, const struct side *old, co
         if (!has_text_change(d) && old->mode == new->mode && c->kind != CHANGE_RENAMED)
                 return 0;
         print_first_line(to, a, b);
-        r = print_header(to, c, old->mode, new->mode);
+        r = print_header(to, c, old, new);
         /* patch(1) tells an empty file from none by git's name of the empty content. */
         if (r >= 0 && old->size == 0 && new->size == 0 && (!old->mode || !new->mode))
                 (void)fputs(old->mode ? "index e69de29..0000000\n" : "index 0000000..e69de29\n", to);
         if (r < 0 || !has_text_change(d) || (old->size == 0 && new->size == 0))
                 return r;
         if (old->is_binary || new->is_binary) {
-                (void)fprintf(to, "Binary files %s and %s differ\n", old->mode ? a : "/dev/null",
-                              new->mode ? b : "/dev/null");
+                /* git reads the first line and refuses; patch(1) would make an empty file but for the
+                 * second, with which it says that it leaves this one out. */
+                (void)fprintf(to, "Binary files %s and %s differ\nGIT binary patch\n",
+                              old->mode ? a : "/dev/null", new->mode ? b : "/dev/null");
                 return 0;
         }
         print_name(to, "---", a, old->mode != 0);

@@ -178,12 +178,46 @@ static void names_with_blanks_are_whole_without_hunks(void **state) {
                               "' empty new,d e/x y ,n w,new of text,of mode,of text,' ]");
 }
 
+/* Each tool says which they are, and does nothing with them. */
+static void binary_files_are_refused_one_by_one(void **state) {
+        struct layer *y = change(
+                state, "for i in changed gone mode; do printf 'a\\0b' >$i; done; echo 1 >i; echo 1 >x",
+                "printf 'a\\0bc' >changed; rm gone; echo c >>mode; chmod 755 mode;"
+                "printf '\\0' >'a new'; printf '\\0' >z; echo 2 >i; echo 2 >x");
+        _cleanup_changes_ struct changes c = {0};
+        _cleanup_free_ char *text = NULL, *script = NULL;
+
+        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
+        text = printed(y, &c, changes_print_patch);
+        scratch_file(y->root, "patch", text);
+        assert_true(
+                asprintf(
+                        &script,
+                        "export LC_ALL=C; if %s 2>../log; then exit 1; fi; for i in 'a new' changed gone mode z; do "
+                        "grep -q \"$i: patch does not apply\" ../log; done; [ $(cat x i | tr -d '\\n') = 11 ];"
+                        "git apply --exclude='a new' --exclude=changed --exclude=gone --exclude=mode "
+                        "--exclude=z -p1 ../patch; [ $(cat x i | tr -d '\\n') = 22 ]",
+                        git_apply) > 0);
+        sh_in_copy(y, script);
+        free(script);
+        assert_true(
+                asprintf(
+                        &script,
+                        "export LC_ALL=C; if %s >../log; then exit 1; fi; for i in \"'a new'\" changed gone mode z; do "
+                        "grep -q \"File $i: git binary diffs are not supported\" ../log; done;"
+                        "[ $(cat x i | tr -d '\\n') = 22 ]; [ \"$(echo *)\" = 'changed gone i mode x' ];"
+                        "[ $(stat -c %%s changed) = 3 ]; [ ! -x mode ]",
+                        patch_p1) > 0);
+        sh_in_copy(y, script);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_file_that_grows_is_no_rename_and_read_no_further, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_shrinks_is_no_rename, setup, teardown),
                 cmocka_unit_test_setup_teardown(names_with_blanks_are_whole_without_hunks, setup, teardown),
+                cmocka_unit_test_setup_teardown(binary_files_are_refused_one_by_one, setup, teardown),
                 cmocka_unit_test_setup_teardown(files_swapped_meanwhile_end_nothing, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_told_in_its_place, setup,
                                                 teardown),
