@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Changes of text as a unified diff in git's form, and their count.  Folders, fifos, times and
- * attributes have no place in one.  Large files and such with a NUL in them are only named. */
+ * attributes have no place in one.  Large files, such of many lines and such with a NUL in them are
+ * only named. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -10,8 +11,9 @@
 #include "lines.h"
 #include "tree.h"
 
-#define TEXT_MAX ((size_t)16 << 20)
-#define CONTEXT  3
+#define TEXT_MAX  ((size_t)16 << 20)
+#define LINES_MAX ((size_t)500 * 1000) /* each takes 32 bytes more, however short it is */
+#define CONTEXT   3
 
 /* One side of a change: what is there, as text. */
 struct side {
@@ -55,7 +57,7 @@ static int read_file(int dir, const char *name, struct side *s) {
                         break;
                 s->n += (size_t)n;
         }
-        s->is_binary = memchr(s->text, '\0', s->n) != NULL;
+        s->is_binary = memchr(s->text, '\0', s->n) || lines_count(s->text, s->n) > LINES_MAX;
         return 0;
 }
 

@@ -211,6 +211,28 @@ static void binary_files_are_refused_one_by_one(void **state) {
         sh_in_copy(y, script);
 }
 
+static void a_text_of_too_many_lines_is_no_text(void **state) {
+        struct layer *y =
+                change(state, "yes '' | head -n 500000 >a; cp a b; cp a type; echo >>type; cp type gone",
+                       "{ yes '' | head -n 499999; printf end; } >a; echo >>b; rm gone type; ln -s t type;"
+                       "yes '' | head -n 500000 >just; yes '' | head -n 500001 >many; echo >>many");
+        _cleanup_changes_ struct changes c = {0};
+        _cleanup_free_ char *text = NULL, *stat = NULL;
+
+        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
+        stat = printed(y, &c, changes_print_stat);
+        assert_string_equal(stat, " a | 2 +1 -1\n b | Bin 500000 -> 500001 bytes\n"
+                                  " gone | Bin 500001 -> 0 bytes\n just | 500000 +500000 -0\n"
+                                  " many | Bin 0 -> 500002 bytes\n type | Bin 500001 -> 1 bytes\n"
+                                  " 6 files changed, +500001 -1\n");
+        text = printed(y, &c, changes_print_patch);
+        assert_non_null(strstr(text, "Binary files a/b and b/b differ\n"));
+        assert_non_null(strstr(text, "Binary files a/gone and /dev/null differ\n"));
+        assert_non_null(strstr(text, "+++ b/just\n@@ -0,0 +1,500000 @@\n"));
+        assert_non_null(strstr(text, "Binary files /dev/null and b/many differ\n"));
+        assert_non_null(strstr(text, "+++ b/type\n@@ -0,0 +1 @@\n+t\n"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_file_that_grows_is_no_rename_and_read_no_further, setup,
@@ -218,6 +240,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_file_that_shrinks_is_no_rename, setup, teardown),
                 cmocka_unit_test_setup_teardown(names_with_blanks_are_whole_without_hunks, setup, teardown),
                 cmocka_unit_test_setup_teardown(binary_files_are_refused_one_by_one, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_text_of_too_many_lines_is_no_text, setup, teardown),
                 cmocka_unit_test_setup_teardown(files_swapped_meanwhile_end_nothing, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_told_in_its_place, setup,
                                                 teardown),
