@@ -124,9 +124,10 @@ int changes_print_list(FILE *to, const struct changes *c, char *const *paths);
 int changes_add_json(struct json_document *d, struct json_value *list, const struct changes *c,
                      char *const *paths);
 int changes_print_json(FILE *to, const struct changes *c, char *const *paths, struct nsrun_error *err);
-/* "a | 3 +2 -1", and a total. */
+/* "a | 3 +2 -1", and a total; "b | Bin 3 -> 4 bytes", and "c | ?: Permission denied". */
 int changes_print_stat(FILE *to, const struct changes_layer *layer, const struct changes *c,
                        char *const *paths);
-/* A unified diff that `git apply` and `patch -p1` take. */
+/* A unified diff that `git apply` and `patch -p1` take, but for binary files, which it only names
+ * and they refuse by these names.  What can't be read is a line beginning with "# ". */
 int changes_print_patch(FILE *to, const struct changes_layer *layer, const struct changes *c,
                         char *const *paths);

@@ -12,24 +12,27 @@ struct compare {
         ptrdiff_t *forward, *backward; /* the furthest x on each diagonal, from either end */
 };
 
+size_t lines_count(const char *text, size_t n) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < n; i++)
+                count += text[i] == '\n';
+        return count + (n > 0 && text[n - 1] != '\n');
+}
+
 int lines_cut(const char *text, size_t n, struct lines *ret) {
         struct lines l = {0};
-        size_t room = 0;
 
+        if (n > 0) {
+                l.list = malloc(lines_count(text, n) * sizeof(*l.list));
+                if (!l.list)
+                        return -ENOMEM;
+        }
         for (size_t at = 0; at < n;) {
                 const char *end = memchr(text + at, '\n', n - at);
                 size_t length = end ? (size_t)(end - text) - at + 1 : n - at;
                 uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
 
-                if (l.n == room) {
-                        struct line *more = realloc(l.list, (room = room * 2 + 64) * sizeof(*more));
-
-                        if (!more) {
-                                lines_clear(&l);
-                                return -ENOMEM;
-                        }
-                        l.list = more;
-                }
                 for (size_t i = 0; i < length; i++)
                         hash = (hash ^ (unsigned char)text[at + i]) * UINT64_C(0x100000001b3);
                 l.list[l.n++] = (struct line){.text = text + at, .length = length, .hash = hash};

@@ -16,6 +16,8 @@ struct lines {
         size_t n;
 };
 
+/* How many lines a text has; n may be 0. */
+size_t lines_count(const char *text, size_t n);
 /* Cuts a text into lines, which point into it.  -ENOMEM. */
 int lines_cut(const char *text, size_t n, struct lines *ret);
 void lines_clear(struct lines *l);

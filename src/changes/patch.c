@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Changes of text as a unified diff in git's form, and their count.  Folders, fifos, times and
- * attributes have no place in one.  Large files and such with a NUL in them are only named. */
+ * attributes have no place in one.  Large files, such of many lines and such with a NUL in them are
+ * only named. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -10,8 +11,9 @@
 #include "lines.h"
 #include "tree.h"
 
-#define TEXT_MAX ((size_t)16 << 20)
-#define CONTEXT  3
+#define TEXT_MAX  ((size_t)16 << 20)
+#define LINES_MAX ((size_t)500 * 1000) /* each takes 32 bytes more, however short it is */
+#define CONTEXT   3
 
 /* One side of a change: what is there, as text. */
 struct side {
@@ -55,20 +57,22 @@ static int read_file(int dir, const char *name, struct side *s) {
                         break;
                 s->n += (size_t)n;
         }
-        s->is_binary = memchr(s->text, '\0', s->n) != NULL;
+        s->is_binary = memchr(s->text, '\0', s->n) || lines_count(s->text, s->n) > LINES_MAX;
         return 0;
 }
 
-static int read_side(struct tree *t, const char *path, mode_t mode, struct side *s) {
+static int read_side(struct tree *t, const char *path, mode_t mode, bool is_mode_alone, struct side *s) {
         const char *name;
         int dir, r;
 
         if (!S_ISREG(mode) && !S_ISLNK(mode))
                 return 0;
+        s->mode = S_ISLNK(mode) ? 0120000 : (mode & 0100) ? 0100755 : 0100644;
+        if (is_mode_alone)
+                return 0;
         dir = tree_parent(t, path, &name);
         if (dir < 0)
                 return dir;
-        s->mode = S_ISLNK(mode) ? 0120000 : (mode & 0100) ? 0100755 : 0100644;
         if (S_ISREG(mode))
                 r = read_file(dir, name, s);
         else {
@@ -83,6 +87,7 @@ static int read_side(struct tree *t, const char *path, mode_t mode, struct side 
 struct diff {
         struct tree upper, base;
         const struct change *change;
+        int error; /* why it can't be read (errno), or 0 */
         struct side old, new;
 };
 
@@ -97,32 +102,43 @@ static bool is_binary(const struct diff *d) {
         return d->old.is_binary || d->new.is_binary;
 }
 
-/* Reads both sides and compares their lines.  What has gone meanwhile is empty. */
-static int diff_change(struct diff *d, const struct change *c) {
-        const char *from = c->from ? c->from : c->path;
+static bool is_same_content(const struct change *c) {
+        return c->kind == CHANGE_RENAMED ||
+               (c->kind == CHANGE_MODIFIED && !(c->what & (CHANGE_CONTENT | CHANGE_TYPE)));
+}
+
+static int read_sides(struct diff *d, const struct change *c) {
         int r = 0;
+
+        if (c->kind != CHANGE_ADDED)
+                r = read_side(&d->base, c->from ? c->from : c->path, c->old_mode, is_same_content(c),
+                              &d->old);
+        if (r >= 0 && c->kind != CHANGE_DELETED)
+                r = read_side(&d->upper, c->path, c->new_mode, is_same_content(c), &d->new);
+        if (r >= 0 && !is_binary(d))
+                r = lines_compare(&d->old.lines, &d->new.lines);
+        return r;
+}
+
+/* Reads both sides and compares their lines.  -ENOMEM; all else is of this one change, which has
+ * d->error then and no sides: a session may keep its files from being read, or swap them. */
+static int diff_change(struct diff *d, const struct change *c) {
+        int r;
 
         side_clear(&d->old);
         side_clear(&d->new);
         d->change = c;
-        if (c->error)
-                return 0;
-        if (c->kind != CHANGE_ADDED)
-                r = read_side(&d->base, from, c->old_mode, &d->old);
-        if ((r >= 0 || r == -ENOENT) && c->kind != CHANGE_DELETED)
-                r = read_side(&d->upper, c->path, c->new_mode, &d->new);
-        if (r >= 0 && !is_binary(d))
-                r = lines_compare(&d->old.lines, &d->new.lines);
-        return r == -ENOENT ? 0 : r;
+        r = c->error ? -c->error : read_sides(d, c);
+        d->error = r < 0 ? -r : 0;
+        if (r < 0) {
+                side_clear(&d->old);
+                side_clear(&d->new);
+        }
+        return r == -ENOMEM ? r : 0;
 }
 
 static bool has_text_change(const struct diff *d) {
-        const struct change *c = d->change;
-
-        if (c->kind == CHANGE_RENAMED ||
-            (c->kind == CHANGE_MODIFIED && !(c->what & (CHANGE_CONTENT | CHANGE_TYPE))))
-                return false;
-        return d->old.size > 0 || d->new.size > 0;
+        return !is_same_content(d->change) && (d->old.size > 0 || d->new.size > 0);
 }
 
 static void print_range(FILE *to, char sign, size_t from, size_t n) {
@@ -197,6 +213,19 @@ static char *prefixed(const char *prefix, const char *path) {
         return asprintf(&whole, "%s%s", prefix, path) < 0 ? NULL : changes_quote(whole);
 }
 
+/* patch(1) takes this line's names apart at blanks, and has no others where no hunk follows. */
+static void print_first_line(FILE *to, const char *a, const char *b) {
+        const char *const names[] = {a, b};
+
+        (void)fputs("diff --git", to);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                const char *quote = names[i][0] != '"' && strchr(names[i], ' ') ? "\"" : "";
+
+                (void)fprintf(to, " %s%s%s", quote, names[i], quote);
+        }
+        (void)fputc('\n', to);
+}
+
 /* A name with a blank in it ends in a tab, so that patch(1) knows where. */
 static void print_name(FILE *to, const char *sign, const char *name, bool is_there) {
         if (!is_there)
@@ -205,17 +234,18 @@ static void print_name(FILE *to, const char *sign, const char *name, bool is_the
                 (void)fprintf(to, "%s %s%s\n", sign, name, name[0] != '"' && strchr(name, ' ') ? "\t" : "");
 }
 
-static int print_header(FILE *to, const struct change *c, mode_t old, mode_t new) {
+/* git knows a binary file by a header: where there is none to be told, the modes are one. */
+static int print_header(FILE *to, const struct change *c, const struct side *old, const struct side *new) {
         _cleanup_free_ char *path = changes_quote(c->path), *from = c->from ? changes_quote(c->from) : NULL;
 
         if (!path || (c->from && !from))
                 return -ENOMEM;
-        if (!old)
-                (void)fprintf(to, "new file mode %06o\n", new);
-        else if (!new)
-                (void)fprintf(to, "deleted file mode %06o\n", old);
-        else if (old != new)
-                (void)fprintf(to, "old mode %06o\nnew mode %06o\n", old, new);
+        if (!old->mode)
+                (void)fprintf(to, "new file mode %06o\n", new->mode);
+        else if (!new->mode)
+                (void)fprintf(to, "deleted file mode %06o\n", old->mode);
+        else if (old->mode != new->mode || old->is_binary || new->is_binary)
+                (void)fprintf(to, "old mode %06o\nnew mode %06o\n", old->mode, new->mode);
         if (from)
                 (void)fprintf(to, "similarity index 100%%\nrename from %s\nrename to %s\n", from, path);
         return 0;
@@ -231,16 +261,18 @@ static int print_file(FILE *to, const struct diff *d, const struct side *old, co
         /* What a patch says nothing of: times, attributes, bits other than x. */
         if (!has_text_change(d) && old->mode == new->mode && c->kind != CHANGE_RENAMED)
                 return 0;
-        (void)fprintf(to, "diff --git %s %s\n", a, b);
-        r = print_header(to, c, old->mode, new->mode);
+        print_first_line(to, a, b);
+        r = print_header(to, c, old, new);
         /* patch(1) tells an empty file from none by git's name of the empty content. */
         if (r >= 0 && old->size == 0 && new->size == 0 && (!old->mode || !new->mode))
                 (void)fputs(old->mode ? "index e69de29..0000000\n" : "index 0000000..e69de29\n", to);
         if (r < 0 || !has_text_change(d) || (old->size == 0 && new->size == 0))
                 return r;
         if (old->is_binary || new->is_binary) {
-                (void)fprintf(to, "Binary files %s and %s differ\n", old->mode ? a : "/dev/null",
-                              new->mode ? b : "/dev/null");
+                /* git reads the first line and refuses; patch(1) would make an empty file but for the
+                 * second, with which it says that it leaves this one out. */
+                (void)fprintf(to, "Binary files %s and %s differ\nGIT binary patch\n",
+                              old->mode ? a : "/dev/null", new->mode ? b : "/dev/null");
                 return 0;
         }
         print_name(to, "---", a, old->mode != 0);
@@ -263,6 +295,16 @@ static int print_type_change(FILE *to, struct diff *d) {
         return r >= 0 && d->new.mode ? print_file(to, d, &nothing, &d->new) : r;
 }
 
+/* Said in the place of its patch, in a line that is none to `git apply` and patch(1). */
+static int print_unreadable(FILE *to, const struct diff *d) {
+        _cleanup_free_ char *path = changes_quote(d->change->path);
+
+        if (!path)
+                return -ENOMEM;
+        (void)fprintf(to, "# %s: it can't be read: %s\n", *path ? path : ".", strerror(d->error));
+        return 0;
+}
+
 static void diff_open(struct diff *d, const struct changes_layer *layer) {
         d->upper = (struct tree){.root = layer->upper_fd, .fd = -EBADF};
         d->base = (struct tree){.root = layer->base_fd, .fd = -EBADF};
@@ -280,7 +322,9 @@ static int print_patches(FILE *to, struct diff *d, const struct changes *c, char
                 r = diff_change(d, x);
                 if (r < 0)
                         return r;
-                if (x->kind == CHANGE_MODIFIED && ((x->what & CHANGE_TYPE) || S_ISLNK(x->new_mode)))
+                if (d->error)
+                        r = print_unreadable(to, d);
+                else if (x->kind == CHANGE_MODIFIED && ((x->what & CHANGE_TYPE) || S_ISLNK(x->new_mode)))
                         r = print_type_change(to, d);
                 else if (d->old.mode || d->new.mode)
                         r = print_file(to, d, &d->old, &d->new);
@@ -327,13 +371,17 @@ int changes_print_stat(FILE *to, const struct changes_layer *layer, const struct
                 size_t added, removed;
                 int r;
 
-                if (is_folder_alone(x) || !changes_selects(paths, x))
+                if ((is_folder_alone(x) && !x->error) || !changes_selects(paths, x))
                         continue;
                 r = diff_change(&d, x);
                 if (r < 0 || !path || (x->from && !from))
                         return r < 0 ? r : -ENOMEM;
                 files++;
                 (void)fprintf(to, " %s%s%s", from ? from : "", from ? " -> " : "", path);
+                if (d.error) {
+                        (void)fprintf(to, " | ?: %s\n", strerror(d.error));
+                        continue;
+                }
                 if (is_binary(&d)) {
                         (void)fprintf(to, " | Bin %llu -> %llu bytes\n", (unsigned long long)d.old.size,
                                       (unsigned long long)d.new.size);

@@ -40,22 +40,26 @@ static int compare_hashes(const void *a, const void *b) {
         return r;
 }
 
-/* What can't be read is no rename, and said to be unreadable by whoever needs it. */
+/* What can't be read is no rename, and said to be unreadable by whoever needs it.  Nor is what
+ * has another size by now, of which no more is read: it may grow without end. */
 static void hash_file(struct tree *t, const char *path, struct candidate *c) {
         _cleanup_close_ int fd = -EBADF;
         struct sha256 sum;
         const char *name;
         char block[16384];
-        ssize_t n;
+        uint64_t done = 0;
+        ssize_t n = 0;
         int dir = tree_parent(t, path, &name);
 
         fd = dir < 0 ? dir : file_open(dir, name);
         if (fd < 0)
                 return;
         sha256_begin(&sum);
-        while ((n = read(fd, block, sizeof(block))) > 0)
+        while (done <= c->size && (n = read(fd, block, sizeof(block))) > 0) {
                 sha256_add(&sum, block, (size_t)n);
-        if (n < 0)
+                done += (uint64_t)n;
+        }
+        if (n < 0 || done != c->size)
                 return;
         sha256_end(&sum, c->hash);
         c->is_hashed = true;

@@ -375,7 +375,8 @@ static void binaries_are_named_and_counted_apart(void **state) {
         FILE *f = open_memstream(&text, &n);
 
         assert_non_null(f);
-        assert_non_null(strstr(patch, "diff --git a/bin b/bin\nBinary files a/bin and b/bin differ\n"));
+        assert_non_null(strstr(patch, "diff --git a/bin b/bin\nold mode 100644\nnew mode 100644\n"
+                                      "Binary files a/bin and b/bin differ\nGIT binary patch\n"));
         assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
         assert_int_equal(changes_print_stat(f, &y->l, &c, NULL), 0);
         (void)fclose(f);
