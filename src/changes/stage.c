@@ -250,7 +250,8 @@ int apply_stage(struct apply *a) {
                                                                     : "devices are left out");
                 else
                         r = is_staged(op) ? stage_one(a, i) : 0;
-                if (r >= 0 && a->is_commit && is_staged(op) && op->change->is_special)
+                if (r >= 0 && a->is_commit && (is_staged(op) || op->role == ROLE_MODE) &&
+                    op->change->is_special)
                         r = apply_note(a, op->path, "its setuid or setgid bit is dropped");
                 if (r < 0)
                         return stage_failed(a, op, r);

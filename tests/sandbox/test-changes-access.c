@@ -268,6 +268,21 @@ static void a_group_that_cant_be_kept_takes_what_others_might_gain(void **state)
                 expect_mode(base, cases[i].name, cases[i].after);
 }
 
+/* Where the mode alone changes, it is set in place. */
+static void a_setuid_bit_that_is_dropped_is_told(void **state) {
+        struct layer *y = *state;
+        _cleanup_close_ int base = layer_folder(y, "base");
+
+        layer_sh(base, "for f in uid gid none; do echo $f >$f; chmod 644 $f; done");
+        layer_mount(y);
+        layer_sh(y->l.merged_fd, "chmod 4755 uid; chmod 2755 gid; chmod 755 none");
+        expect_notes(y, "gid: its setuid or setgid bit is dropped\n"
+                        "uid: its setuid or setgid bit is dropped\n");
+        expect_mode(base, "uid", 0755);
+        expect_mode(base, "gid", 0755);
+        expect_mode(base, "none", 0755);
+}
+
 /* Root keeps groups as it keeps owners: these promises are an ordinary user's. */
 static void become_ordinary(void) {
         const gid_t groups[] = {EXTRA};
@@ -291,6 +306,7 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_group_that_cant_be_kept_takes_what_others_might_gain,
                                                 setup, teardown),
+                cmocka_unit_test_setup_teardown(a_setuid_bit_that_is_dropped_is_told, setup, teardown),
         };
 
         become_ordinary();
