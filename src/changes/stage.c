@@ -238,7 +238,7 @@ static int stage_failed(struct apply *a, const struct op *op, int r) {
                                  : NULL);
 }
 
-int apply_stage(struct apply *a) {
+static int stage_all(struct apply *a) {
         int r;
 
         for (size_t i = 0; i < a->n_ops; i++) {
@@ -263,4 +263,12 @@ int apply_stage(struct apply *a) {
                                 return stage_failed(a, &a->ops[i - 1], r);
                 }
         return 0;
+}
+
+int apply_stage(struct apply *a) {
+        int r = stage_all(a);
+
+        if (r < 0)
+                apply_restore(a);
+        return r;
 }

@@ -283,6 +283,18 @@ static void a_setuid_bit_that_is_dropped_is_told(void **state) {
         expect_mode(base, "none", 0755);
 }
 
+static void a_top_folder_that_is_shut_is_shut_again(void **state) {
+        struct layer *y = *state;
+        _cleanup_close_ int base = layer_folder(y, "base");
+
+        layer_sh(base, "echo 1 >a; chmod 555 .");
+        layer_mount(y);
+        layer_sh(y->l.merged_fd, "echo 2 >>a");
+        expect_notes(y, "");
+        layer_sh(base, "[ $(tail -n 1 a) = 2 ]; [ $(ls -A) = a ]");
+        expect_mode(base, ".", 0555);
+}
+
 /* Root keeps groups as it keeps owners: these promises are an ordinary user's. */
 static void become_ordinary(void) {
         const gid_t groups[] = {EXTRA};
@@ -307,6 +319,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_group_that_cant_be_kept_takes_what_others_might_gain,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(a_setuid_bit_that_is_dropped_is_told, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_top_folder_that_is_shut_is_shut_again, setup, teardown),
         };
 
         become_ordinary();
