@@ -58,8 +58,10 @@ int apply_look(struct apply *a);
 int apply_stage(struct apply *a);
 /* Moves it into place. */
 int apply_move(struct apply *a);
-/* Makes a folder of the target writable for its owner until apply_move() ends. */
+/* Makes a folder of the target writable for its owner until apply_restore(), as apply_stage() that
+ * fails and apply_move() do it: removes the stage and gives folders their modes back. */
 int apply_grant(struct apply *a, const char *path, int fd);
+void apply_restore(struct apply *a);
 void apply_clear(struct apply *a);
 
 /* Adds "path: text" to the notes. */

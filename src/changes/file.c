@@ -15,6 +15,8 @@
 #define SYS_fchmodat2 452
 #endif
 
+#define ACCESS_ACL "system.posix_acl_access"
+
 enum {
         BLOCK = 64 * 1024,
         ATTRIBUTES_MAX = 64 * 1024, /* XATTR_LIST_MAX */
@@ -261,14 +263,54 @@ int file_copy_attributes(int from, int to) {
         return 0;
 }
 
-int file_set_mode(int path_fd, mode_t mode) {
-        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+/* The magic link of a descriptor: no name is looked up again, and O_PATH will do. */
+struct link {
+        char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+};
 
+static struct link link_of(int fd) {
+        struct link link;
+
+        (void)snprintf(link.path, sizeof(link.path), "/proc/self/fd/%d", fd);
+        return link;
+}
+
+/* The length; 0: there is none. */
+static ssize_t get_acl(int path_fd, char *to) {
+        ssize_t n = getxattr(link_of(path_fd).path, ACCESS_ACL, to, BLOCK);
+
+        if (n < 0)
+                return errno == ENODATA || errno == EOPNOTSUPP ? 0 : -errno;
+        return n;
+}
+
+int file_copy_acl(int from_path, int to_path) {
+        _cleanup_free_ char *acl = malloc(BLOCK);
+        ssize_t n = acl ? get_acl(from_path, acl) : -ENOMEM;
+
+        if (n < 0)
+                return (int)n;
+        if (n > 0)
+                return setxattr(link_of(to_path).path, ACCESS_ACL, acl, (size_t)n, 0) < 0 ? -errno : 1;
+        if (removexattr(link_of(to_path).path, ACCESS_ACL) < 0 && errno != ENODATA && errno != EOPNOTSUPP)
+                return -errno;
+        return 0;
+}
+
+int file_same_acl(int a_path, int b_path) {
+        _cleanup_free_ char *acls = malloc((size_t)BLOCK * 2);
+        ssize_t n = acls ? get_acl(a_path, acls) : -ENOMEM;
+        ssize_t m = n >= 0 ? get_acl(b_path, acls + BLOCK) : n;
+
+        if (m < 0)
+                return (int)m;
+        return n == m && memcmp(acls, acls + BLOCK, (size_t)n) == 0;
+}
+
+int file_set_mode(int path_fd, mode_t mode) {
         if (syscall(SYS_fchmodat2, path_fd, "", mode, AT_EMPTY_PATH) == 0)
                 return 0;
         if (errno != ENOSYS && errno != EPERM && errno != EINVAL)
                 return -errno;
-        /* The magic link of the very descriptor: no name is looked up again. */
-        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-        return chmod(link, mode) < 0 ? -errno : 0;
+        return chmod(link_of(path_fd).path, mode) < 0 ? -errno : 0;
 }

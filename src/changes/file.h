@@ -27,5 +27,11 @@ int file_same_attributes(int a, int b);
 /* Makes them the same.  A file system without them has none to copy. */
 int file_copy_attributes(int from, int to);
 
+/* Makes the access ACL the same, O_PATH descriptors will do: 1, or 0 where there is none now, or
+ * -errno.  -EINVAL also: it names somebody whom this user namespace doesn't know. */
+int file_copy_acl(int from_path, int to_path);
+/* Whether it is the same: 1, 0, or -errno. */
+int file_same_acl(int a_path, int b_path);
+
 /* Sets the mode of an O_PATH descriptor's file. */
 int file_set_mode(int path_fd, mode_t mode);

@@ -258,7 +258,10 @@ static int shut_folders(struct apply *a) {
         return 0;
 }
 
-static void restore_grants(struct apply *a) {
+void apply_restore(struct apply *a) {
+        tree_forget(&a->target);
+        /* It may lie in such a folder.  What can't be removed is told by whoever tries next: commit.c. */
+        (void)remove_tree(a->target.root, a->stage);
         for (size_t i = a->n_grants; i > 0; i--) {
                 int fd = tree_folder(&a->target, a->grants[i - 1].path);
 
@@ -272,7 +275,6 @@ int apply_move(struct apply *a) {
 
         if (r >= 0)
                 r = move_removals(a);
-        tree_forget(&a->target);
-        restore_grants(a);
+        apply_restore(a);
         return r < 0 ? r : shut_folders(a);
 }

@@ -29,10 +29,63 @@ static int set_owner(int fd, const struct stat *st) {
                                                                                                  : 0;
 }
 
+/* The host's object in whose place a commit puts this one, or that was renamed to it; O_PATH.
+ * -ENOENT: none, it's new. */
+static int open_old(struct apply *a, const struct op *op) {
+        const char *path = op->is_there ? op->path : op->change->from, *name;
+        int dir, fd;
+
+        if (!a->is_commit || !path)
+                return -ENOENT;
+        dir = tree_parent(&a->target, path, &name);
+        if (dir < 0)
+                return dir == -ENOTDIR || dir == -ELOOP ? -ENOENT : dir;
+        fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
+
+/* The same group and ACL as the host's old file has: a new file's are its folder's, which may
+ * let in others.  Then the mode means on the new file what chmod(2) of the old one would: with an
+ * ACL its group bits are the mask.  What can't be kept takes from the mode whatever somebody
+ * might gain by that. */
+static int keep_access(struct apply *a, const struct op *op, int to, mode_t *mode) {
+        _cleanup_close_ int old = open_old(a, op);
+        const mode_t wanted = *mode;
+        struct stat was, now;
+        bool has_group;
+        int r;
+
+        if (old < 0)
+                return old == -ENOENT ? 0 : old;
+        if (fstat(old, &was) < 0 || fstat(to, &now) < 0)
+                return -errno;
+        if ((was.st_mode & S_IFMT) != (now.st_mode & S_IFMT))
+                return 0;
+        /* Always tried: to its own group an owner may change it, and groups that a user
+         * namespace doesn't know have one number, and can't be told apart. */
+        has_group = fchownat(to, "", (uid_t)-1, was.st_gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) == 0;
+        r = file_copy_acl(old, to);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0 || (r > 0 && !has_group))
+                *mode &= ~(mode_t)077;
+        else if (!has_group) {
+                /* Nobody knows who is in which group: those of one may have been the others. */
+                mode_t both = *mode & *mode >> 3 & 07;
+
+                *mode = (*mode & ~(mode_t)077) | both << 3 | both;
+        }
+        return *mode == wanted ? 0
+                               : apply_note(a, op->path,
+                                            r < 0 ? "its ACL can't be kept, so it is its owner's alone"
+                                                  : "its group can't be kept, so less access is given");
+}
+
 static int stage_file(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
         const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, op->source.st_mtim};
         _cleanup_close_ int from = -EBADF, to = -EBADF;
         const char *name;
+        mode_t mode = permissions(a, &op->source);
         int dir = tree_parent(&a->source, op->path, &name), r;
 
         from = dir < 0 ? dir : file_open(dir, name);
@@ -46,9 +99,11 @@ static int stage_file(struct apply *a, const struct op *op, int to_dir, const ch
                 r = file_copy_attributes(from, to);
         if (r >= 0)
                 r = set_owner(to, op->is_there && a->is_commit ? &op->seen : &op->source);
+        if (r >= 0)
+                r = keep_access(a, op, to, &mode);
         if (r < 0)
                 return r;
-        if (fchmod(to, permissions(a, &op->source)) < 0 || futimens(to, times) < 0)
+        if (fchmod(to, mode) < 0 || futimens(to, times) < 0)
                 return -errno;
         return 0;
 }
@@ -69,12 +124,17 @@ static int stage_link(struct apply *a, const struct op *op, int to_dir, const ch
 }
 
 static int stage_fifo(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
+        mode_t mode = permissions(a, &op->source);
         _cleanup_close_ int fd = -EBADF;
+        int r;
 
         if (mkfifoat(to_dir, to_name, 0600) < 0)
                 return -errno;
         fd = openat(to_dir, to_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        return fd < 0 ? -errno : file_set_mode(fd, permissions(a, &op->source));
+        if (fd < 0)
+                return -errno;
+        r = keep_access(a, op, fd, &mode);
+        return r < 0 ? r : file_set_mode(fd, mode);
 }
 
 static int stage_folder(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
@@ -92,6 +152,29 @@ static int stage_folder(struct apply *a, const struct op *op, int to_dir, const 
         return r < 0 ? r : file_copy_attributes(from, to);
 }
 
+/* A file of several names has one group and one ACL: where the host's file under this name has
+ * others, nobody but the owner is known to have had access to both. */
+static int keep_access_of_both(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
+        _cleanup_close_ int old = open_old(a, op), to = -EBADF;
+        struct stat was, now;
+        int r;
+
+        if (old < 0)
+                return old == -ENOENT ? 0 : old;
+        to = openat(to_dir, to_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (to < 0 || fstat(old, &was) < 0 || fstat(to, &now) < 0)
+                return -errno;
+        if (!S_ISREG(was.st_mode) || (now.st_mode & 077) == 0)
+                return 0;
+        r = was.st_gid == now.st_gid ? file_same_acl(old, to) : 0;
+        if (r == 1 || r == -ENOMEM)
+                return r < 0 ? r : 0;
+        r = file_set_mode(to, now.st_mode & 0700);
+        return r < 0 ? r
+                     : apply_note(a, op->path,
+                                  "its names differ in group or ACL, so it is its owner's alone");
+}
+
 /* Another name of a file that is made already. */
 static int stage_other_name(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
         _cleanup_free_ char *path = staged_path(a, op->link_of);
@@ -100,7 +183,9 @@ static int stage_other_name(struct apply *a, const struct op *op, int to_dir, co
 
         if (dir < 0)
                 return dir;
-        return linkat(dir, name, to_dir, to_name, 0) < 0 ? -errno : 0;
+        if (linkat(dir, name, to_dir, to_name, 0) < 0)
+                return -errno;
+        return keep_access_of_both(a, op, to_dir, to_name);
 }
 
 static int stage_one(struct apply *a, size_t i) {
@@ -153,7 +238,7 @@ static int stage_failed(struct apply *a, const struct op *op, int r) {
                                  : NULL);
 }
 
-int apply_stage(struct apply *a) {
+static int stage_all(struct apply *a) {
         int r;
 
         for (size_t i = 0; i < a->n_ops; i++) {
@@ -165,7 +250,8 @@ int apply_stage(struct apply *a) {
                                                                     : "devices are left out");
                 else
                         r = is_staged(op) ? stage_one(a, i) : 0;
-                if (r >= 0 && a->is_commit && is_staged(op) && op->change->is_special)
+                if (r >= 0 && a->is_commit && (is_staged(op) || op->role == ROLE_MODE) &&
+                    op->change->is_special)
                         r = apply_note(a, op->path, "its setuid or setgid bit is dropped");
                 if (r < 0)
                         return stage_failed(a, op, r);
@@ -177,4 +263,12 @@ int apply_stage(struct apply *a) {
                                 return stage_failed(a, &a->ops[i - 1], r);
                 }
         return 0;
+}
+
+int apply_stage(struct apply *a) {
+        int r = stage_all(a);
+
+        if (r < 0)
+                apply_restore(a);
+        return r;
 }
