@@ -9,6 +9,9 @@
 
 #include "internal.h"
 
+/* Children, between two looks at what else there is to do. */
+#define REAPED_AT_ONCE 64
+
 /* What a terminal would send to its whole foreground process group. */
 static bool is_terminal_signal(int signal) {
         return signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGCONT ||
@@ -95,12 +98,14 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
         (void)report_send(c->report_fd, &stopped);
 }
 
-/* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status, or where `command`
- * is 0 when nobody is left; 0 when it is not so; -errno. */
-static int reap(const struct launch_child *c, pid_t command, int *status) {
+/* Reaps those who can be, and not for ever: children may come (CLONE_PARENT) as fast as they are reaped.
+ * 1 when the command has ended, with wait(2)'s *status, or where `command` is 0 when nobody is left; 0 when
+ * it is not so, and *ret_is_behind when more may be waiting; -errno. */
+static int reap(const struct launch_child *c, pid_t command, int *status, bool *ret_is_behind) {
         bool has_ended = false;
 
-        for (;;) {
+        *ret_is_behind = false;
+        for (int i = 0; i < REAPED_AT_ONCE; i++) {
                 siginfo_t info = {.si_pid = 0};
                 int r;
 
@@ -125,24 +130,29 @@ static int reap(const struct launch_child *c, pid_t command, int *status) {
                 *status = info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
                 has_ended = true;
         }
+        *ret_is_behind = true;
+        return has_ended;
 }
 
-/* One batch of signals a round, and in each a look at the supervisor and at who
- * has ended: a flood of signals from inside holds up neither. */
+/* One batch of signals a round and one of who has ended, and in each a look at the supervisor and at
+ * its orders: no flood from inside holds up any of them. */
 nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command, int *ret_status) {
         bool outlives = c->plan->raw && !c->params->dies_with_thread;
         struct pollfd fds[] = {{.fd = c->signal_fd, .events = POLLIN},
                                {.events = POLLIN},
                                {.fd = c->order_fd, .events = POLLIN}};
+        /* Of those who are gone already no signal will tell. */
+        bool is_behind = true;
 
         for (;;) {
                 struct signalfd_siginfo infos[16];
                 ssize_t n;
-                int r;
+                int r, wait;
 
                 fds[1].fd = outlives ? -1 : c->supervisor_fd;
                 /* Commands of a session are nobody's here, whose end would be told. */
-                r = sys_poll(fds, ARRAY_SIZE(fds), c->plan->is_session && c->was_told_to_end ? 10 : -1);
+                wait = c->plan->is_session && c->was_told_to_end ? 10 : -1;
+                r = sys_poll(fds, ARRAY_SIZE(fds), is_behind ? 0 : wait);
                 if (r < 0 && r != -EINTR)
                         return r;
                 if (c->plan->is_session && c->was_told_to_end && sys_kill(-1, 0) == -ESRCH)
@@ -160,7 +170,7 @@ nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command,
                 for (ssize_t i = 0; i < n / (ssize_t)sizeof(infos[0]); i++)
                         if (infos[i].ssi_signo != SIGCHLD)
                                 pass_on(c, command, &infos[i]);
-                r = reap(c, command, ret_status);
+                r = reap(c, command, ret_status, &is_behind);
                 if (r < 0 || (r > 0 && !c->plan->is_session))
                         return r < 0 ? r : 0;
         }
@@ -189,10 +199,7 @@ static void end_the_rest(const struct launch_child *c) {
 int init_linger(struct launch_child *c) {
         int status, r;
 
-        /* First those who are gone already: no signal will tell of them. */
-        r = reap(c, 0, &status);
-        if (r == 0)
-                r = wait_for_command(c, 0, &status);
+        r = wait_for_command(c, 0, &status);
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1 can't wait", NULL);
         return 0;

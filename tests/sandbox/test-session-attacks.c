@@ -3,6 +3,7 @@
  * whether anything that it starts gets away.  Both ways of telling commands apart: Landlock's
  * domains, and a pid namespace each.  Not what sessions are good for. */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -15,6 +16,12 @@
 #include "harness.h"
 
 #define RELEASE 62 /* INIT_SIGNAL_RELEASE */
+
+/* What a storm of children is made of, and how long it lasts where nobody ends it. */
+#define STORM_STAYING 6000
+#define STORM_FORKING 8
+#define STORM_LIMIT   "pids=7000"
+#define STORM_SECONDS 40
 
 static const char *const modes[] = {"--landlock=auto", "--landlock=off"};
 
@@ -90,6 +97,49 @@ static void release(void) {
         tell("kill", kill(1, RELEASE));
 }
 
+static int end_at_once(void *nothing) {
+        (void)nothing;
+        _exit(0);
+}
+
+static void outlive(int signal) {
+        (void)signal;
+        (void)!write(1, "outlived\n", 9);
+        _exit(0);
+}
+
+static void fork_on(unsigned n) {
+        static char stack[65536] __attribute__((__aligned__(16)));
+
+        for (unsigned i = 0; i < n; i++)
+                (void)clone(end_at_once, stack + sizeof(stack),
+                            CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD, NULL);
+}
+
+/* Children of the reaper's, of whom some stay, so that each of its looks takes long, and others end and
+ * are replaced faster than it looks. */
+static void storm(void) {
+        (void)signal(SIGTERM, SIG_IGN);
+        (void)signal(SIGALRM, outlive);
+        (void)alarm(STORM_SECONDS);
+        for (int i = 0; i < STORM_STAYING + STORM_FORKING; i++) {
+                pid_t pid = clone_parent();
+
+                if (pid < 0)
+                        _exit(97);
+                if (pid > 0)
+                        continue;
+                (void)alarm(STORM_SECONDS + 5);
+                while (i < STORM_STAYING)
+                        (void)pause();
+                fork_on(UINT_MAX);
+        }
+        fork_on(STORM_STAYING);
+        (void)puts("ready");
+        (void)fflush(NULL);
+        fork_on(UINT_MAX);
+}
+
 static _Noreturn void inside(const char *what, const char *argument) {
         if (streq(what, "attack")) {
                 attack(streq(argument, "reaper") ? getppid() : (pid_t)atoi(argument));
@@ -111,6 +161,8 @@ static _Noreturn void inside(const char *what, const char *argument) {
                 release();
                 (void)fflush(NULL);
                 _exit(7);
+        } else if (streq(what, "storm")) {
+                storm();
         } else if (streq(what, "wait")) {
                 (void)printf("%d %d\n", (int)getppid(), (int)getpid());
                 (void)fflush(NULL);
@@ -288,6 +340,29 @@ static void who_kills_nsrun_kills_all_that_its_command_started(void **state) {
         }
 }
 
+/* A reaper whose children end faster than it can reap them hears of the end all the same. */
+static void a_storm_of_children_does_not_outlive_nsrun(void **state) {
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+                _cleanup_free_ char *id = start_session(s, modes[i], "--limit=" STORM_LIMIT), *line = NULL;
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running running;
+                pid_t reaper;
+
+                spawn_in(s, id, &running, "storm", false);
+                line = read_line(running.out);
+                assert_string_equal(line, "ready\n");
+                reaper = reaper_of(running.pid);
+                assert_int_equal(kill(running.pid, SIGKILL), 0);
+                finish(&running, &o);
+                expect_not_in(o.out, "outlived");
+                if (reaper > 0)
+                        (void)waitid(P_PID, (id_t)reaper, &(siginfo_t){0}, WEXITED);
+                end_session(s, id);
+        }
+}
+
 static void a_session_ends_with_a_killed_reaper(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default"), *line = NULL;
@@ -320,6 +395,7 @@ int main(int argc, char **argv) {
                 TEST(a_nested_command_can_not_release_itself),
                 TEST(nobody_gets_away),
                 TEST(who_kills_nsrun_kills_all_that_its_command_started),
+                TEST(a_storm_of_children_does_not_outlive_nsrun),
                 TEST(a_session_ends_with_a_killed_reaper),
         };
 
