@@ -29,26 +29,25 @@ nsrun_no_asan void init_leave(struct launch_child *c) {
                 (void)sys_close(fd);
 }
 
-/* launch_signal_all(): 0 where this is something else. */
-static int signal_for_all(const struct signalfd_siginfo *info) {
-        if (info->ssi_signo != INIT_SIGNAL_ALL || info->ssi_code != SI_QUEUE ||
-            (info->ssi_int & ~0xff) != INIT_VALUE_ALL)
-                return 0;
-        return info->ssi_int & 0xff;
-}
-
-/* What a session's keeper and who waits for a command in it have to say. */
-static void take_order(struct launch_child *c) {
+/* What comes over order_fd; several orders may have been given by now. */
+static void take_orders(struct launch_child *c) {
         uint64_t orders = 0;
+        bool is_released;
 
         if (sys_read(c->order_fd, &orders, sizeof(orders)) != (ssize_t)sizeof(orders))
                 return;
-        if (c->plan->is_session) {
-                c->was_told_to_end = true;
-        } else if (orders % ORDER_RELEASE > 0 || c->plan->join->kills_leftovers) {
+        is_released = orders >= ORDER_RELEASE;
+        if (orders % ORDER_RELEASE >= ORDER_TERMINATE) {
+                (void)sys_kill(-1, SIGTERM);
+                (void)sys_kill(-1, SIGCONT);
+        }
+        if (orders % ORDER_TERMINATE > 0 ||
+            (is_released && c->plan->join && c->plan->join->kills_leftovers)) {
                 c->was_told_to_end = true;
                 (void)sys_kill(-1, SIGKILL);
-        } else {
+        } else if (is_released && c->plan->is_session) {
+                c->was_told_to_end = true;
+        } else if (is_released) {
                 init_leave(c);
         }
 }
@@ -63,15 +62,6 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
 
         if (info->ssi_pid != 0 || info->ssi_code == SI_KERNEL)
                 return;
-        if (signal_for_all(info) > 0) {
-                /* Only a pid namespace makes -1 the sandbox. */
-                if (c->plan->raw && !(c->namespaces_made & CLONE_NEWPID))
-                        return;
-                (void)sys_kill(-1, signal_for_all(info));
-                if (signal_for_all(info) == SIGTERM)
-                        (void)sys_kill(-1, SIGCONT);
-                return;
-        }
         if (command == 0)
                 return;
         if (c->plan->raw || !is_terminal_signal(signal)) {
@@ -163,7 +153,7 @@ nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command,
                 if (fds[1].revents)
                         _exit(125);
                 if (fds[2].revents & POLLIN)
-                        take_order(c);
+                        take_orders(c);
                 n = sys_read(c->signal_fd, infos, sizeof(infos));
                 if (n < 0 && n != -EAGAIN)
                         return (int)n;

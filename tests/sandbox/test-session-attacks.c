@@ -140,6 +140,21 @@ static void storm(void) {
         fork_on(UINT_MAX);
 }
 
+/* No signal with a value gets through to who shares this user's count of pending ones, until it ends. */
+static void crowd(void) {
+        sigset_t set;
+
+        (void)sigemptyset(&set);
+        (void)sigaddset(&set, SIGRTMIN + 5);
+        (void)sigprocmask(SIG_BLOCK, &set, NULL);
+        while (sigqueue(getpid(), SIGRTMIN + 5, (union sigval){0}) == 0)
+                ;
+        tell("queue", -1);
+        (void)fflush(NULL);
+        for (;;)
+                (void)pause();
+}
+
 static _Noreturn void inside(const char *what, const char *argument) {
         if (streq(what, "attack")) {
                 attack(streq(argument, "reaper") ? getppid() : (pid_t)atoi(argument));
@@ -163,6 +178,8 @@ static _Noreturn void inside(const char *what, const char *argument) {
                 _exit(7);
         } else if (streq(what, "storm")) {
                 storm();
+        } else if (streq(what, "crowd")) {
+                crowd();
         } else if (streq(what, "wait")) {
                 (void)printf("%d %d\n", (int)getppid(), (int)getpid());
                 (void)fflush(NULL);
@@ -363,6 +380,59 @@ static void a_storm_of_children_does_not_outlive_nsrun(void **state) {
         }
 }
 
+#define NOTING "trap 'echo told; exit 3' TERM; echo ready; while :; do sleep 0.02; done"
+
+static void expect_told_at_the_deadline(const struct site *s, const char *const *argv) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 124);
+        expect_in(o.out, "queue: EAGAIN\n");
+        expect_in(o.out, "told\n");
+}
+
+/* A queue that is full keeps nobody from hearing that it is to end. */
+static void nobody_is_kept_from_a_sigterm(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/probe:ro", self);
+        const char *const alone[] = {
+                program(), "bash",      "--project", s->project, "--bind",
+                bind,      "--timeout", "2",         "--",       "/probe crowd '' & " NOTING,
+                NULL};
+        struct rlimit before, few;
+
+        /* Of the host's user, too, no more is taken than this. */
+        assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &before), 0);
+        few = (struct rlimit){200, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &few), 0);
+        expect_told_at_the_deadline(s, alone);
+        for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+                _cleanup_free_ char *id = start_session(s, modes[i], "--seccomp=default"), *line = NULL;
+                const char *const noting[] = {program(), "run", "--session", id,  "--",
+                                              "sh",      "-c",  NOTING,      NULL};
+                const char *const joined[] = {program(),   "bash", "--session", id,
+                                              "--timeout", "2",    "--",        "/probe crowd '' & " NOTING,
+                                              NULL};
+                const char *const stop[] = {program(), "session", "stop", id, NULL};
+                _cleanup_outcome_ struct outcome o = {0}, its = {0}, stopped = {0};
+                struct running running, other;
+
+                expect_told_at_the_deadline(s, joined);
+                spawn(&(struct request){.argv = noting, .cwd = s->root}, &running);
+                line = read_line(running.out);
+                spawn_in(s, id, &other, "crowd", false);
+                free(read_line(other.out));
+                run(&(struct request){.argv = stop, .cwd = s->root}, &stopped);
+                expect_status(&stopped, 0);
+                finish(&running, &o);
+                finish(&other, &its);
+                expect_status(&o, 3);
+                expect_out(&o, "told\n");
+                collect_orphans();
+        }
+        assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &before), 0);
+}
+
 static void a_session_ends_with_a_killed_reaper(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default"), *line = NULL;
@@ -396,6 +466,7 @@ int main(int argc, char **argv) {
                 TEST(nobody_gets_away),
                 TEST(who_kills_nsrun_kills_all_that_its_command_started),
                 TEST(a_storm_of_children_does_not_outlive_nsrun),
+                TEST(nobody_is_kept_from_a_sigterm),
                 TEST(a_session_ends_with_a_killed_reaper),
         };
 
