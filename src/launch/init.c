@@ -9,6 +9,9 @@
 
 #include "internal.h"
 
+/* Children, between two looks at what else there is to do. */
+#define REAPED_AT_ONCE 64
+
 /* What a terminal would send to its whole foreground process group. */
 static bool is_terminal_signal(int signal) {
         return signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGCONT ||
@@ -26,26 +29,25 @@ nsrun_no_asan void init_leave(struct launch_child *c) {
                 (void)sys_close(fd);
 }
 
-/* launch_signal_all(): 0 where this is something else. */
-static int signal_for_all(const struct signalfd_siginfo *info) {
-        if (info->ssi_signo != INIT_SIGNAL_ALL || info->ssi_code != SI_QUEUE ||
-            (info->ssi_int & ~0xff) != INIT_VALUE_ALL)
-                return 0;
-        return info->ssi_int & 0xff;
-}
-
-/* What a session's keeper and who waits for a command in it have to say. */
-static void take_order(struct launch_child *c) {
+/* What comes over order_fd; several orders may have been given by now. */
+static void take_orders(struct launch_child *c) {
         uint64_t orders = 0;
+        bool is_released;
 
         if (sys_read(c->order_fd, &orders, sizeof(orders)) != (ssize_t)sizeof(orders))
                 return;
-        if (c->plan->is_session) {
-                c->was_told_to_end = true;
-        } else if (orders % ORDER_RELEASE > 0 || c->plan->join->kills_leftovers) {
+        is_released = orders >= ORDER_RELEASE;
+        if (orders % ORDER_RELEASE >= ORDER_TERMINATE) {
+                (void)sys_kill(-1, SIGTERM);
+                (void)sys_kill(-1, SIGCONT);
+        }
+        if (orders % ORDER_TERMINATE > 0 ||
+            (is_released && c->plan->join && c->plan->join->kills_leftovers)) {
                 c->was_told_to_end = true;
                 (void)sys_kill(-1, SIGKILL);
-        } else {
+        } else if (is_released && c->plan->is_session) {
+                c->was_told_to_end = true;
+        } else if (is_released) {
                 init_leave(c);
         }
 }
@@ -60,15 +62,6 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
 
         if (info->ssi_pid != 0 || info->ssi_code == SI_KERNEL)
                 return;
-        if (signal_for_all(info) > 0) {
-                /* Only a pid namespace makes -1 the sandbox. */
-                if (c->plan->raw && !(c->namespaces_made & CLONE_NEWPID))
-                        return;
-                (void)sys_kill(-1, signal_for_all(info));
-                if (signal_for_all(info) == SIGTERM)
-                        (void)sys_kill(-1, SIGCONT);
-                return;
-        }
         if (command == 0)
                 return;
         if (c->plan->raw || !is_terminal_signal(signal)) {
@@ -95,12 +88,14 @@ static void pass_on(const struct launch_child *c, pid_t command, const struct si
         (void)report_send(c->report_fd, &stopped);
 }
 
-/* Reaps all that can be.  1 when the command has ended, with wait(2)'s *status, or where `command`
- * is 0 when nobody is left; 0 when it is not so; -errno. */
-static int reap(const struct launch_child *c, pid_t command, int *status) {
+/* Reaps those who can be, and not for ever: children may come (CLONE_PARENT) as fast as they are reaped.
+ * 1 when the command has ended, with wait(2)'s *status, or where `command` is 0 when nobody is left; 0 when
+ * it is not so, and *ret_is_behind when more may be waiting; -errno. */
+static int reap(const struct launch_child *c, pid_t command, int *status, bool *ret_is_behind) {
         bool has_ended = false;
 
-        for (;;) {
+        *ret_is_behind = false;
+        for (int i = 0; i < REAPED_AT_ONCE; i++) {
                 siginfo_t info = {.si_pid = 0};
                 int r;
 
@@ -125,24 +120,29 @@ static int reap(const struct launch_child *c, pid_t command, int *status) {
                 *status = info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
                 has_ended = true;
         }
+        *ret_is_behind = true;
+        return has_ended;
 }
 
-/* One batch of signals a round, and in each a look at the supervisor and at who
- * has ended: a flood of signals from inside holds up neither. */
+/* One batch of signals a round and one of who has ended, and in each a look at the supervisor and at
+ * its orders: no flood from inside holds up any of them. */
 nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command, int *ret_status) {
         bool outlives = c->plan->raw && !c->params->dies_with_thread;
         struct pollfd fds[] = {{.fd = c->signal_fd, .events = POLLIN},
                                {.events = POLLIN},
                                {.fd = c->order_fd, .events = POLLIN}};
+        /* Of those who are gone already no signal will tell. */
+        bool is_behind = true;
 
         for (;;) {
                 struct signalfd_siginfo infos[16];
                 ssize_t n;
-                int r;
+                int r, wait;
 
                 fds[1].fd = outlives ? -1 : c->supervisor_fd;
                 /* Commands of a session are nobody's here, whose end would be told. */
-                r = sys_poll(fds, ARRAY_SIZE(fds), c->plan->is_session && c->was_told_to_end ? 10 : -1);
+                wait = c->plan->is_session && c->was_told_to_end ? 10 : -1;
+                r = sys_poll(fds, ARRAY_SIZE(fds), is_behind ? 0 : wait);
                 if (r < 0 && r != -EINTR)
                         return r;
                 if (c->plan->is_session && c->was_told_to_end && sys_kill(-1, 0) == -ESRCH)
@@ -153,14 +153,14 @@ nsrun_no_asan static int wait_for_command(struct launch_child *c, pid_t command,
                 if (fds[1].revents)
                         _exit(125);
                 if (fds[2].revents & POLLIN)
-                        take_order(c);
+                        take_orders(c);
                 n = sys_read(c->signal_fd, infos, sizeof(infos));
                 if (n < 0 && n != -EAGAIN)
                         return (int)n;
                 for (ssize_t i = 0; i < n / (ssize_t)sizeof(infos[0]); i++)
                         if (infos[i].ssi_signo != SIGCHLD)
                                 pass_on(c, command, &infos[i]);
-                r = reap(c, command, ret_status);
+                r = reap(c, command, ret_status, &is_behind);
                 if (r < 0 || (r > 0 && !c->plan->is_session))
                         return r < 0 ? r : 0;
         }
@@ -189,10 +189,7 @@ static void end_the_rest(const struct launch_child *c) {
 int init_linger(struct launch_child *c) {
         int status, r;
 
-        /* First those who are gone already: no signal will tell of them. */
-        r = reap(c, 0, &status);
-        if (r == 0)
-                r = wait_for_command(c, 0, &status);
+        r = wait_for_command(c, 0, &status);
         if (r < 0)
                 return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1 can't wait", NULL);
         return 0;

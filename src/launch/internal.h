@@ -34,7 +34,7 @@ struct launch_child {
         int stdio[3];                     /* what becomes 0, 1 and 2; -EBADF: they stay */
         int lifted[2];                    /* the umbrella's descriptors, where they were in the way */
         int supervisor_fd;                /* pidfd of the process that asked */
-        int order_fd;                     /* ORDER_*, of sessions; else -EBADF */
+        int order_fd;                     /* ORDER_*; of a raw plan -EBADF */
         int init_fd;                      /* O_PATH of nsrun-init, or -EBADF */
         int listener_socket;              /* write end, where denied calls are asked about; else -EBADF */
         int filter_fd;                    /* the filter in a file, where nsrun-init needs one; else -EBADF */
@@ -184,16 +184,13 @@ _Noreturn void join_run(struct launch_child *c);
 int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err);
 
 /* What is counted up in order_fd: for a joined command's reaper, all that the command started is to end;
- * or the caller waits for it no more; for a session's pid 1, it is to end when it is alone.  No signals:
- * from inside these can be sent to a reaper that is pid 1 of its namespace, and where the user's queue
- * is full nothing tells who sent them. */
-#define ORDER_END     UINT64_C(1)
-#define ORDER_RELEASE (UINT64_C(1) << 32)
-
-/* How "to everybody" is told to init: a signal that a person has no use for, with a value.  Who sends
- * such a thing from inside makes init do what it could do itself. */
-#define INIT_SIGNAL_ALL 64
-#define INIT_VALUE_ALL  0x6e737200 /* "nsr", and the signal in the low byte */
+ * for all, everybody is to get a SIGTERM; for a joined command's reaper, the caller waits for it no more;
+ * for a session's pid 1, it is to end when it is alone.  No signals: from inside these can be sent to a
+ * reaper that is pid 1 of its namespace, and where the user's queue is full nothing tells who sent them, or
+ * none gets through that has a value; any command may fill it (RLIMIT_SIGPENDING). */
+#define ORDER_END       UINT64_C(1)
+#define ORDER_TERMINATE (UINT64_C(1) << 16)
+#define ORDER_RELEASE   (UINT64_C(1) << 32)
 
 /* init.c: starts the command and reaps until it and all others are gone.
  * Returns wait(2)'s status of the command, or a negative errno with c->error. */

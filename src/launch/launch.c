@@ -103,7 +103,7 @@ static int open_listener(struct launch_child *c, int *ret, struct nsrun_error *e
 static int open_orders(struct launch_child *c, int *ret, struct nsrun_error *err) {
         int r;
 
-        if (!c->plan->join && !c->plan->is_session)
+        if (c->plan->raw)
                 return 0;
         r = c->order_fd = sys_eventfd();
         if (r >= 0)
@@ -338,6 +338,10 @@ int launch_end_when_empty(const struct launch *l) {
         return order(l, ORDER_RELEASE);
 }
 
+int launch_terminate_all(const struct launch *l) {
+        return order(l, ORDER_TERMINATE);
+}
+
 int launch_wait(const struct launch *l) {
         struct pollfd end = {.fd = l->pidfd, .events = POLLIN};
         siginfo_t info = {.si_status = 0};
@@ -349,12 +353,4 @@ int launch_wait(const struct launch *l) {
         if (sys_waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED) < 0)
                 return l->is_nested ? SIGKILL : 0;
         return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
-}
-
-int launch_signal_all(const struct launch *l, int signal) {
-        int r = sys_pidfd_queue_signal(l->pidfd, INIT_SIGNAL_ALL, INIT_VALUE_ALL | signal);
-
-        return l->pid > 0 && (r == -ENOSYS || r == -EPERM)
-                       ? sys_queue_signal(l->pid, INIT_SIGNAL_ALL, INIT_VALUE_ALL | signal)
-                       : r;
 }

@@ -65,7 +65,7 @@ struct launch {
         int pidfd;           /* always one */
         int report_fd;       /* read end */
         int listener_socket; /* where pid 1 sends the listener of denied calls; or -1 */
-        int order_fd;        /* of sessions: what is no signal's to say; or -1 */
+        int order_fd;        /* what is no signal's to say; of a raw plan -1 */
         int activity_fd;     /* of the session that was joined; see workspace/records.h */
         uint64_t namespaces; /* CLONE_NEW*: those that were made */
         bool is_join;        /* in a session: pid is that of the command's own reaper there */
@@ -100,10 +100,10 @@ int launch_end_when_empty(const struct launch *l);
  * command has started, so the session ends.  Does nothing otherwise. */
 void launch_end_session(const struct nsrun_plan *plan, const struct launch *l, int status);
 
-/* Has init send a signal, of any number, to every process of the sandbox but itself; and SIGCONT after
- * a SIGTERM, of which one that is stopped would not hear.  A signal that comes before the command
- * has started waits for it.  -EAGAIN: the user has too many signals pending. */
-int launch_signal_all(const struct launch *l, int signal);
+/* Has init send a SIGTERM to every process of the sandbox but itself, and then SIGCONT: one that is
+ * stopped would not hear of it.  What is said before the command has started waits for it.  Not for raw
+ * plans. */
+int launch_terminate_all(const struct launch *l);
 
 /* The listener, once listener_socket is readable.  Whoever has it must answer (denials.h in
  * run/): until then, and when it is closed, the calls fail as if there were none.  -EPIPE: the

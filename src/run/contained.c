@@ -74,11 +74,11 @@ static int take(struct command_source *s, size_t which, int events, struct nsrun
 static void signal_all(struct command_source *s, int signal) {
         struct contained *c = (struct contained *)(void *)s;
 
-        /* Pid 1's end is everybody's. */
+        /* Pid 1's end is everybody's.  There are two ways to end, and so no other signals (command.c). */
         if (signal == SIGKILL)
                 (void)launch_signal(&c->launch, SIGKILL);
         else
-                (void)launch_signal_all(&c->launch, signal);
+                (void)launch_terminate_all(&c->launch);
 }
 
 /* All that was had before the launch. */

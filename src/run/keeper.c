@@ -224,11 +224,12 @@ static void await_end(const struct keeper *k, int ms) {
                         return;
 }
 
-/* pid 1 sends everybody SIGTERM, and ends when they have or when it has waited long enough; whatever
- * becomes of that, it is killed a little later. */
+/* pid 1 sends everybody SIGTERM, and ends when they have; whatever becomes of that, it is killed a little
+ * later. */
 static void stop(const struct keeper *k) {
-        if (launch_signal_all(&k->launch, SIGTERM) >= 0 && launch_end_when_empty(&k->launch) >= 0)
-                await_end(k, KEEPER_GRACE_MS);
+        (void)launch_terminate_all(&k->launch);
+        (void)launch_end_when_empty(&k->launch);
+        await_end(k, KEEPER_GRACE_MS);
 }
 
 static void finish(struct keeper *k) {

@@ -3,6 +3,7 @@
  * whether anything that it starts gets away.  Both ways of telling commands apart: Landlock's
  * domains, and a pid namespace each.  Not what sessions are good for. */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -15,6 +16,12 @@
 #include "harness.h"
 
 #define RELEASE 62 /* INIT_SIGNAL_RELEASE */
+
+/* What a storm of children is made of, and how long it lasts where nobody ends it. */
+#define STORM_STAYING 6000
+#define STORM_FORKING 8
+#define STORM_LIMIT   "pids=7000"
+#define STORM_SECONDS 40
 
 static const char *const modes[] = {"--landlock=auto", "--landlock=off"};
 
@@ -90,6 +97,64 @@ static void release(void) {
         tell("kill", kill(1, RELEASE));
 }
 
+static int end_at_once(void *nothing) {
+        (void)nothing;
+        _exit(0);
+}
+
+static void outlive(int signal) {
+        (void)signal;
+        (void)!write(1, "outlived\n", 9);
+        _exit(0);
+}
+
+static void fork_on(unsigned n) {
+        static char stack[65536] __attribute__((__aligned__(16)));
+
+        for (unsigned i = 0; i < n; i++)
+                (void)clone(end_at_once, stack + sizeof(stack),
+                            CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD, NULL);
+}
+
+/* Children of the reaper's, of whom some stay, so that each of its looks takes long, and others end and
+ * are replaced faster than it looks. */
+static void storm(void) {
+        (void)signal(SIGTERM, SIG_IGN);
+        (void)signal(SIGALRM, outlive);
+        (void)alarm(STORM_SECONDS);
+        for (int i = 0; i < STORM_STAYING + STORM_FORKING; i++) {
+                pid_t pid = clone_parent();
+
+                if (pid < 0)
+                        _exit(97);
+                if (pid > 0)
+                        continue;
+                (void)alarm(STORM_SECONDS + 5);
+                while (i < STORM_STAYING)
+                        (void)pause();
+                fork_on(UINT_MAX);
+        }
+        fork_on(STORM_STAYING);
+        (void)puts("ready");
+        (void)fflush(NULL);
+        fork_on(UINT_MAX);
+}
+
+/* No signal with a value gets through to who shares this user's count of pending ones, until it ends. */
+static void crowd(void) {
+        sigset_t set;
+
+        (void)sigemptyset(&set);
+        (void)sigaddset(&set, SIGRTMIN + 5);
+        (void)sigprocmask(SIG_BLOCK, &set, NULL);
+        while (sigqueue(getpid(), SIGRTMIN + 5, (union sigval){0}) == 0)
+                ;
+        tell("queue", -1);
+        (void)fflush(NULL);
+        for (;;)
+                (void)pause();
+}
+
 static _Noreturn void inside(const char *what, const char *argument) {
         if (streq(what, "attack")) {
                 attack(streq(argument, "reaper") ? getppid() : (pid_t)atoi(argument));
@@ -111,6 +176,10 @@ static _Noreturn void inside(const char *what, const char *argument) {
                 release();
                 (void)fflush(NULL);
                 _exit(7);
+        } else if (streq(what, "storm")) {
+                storm();
+        } else if (streq(what, "crowd")) {
+                crowd();
         } else if (streq(what, "wait")) {
                 (void)printf("%d %d\n", (int)getppid(), (int)getpid());
                 (void)fflush(NULL);
@@ -288,6 +357,82 @@ static void who_kills_nsrun_kills_all_that_its_command_started(void **state) {
         }
 }
 
+/* A reaper whose children end faster than it can reap them hears of the end all the same. */
+static void a_storm_of_children_does_not_outlive_nsrun(void **state) {
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+                _cleanup_free_ char *id = start_session(s, modes[i], "--limit=" STORM_LIMIT), *line = NULL;
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running running;
+                pid_t reaper;
+
+                spawn_in(s, id, &running, "storm", false);
+                line = read_line(running.out);
+                assert_string_equal(line, "ready\n");
+                reaper = reaper_of(running.pid);
+                assert_int_equal(kill(running.pid, SIGKILL), 0);
+                finish(&running, &o);
+                expect_not_in(o.out, "outlived");
+                if (reaper > 0)
+                        (void)waitid(P_PID, (id_t)reaper, &(siginfo_t){0}, WEXITED);
+                end_session(s, id);
+        }
+}
+
+#define NOTING "trap 'echo told; exit 3' TERM; echo ready; while :; do sleep 0.02; done"
+
+static void expect_told_at_the_deadline(const struct site *s, const char *const *argv) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 124);
+        expect_in(o.out, "queue: EAGAIN\n");
+        expect_in(o.out, "told\n");
+}
+
+/* A queue that is full keeps nobody from hearing that it is to end. */
+static void nobody_is_kept_from_a_sigterm(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/probe:ro", self);
+        const char *const alone[] = {
+                program(), "bash",      "--project", s->project, "--bind",
+                bind,      "--timeout", "2",         "--",       "/probe crowd '' & " NOTING,
+                NULL};
+        struct rlimit before, few;
+
+        /* Of the host's user, too, no more is taken than this. */
+        assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &before), 0);
+        few = (struct rlimit){200, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &few), 0);
+        expect_told_at_the_deadline(s, alone);
+        for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+                _cleanup_free_ char *id = start_session(s, modes[i], "--seccomp=default"), *line = NULL;
+                const char *const noting[] = {program(), "run", "--session", id,  "--",
+                                              "sh",      "-c",  NOTING,      NULL};
+                const char *const joined[] = {program(),   "bash", "--session", id,
+                                              "--timeout", "2",    "--",        "/probe crowd '' & " NOTING,
+                                              NULL};
+                const char *const stop[] = {program(), "session", "stop", id, NULL};
+                _cleanup_outcome_ struct outcome o = {0}, its = {0}, stopped = {0};
+                struct running running, other;
+
+                expect_told_at_the_deadline(s, joined);
+                spawn(&(struct request){.argv = noting, .cwd = s->root}, &running);
+                line = read_line(running.out);
+                spawn_in(s, id, &other, "crowd", false);
+                free(read_line(other.out));
+                run(&(struct request){.argv = stop, .cwd = s->root}, &stopped);
+                expect_status(&stopped, 0);
+                finish(&running, &o);
+                finish(&other, &its);
+                expect_status(&o, 3);
+                expect_out(&o, "told\n");
+                collect_orphans();
+        }
+        assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &before), 0);
+}
+
 static void a_session_ends_with_a_killed_reaper(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default"), *line = NULL;
@@ -320,6 +465,8 @@ int main(int argc, char **argv) {
                 TEST(a_nested_command_can_not_release_itself),
                 TEST(nobody_gets_away),
                 TEST(who_kills_nsrun_kills_all_that_its_command_started),
+                TEST(a_storm_of_children_does_not_outlive_nsrun),
+                TEST(nobody_is_kept_from_a_sigterm),
                 TEST(a_session_ends_with_a_killed_reaper),
         };
 
