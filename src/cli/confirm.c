@@ -62,9 +62,9 @@ int confirm_on_terminal(const char *prompt) {
         return streq(answer, "y") || streq(answer, "yes");
 }
 
-int confirm_by_program(const char *program, const char *prompt) {
+int confirm_by_program(const struct confirmer *confirmer, const char *prompt) {
         _cleanup_close_ int fd = sys_memfd("prompt");
-        char *const argv[] = {(char *)(uintptr_t)program, NULL};
+        char *const argv[] = {(char *)(uintptr_t)confirmer->program, NULL};
         posix_spawn_file_actions_t actions;
         siginfo_t info;
         pid_t pid;
@@ -82,7 +82,8 @@ int confirm_by_program(const char *program, const char *prompt) {
         if (r == 0)
                 r = -posix_spawn_file_actions_adddup2(&actions, 2, 1);
         if (r == 0)
-                r = -posix_spawnp(&pid, program, &actions, NULL, argv, environ);
+                r = confirmer->path ? -posix_spawn(&pid, confirmer->path, &actions, NULL, argv, environ)
+                                    : -posix_spawnp(&pid, confirmer->program, &actions, NULL, argv, environ);
         (void)posix_spawn_file_actions_destroy(&actions);
         if (r < 0)
                 return r;

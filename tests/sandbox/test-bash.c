@@ -53,7 +53,7 @@ static void a_refusal_is_the_result_and_nothing_ran(void **state) {
                 {"--timeout=601", "touch ran", "Error: timeout must be <= 600, got 601"},
                 {"--confirm=false", "touch ran", "Error: user declined the bash command."},
                 {"--confirm=/nonexistent/x", "touch ran",
-                 "Error: nobody can be asked to confirm the command: No such file or directory"},
+                 "Error: nobody can be asked to confirm the command: /nonexistent/x: No such file or directory"},
                 {"--chdir=/usr", "touch ran",
                  "Error: --chdir is not for bash: its commands begin at the project's root: Invalid argument; "
                  "use cd in the command"},
