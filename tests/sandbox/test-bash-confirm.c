@@ -222,6 +222,30 @@ static void signals_work_while_somebody_is_asked(void **state) {
         assert_string_equal(by_program.err, "SigBlk:\t0000000000000000\n");
 }
 
+/* Nobody waits for its answer any more. */
+static void the_program_that_asks_ends_with_nsrun(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *ask = path_of(s->outside, "ask"), *option = text_of("--confirm=%s", ask);
+        static const int signals[] = {SIGTERM, SIGKILL};
+
+        make_program(s->outside, "ask", "#!/bin/sh\necho asked\nexec sleep 120\n");
+        for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+                const char **argv = bash_argv(s, (const char *const[]){option, "true", NULL});
+                _cleanup_outcome_ struct outcome o = {0};
+                _cleanup_free_ char *line = NULL;
+                struct running running;
+
+                spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+                line = read_line(running.err);
+                assert_string_equal(line, "asked\n");
+                assert_int_equal(kill(running.pid, signals[i]), 0);
+                finish(&running, &o);
+                expect_status(&o, 1000 + signals[i]);
+                collect_orphans();
+                free(argv);
+        }
+}
+
 static void leave_terminal(void *data nsrun_unused) {
         if (setsid() < 0)
                 _exit(119);
@@ -333,6 +357,7 @@ int main(void) {
                 IN_BOTH_MODES(what_a_session_may_write_confirms_nothing_in_it),
                 TEST(a_person_is_asked_on_the_terminal),
                 TEST(signals_work_while_somebody_is_asked),
+                TEST(the_program_that_asks_ends_with_nsrun),
                 TEST(without_a_terminal_nobody_is_asked),
                 TEST(without_a_sandbox_it_warns_and_does_the_same),
                 TEST(nothing_falls_back_to_no_sandbox),
