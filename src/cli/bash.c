@@ -249,6 +249,9 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
         if (options.without_sandbox && policy->session)
                 return option_usage_error(command, "--no-sandbox", "a session's commands run in its sandbox",
                                           err);
+        if (options.without_sandbox && policy->no_project)
+                return option_usage_error(command, "--no-project",
+                                          "without a sandbox there is no empty folder to run in", err);
         if (!argv[first])
                 return option_usage_error(command, NULL, "no command", err);
         if (argv[first + 1])
