@@ -252,9 +252,10 @@ struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sandbox);
 struct nsrun_bash_options {
         int timeout;             /* seconds, 1 to NSRUN_BASH_TIMEOUT_MOST */
         const char *description; /* a short label for the prompt; or NULL */
-        /* Asked before the command starts, with all that is to be shown: control bytes, bidirectional
-         * and zero-width characters in it are visible.  1: yes; 0: no; -errno: nobody could be
-         * asked.  NULL: nobody is asked. */
+        /* Asked before the command starts, with all that is to be shown: control bytes, tabs,
+         * bidirectional and zero-width characters in it are visible, long runs of spaces are counted,
+         * and no line has more than 72 columns.  1: yes; 0: no; -errno: nobody could be asked.
+         * NULL: nobody is asked. */
         int (*confirm)(const char *prompt, void *data);
         /* The output as it comes, all of it and as it is; or NULL.  Runs in the calling thread, and
          * the command waits for it. */

@@ -16,7 +16,8 @@
 
 struct bash_options {
         struct nsrun_bash_options options;
-        const char *confirm;  /* NULL: not given */
+        const char *confirm; /* NULL: not given */
+        struct confirmer confirmer;
         const sigset_t *mask; /* the caller's */
         enum nsrun_format format;
         bool without_sandbox;
@@ -110,7 +111,7 @@ static int confirm(const char *prompt, void *data) {
         if (r < 0)
                 return r;
         answer = streq(o->confirm, "tty") ? confirm_on_terminal(prompt)
-                                          : confirm_by_program(o->confirm, prompt);
+                                          : confirm_by_program(&o->confirmer, prompt);
         r = sys_sigmask(SIG_SETMASK, &blocked, NULL);
         return r < 0 ? r : answer;
 }
@@ -210,12 +211,17 @@ static int run(struct nsrun_policy *policy, struct bash_options *o, const char *
                 o->confirm = o->without_sandbox ? "tty" : "never";
         if (!streq(o->confirm, "never"))
                 o->options.confirm = confirm;
+        if (o->options.confirm && !streq(o->confirm, "tty")) {
+                o->confirmer.program = o->confirm;
+                params.confirmer = &o->confirmer;
+        }
         o->options.data = o;
         r = run_with_signals(policy, o, command, &params, &result, &failure);
         warn(&result);
         *ret_status = r < 0 ? EXIT_NSRUN : status_of(&result);
         r = print(&result, r < 0 ? &failure : NULL, o->format, err);
         nsrun_bash_result_clear(&result);
+        free(TAKE_PTR(o->confirmer.path));
         return r;
 }
 
@@ -243,6 +249,9 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
         if (options.without_sandbox && policy->session)
                 return option_usage_error(command, "--no-sandbox", "a session's commands run in its sandbox",
                                           err);
+        if (options.without_sandbox && policy->no_project)
+                return option_usage_error(command, "--no-project",
+                                          "without a sandbox there is no empty folder to run in", err);
         if (!argv[first])
                 return option_usage_error(command, NULL, "no command", err);
         if (argv[first + 1])

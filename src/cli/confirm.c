@@ -3,10 +3,12 @@
 #include "confirm.h"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 
+#include "base/file.h"
 #include "base/sys.h"
 
 static int write_all(int fd, const char *text) {
@@ -62,10 +64,71 @@ int confirm_on_terminal(const char *prompt) {
         return streq(answer, "y") || streq(answer, "yes");
 }
 
-int confirm_by_program(const char *program, const char *prompt) {
+/* In the fork's child, which ends with nsrun.  Says by `failure_fd`, which an exec closes, why there was
+ * none. */
+static _Noreturn void become(const struct confirmer *confirmer, pid_t parent, int prompt_fd,
+                             int failure_fd) {
+        char *const argv[] = {(char *)(uintptr_t)confirmer->program, NULL};
+        int r = sys_prctl(PR_SET_PDEATHSIG, SIGTERM, 0);
+
+        if (r >= 0 && getppid() != parent)
+                _exit(125);
+        if (r >= 0)
+                r = sys_dup_to(prompt_fd, 0);
+        if (r >= 0)
+                r = sys_dup_to(2, 1);
+        if (r >= 0) {
+                if (confirmer->path)
+                        (void)execv(confirmer->path, argv);
+                else
+                        (void)execvp(confirmer->program, argv);
+                r = -errno;
+        }
+        (void)sys_write(failure_fd, &r, sizeof(r));
+        _exit(125);
+}
+
+/* Neither end of the pipe has the number of a standard stream. */
+static int open_pipe(int *ret_read, int *ret_write) {
+        int ends[2], r;
+
+        r = sys_pipe(ends);
+        if (r < 0)
+                return r;
+        *ret_read = ends[0];
+        *ret_write = ends[1];
+        return fd_lift(ret_write);
+}
+
+/* The pid, or -errno. */
+static pid_t start(const struct confirmer *confirmer, int prompt_fd) {
+        _cleanup_close_ int failure = -EBADF, told = -EBADF;
+        pid_t pid, parent = getpid();
+        siginfo_t info;
+        ssize_t n;
+        int r, why;
+
+        r = open_pipe(&failure, &told);
+        if (r < 0)
+                return r;
+        pid = fork();
+        if (pid < 0)
+                return -errno;
+        if (pid == 0)
+                become(confirmer, parent, prompt_fd, told);
+        close_fdp(&told);
+        do
+                n = sys_read(failure, &why, sizeof(why));
+        while (n == -EINTR);
+        if (n == (ssize_t)sizeof(why)) {
+                (void)sys_waitid(P_PID, (id_t)pid, &info, WEXITED);
+                return why;
+        }
+        return pid;
+}
+
+int confirm_by_program(const struct confirmer *confirmer, const char *prompt) {
         _cleanup_close_ int fd = sys_memfd("prompt");
-        char *const argv[] = {(char *)(uintptr_t)program, NULL};
-        posix_spawn_file_actions_t actions;
         siginfo_t info;
         pid_t pid;
         int r;
@@ -75,17 +138,9 @@ int confirm_by_program(const char *program, const char *prompt) {
                 return r;
         if (lseek(fd, 0, SEEK_SET) < 0)
                 return -errno;
-        r = -posix_spawn_file_actions_init(&actions);
-        if (r < 0)
-                return r;
-        r = -posix_spawn_file_actions_adddup2(&actions, fd, 0);
-        if (r == 0)
-                r = -posix_spawn_file_actions_adddup2(&actions, 2, 1);
-        if (r == 0)
-                r = -posix_spawnp(&pid, program, &actions, NULL, argv, environ);
-        (void)posix_spawn_file_actions_destroy(&actions);
-        if (r < 0)
-                return r;
+        pid = start(confirmer, fd);
+        if (pid < 0)
+                return pid;
         do
                 r = sys_waitid(P_PID, (id_t)pid, &info, WEXITED);
         while (r == -EINTR);

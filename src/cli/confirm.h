@@ -3,10 +3,10 @@
  * visible already. */
 #pragma once
 
-#include "base/error.h"
+#include "run/confirmer.h"
 
 /* For nsrun_bash_options: each returns 1, 0 or -errno. */
 int confirm_on_terminal(const char *prompt);
-/* The program, by PATH where it has no slash, has the prompt to read; exit status 0 is yes.  `env` and
- * no argument; what it prints goes to standard error. */
-int confirm_by_program(const char *program, const char *prompt);
+/* The program, where it was found, else by PATH where it has no slash, has the prompt to read; exit status
+ * 0 is yes.  No argument; what it prints goes to standard error. */
+int confirm_by_program(const struct confirmer *confirmer, const char *prompt);

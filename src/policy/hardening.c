@@ -49,10 +49,6 @@ static int resolve_file(struct nsrun_policy *p, const char *cwd, struct nsrun_er
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, p->seccomp, "the seccomp policy can't be read",
                                  NULL);
-        if (refuse_writable_root(p, canonical))
-                return refuse(
-                        err, canonical, "keep it outside of what a command may write",
-                        "the seccomp policy lies in a writable folder, where a command could change it");
         if (path_is_absolute(p->seccomp))
                 spelled = strdup(p->seccomp);
         else if (asprintf(&spelled, "%s/%s", cwd ? cwd : "", p->seccomp) < 0)
@@ -61,7 +57,7 @@ static int resolve_file(struct nsrun_policy *p, const char *cwd, struct nsrun_er
                 return error_oom(err);
         rule.source = canonical;
         rule.spelled = spelled;
-        r = streq(spelled, canonical) ? 0 : refuse_planted(p, &rule, err);
+        r = refuse_changeable(p, &rule, "the seccomp policy", err);
         if (r < 0)
                 return r;
         free(p->seccomp);

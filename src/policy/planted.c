@@ -194,17 +194,21 @@ static int refuse_config_folders(const struct nsrun_policy *p, struct nsrun_erro
         return refuse_config_folder(p, folder, err);
 }
 
-static int refuse_config_file(const struct nsrun_policy *p, struct nsrun_error *err) {
-        struct policy_rule rule = {.access = POLICY_RO, .option = "the configuration"};
-        const char *root = p->config ? refuse_writable_root(p, p->config) : NULL;
+int refuse_changeable(const struct nsrun_policy *p, const struct policy_rule *file, const char *what,
+                      struct nsrun_error *err) {
+        if (refuse_writable_root(p, file->source))
+                return refuse(err, file->source, "keep it outside of what a command may write",
+                              "%s lies in a writable folder, where a command could change it", what);
+        return streq(file->spelled, file->source) ? 0 : refuse_planted(p, file, err);
+}
 
-        if (root)
-                return refuse(
-                        err, p->config, "keep it outside of what a command may write",
-                        "the configuration lies in a writable folder, where a command could change it");
-        rule.source = p->config;
-        rule.spelled = p->config_spelled;
-        return p->config && !streq(p->config, p->config_spelled) ? refuse_planted(p, &rule, err) : 0;
+static int refuse_config_file(const struct nsrun_policy *p, struct nsrun_error *err) {
+        const struct policy_rule file = {.access = POLICY_RO,
+                                         .option = "the configuration",
+                                         .source = p->config,
+                                         .spelled = p->config_spelled};
+
+        return p->config ? refuse_changeable(p, &file, file.option, err) : 0;
 }
 
 int refuse_config(const struct nsrun_policy *p, struct nsrun_error *err) {

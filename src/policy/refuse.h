@@ -18,6 +18,11 @@ int refuse_planted(const struct nsrun_policy *p, const struct policy_rule *rule,
  * beneath, or NULL. */
 const char *refuse_writable_root(const struct nsrun_policy *p, const char *path);
 
+/* For a file that nsrun obeys, `what` in words: it may not lie in such a root, nor be reached by way of a
+ * link that refuse_planted() refuses.  `file` is a rule (POLICY_RO) with its source, spelling and option. */
+int refuse_changeable(const struct nsrun_policy *p, const struct policy_rule *file, const char *what,
+                      struct nsrun_error *err);
+
 /* hardening.c: the seccomp file becomes canonical, and must not be one that a command
  * may write, and no more may the folder of cached filters; Landlock must be there where it is required. */
 int refuse_hardening(struct nsrun_policy *p, const char *cwd, struct nsrun_error *err);

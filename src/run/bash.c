@@ -34,7 +34,8 @@ static int check(const char *command, long timeout, struct nsrun_error *err) {
         return refuse(err, NSRUN_STAGE_USAGE, -EINVAL, what);
 }
 
-static int ask(const struct nsrun_bash_options *options, const char *command, struct nsrun_error *err) {
+static int ask(const struct nsrun_bash_options *options, const struct confirmer *confirmer,
+               const char *command, struct nsrun_error *err) {
         _cleanup_free_ char *prompt = NULL;
         int r;
 
@@ -45,8 +46,7 @@ static int ask(const struct nsrun_bash_options *options, const char *command, st
                 return error_oom(err);
         r = options->confirm(prompt, options->data);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_USAGE, r, NULL,
-                                 "nobody can be asked to confirm the command", NULL);
+                return confirmer_error(confirmer, r, err);
         return r > 0 ? 0 : refuse(err, NSRUN_STAGE_USAGE, -ECANCELED, "user declined the bash command.");
 }
 
@@ -191,12 +191,18 @@ static int run_plain(struct nsrun_policy *policy, const char *command, const str
 int bash_run(struct nsrun_policy *policy, const char *command, const struct bash_params *params,
              struct nsrun_bash_result *ret, struct nsrun_error *err) {
         const struct nsrun_bash_options *options = params->options ? params->options : &no_options;
+        bool is_judged = params->confirmer && !params->without_sandbox;
         int r;
 
         r = check(command, options->timeout, err);
+        if (r >= 0 && is_judged) {
+                r = set_up(policy, command, err);
+                if (r >= 0)
+                        r = confirmer_find(params->confirmer, policy, err);
+        }
         if (r >= 0)
-                r = ask(options, command, err);
-        if (r >= 0)
+                r = ask(options, params->confirmer, command, err);
+        if (r >= 0 && !is_judged)
                 r = set_up(policy, command, err);
         if (r < 0)
                 return r;

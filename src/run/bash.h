@@ -3,13 +3,15 @@
  * bash_text.c. */
 #pragma once
 
+#include "confirmer.h"
 #include "contained.h"
 
 struct bash_params {
         const struct nsrun_bash_options *options; /* NULL: all as it is without */
         struct contained_params start;
-        bool without_sandbox; /* not for the library: see plain.h */
-        int cancel_fd;        /* -1: none */
+        struct confirmer *confirmer; /* whom options->confirm asks, judged before; NULL: no program */
+        bool without_sandbox;        /* not for the library: see plain.h */
+        int cancel_fd;               /* -1: none */
 };
 
 int bash_run(struct nsrun_policy *policy, const char *command, const struct bash_params *params,

@@ -5,27 +5,97 @@
 #include "base/json.h"
 #include "bash.h"
 
-/* Each further line of the command is marked, so that none can pass for the prompt's own. */
+/* A line of a prompt, and a run of spaces that is still shown as it is. */
+#define MOST_COLUMNS 72U
+#define MOST_SPACES  8U
+
+/* A terminal that breaks a line itself marks nothing: padding would draw lines of its own. */
+struct prompt_writer {
+        struct strbuf b;
+        size_t column;
+};
+
+static void write_columns(struct prompt_writer *w, const char *bytes, size_t n, size_t columns,
+                          size_t needed) {
+        if (w->column + needed > MOST_COLUMNS) {
+                strbuf_add(&w->b, "\n>> ");
+                w->column = 3;
+        }
+        strbuf_add_bytes(&w->b, bytes, n);
+        w->column += columns;
+}
+
+/* Spaces stand with what follows them: at the end of a line nobody would see them. */
+static size_t write_spaces(struct prompt_writer *w, const char *text) {
+        size_t n = strspn(text, " ");
+        char count[32];
+        int length;
+
+        if (n <= MOST_SPACES) {
+                write_columns(w, text, n, n, n + 1);
+                return n;
+        }
+        length = snprintf(count, sizeof(count), "\\x20{%zu}", n);
+        write_columns(w, count, (size_t)length, (size_t)length, (size_t)length);
+        return n;
+}
+
+static bool is_hex(char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* What str_visible() leaves, one character after the other; its spelling of a byte isn't torn apart.  From
+ * U+1100 on a character may be two columns wide. */
+static size_t write_one(struct prompt_writer *w, const char *text) {
+        size_t n = 1, columns;
+
+        if (*text == ' ')
+                return write_spaces(w, text);
+        if (*text == '\t') {
+                write_columns(w, "\\t", 2, 2, 2);
+                return 1;
+        }
+        if (text[0] == '\\' && text[1] == 'x' && is_hex(text[2]) && is_hex(text[3])) {
+                write_columns(w, text, 4, 4, 4);
+                return 4;
+        }
+        while (((unsigned char)text[n] & 0xc0) == 0x80)
+                n++;
+        columns = (unsigned char)text[0] >= 0xe1 ? 2 : 1;
+        write_columns(w, text, n, columns, columns);
+        return n;
+}
+
+/* Each further line of the command is marked, so that none can pass for the prompt's own; and so, otherwise,
+ * is the rest of a line that is too long, so that none can pass for another line. */
+static void write_visible(struct prompt_writer *w, const char *text) {
+        while (*text)
+                if (*text == '\n') {
+                        strbuf_add(&w->b, "\n> ");
+                        w->column = 2;
+                        text++;
+                } else {
+                        text += write_one(w, text);
+                }
+}
+
 char *bash_prompt(const char *command, const char *description, long timeout) {
         _cleanup_free_ char *shown = str_visible_text(command),
                             *label = str_visible(description ? description : "");
-        _cleanup_strbuf_ struct strbuf b = {0};
+        struct prompt_writer w = {.column = 0};
+        char deadline[48];
 
         if (!shown || !label)
                 return NULL;
-        strbuf_addf(&b, "bash%s%s (timeout %lds)\n\n$ ", *label ? ": " : "", label, timeout);
-        for (const char *at = shown; *at;) {
-                size_t n = strcspn(at, "\n");
-
-                strbuf_add_bytes(&b, at, n);
-                at += n;
-                if (*at == '\n') {
-                        strbuf_add(&b, "\n> ");
-                        at++;
-                }
-        }
-        strbuf_add(&b, "\n\n(y/n)? ");
-        return strbuf_finish(&b);
+        (void)snprintf(deadline, sizeof(deadline), " (timeout %lds)", timeout);
+        write_visible(&w, *label ? "bash: " : "bash");
+        write_visible(&w, label);
+        write_visible(&w, deadline);
+        strbuf_add(&w.b, "\n\n$ ");
+        w.column = 2;
+        write_visible(&w, shown);
+        strbuf_add(&w.b, "\n\n(y/n)? ");
+        return strbuf_finish(&w.b);
 }
 
 nsrun_public void nsrun_bash_result_clear(struct nsrun_bash_result *result) {

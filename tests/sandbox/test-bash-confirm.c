@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 
 #include "bash.h"
+#include "session.h"
 
 /* --------------------------------------------------------------- confirmation */
 
@@ -31,8 +32,117 @@ static void a_program_is_shown_the_command_and_decides(void **state) {
         /* Not executable: nobody was asked. */
         assert_int_equal(chmod(yes, 0644), 0);
         BASH(s, &no, option, "touch ran");
-        expect_out(&no, "Error: nobody can be asked to confirm the command: Permission denied");
+        free(prompt);
+        prompt = text_of("Error: nobody can be asked to confirm the command: %s: Permission denied", yes);
+        expect_out(&no, prompt);
         expect_status(&no, 125);
+}
+
+static const char lies[] =
+        "Error: the program that confirms lies in a writable folder, where a command could "
+        "change it: @; keep it outside of what a command may write";
+
+/* The message has the path where the words have an @. */
+static void expect_planted(const struct site *s, struct outcome *o, const char *words, const char *path) {
+        _cleanup_free_ char *ran = path_of(s->project, "ran");
+        size_t n = strcspn(words, "@");
+        _cleanup_free_ char *expected = text_of("%.*s%s%s", (int)n, words, path, words + n + 1);
+
+        expect_out(o, expected);
+        expect_status(o, 125);
+        assert_int_equal(access(ran, F_OK), -1);
+        outcome_clear(o);
+}
+
+static void make_program(const char *folder, const char *name, const char *script) {
+        _cleanup_free_ char *path = path_of(folder, name);
+
+        make_file(folder, name, script);
+        assert_int_equal(chmod(path, 0755), 0);
+}
+
+static void set_path(void *data) {
+        if (setenv("PATH", data, 1) < 0)
+                _exit(119);
+}
+
+static void run_with_path(const struct site *s, struct outcome *ret, char *path, const char *confirm,
+                          const char *also) {
+        const char **argv = bash_argv(s, (const char *const[]){confirm, also, "touch ran", NULL});
+
+        run(&(struct request){.argv = argv, .cwd = s->project, .in_child = set_path, .data = path}, ret);
+        free(argv);
+}
+
+static void what_a_command_may_write_confirms_nothing(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *bin = path_of(s->project, "bin"), *planted = path_of(bin, "planted"),
+                            *option = text_of("--confirm=%s", planted),
+                            *writable = text_of("--rw=%s", s->outside),
+                            *outer = path_of(s->outside, "planted"), *other = text_of("--confirm=%s", outer),
+                            *link = path_of(s->project, "link"), *by_link = text_of("--confirm=%s", link),
+                            *words = NULL, *first = text_of("%s:/usr/bin:/bin", bin),
+                            *relative = text_of(":bin:./bin:%s", s->outside);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "bin");
+        make_program(s->project, "bin/planted", "#!/bin/sh\nexit 0\n");
+        BASH(s, &o, option, "touch ran");
+        expect_planted(s, &o, lies, planted);
+        run_with_path(s, &o, first, "--confirm=./bin/planted", "--net=host");
+        expect_planted(s, &o, lies, planted);
+        run_with_path(s, &o, first, "--confirm=planted", "--net=host");
+        expect_planted(s, &o, lies, planted);
+        /* The current folder is no place to look: neither an empty entry nor another relative one. */
+        run_with_path(s, &o, relative, "--confirm=planted", "--net=host");
+        expect_planted(s, &o,
+                       "Error: nobody can be asked to confirm the command: @: No such file or directory",
+                       "planted");
+        make_program(s->outside, "planted", "#!/bin/sh\nexit 1\n");
+        run_with_path(s, &o, relative, "--confirm=planted", "--net=host");
+        expect_planted(s, &o, "Error: user declined the bash command.@", "");
+        BASH(s, &o, writable, other, "touch ran");
+        expect_planted(s, &o, lies, outer);
+        make_link(s->project, "link", outer);
+        words = text_of(
+                "Error: --confirm goes through a symlink in a writable folder: @; it leads to %s, and a "
+                "command in the sandbox may have planted it: name the real path",
+                outer);
+        BASH(s, &o, by_link, "touch ran");
+        expect_planted(s, &o, words, link);
+        /* Where the command writes nothing of it the same program is asked; and without a sandbox anyway. */
+        BASH(s, &o, other, "touch ran");
+        expect_planted(s, &o, "Error: user declined the bash command.@", "");
+        BASH(s, &o, "--no-sandbox", option, "true");
+        expect_status(&o, 0);
+}
+
+static void what_a_session_may_write_confirms_nothing_in_it(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *writable = text_of("--rw=%s", s->outside),
+                            *inner = path_of(s->project, "planted"), *outer = path_of(s->outside, "planted"),
+                            *elsewhere = path_of(s->root, "asks"), *id = NULL;
+        const struct {
+                const char *program;
+                bool is_refused;
+        } cases[] = {{inner, true}, {outer, true}, {elsewhere, false}};
+
+        make_program(s->project, "planted", "#!/bin/sh\nexit 0\n");
+        make_program(s->outside, "planted", "#!/bin/sh\nexit 0\n");
+        make_program(s->root, "asks", "#!/bin/sh\nexit 0\n");
+        id = START(s, writable);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *option = text_of("--confirm=%s", cases[i].program);
+                const char *const argv[] = {program(), "bash", "--session", id, option, "touch ran", NULL};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                if (cases[i].is_refused)
+                        expect_planted(s, &o, lies, cases[i].program);
+                else
+                        expect_status(&o, 0);
+        }
+        end_session(s, id, "stop");
 }
 
 static void take_terminal(void *data) {
@@ -110,6 +220,30 @@ static void signals_work_while_somebody_is_asked(void **state) {
         BASH(s, &by_program, option, "true");
         expect_status(&by_program, 0);
         assert_string_equal(by_program.err, "SigBlk:\t0000000000000000\n");
+}
+
+/* Nobody waits for its answer any more. */
+static void the_program_that_asks_ends_with_nsrun(void **state) {
+        const struct site *s = *state;
+        _cleanup_free_ char *ask = path_of(s->outside, "ask"), *option = text_of("--confirm=%s", ask);
+        static const int signals[] = {SIGTERM, SIGKILL};
+
+        make_program(s->outside, "ask", "#!/bin/sh\necho asked\nexec sleep 120\n");
+        for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+                const char **argv = bash_argv(s, (const char *const[]){option, "true", NULL});
+                _cleanup_outcome_ struct outcome o = {0};
+                _cleanup_free_ char *line = NULL;
+                struct running running;
+
+                spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+                line = read_line(running.err);
+                assert_string_equal(line, "asked\n");
+                assert_int_equal(kill(running.pid, signals[i]), 0);
+                finish(&running, &o);
+                expect_status(&o, 1000 + signals[i]);
+                collect_orphans();
+                free(argv);
+        }
 }
 
 static void leave_terminal(void *data nsrun_unused) {
@@ -219,8 +353,11 @@ static void nothing_falls_back_to_no_sandbox(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_program_is_shown_the_command_and_decides),
+                TEST(what_a_command_may_write_confirms_nothing),
+                IN_BOTH_MODES(what_a_session_may_write_confirms_nothing_in_it),
                 TEST(a_person_is_asked_on_the_terminal),
                 TEST(signals_work_while_somebody_is_asked),
+                TEST(the_program_that_asks_ends_with_nsrun),
                 TEST(without_a_terminal_nobody_is_asked),
                 TEST(without_a_sandbox_it_warns_and_does_the_same),
                 TEST(nothing_falls_back_to_no_sandbox),

@@ -53,7 +53,7 @@ static void a_refusal_is_the_result_and_nothing_ran(void **state) {
                 {"--timeout=601", "touch ran", "Error: timeout must be <= 600, got 601"},
                 {"--confirm=false", "touch ran", "Error: user declined the bash command."},
                 {"--confirm=/nonexistent/x", "touch ran",
-                 "Error: nobody can be asked to confirm the command: No such file or directory"},
+                 "Error: nobody can be asked to confirm the command: /nonexistent/x: No such file or directory"},
                 {"--chdir=/usr", "touch ran",
                  "Error: --chdir is not for bash: its commands begin at the project's root: Invalid argument; "
                  "use cd in the command"},
@@ -86,7 +86,11 @@ static void a_refusal_is_the_result_and_nothing_ran(void **state) {
 }
 
 static void what_is_no_command_line_is_told_on_stderr(void **state) {
-        _cleanup_outcome_ struct outcome none = {0}, two = {0}, words = {0}, report = {0}, session = {0};
+        _cleanup_outcome_ struct outcome none = {0}, two = {0}, words = {0}, report = {0}, session = {0},
+                                         folder = {0};
+        const struct site *s = *state;
+        const char *const no_project[] = {
+                program(), "bash", "--no-sandbox", "--confirm=never", "--no-project", "pwd", NULL};
 
         BASH(*state, &none, "--json");
         expect_refusal(&none, 125, "nsrun: no command; see 'nsrun bash --help'");
@@ -104,6 +108,11 @@ static void what_is_no_command_line_is_told_on_stderr(void **state) {
         expect_refusal(&session, 125,
                        "nsrun: a session's commands run in its sandbox: --no-sandbox; see 'nsrun bash "
                        "--help'");
+        run(&(struct request){.argv = no_project, .cwd = s->root}, &folder);
+        expect_refusal(
+                &folder, 125,
+                "nsrun: without a sandbox there is no empty folder to run in: --no-project; see 'nsrun "
+                "bash --help'");
 }
 
 /* ---------------------------------------------------------------- where it runs */

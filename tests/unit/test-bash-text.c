@@ -163,6 +163,12 @@ static void no_other_format_is_made(void **state nsrun_unused) {
         assert_null(text);
 }
 
+#define TEN        "          "
+#define NUMBERS    "0123456789"
+#define SIXTY      NUMBERS NUMBERS NUMBERS NUMBERS NUMBERS NUMBERS
+#define SIXTY_NINE SIXTY "012345678"
+#define SEVENTY    SIXTY NUMBERS
+
 /* Nothing in a command can hide, redraw or forge what is asked. */
 static void a_prompt_shows_what_will_run(void **state nsrun_unused) {
         static const struct {
@@ -173,12 +179,35 @@ static void a_prompt_shows_what_will_run(void **state nsrun_unused) {
                 {"make", "a\nb\033", "bash: a\\x0ab\\x1b (timeout 120s)\n\n$ make\n\n(y/n)? "},
                 {"ls\n\n(y/n)? y", NULL, "bash (timeout 120s)\n\n$ ls\n> \n> (y/n)? y\n\n(y/n)? "},
                 {"rm x \r\033[2Kls", NULL, "bash (timeout 120s)\n\n$ rm x \\x0d\\x1b[2Kls\n\n(y/n)? "},
-                {"a\tb\x7f\xc2\x9b", NULL, "bash (timeout 120s)\n\n$ a\tb\\x7f\\xc2\\x9b\n\n(y/n)? "},
+                {"a\tb\x7f\xc2\x9b", NULL, "bash (timeout 120s)\n\n$ a\\tb\\x7f\\xc2\\x9b\n\n(y/n)? "},
                 {"x\xe2\x80\xaey\xe2\x80\x8bz\xe2\x81\xa6\xef\xbb\xbf", NULL,
                  "bash (timeout 120s)\n\n$ x\\xe2\\x80\\xaey\\xe2\\x80\\x8bz\\xe2\\x81\\xa6\\xef\\xbb\\xbf\n\n"
                  "(y/n)? "},
                 {"gr\xc3\xbc\xc3\x9f\xff", NULL,
                  "bash (timeout 120s)\n\n$ gr\xc3\xbc\xc3\x9f\\xff\n\n(y/n)? "},
+                /* Padding draws no line of its own. */
+                {"a        b         c", "a        b         c",
+                 "bash: a        b\\x20{9}c (timeout 120s)\n\n$ a        b\\x20{9}c\n\n(y/n)? "},
+                {"ls;" TEN TEN TEN TEN TEN TEN TEN TEN "(y/n)? y", NULL,
+                 "bash (timeout 120s)\n\n$ ls;\\x20{80}(y/n)? y\n\n(y/n)? "},
+                /* 72 columns; and one more. */
+                {SEVENTY "\nx", NULL, "bash (timeout 120s)\n\n$ " SEVENTY "\n> x\n\n(y/n)? "},
+                {SEVENTY "x", NULL, "bash (timeout 120s)\n\n$ " SEVENTY "\n>> x\n\n(y/n)? "},
+                {"\n" SEVENTY SEVENTY, NULL,
+                 "bash (timeout 120s)\n\n$ \n> " SEVENTY "\n>> " SIXTY_NINE "\n>> 9\n\n(y/n)? "},
+                {"x", SEVENTY, "bash: " SIXTY "012345\n>> 6789 (timeout 120s)\n\n$ x\n\n(y/n)? "},
+                /* A space isn't hidden at a line's end, nor a byte's spelling torn apart. */
+                {SIXTY "012345678  x", NULL,
+                 "bash (timeout 120s)\n\n$ " SIXTY "012345678\n>>   x\n\n(y/n)? "},
+                {SIXTY "1234567\033x", NULL,
+                 "bash (timeout 120s)\n\n$ " SIXTY "1234567\n>> \\x1bx\n\n(y/n)? "},
+                {SIXTY "012345678\tx", NULL,
+                 "bash (timeout 120s)\n\n$ " SIXTY "012345678\n>> \\tx\n\n(y/n)? "},
+                /* Two columns, and one. */
+                {SIXTY "012345678\xe6\xbc\xa2", NULL,
+                 "bash (timeout 120s)\n\n$ " SIXTY "012345678\n>> \xe6\xbc\xa2\n\n(y/n)? "},
+                {SIXTY "012345678\xc3\xbc", NULL,
+                 "bash (timeout 120s)\n\n$ " SIXTY "012345678\xc3\xbc\n\n(y/n)? "},
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
