@@ -54,7 +54,8 @@ struct apply {
 int apply_choose(struct apply *a, const struct changes *c, char *const *paths);
 /* Looks at both sides, gives each op its role. */
 int apply_look(struct apply *a);
-/* Makes everything ready in the stage. */
+/* Makes everything ready in the stage.  -EINTR: a SIGHUP, SIGINT or SIGTERM that the caller blocks is
+ * pending; the stage is gone then, as after any failure. */
 int apply_stage(struct apply *a);
 /* Moves it into place. */
 int apply_move(struct apply *a);

@@ -105,7 +105,9 @@ struct changes_filter {
  * tree counting as one, is old or new at any moment, also after a kill or a loss of power.
  * A conflict (-ESTALE) is found before anything is moved; one that arises while things are
  * being moved ends the commit there.  Setuid and setgid bits are dropped, devices and
- * sockets left out, all with a note.  -ENOENT: a path selects no change. */
+ * sockets left out, all with a note.  -ENOENT: a path selects no change.  -EINTR, with
+ * nothing done: a SIGHUP, SIGINT or SIGTERM that the caller blocks was pending before the
+ * first path was moved. */
 int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
                    struct changes_report *ret, struct nsrun_error *err);
 int changes_commit_some(const struct changes_layer *layer, char *const *paths, unsigned flags,

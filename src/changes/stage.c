@@ -2,6 +2,7 @@
 /* Everything that a commit will move into place is first made here, in a folder of its own
  * that nobody else writes to.  Touches nothing outside it. */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include "apply.h"
@@ -238,12 +239,32 @@ static int stage_failed(struct apply *a, const struct op *op, int r) {
                                  : NULL);
 }
 
+/* Until everything is ready, nothing has been done that would be left half: the last moment to heed
+ * a signal.  The moves afterwards are quick.  Whoever wants that blocks the signals. */
+static int heed_signals(struct apply *a) {
+        static const int all[] = {SIGHUP, SIGINT, SIGTERM};
+        sigset_t pending;
+
+        if (sigpending(&pending) < 0)
+                return 0;
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+                if (sigismember(&pending, all[i]) == 1)
+                        return error_set(a->err, NSRUN_STAGE_WORKSPACE, -EINTR, NULL,
+                                         a->is_commit ? "a signal came, so nothing was committed"
+                                                      : "a signal came, so nothing was discarded",
+                                         NULL);
+        return 0;
+}
+
 static int stage_all(struct apply *a) {
         int r;
 
         for (size_t i = 0; i < a->n_ops; i++) {
                 const struct op *op = &a->ops[i];
 
+                r = heed_signals(a);
+                if (r < 0)
+                        return r;
                 if (op->role == ROLE_LEFT_OUT)
                         r = apply_note(a, op->path,
                                        S_ISSOCK(op->source.st_mode) ? "sockets are left out"
@@ -262,7 +283,7 @@ static int stage_all(struct apply *a) {
                         if (r < 0)
                                 return stage_failed(a, &a->ops[i - 1], r);
                 }
-        return 0;
+        return heed_signals(a);
 }
 
 int apply_stage(struct apply *a) {

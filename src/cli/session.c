@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun session`: sandboxes that stay, and what became of their overlays. */
 #include <inttypes.h>
+#include <signal.h>
 #include <time.h>
 
 #include "base/json.h"
@@ -15,6 +16,7 @@ struct session_cli {
         bool wants_json;
         enum nsrun_diff form;
         bool is_forced;
+        sigset_t held; /* signals that wait for the end of a commit */
 };
 
 static int apply_number(const struct option_spec *spec, const char *value, unsigned long most,
@@ -230,19 +232,41 @@ static void tell(const char *verb, struct nsrun_session_outcome *outcome, bool h
         nsrun_session_outcome_clear(outcome);
 }
 
+/* A commit and a discard end by themselves when such a signal is pending, and clean up. */
+static void hold_signals(struct session_cli *cli) {
+        static const int all[] = {SIGHUP, SIGINT, SIGTERM};
+        sigset_t old;
+
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+                struct sigaction action;
+
+                /* Blocked, an ignored one would be pending, too. */
+                if (sigaction(all[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+                        (void)sigaddset(&cli->held, all[i]);
+        }
+        (void)sigprocmask(SIG_BLOCK, &cli->held, &old);
+        /* What came with the process stays blocked. */
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+                if (sigismember(&old, all[i]) == 1)
+                        (void)sigdelset(&cli->held, all[i]);
+}
+
 static int commit(struct session_cli *cli, char **words, struct nsrun_error *err) {
         struct nsrun_session_outcome outcome = {0};
-        int r = nsrun_session_commit(words[0], (const char *const *)words + 1, cli->is_forced, &outcome,
-                                     err);
+        int r;
 
+        hold_signals(cli);
+        r = nsrun_session_commit(words[0], (const char *const *)words + 1, cli->is_forced, &outcome, err);
         tell("committed", &outcome, r < 0);
         return r;
 }
 
-static int discard(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
+static int discard(struct session_cli *cli, char **words, struct nsrun_error *err) {
         struct nsrun_session_outcome outcome = {0};
-        int r = nsrun_session_discard(words[0], (const char *const *)words + 1, &outcome, err);
+        int r;
 
+        hold_signals(cli);
+        r = nsrun_session_discard(words[0], (const char *const *)words + 1, &outcome, err);
         tell("discarded", &outcome, r < 0);
         return r;
 }
@@ -314,6 +338,7 @@ int session_main(const struct command *command, char **argv) {
         struct nsrun_error err = {0};
         int r, status;
 
+        (void)sigemptyset(&cli.held);
         r = words && nsrun_policy_new(&cli.policy) >= 0 ? 0 : error_oom(&err);
         if (r == 0)
                 r = option_parse_words(command, argv, (void *const[]){cli.policy, &cli, &common}, "start",
@@ -323,8 +348,8 @@ int session_main(const struct command *command, char **argv) {
         (void)nsrun_policy_free(cli.policy);
         if (r > 0)
                 return help_answer(command, &common);
-        if (r < 0)
-                return option_fail(&err);
-        status = option_close_stdout();
+        status = r < 0 ? option_fail(&err) : option_close_stdout();
+        /* All is said: one that waited ends nsrun now. */
+        (void)sigprocmask(SIG_UNBLOCK, &cli.held, NULL);
         return status;
 }

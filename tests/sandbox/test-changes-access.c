@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* src/changes and who may read and write what was committed: nobody more than before, unless
  * the change says so. */
+#include <glob.h>
 #include <grp.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 
-#include "harness.h"
 #include "layer.h"
+#include "session.h"
 
 enum {
         NOBODY = 65534,
@@ -295,6 +297,114 @@ static void a_top_folder_that_is_shut_is_shut_again(void **state) {
         expect_mode(base, ".", 0555);
 }
 
+static void a_signal_that_waits_ends_a_commit_with_nothing_done(void **state) {
+        static const int all[] = {SIGHUP, SIGINT, SIGTERM};
+        struct layer *y = *state;
+        _cleanup_close_ int base = layer_folder(y, "base");
+        sigset_t one, old;
+
+        layer_sh(base, "echo 1 >a; mkdir ro; echo 1 >ro/b; chmod 555 ro .");
+        layer_mount(y);
+        layer_sh(y->l.merged_fd, "echo 2 >>a; echo 2 >>ro/b");
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+                (void)sigemptyset(&one);
+                (void)sigaddset(&one, all[i]);
+                assert_int_equal(sigprocmask(SIG_BLOCK, &one, &old), 0);
+                assert_int_equal(raise(all[i]), 0);
+                expect_notes(y, "a signal came, so nothing was committed: : Interrupted system call\n");
+                assert_int_equal(sigwaitinfo(&one, NULL), all[i]);
+                assert_int_equal(sigprocmask(SIG_SETMASK, &old, NULL), 0);
+                layer_sh(base, "[ \"$(echo $(ls -A))\" = 'a ro' ]; [ $(cat a)$(cat ro/b) = 11 ]");
+                expect_mode(base, ".", 0555);
+                expect_mode(base, "ro", 0555);
+        }
+        expect_notes(y, "");
+        layer_sh(base, "[ \"$(echo $(ls -A))\" = 'a ro' ]; [ $(tail -n 1 a)$(tail -n 1 ro/b) = 22 ]");
+        expect_mode(base, ".", 0555);
+        expect_mode(base, "ro", 0555);
+}
+
+/* The folder that a commit of the session locks first. */
+static int open_layer(const struct site *s, const char *id) {
+        _cleanup_outcome_ struct outcome o = {0};
+        char umbrella[4096] = "";
+        const char *found;
+        glob_t list;
+        int fd;
+
+        SESSION(s, &o, "show", "--json", id);
+        found = strstr(o.out, "\"umbrella\":\"");
+        assert_non_null(found);
+        assert_int_equal(sscanf(found, "\"umbrella\":\"%4000[^\"]", umbrella), 1);
+        strncat(umbrella, "/overlay-*-layered", 32);
+        assert_int_equal(glob(umbrella, 0, NULL, &list), 0);
+        assert_int_equal(list.gl_pathc, 1);
+        fd = scratch_open(list.gl_pathv[0]);
+        globfree(&list);
+        return fd;
+}
+
+static void await_blocked(pid_t pid, int signal) {
+        _cleanup_free_ char *path = text_of("/proc/%d/status", (int)pid);
+        const time_t end = time(NULL) + deadline_seconds;
+        unsigned long long blocked = 0;
+
+        while (!(blocked >> (signal - 1) & 1)) {
+                FILE *f = fopen(path, "re");
+                char line[256];
+                bool is_there = false;
+
+                assert_non_null(f);
+                while (fgets(line, sizeof(line), f))
+                        is_there |= sscanf(line, "SigBlk: %llx", &blocked) == 1;
+                (void)fclose(f);
+                assert_true(is_there);
+                if (time(NULL) > end)
+                        fail_msg("signal %d is never held", signal);
+                (void)sched_yield();
+        }
+}
+
+static void a_signal_ends_nsrun_once_nothing_is_left(void **state) {
+        static const int all[] = {SIGHUP, SIGINT, SIGTERM};
+        const struct site *s = *state;
+        _cleanup_free_ char *layered = path_of(s->root, "layered"), *id = NULL;
+        _cleanup_free_ char *script = text_of("echo 2 >%s/a", layered);
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_close_ int layer = -EBADF, folder = -EBADF;
+
+        make_folder(s->root, "layered");
+        make_file(layered, "a", "1\n");
+        id = START(s, "--overlay", layered);
+        expect_good_join(s, id, script, "");
+        folder = scratch_open(layered);
+        layer = open_layer(s, id);
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+                struct running running;
+
+                (void)signal(all[i], SIG_DFL);
+                assert_int_equal(flock(layer, LOCK_EX), 0);
+                spawn(&(struct request){.argv = (const char *const[]){program(), "session", "commit", id,
+                                                                      layered, NULL},
+                                        .cwd = s->root},
+                      &running);
+                await_blocked(running.pid, all[i]);
+                send_signal(running.pidfd, all[i]);
+                assert_int_equal(flock(layer, LOCK_UN), 0);
+                finish(&running, &o);
+                expect_status(&o, 1000 + all[i]);
+                assert_string_equal(
+                        o.err, "nsrun: a signal came, so nothing was committed: Interrupted system call\n");
+                expect_out(&o, "");
+                layer_sh(folder, "[ $(ls -A) = a ]; [ $(cat a) = 1 ]");
+                outcome_clear(&o);
+        }
+        SESSION(s, &o, "commit", id, layered);
+        expect_status(&o, 0);
+        expect_out(&o, "committed 1 path\n");
+        end_session(s, id, "stop");
+}
+
 /* Root keeps groups as it keeps owners: these promises are an ordinary user's. */
 static void become_ordinary(void) {
         const gid_t groups[] = {EXTRA};
@@ -320,9 +430,17 @@ int main(void) {
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(a_setuid_bit_that_is_dropped_is_told, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_top_folder_that_is_shut_is_shut_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_signal_that_waits_ends_a_commit_with_nothing_done, setup,
+                                                teardown),
         };
+
+        const struct CMUnitTest program_tests[] = {
+                cmocka_unit_test_setup_teardown(a_signal_ends_nsrun_once_nothing_is_left, site_setup,
+                                                site_teardown),
+        };
+        int r = cmocka_run_group_tests(program_tests, NULL, NULL);
 
         become_ordinary();
         (void)umask(022);
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return r + cmocka_run_group_tests(tests, NULL, NULL);
 }
