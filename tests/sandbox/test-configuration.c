@@ -70,6 +70,35 @@ static void the_users_file_is_found_and_no_config_does_without(void **state) {
         assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
+/* Somebody meant one to be there: to run without would be to run with less than that. */
+static void a_symlink_to_no_configuration_is_an_error(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *xdg = path_of(s->root, "xdg"), *folder = path_of(xdg, "nsrun"),
+                            *away = path_of(s->root, "away");
+        static const char line[] =
+                "the configuration can't be opened: @root/xdg/nsrun/config.json: No such file "
+                "or directory; --no-config does without";
+
+        make_folder(s->root, "xdg");
+        make_folder(xdg, "nsrun");
+        make_link(folder, "config.json", "dotfiles/nsrun.json");
+        assert_int_equal(setenv("XDG_CONFIG_HOME", xdg, 1), 0);
+        AT(s, &o, "--", "true");
+        expect_line(s, &o, line);
+        AT(s, &o, "--no-config", "--", "true");
+        expect_status(&o, 0);
+        make_folder(folder, "dotfiles");
+        write_config(s, folder, "dotfiles/nsrun.json", "{\"env\": {\"WHO\": \"dotfiles\"}}");
+        AT(s, &o, "--", "sh", "-c", "echo $WHO");
+        expect_out(&o, "dotfiles\n");
+        assert_int_equal(rename(folder, away), 0);
+        make_link(xdg, "nsrun", "nowhere");
+        AT(s, &o, "--", "true");
+        expect_line(s, &o, line);
+        assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
+}
+
 static void stage_system_config(nsrun_unused void *data) {
         stage_enter();
         stage_tmpfs("/etc", 0);
@@ -350,6 +379,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
                 TEST(the_users_file_is_found_and_no_config_does_without),
+                TEST(a_symlink_to_no_configuration_is_an_error),
                 TEST(the_systems_file_is_read_where_the_user_has_none),
                 TEST(a_project_folder_configures_nothing),
                 TEST(the_command_line_goes_before_the_configuration),
