@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "environment.h"
 #include "options.h"
+#include "seccomp/load.h"
 #include "workspace/user.h"
 
 #define MOST_BYTES ((size_t)1 << 20)
@@ -171,8 +172,12 @@ static int apply_choice(struct reader *c, size_t node) {
 static int apply_seccomp(struct reader *c, size_t node) {
         const char *text = text_at(c, node);
 
-        return text && (strchr(text, '/') || text[0] == '~') ? apply_path_option(c, node)
-                                                             : apply_choice(c, node);
+        if (!text || streq(text, "none") || seccomp_find_shipped(text))
+                return apply_choice(c, node);
+        if (*text && text[0] != '~' && !strchr(text, '/'))
+                return fail_at(c, c->map.nodes[node].at, text, "no policy of nsrun's own",
+                               "a file's path begins with / or with ~/; see 'nsrun seccomp list'");
+        return apply_path_option(c, node);
 }
 
 static int apply_temp(struct reader *c, size_t node) {
