@@ -200,10 +200,11 @@ static void no_command_writes_a_configuration_for_later_runs(void **state) {
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *config = path_of(s->home, ".config"), *own = path_of(config, "nsrun");
         _cleanup_free_ char *bind = text_of("%s:/x", s->home),
-                            *kept = text_of("%s:/x/.config/nsrun:ro", own);
+                            *kept = text_of("%s:/x/.config/nsrun:ro", own),
+                            *elsewhere = path_of(s->root, "elsewhere.json");
         static const char hint[] =
                 "; make the folder and keep it as it is: mkdir -p @root/home/.config/nsrun, and "
-                "--ro for it";
+                "--ro for it; a config.json in it also takes --no-config, or a --config elsewhere";
         _cleanup_free_ char *home_line = text_of(
                 "%s: @root/home%s", "--rw would let a command write the configuration of later runs", hint);
         _cleanup_free_ char *bind_line =
@@ -227,6 +228,14 @@ static void no_command_writes_a_configuration_for_later_runs(void **state) {
         expect_line(s, &o, own_line);
         AT(s, &o, "--project", config, "--no-config", "--", "true");
         expect_line(s, &o, project_line);
+        /* What the hint says of a config.json in it. */
+        AT(s, &o, "--project", config, "--ro", own, "--", "true");
+        expect_line(s, &o,
+                    "the configuration lies in a writable folder, where a command could change it: "
+                    "@root/home/.config/nsrun/config.json; keep it outside of what a command may write");
+        make_file(s->root, "elsewhere.json", "{}");
+        AT(s, &o, "--project", config, "--ro", own, "--config", elsewhere, "--", "true");
+        expect_status(&o, 0);
         AT(s, &o, "--project", config, "--no-config", "--ro", own, "--", "sh", "-c",
            "echo w >nsrun/config.json; mv nsrun x || touch made");
         expect_status(&o, 0);
