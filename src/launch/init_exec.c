@@ -124,6 +124,10 @@ int init_exec(struct launch_child *c) {
                         return error_set(&c->error, NSRUN_STAGE_SUPERVISE, -errno, NULL,
                                          "pid 1's descriptors can't be kept", NULL);
         r = sys_execveat(c->init_fd, "", e->argv, c->plan->env, AT_EMPTY_PATH);
+        /* Its arguments are among nsrun-init's. */
+        if (r == -E2BIG)
+                return error_set(&c->error, NSRUN_STAGE_EXEC, r, c->plan->argv ? c->plan->argv[0] : NULL,
+                                 "the command is too long", NULL);
         return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
                          "nsrun-init can't be executed",
                          "it must be a static program of this machine's architecture");

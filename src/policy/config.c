@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "environment.h"
 #include "options.h"
+#include "seccomp/load.h"
 #include "workspace/user.h"
 
 #define MOST_BYTES ((size_t)1 << 20)
@@ -171,8 +172,12 @@ static int apply_choice(struct reader *c, size_t node) {
 static int apply_seccomp(struct reader *c, size_t node) {
         const char *text = text_at(c, node);
 
-        return text && (strchr(text, '/') || text[0] == '~') ? apply_path_option(c, node)
-                                                             : apply_choice(c, node);
+        if (!text || streq(text, "none") || seccomp_find_shipped(text))
+                return apply_choice(c, node);
+        if (*text && text[0] != '~' && !strchr(text, '/'))
+                return fail_at(c, c->map.nodes[node].at, text, "no policy of nsrun's own",
+                               "a file's path begins with / or with ~/; see 'nsrun seccomp list'");
+        return apply_path_option(c, node);
 }
 
 static int apply_temp(struct reader *c, size_t node) {
@@ -489,6 +494,15 @@ int config_find_user_file(const struct nsrun_policy *p, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
+/* Whether a symlink stands where the file, or its folder, would: somebody meant one to be there. */
+static bool is_dangling(const char *file) {
+        _cleanup_free_ char *folder = path_parent(file);
+        struct stat st;
+
+        return (lstat(file, &st) == 0 && S_ISLNK(st.st_mode)) ||
+               (folder && lstat(folder, &st) == 0 && S_ISLNK(st.st_mode) && stat(folder, &st) < 0);
+}
+
 nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_error *err) {
         _cleanup_free_ char *user = NULL;
         const char *files[2];
@@ -502,7 +516,7 @@ nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_e
         for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
                 _cleanup_close_ int fd = files[i] ? open_file(files[i]) : -ENOENT;
 
-                if (fd == -ENOENT || fd == -ENOTDIR)
+                if ((fd == -ENOENT || fd == -ENOTDIR) && !(files[i] && is_dangling(files[i])))
                         continue;
                 if (fd < 0)
                         return error_set(err, NSRUN_STAGE_POLICY, fd, files[i],

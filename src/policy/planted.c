@@ -161,8 +161,11 @@ static int refuse_config_root(const struct nsrun_policy *p, const char *source, 
         visible = str_visible(folder);
         if (!visible)
                 return error_oom(err);
-        (void)snprintf(hint, sizeof(hint),
-                       "make the folder and keep it as it is: mkdir -p %s, and --ro for it", visible);
+        (void)snprintf(
+                hint, sizeof(hint),
+                "make the folder and keep it as it is: mkdir -p %s, and --ro for it; a config.json in "
+                "it also takes --no-config, or a --config elsewhere",
+                visible);
         return refuse(err, source, hint, "%s would let a command write the configuration of later runs",
                       option);
 }

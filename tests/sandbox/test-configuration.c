@@ -70,6 +70,35 @@ static void the_users_file_is_found_and_no_config_does_without(void **state) {
         assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
+/* Somebody meant one to be there: to run without would be to run with less than that. */
+static void a_symlink_to_no_configuration_is_an_error(void **state) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *xdg = path_of(s->root, "xdg"), *folder = path_of(xdg, "nsrun"),
+                            *away = path_of(s->root, "away");
+        static const char line[] =
+                "the configuration can't be opened: @root/xdg/nsrun/config.json: No such file "
+                "or directory; --no-config does without";
+
+        make_folder(s->root, "xdg");
+        make_folder(xdg, "nsrun");
+        make_link(folder, "config.json", "dotfiles/nsrun.json");
+        assert_int_equal(setenv("XDG_CONFIG_HOME", xdg, 1), 0);
+        AT(s, &o, "--", "true");
+        expect_line(s, &o, line);
+        AT(s, &o, "--no-config", "--", "true");
+        expect_status(&o, 0);
+        make_folder(folder, "dotfiles");
+        write_config(s, folder, "dotfiles/nsrun.json", "{\"env\": {\"WHO\": \"dotfiles\"}}");
+        AT(s, &o, "--", "sh", "-c", "echo $WHO");
+        expect_out(&o, "dotfiles\n");
+        assert_int_equal(rename(folder, away), 0);
+        make_link(xdg, "nsrun", "nowhere");
+        AT(s, &o, "--", "true");
+        expect_line(s, &o, line);
+        assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
+}
+
 static void stage_system_config(nsrun_unused void *data) {
         stage_enter();
         stage_tmpfs("/etc", 0);
@@ -171,10 +200,11 @@ static void no_command_writes_a_configuration_for_later_runs(void **state) {
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *config = path_of(s->home, ".config"), *own = path_of(config, "nsrun");
         _cleanup_free_ char *bind = text_of("%s:/x", s->home),
-                            *kept = text_of("%s:/x/.config/nsrun:ro", own);
+                            *kept = text_of("%s:/x/.config/nsrun:ro", own),
+                            *elsewhere = path_of(s->root, "elsewhere.json");
         static const char hint[] =
                 "; make the folder and keep it as it is: mkdir -p @root/home/.config/nsrun, and "
-                "--ro for it";
+                "--ro for it; a config.json in it also takes --no-config, or a --config elsewhere";
         _cleanup_free_ char *home_line = text_of(
                 "%s: @root/home%s", "--rw would let a command write the configuration of later runs", hint);
         _cleanup_free_ char *bind_line =
@@ -198,6 +228,14 @@ static void no_command_writes_a_configuration_for_later_runs(void **state) {
         expect_line(s, &o, own_line);
         AT(s, &o, "--project", config, "--no-config", "--", "true");
         expect_line(s, &o, project_line);
+        /* What the hint says of a config.json in it. */
+        AT(s, &o, "--project", config, "--ro", own, "--", "true");
+        expect_line(s, &o,
+                    "the configuration lies in a writable folder, where a command could change it: "
+                    "@root/home/.config/nsrun/config.json; keep it outside of what a command may write");
+        make_file(s->root, "elsewhere.json", "{}");
+        AT(s, &o, "--project", config, "--ro", own, "--config", elsewhere, "--", "true");
+        expect_status(&o, 0);
         AT(s, &o, "--project", config, "--no-config", "--ro", own, "--", "sh", "-c",
            "echo w >nsrun/config.json; mv nsrun x || touch made");
         expect_status(&o, 0);
@@ -350,6 +388,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
                 TEST(the_users_file_is_found_and_no_config_does_without),
+                TEST(a_symlink_to_no_configuration_is_an_error),
                 TEST(the_systems_file_is_read_where_the_user_has_none),
                 TEST(a_project_folder_configures_nothing),
                 TEST(the_command_line_goes_before_the_configuration),

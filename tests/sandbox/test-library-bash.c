@@ -101,6 +101,21 @@ static void a_host_is_asked_and_gets_the_output_as_it_is(void **state) {
         assert_null(nsrun_policy_free(policy));
 }
 
+/* The kernel takes no argument of more than 128 KiB. */
+static void a_command_that_is_too_long_is_told_as_that(void **state) {
+        struct nsrun_policy *policy = new_policy(*state);
+        struct nsrun_bash_result result = {0};
+        _cleanup_free_ char *command = malloc(200001);
+        struct nsrun_error err = {0};
+
+        assert_non_null(command);
+        memset(command, ' ', 200000);
+        memcpy(command + 199996, "true", 5);
+        expect_error(nsrun_bash(policy, command, NULL, &result, &err), -E2BIG, NSRUN_STAGE_EXEC, &err,
+                     "the command is too long: bash: Argument list too long");
+        assert_null(nsrun_policy_free(policy));
+}
+
 /* ------------------------------------------------------------------- cancelling */
 
 struct canceller {
@@ -320,6 +335,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(one_policy_runs_one_command_after_the_other),
                 TEST(a_host_is_asked_and_gets_the_output_as_it_is),
+                TEST(a_command_that_is_too_long_is_told_as_that),
                 TEST(a_host_ends_a_command),
                 TEST(threads_run_commands_side_by_side),
                 TEST(many_commands_leave_nothing_in_the_host),

@@ -73,6 +73,9 @@ static void each_key_becomes_its_option(nsrun_unused void **state) {
         assert_string_equal(p->tmp, "/t");
         assert_string_equal(p->seccomp, "/home/u/s.json");
         (void)nsrun_policy_free(p);
+        p = applied("{\"seccomp\": \"none\"}");
+        assert_string_equal(p->seccomp, "none");
+        (void)nsrun_policy_free(p);
         (void)nsrun_policy_free(applied("{}"));
 }
 
@@ -137,6 +140,14 @@ static void each_mistake_is_told_where_it_is(nsrun_unused void **state) {
                 {"{\"net\": \"some\"}", "/c:1:9: --net: no such choice: some; choose one of host|none"},
                 {"{\"net\": null}", "/c:1:9: a string is expected here: net"},
                 {"{\"temp\": \"tmp\"}", "/c:1:10: not an absolute path: tmp; begin it with / or with ~/"},
+                {"{\"seccomp\": \"pol.json\"}",
+                 "/c:1:13: no policy of nsrun's own: pol.json; a file's path begins with / or with ~/; see 'nsrun "
+                 "seccomp list'"},
+                {"{\"seccomp\": \"pol/x.json\"}",
+                 "/c:1:13: not an absolute path: pol/x.json; begin it with / or with ~/"},
+                {"{\"seccomp\": \"~pol\"}",
+                 "/c:1:13: not an absolute path: ~pol; begin it with / or with ~/"},
+                {"{\"seccomp\": \"\"}", "/c:1:13: a path is expected here: seccomp"},
                 {"{\"env\": [\"A=b\"]}", "/c:1:9: an object is expected here: env"},
                 {"{\"env\": {\"A\": 1}}", "/c:1:15: a string, true or null is expected here: A"},
                 {"{\"env\": {\"A\": false}}", "/c:1:15: a string, true or null is expected here: A"},
