@@ -57,6 +57,8 @@ int apply_look(struct apply *a);
 /* Makes everything ready in the stage.  -EINTR: a SIGHUP, SIGINT or SIGTERM that the caller blocks is
  * pending; the stage is gone then, as after any failure. */
 int apply_stage(struct apply *a);
+/* That -EINTR, before there is a stage, too. */
+int apply_heed(const struct apply *a);
 /* Moves it into place. */
 int apply_move(struct apply *a);
 /* Makes a folder of the target writable for its owner until apply_restore(), as apply_stage() that

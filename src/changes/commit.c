@@ -46,18 +46,25 @@ int changes_moment(struct timespec *ret) {
 }
 
 /* One commit or discard of a session at a time. */
-static int lock(int record_fd, struct nsrun_error *err) {
+static int lock(int record_fd, const struct apply *a) {
         _cleanup_close_ int fd = openat(record_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        int r = 0;
+        const struct timespec moment = {.tv_nsec = 20000000};
+        int r = fd < 0 ? -errno : 0;
 
-        if (fd < 0)
-                r = -errno;
-        while (r == 0 && flock(fd, LOCK_EX) < 0)
-                if (errno != EINTR)
+        /* The other one may be stopped, and signals may be blocked. */
+        while (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+                if (errno != EWOULDBLOCK && errno != EINTR) {
                         r = -errno;
+                        break;
+                }
+                r = apply_heed(a);
+                if (r < 0)
+                        return r;
+                (void)nanosleep(&moment, NULL);
+        }
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_WORKSPACE, r, NULL, "the session's record can't be locked",
-                                 NULL);
+                return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, NULL,
+                                 "the session's record can't be locked", NULL);
         return TAKE_FD(fd);
 }
 
@@ -309,7 +316,7 @@ static int apply(const struct changes_layer *layer, char *const *paths, bool is_
         };
         int r;
 
-        guard = lock(layer->record_fd, err);
+        guard = lock(layer->record_fd, &a);
         if (guard < 0)
                 return guard;
         r = host_load(layer->record_fd, &layer->since, &host);

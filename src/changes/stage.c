@@ -241,7 +241,7 @@ static int stage_failed(struct apply *a, const struct op *op, int r) {
 
 /* Until everything is ready, nothing has been done that would be left half: the last moment to heed
  * a signal.  The moves afterwards are quick.  Whoever wants that blocks the signals. */
-static int heed_signals(struct apply *a) {
+int apply_heed(const struct apply *a) {
         static const int all[] = {SIGHUP, SIGINT, SIGTERM};
         sigset_t pending;
 
@@ -262,7 +262,7 @@ static int stage_all(struct apply *a) {
         for (size_t i = 0; i < a->n_ops; i++) {
                 const struct op *op = &a->ops[i];
 
-                r = heed_signals(a);
+                r = apply_heed(a);
                 if (r < 0)
                         return r;
                 if (op->role == ROLE_LEFT_OUT)
@@ -283,7 +283,7 @@ static int stage_all(struct apply *a) {
                         if (r < 0)
                                 return stage_failed(a, &a->ops[i - 1], r);
                 }
-        return heed_signals(a);
+        return apply_heed(a);
 }
 
 int apply_stage(struct apply *a) {
