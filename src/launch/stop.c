@@ -13,6 +13,7 @@
  * lasts. */
 #define PATIENCE_MS      1000
 #define DEEP_PATIENCE_MS 50
+#define CLEAN_LOOKS      2
 
 struct stopping {
         int proc;
@@ -38,6 +39,30 @@ static char state_of(int proc, int pid) {
         return end && end[1] == ' ' ? end[2] : '\0';
 }
 
+static bool is_awake(const struct stopping *stopping, char state) {
+        return state == 'R' || state == 'S' || (state == 'D' && stopping->waits_for_deep);
+}
+
+static void look_at_thread(void *data, int tid) {
+        struct stopping *stopping = data;
+
+        stopping->is_somebody_awake |= is_awake(stopping, state_of(stopping->proc, tid));
+}
+
+/* The first thread may have ended long before the others. */
+static bool has_thread_awake(const struct stopping *stopping, int pid) {
+        struct stopping threads = {.waits_for_deep = stopping->waits_for_deep};
+        char path[64];
+
+        strcat(number_format(path, (uint64_t)pid), "/task");
+        threads.proc = sys_open(stopping->proc, path, O_RDONLY | O_DIRECTORY, 0);
+        if (threads.proc < 0)
+                return false;
+        (void)number_each(threads.proc, look_at_thread, &threads);
+        (void)sys_close(threads.proc);
+        return threads.is_somebody_awake;
+}
+
 static void look(void *data, int pid) {
         struct stopping *stopping = data;
         char state;
@@ -47,7 +72,7 @@ static void look(void *data, int pid) {
                 return;
         state = state_of(stopping->proc, pid);
         stopping->is_somebody_awake =
-                state == 'R' || state == 'S' || (state == 'D' && stopping->waits_for_deep);
+                state == 'Z' ? has_thread_awake(stopping, pid) : is_awake(stopping, state);
 }
 
 static bool has_stopped(pid_t child) {
@@ -71,14 +96,22 @@ static bool have_all_stopped(const struct launch_child *c, pid_t command, bool w
         return r < 0 || !stopping.is_somebody_awake;
 }
 
+/* Who is not stopped yet may wake others (SIGCONT), also one who has been looked at: hence a signal a round,
+ * and a second look. */
 void stop_all(const struct launch_child *c, pid_t command) {
         struct timespec start, now;
         int64_t passed = 0;
+        int n_clean = 0;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &start);
         (void)sys_kill(-1, SIGSTOP);
-        while (passed < PATIENCE_MS && !have_all_stopped(c, command, passed < DEEP_PATIENCE_MS)) {
-                (void)sys_poll(NULL, 0, 1);
+        while (passed < PATIENCE_MS) {
+                n_clean = have_all_stopped(c, command, passed < DEEP_PATIENCE_MS) ? n_clean + 1 : 0;
+                if (n_clean == CLEAN_LOOKS)
+                        return;
+                if (n_clean == 0)
+                        (void)sys_poll(NULL, 0, 1);
+                (void)sys_kill(-1, SIGSTOP);
                 (void)clock_gettime(CLOCK_MONOTONIC, &now);
                 passed = (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000;
         }

@@ -3,6 +3,7 @@
  * is typed there while nsrun is in its foreground.  Nothing is waited for but text
  * on the terminal, which never stands in what was typed before. */
 #include <poll.h>
+#include <pthread.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -254,6 +255,73 @@ static void a_slow_job_is_stopped_before_the_prompt(void **state) {
         close_terminal(&t);
 }
 
+/* Processes that wake each other, and a reader; with `has_threads` all of it beside first threads that have
+ * ended. */
+static _Noreturn void *wake_others(void *nothing) {
+        (void)nothing;
+        for (;;)
+                (void)kill(0, SIGCONT);
+}
+
+static _Noreturn void *read_on(void *nothing) {
+        char line[256];
+        ssize_t n;
+
+        (void)nothing;
+        (void)puts("ready.");
+        (void)fflush(NULL);
+        while ((n = read(0, line, sizeof(line))) > 0)
+                (void)printf("STOLEN %.*s", (int)n, line);
+        _exit(0);
+}
+
+static void do_it(void *(*what)(void *), bool in_thread) {
+        pthread_t thread;
+
+        if (!in_thread)
+                (void)what(NULL);
+        if (pthread_create(&thread, NULL, what, NULL) != 0)
+                _exit(97);
+        pthread_exit(NULL);
+}
+
+static void stay_awake(bool has_threads) {
+        for (int i = 0; i < 8; i++)
+                if (fork() == 0) {
+                        (void)alarm(60);
+                        do_it(wake_others, has_threads);
+                }
+        do_it(read_on, has_threads);
+}
+
+/* A command that says it is stopped reads nothing that is typed at the prompt. */
+static void nobody_wakes_a_stopped_job(void **state) {
+        static const char *const kinds[] = {"processes", "threads"};
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
+
+        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+                _cleanup_free_ char *line =
+                        text_of("$nsrun --bind %s:/probe:ro -- /probe %s", self, kinds[i]);
+                struct terminal t;
+
+                open_terminal(*state, &t);
+                type_line(&t, line);
+                expect_text(&t, "ready.\n");
+                for (int j = 0; j < 5; j++) {
+                        type(&t, "\032");
+                        expect_text(&t, PROMPT);
+                        for (int k = 0; k < 3; k++)
+                                expect_typing_works(&t);
+                        type_line(&t, "fg");
+                        expect_text(&t, kinds[i]);
+                }
+                type(&t, "\003");
+                expect_text(&t, PROMPT);
+                assert_null(strstr(t.text, "STOLEN"));
+                close_terminal(&t);
+        }
+}
+
 /* A job that is stopped ends as any other is ended, and goes on in the background. */
 static void a_stopped_job_goes_on_in_the_background(void **state) {
         for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
@@ -452,6 +520,7 @@ int main(int argc, char **argv) {
                 EVERYWHERE(control_c_is_the_commands_to_catch),
                 EVERYWHERE(control_z_stops_the_job_and_fg_goes_on),
                 EVERYWHERE(a_slow_job_is_stopped_before_the_prompt),
+                TEST(nobody_wakes_a_stopped_job),
                 EVERYWHERE(a_stopped_job_goes_on_in_the_background),
                 EVERYWHERE(the_terminal_is_back_however_the_run_ends),
                 EVERYWHERE(a_scripts_next_command_has_the_terminal),
@@ -462,5 +531,7 @@ int main(int argc, char **argv) {
 
         if (argc == 2 && streq(argv[1], "tiocsti"))
                 try_to_type();
+        if (argc == 2)
+                stay_awake(streq(argv[1], "threads"));
         return cmocka_run_group_tests_name("terminal", tests, NULL, NULL);
 }
