@@ -286,7 +286,7 @@ static void do_it(void *(*what)(void *), bool in_thread) {
 }
 
 static void stay_awake(bool has_threads) {
-        for (int i = 0; i < 8; i++)
+        for (int i = 0; i < 3; i++)
                 if (fork() == 0) {
                         (void)alarm(60);
                         do_it(wake_others, has_threads);
