@@ -28,9 +28,10 @@ static const char lingering[] = "(setsid sleep 1000 &) & exec sleep 1000";
 /* Statuses that a command which only sleeps may have: it was killed with its sandbox, or there was
  * none to come into. */
 static void expect_ended_by_force(const struct outcome *o) {
-        static const char *const words[] = {"nsrun: the command's reaper was killed by signal 9, and the ",
-                                            "nsrun: no such session: ", "nsrun: the session has ended: ",
-                                            "nsrun: the sandbox was killed while it was being built"};
+        static const char *const words[] = {
+                "nsrun: the command's reaper was killed by signal 9, and the ",
+                "nsrun: no such session: ", "nsrun: the session has ended: ",
+                "nsrun: the session is ending: ", "nsrun: the sandbox was killed while it was being built"};
 
         if (o->status == 128 + SIGKILL && startswith(o->err, words[0]))
                 return;
