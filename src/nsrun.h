@@ -377,7 +377,8 @@ void nsrun_session_outcome_clear(struct nsrun_session_outcome *outcome);
  * -ESTALE: the host has changed some since the session began, told by their ctime, and nothing was done;
  * with is_forced they are overwritten; or another folder is there now.  Devices and what git would obey
  * are left out, setuid and setgid bits dropped, with a note; of several overlays each line names its own.
- * -ENOENT: a path selects no change.  `ret` may be NULL. */
+ * -ENOENT: a path selects no change.  -EINTR: a SIGHUP, SIGINT or SIGTERM that the caller blocks is pending,
+ * and nothing was done.  `ret` may be NULL. */
 int nsrun_session_commit(const char *id, const char *const *paths, int is_forced,
                          struct nsrun_session_outcome *ret, struct nsrun_error *error);
 /* The other way round: the overlays show what the host has. */

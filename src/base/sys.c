@@ -111,21 +111,6 @@ int sys_pidfd_send_signal(int pidfd, int signal) {
         return result(syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0));
 }
 
-int sys_pidfd_queue_signal(int pidfd, int signal, int value) {
-        siginfo_t info = {.si_signo = signal, .si_code = SI_QUEUE};
-
-        SYS_FAULT("pidfd_send_signal");
-        info.si_value.sival_int = value;
-        return result(syscall(SYS_pidfd_send_signal, pidfd, signal, &info, 0));
-}
-
-int sys_queue_signal(pid_t pid, int signal, int value) {
-        const union sigval with = {.sival_int = value};
-
-        SYS_FAULT("rt_sigqueueinfo");
-        return result(sigqueue(pid, signal, with));
-}
-
 int sys_setsid(void) {
         SYS_FAULT("setsid");
         return result(setsid());

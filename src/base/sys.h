@@ -70,9 +70,6 @@ int sys_waitid(int idtype, id_t id, siginfo_t *info, int options);
 int sys_kill(pid_t pid, int signal);
 int sys_pidfd_open(pid_t pid);
 int sys_pidfd_send_signal(int pidfd, int signal);
-/* The same with a value that goes along (SI_QUEUE); and by pid. */
-int sys_pidfd_queue_signal(int pidfd, int signal, int value);
-int sys_queue_signal(pid_t pid, int signal, int value);
 int sys_setsid(void);
 int sys_setpgid(pid_t pid, pid_t group);
 
