@@ -465,12 +465,18 @@ int main(int argc, char **argv) {
                 TEST(a_nested_command_can_not_release_itself),
                 TEST(nobody_gets_away),
                 TEST(who_kills_nsrun_kills_all_that_its_command_started),
-                TEST(a_storm_of_children_does_not_outlive_nsrun),
                 TEST(nobody_is_kept_from_a_sigterm),
                 TEST(a_session_ends_with_a_killed_reaper),
         };
 
+        /* root's processes aren't counted, and a storm that isn't bounded is the whole machine's. */
+        const struct CMUnitTest bounded[] = {
+                TEST(a_storm_of_children_does_not_outlive_nsrun),
+        };
+        int failed;
+
         if (argc == 3)
                 inside(argv[1], argv[2]);
-        return cmocka_run_group_tests_name("session-attacks", tests, NULL, NULL);
+        failed = cmocka_run_group_tests_name("session-attacks", tests, NULL, NULL);
+        return geteuid() == 0 ? failed : failed + cmocka_run_group_tests_name("storms", bounded, NULL, NULL);
 }
