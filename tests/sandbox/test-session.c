@@ -5,8 +5,9 @@
 
 #include "session.h"
 
+/* A nested command may be told twice: by the session's pid 1, and by its own. */
 static const char until_told[] =
-        "exec 2>/dev/null; trap 'echo told; exit 3' TERM; echo ready; while :; do sleep 0.02; done";
+        "exec 2>/dev/null; trap 'trap \"\" TERM; echo told; exit 3' TERM; echo ready; while :; do sleep 0.02; done";
 static const char deaf[] = "trap '' TERM; echo ready; while :; do sleep 0.02; done";
 
 static void expect_ready_line(const struct running *r) {
