@@ -294,7 +294,6 @@ nsrun_public int nsrun_session_diff(const char *id, enum nsrun_diff form, const 
 
 /* A commit of one overlay. */
 struct taking {
-        struct asking *a;
         const struct chosen *chosen;
         const struct changes_layer *layer;
         struct changes_report *report;
@@ -369,7 +368,7 @@ static int apply_one(struct asking *a, const struct chosen *chosen, bool is_comm
         _cleanup_changes_report_ struct changes_report report = {0};
         _cleanup_(layer_close) struct layer_fds f = {-EBADF, -EBADF, -EBADF, -EBADF};
         struct changes_layer layer;
-        struct taking taking = {.a = a, .chosen = chosen, .layer = &layer, .report = &report};
+        struct taking taking = {.chosen = chosen, .layer = &layer, .report = &report};
         const struct changes_filter filter = {.leave_out = leave_out, .data = &taking};
         bool is_last_word;
         int r;

@@ -147,6 +147,23 @@ static inline void layer_end(struct layer *y) {
         *y = (struct layer){0};
 }
 
+/* For cmocka: *state is a struct layer, not mounted yet. */
+static inline int layer_setup(void **state) {
+        struct layer *y = calloc(1, sizeof(*y));
+
+        assert_non_null(y);
+        (void)umask(022);
+        layer_begin(y);
+        *state = y;
+        return 0;
+}
+
+static inline int layer_teardown(void **state) {
+        layer_end(*state);
+        free(*state);
+        return 0;
+}
+
 /* Runs a script in the folder behind a descriptor: that of the overlay, or of the base. */
 static inline void layer_sh(int folder, const char *script) {
         pid_t pid = fork();
@@ -161,6 +178,17 @@ static inline void layer_sh(int folder, const char *script) {
         assert_int_equal(waitpid(pid, &status, 0), pid);
         if (status != 0)
                 fail_msg("the script has failed: %s", script);
+}
+
+/* The base, by a script; then the overlay; then its changes. */
+static inline struct layer *layer_change(void **state, const char *base, const char *script) {
+        struct layer *y = *state;
+        _cleanup_close_ int fd = layer_folder(y, "base");
+
+        layer_sh(fd, base);
+        layer_mount(y);
+        layer_sh(y->l.merged_fd, script);
+        return y;
 }
 
 /* The list as it is printed, for the caller to free. */

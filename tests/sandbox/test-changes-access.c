@@ -14,22 +14,6 @@ enum {
         EXTRA = 64999, /* a group that root gives itself for these tests */
 };
 
-static int setup(void **state) {
-        struct layer *y = calloc(1, sizeof(*y));
-
-        assert_non_null(y);
-        (void)umask(022);
-        layer_begin(y);
-        *state = y;
-        return 0;
-}
-
-static int teardown(void **state) {
-        layer_end(*state);
-        free(*state);
-        return 0;
-}
-
 /* linux/posix_acl_xattr.h: what getfacl(1) would show as u::rw,user:65534:NAMED,g::GROUP,m::MASK,o::- */
 struct acl {
         uint32_t version;
@@ -417,24 +401,27 @@ static void become_ordinary(void) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(an_acl_stays_with_new_content, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_default_acl_gives_no_access_to_an_old_file, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(an_acl_that_cant_be_kept_leaves_the_owner_alone, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_setuid_bit_that_is_dropped_is_told, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_top_folder_that_is_shut_is_shut_again, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_signal_that_waits_ends_a_commit_with_nothing_done, setup,
-                                                teardown),
+                cmocka_unit_test_setup_teardown(an_acl_stays_with_new_content, layer_setup, layer_teardown),
+                cmocka_unit_test_setup_teardown(a_default_acl_gives_no_access_to_an_old_file, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(an_acl_that_cant_be_kept_leaves_the_owner_alone, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(a_setuid_bit_that_is_dropped_is_told, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(a_top_folder_that_is_shut_is_shut_again, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(a_signal_that_waits_ends_a_commit_with_nothing_done,
+                                                layer_setup, layer_teardown),
         };
 
         /* root's run gives itself a second group. */
         const struct CMUnitTest group_tests[] = {
-                cmocka_unit_test_setup_teardown(a_setgid_folder_gives_no_access_to_an_old_file, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(names_of_one_file_open_none_of_them, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_setgid_folder_gives_no_access_to_an_old_file, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(names_of_one_file_open_none_of_them, layer_setup,
+                                                layer_teardown),
                 cmocka_unit_test_setup_teardown(a_group_that_cant_be_kept_takes_what_others_might_gain,
-                                                setup, teardown),
+                                                layer_setup, layer_teardown),
         };
         const struct CMUnitTest program_tests[] = {
                 cmocka_unit_test_setup_teardown(a_signal_ends_nsrun_once_nothing_is_left, site_setup,

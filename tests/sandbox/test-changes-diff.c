@@ -4,33 +4,6 @@
 #include "changes/internal.h"
 #include "picture.h"
 
-static int setup(void **state) {
-        struct layer *y = calloc(1, sizeof(*y));
-
-        assert_non_null(y);
-        (void)umask(022);
-        layer_begin(y);
-        *state = y;
-        return 0;
-}
-
-static int teardown(void **state) {
-        layer_end(*state);
-        free(*state);
-        return 0;
-}
-
-/* The base, by a script; then the overlay; then its changes. */
-static struct layer *change(void **state, const char *base, const char *script) {
-        struct layer *y = *state;
-        _cleanup_close_ int fd = layer_folder(y, "base");
-
-        layer_sh(fd, base);
-        layer_mount(y);
-        layer_sh(y->l.merged_fd, script);
-        return y;
-}
-
 /* What this process has read so far. */
 static unsigned long long bytes_read(void) {
         FILE *f = fopen("/proc/self/io", "re");
@@ -46,7 +19,7 @@ static unsigned long long bytes_read(void) {
 /* Between the look at the list and that at the contents. */
 static void expect_no_pair(void **state, const char *script) {
         _cleanup_changes_ struct changes c = {.list = calloc(2, sizeof(*c.list)), .n = 2};
-        struct layer *y = change(state, "echo 12345 >old", "mv old new");
+        struct layer *y = layer_change(state, "echo 12345 >old", "mv old new");
         unsigned long long before;
 
         layer_expect(y, "R  old -> new\n");
@@ -126,9 +99,9 @@ static void sh_after_each_tool(const struct layer *y, const char *script) {
 
 static void a_file_that_cannot_be_read_is_told_in_its_place(void **state) {
         struct layer *y =
-                change(state, "for i in a c e mode; do echo 1 >$i; done; chmod 755 mode",
-                       "for i in a c e; do echo 2 >$i; done; echo new >'b\"'; mkdir d; echo 3 >d/x;"
-                       "chmod 0 'b\"' c d mode");
+                layer_change(state, "for i in a c e mode; do echo 1 >$i; done; chmod 755 mode",
+                             "for i in a c e; do echo 2 >$i; done; echo new >'b\"'; mkdir d; echo 3 >d/x;"
+                             "chmod 0 'b\"' c d mode");
 
         expect_printed(y, "true",
                        HUNK("a") "# \"b\\\"\": it can't be read: Permission denied\n"
@@ -144,8 +117,8 @@ static void a_file_that_cannot_be_read_is_told_in_its_place(void **state) {
 
 static void files_swapped_meanwhile_end_nothing(void **state) {
         struct layer *y =
-                change(state, "for i in a b c d z; do echo 1 >$i; done; ln -s 1 l",
-                       "for i in a b c d e z; do echo 2 >$i; done; ln -sfn 2 l; mkdir f; echo 2 >f/x");
+                layer_change(state, "for i in a b c d z; do echo 1 >$i; done; ln -s 1 l",
+                             "for i in a b c d e z; do echo 2 >$i; done; ln -sfn 2 l; mkdir f; echo 2 >f/x");
 
         expect_printed(
                 y, "rm -r b c d e f l; mkfifo b; ln -s a c; mkdir d; echo 2 >f; echo 2 >l",
@@ -162,10 +135,10 @@ static void files_swapped_meanwhile_end_nothing(void **state) {
 }
 
 static void names_with_blanks_are_whole_without_hunks(void **state) {
-        struct layer *y =
-                change(state, ": >'empty gone'; echo 1 >'of mode'; seq 9 >'old name'; echo 1 >'of text'",
-                       ": >' empty new'; rm 'empty gone'; chmod 755 'of mode'; mv 'old name' 'n w';"
-                       "mkdir 'd e'; : >'d e/x y '; echo 2 >'of text'; echo 2 >'new of text'");
+        struct layer *y = layer_change(
+                state, ": >'empty gone'; echo 1 >'of mode'; seq 9 >'old name'; echo 1 >'of text'",
+                ": >' empty new'; rm 'empty gone'; chmod 755 'of mode'; mv 'old name' 'n w';"
+                "mkdir 'd e'; : >'d e/x y '; echo 2 >'of text'; echo 2 >'new of text'");
         _cleanup_changes_ struct changes c = {0};
         _cleanup_free_ char *text = NULL;
 
@@ -180,7 +153,7 @@ static void names_with_blanks_are_whole_without_hunks(void **state) {
 
 /* Each tool says which they are, and does nothing with them. */
 static void binary_files_are_refused_one_by_one(void **state) {
-        struct layer *y = change(
+        struct layer *y = layer_change(
                 state, "for i in changed gone mode; do printf 'a\\0b' >$i; done; echo 1 >i; echo 1 >x",
                 "printf 'a\\0bc' >changed; rm gone; echo c >>mode; chmod 755 mode;"
                 "printf '\\0' >'a new'; printf '\\0' >z; echo 2 >i; echo 2 >x");
@@ -212,10 +185,10 @@ static void binary_files_are_refused_one_by_one(void **state) {
 }
 
 static void a_text_of_too_many_lines_is_no_text(void **state) {
-        struct layer *y =
-                change(state, "yes '' | head -n 500000 >a; cp a b; cp a type; echo >>type; cp type gone",
-                       "{ yes '' | head -n 499999; printf end; } >a; echo >>b; rm gone type; ln -s t type;"
-                       "yes '' | head -n 500000 >just; yes '' | head -n 500001 >many; echo >>many");
+        struct layer *y = layer_change(
+                state, "yes '' | head -n 500000 >a; cp a b; cp a type; echo >>type; cp type gone",
+                "{ yes '' | head -n 499999; printf end; } >a; echo >>b; rm gone type; ln -s t type;"
+                "yes '' | head -n 500000 >just; yes '' | head -n 500001 >many; echo >>many");
         _cleanup_changes_ struct changes c = {0};
         _cleanup_free_ char *text = NULL, *stat = NULL;
 
@@ -235,15 +208,20 @@ static void a_text_of_too_many_lines_is_no_text(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_file_that_grows_is_no_rename_and_read_no_further, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_file_that_shrinks_is_no_rename, setup, teardown),
-                cmocka_unit_test_setup_teardown(names_with_blanks_are_whole_without_hunks, setup, teardown),
-                cmocka_unit_test_setup_teardown(binary_files_are_refused_one_by_one, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_text_of_too_many_lines_is_no_text, setup, teardown),
-                cmocka_unit_test_setup_teardown(files_swapped_meanwhile_end_nothing, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_told_in_its_place, setup,
-                                                teardown),
+                cmocka_unit_test_setup_teardown(a_file_that_grows_is_no_rename_and_read_no_further,
+                                                layer_setup, layer_teardown),
+                cmocka_unit_test_setup_teardown(a_file_that_shrinks_is_no_rename, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(names_with_blanks_are_whole_without_hunks, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(binary_files_are_refused_one_by_one, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(a_text_of_too_many_lines_is_no_text, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(files_swapped_meanwhile_end_nothing, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_told_in_its_place, layer_setup,
+                                                layer_teardown),
         };
 
         (void)umask(022);

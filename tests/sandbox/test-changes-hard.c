@@ -6,22 +6,6 @@
 #include "harness.h"
 #include "picture.h"
 
-static int setup(void **state) {
-        struct layer *y = calloc(1, sizeof(*y));
-
-        assert_non_null(y);
-        (void)umask(022);
-        layer_begin(y);
-        *state = y;
-        return 0;
-}
-
-static int teardown(void **state) {
-        layer_end(*state);
-        free(*state);
-        return 0;
-}
-
 /* Everything that is moved by itself, in what the two scripts below make and change. */
 static const char *const units[] = {"file",    "d/one", "d/two", "link", "gone", "new",  "old",
                                     "renamed", "to-d",  "to-f",  "mode", "shut", "pair", "pair2"};
@@ -415,21 +399,26 @@ static void a_users_folder_of_such_a_name_is_the_users(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_killed_commit_leaves_each_path_old_or_new),
-                cmocka_unit_test_setup_teardown(for_want_of_room_nothing_is_committed, setup, teardown),
-                cmocka_unit_test_setup_teardown(five_thousand_levels_are_committed_and_removed, setup,
-                                                teardown),
+                cmocka_unit_test_setup_teardown(for_want_of_room_nothing_is_committed, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(five_thousand_levels_are_committed_and_removed, layer_setup,
+                                                layer_teardown),
                 cmocka_unit_test_setup_teardown(one_path_beside_a_deep_tree_takes_a_look_at_it_and_no_more,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(a_path_too_long_is_said_and_the_rest_is_done, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_planted_symlink_never_moves_a_commit, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_folder_swapped_for_a_link_leads_no_commit_astray, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(whiteouts_that_are_files_are_read, setup, teardown),
-                cmocka_unit_test_setup_teardown(redirects_and_metacopy_are_refused, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_users_folder_of_such_a_name_is_the_users, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_mounted_on_the_host_is_not_written_to, setup,
-                                                teardown),
+                                                layer_setup, layer_teardown),
+                cmocka_unit_test_setup_teardown(a_path_too_long_is_said_and_the_rest_is_done, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(a_planted_symlink_never_moves_a_commit, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(a_folder_swapped_for_a_link_leads_no_commit_astray,
+                                                layer_setup, layer_teardown),
+                cmocka_unit_test_setup_teardown(whiteouts_that_are_files_are_read, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(redirects_and_metacopy_are_refused, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(a_users_folder_of_such_a_name_is_the_users, layer_setup,
+                                                layer_teardown),
+                cmocka_unit_test_setup_teardown(what_is_mounted_on_the_host_is_not_written_to, layer_setup,
+                                                layer_teardown),
         };
 
         (void)umask(022);

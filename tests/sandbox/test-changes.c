@@ -2,47 +2,20 @@
 /* src/changes on overlays of its own: what is seen, committed, discarded and printed. */
 #include "picture.h"
 
-static int setup(void **state) {
-        struct layer *y = calloc(1, sizeof(*y));
-
-        assert_non_null(y);
-        (void)umask(022);
-        layer_begin(y);
-        *state = y;
-        return 0;
-}
-
-static int teardown(void **state) {
-        layer_end(*state);
-        free(*state);
-        return 0;
-}
-
-/* The base, by a script; then the overlay; then its changes. */
-static struct layer *change(void **state, const char *base, const char *script) {
-        struct layer *y = *state;
-        _cleanup_close_ int fd = layer_folder(y, "base");
-
-        layer_sh(fd, base);
-        layer_mount(y);
-        layer_sh(y->l.merged_fd, script);
-        return y;
-}
-
 static void an_untouched_overlay_has_no_changes(void **state) {
-        struct layer *y = change(state, "mkdir a; echo x >a/b; ln -s a c", "cat a/b; ls -R");
+        struct layer *y = layer_change(state, "mkdir a; echo x >a/b; ln -s a c", "cat a/b; ls -R");
 
         layer_expect(y, "");
 }
 
 static void each_kind_of_change_is_seen(void **state) {
-        struct layer *y =
-                change(state,
-                       "mkdir d gone e t; echo 1 >d/x; echo 2 >d/mode; echo 3 >d/touched; echo 4 >gone/y;"
-                       "echo 55555 >old; ln -s d link; echo 6 >file; echo 7 >t/z; echo 8 >e/x",
-                       "echo more >>d/x; chmod 600 d/mode; touch -d @5 d/touched; rm -r gone; mv old new;"
-                       "ln -sfn e link; rm file; mkdir file; echo a >file/a; rm -r t; echo t >t; mkfifo p;"
-                       "chmod 700 e");
+        struct layer *y = layer_change(
+                state,
+                "mkdir d gone e t; echo 1 >d/x; echo 2 >d/mode; echo 3 >d/touched; echo 4 >gone/y;"
+                "echo 55555 >old; ln -s d link; echo 6 >file; echo 7 >t/z; echo 8 >e/x",
+                "echo more >>d/x; chmod 600 d/mode; touch -d @5 d/touched; rm -r gone; mv old new;"
+                "ln -sfn e link; rm file; mkdir file; echo a >file/a; rm -r t; echo t >t; mkfifo p;"
+                "chmod 700 e");
 
         layer_expect(y, "M  d/mode (mode 0644 -> 0600)\n"
                         "M  d/touched (mtime)\n"
@@ -67,10 +40,10 @@ static void each_kind_of_change_is_seen(void **state) {
 }
 
 static void what_is_the_same_again_is_no_change(void **state) {
-        struct layer *y =
-                change(state, "mkdir d; echo 1 >d/x; echo 2 >y; ln -s x l; touch -d @7 d/x y",
-                       "echo 9 >>d/x; echo 1 >d/x; touch -d @7 d/x; chmod 600 y; chmod 644 y; touch -h l;"
-                       "touch d; rm -r d; mkdir d; echo 1 >d/x; touch -d @7 d/x; echo t >t; rm t");
+        struct layer *y = layer_change(
+                state, "mkdir d; echo 1 >d/x; echo 2 >y; ln -s x l; touch -d @7 d/x y",
+                "echo 9 >>d/x; echo 1 >d/x; touch -d @7 d/x; chmod 600 y; chmod 644 y; touch -h l;"
+                "touch d; rm -r d; mkdir d; echo 1 >d/x; touch -d @7 d/x; echo t >t; rm t");
 
         layer_expect(y, "");
 }
@@ -95,8 +68,8 @@ static const char override[] = "--force overrides, and what the host has there i
 static void expect_conflict(void **state, const char *host, const char *path, const char *what) {
         _cleanup_changes_report_ struct changes_report report = {0}, forced = {0};
         struct nsrun_error err = {0};
-        struct layer *y = change(state, "mkdir d e; echo 1 >d/x; echo 1 >e/x; echo 1 >f; echo 1 >g",
-                                 "echo 2 >>d/x; rm -r e; rm f; echo 2 >>g; echo 2 >new");
+        struct layer *y = layer_change(state, "mkdir d e; echo 1 >d/x; echo 1 >e/x; echo 1 >f; echo 1 >g",
+                                       "echo 2 >>d/x; rm -r e; rm f; echo 2 >>g; echo 2 >new");
         _cleanup_free_ char *before, *after;
 
         layer_sh(y->l.base_fd, host);
@@ -144,7 +117,7 @@ static void a_new_name_that_the_host_has_taken_is_a_conflict(void **state) {
 static void a_changed_file_that_the_host_has_removed_is_a_conflict(void **state) {
         _cleanup_changes_report_ struct changes_report report = {0};
         struct nsrun_error err = {0};
-        struct layer *y = change(state, "echo 1 >a; echo 1 >b", "echo 2 >>a; echo 2 >>b");
+        struct layer *y = layer_change(state, "echo 1 >a; echo 1 >b", "echo 2 >>a; echo 2 >>b");
 
         layer_sh(y->l.base_fd, "rm a");
         layer_expect(y, "A! a\nM  b\n");
@@ -154,8 +127,8 @@ static void a_changed_file_that_the_host_has_removed_is_a_conflict(void **state)
 }
 
 static void what_a_commit_left_there_is_no_conflict(void **state) {
-        struct layer *y = change(state, "mkdir d; echo 1 >d/x; echo 1 >d/y; ln d/y d/z",
-                                 "echo 2 >>d/x; echo 2 >d/new; rm d/y");
+        struct layer *y = layer_change(state, "mkdir d; echo 1 >d/x; echo 1 >d/y; ln d/y d/z",
+                                       "echo 2 >>d/x; echo 2 >d/new; rm d/y");
 
         layer_commit(y, NULL);
         layer_sh(y->l.merged_fd, "echo 3 >>d/x; echo 3 >>d/new; chmod 700 d; rm d/z; mkdir t; echo t >t/t");
@@ -168,7 +141,7 @@ static void what_a_commit_left_there_is_no_conflict(void **state) {
 }
 
 static void what_the_host_made_in_a_committed_folder_stays(void **state) {
-        struct layer *y = change(state, "true", "mkdir t; echo t >t/t");
+        struct layer *y = layer_change(state, "true", "mkdir t; echo t >t/t");
 
         layer_commit(y, NULL);
         layer_sh(y->l.base_fd, "echo h >t/host");
@@ -179,9 +152,9 @@ static void what_the_host_made_in_a_committed_folder_stays(void **state) {
 }
 
 static void chosen_paths_are_committed_with_what_they_need(void **state) {
-        struct layer *y =
-                change(state, "mkdir d; echo 1 >d/x; echo 1 >d/y; echo 7777 >r",
-                       "echo 2 >>d/x; echo 2 >>d/y; mkdir -p n/m; echo 1 >n/m/a; echo 2 >n/m/b; mv r s");
+        struct layer *y = layer_change(
+                state, "mkdir d; echo 1 >d/x; echo 1 >d/y; echo 7777 >r",
+                "echo 2 >>d/x; echo 2 >>d/y; mkdir -p n/m; echo 1 >n/m/a; echo 2 >n/m/b; mv r s");
 
         layer_commit(y, "d/x");
         layer_commit(y, "n/m/a");
@@ -207,9 +180,9 @@ static int take_listed(void *data, const struct changes *c, bool *is_chosen) {
 /* For a caller that leaves some out: no folder brings them in, none takes them away. */
 static void what_is_left_out_is_neither_brought_nor_taken_away(void **state) {
         _cleanup_changes_report_ struct changes_report report = {0};
-        struct layer *y =
-                change(state, "mkdir -p gone/keep f; echo 1 >gone/keep/x; echo 1 >gone/y; echo 7777 >f/r",
-                       "mkdir -p new/in; echo a >new/a; echo b >new/in/b; rm -r gone; mv f/r r; rmdir f");
+        struct layer *y = layer_change(
+                state, "mkdir -p gone/keep f; echo 1 >gone/keep/x; echo 1 >gone/y; echo 7777 >f/r",
+                "mkdir -p new/in; echo a >new/a; echo b >new/in/b; rm -r gone; mv f/r r; rmdir f");
         char *paths[] = {(char *)"new",    (char *)"new/a", (char *)"gone",
                          (char *)"gone/y", (char *)"f",     NULL};
         const struct changes_filter filter = {take_listed, paths};
@@ -236,7 +209,7 @@ static int write_meanwhile(void *data, const struct changes *c, bool *is_chosen)
 /* There is no second look, whose result the filter hasn't seen. */
 static void what_comes_after_the_filter_has_looked_is_not_committed(void **state) {
         _cleanup_changes_report_ struct changes_report report = {0};
-        struct layer *y = change(state, "echo 1 >a", "echo 2 >>a");
+        struct layer *y = layer_change(state, "echo 1 >a", "echo 2 >>a");
         const struct changes_filter filter = {write_meanwhile, y};
 
         assert_int_equal(changes_commit_some(&y->l, NULL, 0, &filter, &report, NULL), 0);
@@ -247,7 +220,7 @@ static void what_comes_after_the_filter_has_looked_is_not_committed(void **state
 
 static void a_path_without_changes_is_refused(void **state) {
         _cleanup_changes_report_ struct changes_report report = {0};
-        struct layer *y = change(state, "echo 1 >a; echo 1 >ab", "echo 2 >>ab");
+        struct layer *y = layer_change(state, "echo 1 >a; echo 1 >ab", "echo 2 >>ab");
         char *const paths[] = {(char *)"a", NULL}, *const other[] = {(char *)"ab", NULL};
         struct nsrun_error err = {0};
 
@@ -259,9 +232,10 @@ static void a_path_without_changes_is_refused(void **state) {
 
 static void setuid_bits_and_sockets_stay_behind_with_a_note(void **state) {
         _cleanup_changes_report_ struct changes_report report = {0};
-        struct layer *y = change(state, "mkdir d",
-                                 "cp /bin/true su; chmod 6755 su; chmod 1777 d; python3 -c 'import socket;"
-                                 "socket.socket(socket.AF_UNIX).bind(\"sock\")'");
+        struct layer *y =
+                layer_change(state, "mkdir d",
+                             "cp /bin/true su; chmod 6755 su; chmod 1777 d; python3 -c 'import socket;"
+                             "socket.socket(socket.AF_UNIX).bind(\"sock\")'");
 
         assert_int_equal(changes_commit(&y->l, NULL, 0, &report, NULL), 0);
         assert_int_equal(report.n_applied, 2);
@@ -274,7 +248,8 @@ static void setuid_bits_and_sockets_stay_behind_with_a_note(void **state) {
 }
 
 static void names_of_one_inode_are_one_inode_on_the_host(void **state) {
-        struct layer *y = change(state, "mkdir d", "echo 1 >a; ln a d/b; mkdir n; ln a n/c; echo 2 >other");
+        struct layer *y =
+                layer_change(state, "mkdir d", "echo 1 >a; ln a d/b; mkdir n; ln a n/c; echo 2 >other");
 
         layer_commit(y, NULL);
         layer_sh(y->l.base_fd,
@@ -282,9 +257,9 @@ static void names_of_one_inode_are_one_inode_on_the_host(void **state) {
 }
 
 static void holes_and_attributes_come_along(void **state) {
-        struct layer *y = change(state, "echo 1 >x",
-                                 "truncate -s 64M hole; echo end >>hole; python3 -c 'import os;"
-                                 "os.setxattr(\"x\", \"user.kind\", b\"text\")'");
+        struct layer *y = layer_change(state, "echo 1 >x",
+                                       "truncate -s 64M hole; echo end >>hole; python3 -c 'import os;"
+                                       "os.setxattr(\"x\", \"user.kind\", b\"text\")'");
 
         layer_expect(y, "A  hole\nM  x (xattr)\n");
         layer_commit(y, NULL);
@@ -337,20 +312,20 @@ static const char patch_change[] =
         "rm 's p'; echo u >'u p'";
 
 static void git_applies_the_patch(void **state) {
-        struct layer *y = change(state, patch_base, patch_change);
+        struct layer *y = layer_change(state, patch_base, patch_change);
 
         layer_sh(y->l.merged_fd, "rm type; ln -s num type");
         expect_patch_applies(y, "git apply --whitespace=nowarn -p1 ../patch");
 }
 
 static void patch_applies_the_patch(void **state) {
-        struct layer *y = change(state, patch_base, patch_change);
+        struct layer *y = layer_change(state, patch_base, patch_change);
 
         expect_patch_applies(y, "patch -s -p1 --no-backup-if-mismatch -i ../patch");
 }
 
 static void the_patch_of_random_texts_is_right(void **state) {
-        struct layer *y = change(
+        struct layer *y = layer_change(
                 state, "for i in $(seq 40); do shuf -r -n 60 -e a b c d >f$i; done",
                 "for i in $(seq 40); do shuf -r -n 60 -e a b c d >s; "
                 "{ head -n 20 f$i; head -n 25 s; tail -n 15 f$i; cat f$i; } >t; cat t >f$i; done; rm s t");
@@ -359,15 +334,15 @@ static void the_patch_of_random_texts_is_right(void **state) {
 }
 
 static void a_large_rewrite_ends_soon_and_is_right(void **state) {
-        struct layer *y = change(state, "seq 1 60000 >big; seq 2 2 60000 >other",
-                                 "seq 1 3 180000 >t; cat t >big; shuf other >t; cat t >other; rm t");
+        struct layer *y = layer_change(state, "seq 1 60000 >big; seq 2 2 60000 >other",
+                                       "seq 1 3 180000 >t; cat t >big; shuf other >t; cat t >other; rm t");
 
         expect_patch_applies(y, "git apply --whitespace=nowarn -p1 ../patch");
 }
 
 static void binaries_are_named_and_counted_apart(void **state) {
-        struct layer *y = change(state, "printf 'a\\0b' >bin; echo 1 >x; echo 1 >y; echo 12 >z",
-                                 "printf 'a\\0bc' >bin; seq 3 >x; rm y; mv z w; mkdir d");
+        struct layer *y = layer_change(state, "printf 'a\\0b' >bin; echo 1 >x; echo 1 >y; echo 12 >z",
+                                       "printf 'a\\0bc' >bin; seq 3 >x; rm y; mv z w; mkdir d");
         _cleanup_changes_ struct changes c = {0};
         _cleanup_free_ char *patch = printed_patch(y);
         char *text = NULL;
@@ -387,7 +362,7 @@ static void binaries_are_named_and_counted_apart(void **state) {
 
 static void json_has_every_name(void **state) {
         struct layer *y =
-                change(state, "echo 1 >a; echo 12 >r", "chmod 600 a; mv r \"$(printf 'n\\nl\\377')\"");
+                layer_change(state, "echo 1 >a; echo 12 >r", "chmod 600 a; mv r \"$(printf 'n\\nl\\377')\"");
         _cleanup_changes_ struct changes c = {0};
         struct nsrun_error err = {0};
         char *text = NULL;
@@ -408,7 +383,7 @@ static void json_has_every_name(void **state) {
 }
 
 static void the_top_folder_has_a_mode_too(void **state) {
-        struct layer *y = change(state, "echo 1 >a", "chmod 700 .; echo 2 >>a");
+        struct layer *y = layer_change(state, "echo 1 >a", "chmod 700 .; echo 2 >>a");
 
         layer_expect(y, "M  ./ (mode 0755 -> 0700)\nM  a\n");
         layer_commit(y, NULL);
@@ -424,8 +399,8 @@ static void what_cannot_be_read_is_said_and_the_rest_is_done(void **state) {
         struct nsrun_error err = {0};
         struct layer *y;
 
-        y = change(state, "echo 1 >a; echo 1 >b",
-                   "echo 2 >>a; mkdir d; echo 1 >d/x; chmod 000 d; chmod 000 b");
+        y = layer_change(state, "echo 1 >a; echo 1 >b",
+                         "echo 2 >>a; mkdir d; echo 1 >d/x; chmod 000 d; chmod 000 b");
         layer_expect(y, "M  a\nM  b (mode 0644 -> 0000)\nA? d/: Permission denied\n");
         expect_refusal(changes_commit(&y->l, NULL, 0, &report, &err), &err, EACCES, "d",
                        "a changed path can't be looked at",
@@ -438,7 +413,7 @@ static void what_cannot_be_read_is_said_and_the_rest_is_done(void **state) {
         layer_expect(y, "");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, layer_setup, layer_teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {
