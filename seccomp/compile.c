@@ -18,12 +18,14 @@ struct policy {
         char *description;
 };
 
+/* By the compiler's macro; src/seccomp/syscalls.h can't be compiled for any other machine. */
 static const struct {
         enum syscall_arch arch;
-        const char *condition;
+        const char *macro;
 } machines[] = {
-        {SYSCALL_ARCH_X86_64, "defined(__x86_64__)"},
-        {SYSCALL_ARCH_AARCH64, "defined(__aarch64__)"},
+        {SYSCALL_ARCH_X86_64, "__x86_64__"}, {SYSCALL_ARCH_AARCH64, "__aarch64__"},
+        {SYSCALL_ARCH_RISCV64, "__riscv"},   {SYSCALL_ARCH_PPC64LE, "__powerpc64__"},
+        {SYSCALL_ARCH_S390X, "__s390x__"},   {SYSCALL_ARCH_LOONGARCH64, "__loongarch__"},
 };
 
 static void policy_clear(struct policy *policy) {
@@ -144,10 +146,17 @@ static void write_json(FILE *out, const struct policy *policy) {
 static int write_tables(FILE *out, const struct policy *policies, size_t n) {
         int r;
 
-        (void)fputs("/* Written by seccomp/compile. */\n#include \"seccomp/shipped.h\"\n", out);
+        (void)fputs("/* Written by seccomp/compile. */\n#include \"seccomp/shipped.h\"\n"
+                    "#include \"seccomp/syscalls.h\"\n",
+                    out);
         for (size_t m = 0; m < ARRAY_SIZE(machines); m++) {
-                (void)fprintf(out, "\n#%s %s\n", m == 0 ? "if" : "elif", machines[m].condition);
-                for (size_t i = 0; i < n; i++) {
+                (void)fprintf(out, "\n#%s defined(%s)\n", m == 0 ? "if" : "elif", machines[m].macro);
+                if (!syscall_arch_is_known(machines[m].arch))
+                        (void)fprintf(
+                                out,
+                                "#error \"the libseccomp that this was built with knows no calls of %s\"\n",
+                                syscall_arch_name(machines[m].arch));
+                for (size_t i = 0; i < n && syscall_arch_is_known(machines[m].arch); i++) {
                         r = write_code(out, &policies[i], machines[m].arch);
                         if (r < 0)
                                 return r;

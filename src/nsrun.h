@@ -12,7 +12,7 @@
  *     nsrun_policy_set(policy, "project", "/home/u/src/x", &error);
  *     nsrun_policy_set_command(policy, argv, &error);
  *     nsrun_plan_new(policy, &plan, &error);
- *     nsrun_start(plan, &sandbox, &error);
+ *     nsrun_start(plan, NULL, &sandbox, &error);
  *     nsrun_sandbox_wait(sandbox, &end, &error);
  *
  * Every function that can fail returns 0 or a negative errno, and fills *error
@@ -20,24 +20,45 @@
  * first call.  Outputs are untouched on failure.  The library never prints, exits or
  * aborts, and leaves the caller's signals, working directory, umask and
  * environment alone.  Objects are not locked: one thread at a time uses one
- * object; different threads may use different ones.  */
+ * object; different threads may use different ones.
+ *
+ * What a program that was compiled with this header may rely on, as long as the library's
+ * soname is the same: no function goes away or changes its arguments, no number or name in an
+ * enum changes (later releases add some at the end), and what was refused for safety stays
+ * refused.  Words in messages may change; stages, errnos and the fields of JSON don't.
+ *
+ * A struct whose first member is `size` may get more members at its end.  Initialise it with
+ * its macro (NSRUN_BASH_OPTIONS_INIT and so on), which sets the size that was compiled: to an older
+ * program's struct the members that it lacks are zero, and a newer program's is taken as long as what the
+ * library doesn't know in it is zero (else -E2BIG, stage USAGE).  A size that can't be one, such
+ * as 0, is -EINVAL, stage USAGE.  Structs without a size that a caller makes (nsrun_error, nsrun_exit,
+ * nsrun_expose_path) stay as they are; those that the library makes may grow at their end.  */
 #ifndef NSRUN_H
 #define NSRUN_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* The release that this header is from, as numbers for #if; nsrun_version() is the one that runs. */
+#define NSRUN_VERSION_MAJOR 0
+#define NSRUN_VERSION_MINOR 1
+#define NSRUN_VERSION_PATCH 0
+
+/* "0.1.0": the library's release, in static storage. */
+const char *nsrun_version(void);
+
 /* Where a failure happened. */
 enum nsrun_stage {
         NSRUN_STAGE_NONE = 0,  /* nothing failed */
         NSRUN_STAGE_USAGE,     /* an option or a value that makes no sense */
         NSRUN_STAGE_POLICY,    /* what was asked for is refused */
-        NSRUN_STAGE_WORKSPACE, /* the cache folder or its umbrella */
+        NSRUN_STAGE_WORKSPACE, /* the cache folder or its run directory */
         NSRUN_STAGE_PLAN,      /* memory, or reading the host */
         NSRUN_STAGE_NAMESPACE, /* the kernel gives no namespaces */
         NSRUN_STAGE_IDMAP,     /* the user and group maps */
@@ -63,8 +84,11 @@ struct nsrun_error {
  * visible: "what: path: strerror; hint".  The caller frees it; NULL for want of memory. */
 char *nsrun_error_format(const struct nsrun_error *error);
 
-/* "0.1.0" */
-const char *nsrun_version(void);
+/* "mount", "policy", …: the stage in a word, as nsrun(1)'s --status-fd has it; "unknown" for a number that
+ * is none.  In static storage. */
+const char *nsrun_stage_name(enum nsrun_stage stage);
+
+/* -------- nsrun_workspace: where an agent may read and write -------- */
 
 /* Where an agent may read and write: what its file tools on the host are checked
  * against, and what its sandboxes see, so that the two agree.
@@ -85,16 +109,21 @@ enum nsrun_access {
 
 /* A workspace with one root, its project: writable, and where relative paths begin.
  * `project` is absolute or relative to the working directory, is looked up now and
- * once, and must be a folder.  Nothing is made on disk, and git is not asked.
+ * once, and must be a folder.  Nothing is made on disk, and no git is started.
  * -ENOENT, -ENOTDIR and what else the kernel says of the path.  -EPERM: a system root
  * (/, /etc, /usr, /tmp …), a home folder ($HOME, any child of /home) or a folder that holds one: no
  * perimeter, but a guard against a slip.  -ENOMEM.  Stage POLICY. */
 int nsrun_workspace_new(const char *project, struct nsrun_workspace **ret, struct nsrun_error *error);
-/* Removes its umbrella, and the temp with it.  exit(3) and unloading the library do
+/* Removes its run directory, and the temp with it.  exit(3) and unloading the library do
  * that too for what was not freed; what a killed process left goes with a later
- * nsrun_sweep() or umbrella.  In a process that was forked since, the folder stays.  Returns
+ * nsrun_sweep() or run directory.  In a process that was forked since, the folder stays.  Returns
  * NULL; NULL is fine. */
 struct nsrun_workspace *nsrun_workspace_free(struct nsrun_workspace *workspace);
+/* A workspace whose file tools may read and write everything, for a host that confines nothing:
+ * `project`, any folder, is where relative paths begin.  No policy takes it (see
+ * nsrun_policy_set_workspace()).  Errors as of nsrun_workspace_new(), but for -EPERM. */
+int nsrun_workspace_new_allow_all(const char *project, struct nsrun_workspace **ret,
+                                  struct nsrun_error *error);
 /* One more root: a folder or file that exists, looked up now.  Of nested roots the
  * innermost decides; one that is added twice is writable if it was so once.  What the
  * kernel says of the path; -EPERM: a system root as a writable one; -ENOMEM.  Stage POLICY. */
@@ -102,7 +131,7 @@ int nsrun_workspace_add_readable(struct nsrun_workspace *workspace, const char *
                                  struct nsrun_error *error);
 int nsrun_workspace_add_writable(struct nsrun_workspace *workspace, const char *path,
                                  struct nsrun_error *error);
-/* Makes the temp, an empty folder of the umbrella and a writable root, unless there is
+/* Makes the temp, an empty folder of the run directory and a writable root, unless there is
  * one.  With alias_tmp_to_temp (0 or 1; the last call counts) /tmp means the temp in
  * nsrun_workspace_resolve() and _open(), as it does in a sandbox; a policy takes no temp without it.
  * -ENOSPC and what else the kernel says of the cache folder; -EPERM: others may write
@@ -112,20 +141,29 @@ int nsrun_workspace_set_temp(struct nsrun_workspace *workspace, int alias_tmp_to
 /* Canonical paths, owned by the workspace.  The temp's is NULL where none was set. */
 const char *nsrun_workspace_project(const struct nsrun_workspace *workspace);
 const char *nsrun_workspace_temp(const struct nsrun_workspace *workspace);
+/* The roots, canonical: those that may be read, which is all, and those that may be written; the project
+ * comes first.  *ret ends with NULL and is the workspace's until a root is added or it is freed.  -ENOMEM.
+ */
+int nsrun_workspace_readable(struct nsrun_workspace *workspace, const char *const **ret,
+                             struct nsrun_error *error);
+int nsrun_workspace_writable(struct nsrun_workspace *workspace, const char *const **ret,
+                             struct nsrun_error *error);
+/* 1: /tmp means the temp, as nsrun_workspace_set_temp() was asked to.  0: it means the host's. */
+int nsrun_workspace_has_tmp_alias(const struct nsrun_workspace *workspace);
 /* The workspace's own folder, $XDG_CACHE_HOME/nsrun/workspace-XXXXXX (else below
  * ~/.cache), 0700 and made at first need: for whatever is to go when it does.  No
  * sandbox sees it.  *ret is owned by the workspace.  Errors as above. */
-int nsrun_workspace_umbrella(struct nsrun_workspace *workspace, const char **ret, struct nsrun_error *error);
+int nsrun_workspace_rundir(struct nsrun_workspace *workspace, const char **ret, struct nsrun_error *error);
 /* The environment for what runs in the workspace: "NAME=VALUE", ends with NULL, copied
- * and used as it is.  NULL instead of a list: what git says, again.  -EINVAL: an entry of another
+ * and used as it is.  NULL instead of a list: git's identity, again.  -EINVAL: an entry of another
  * form (stage USAGE).  -ENOMEM. */
 int nsrun_workspace_set_env(struct nsrun_workspace *workspace, const char *const *environment,
                             struct nsrun_error *error);
 /* That list; else, looked up by the first call and then kept, the identity that git
  * has at the project, with includeIf: GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL, GIT_COMMITTER_NAME and
- * GIT_COMMITTER_EMAIL, as far as there is one.  Executes nothing that the project
- * names, and waits for git two seconds at most.  *ret ends with NULL, is never NULL itself, and
- * is the workspace's until nsrun_workspace_set_env() or _free().  -ENOMEM. */
+ * GIT_COMMITTER_EMAIL, as far as there is one.  Reads git's
+ * files, starts no program, and opens nothing that the project names.  *ret ends with NULL, is never NULL
+ * itself, and is the workspace's until nsrun_workspace_set_env() or _free().  -ENOMEM. */
 int nsrun_workspace_env(struct nsrun_workspace *workspace, const char *const **ret,
                         struct nsrun_error *error);
 /* The canonical host path that `path` leads to, where that is allowed: *ret is the
@@ -146,19 +184,65 @@ int nsrun_workspace_resolve(const struct nsrun_workspace *workspace, enum nsrun_
 int nsrun_workspace_open(const struct nsrun_workspace *workspace, enum nsrun_access access, const char *path,
                          int flags, mode_t mode, int *ret_fd, struct nsrun_error *error);
 
-/* Removes the umbrellas of those who died without: at once where a lock shows it, and
+/* What file tools do with files, as safe from swapped paths as nsrun_workspace_open(): the folder is
+ * found as nsrun_workspace_resolve() says, opened in one walk beneath its root, and what is done is done to
+ * a name in it.  The last part of a path is meant itself, and not where a symlink of that name leads, unless
+ * a function says otherwise; a slash at the end means nothing.  Errors of all: those of
+ * nsrun_workspace_resolve(), for a change with NSRUN_WRITE; -EINVAL: the path ends with "." or "..", or is
+ * "/"; -EAGAIN: the path kept changing; and what the kernel says of the folder and of the call.  Stage
+ * POLICY.
+ *
+ * A root is not renamed, replaced or removed, and neither is a folder that holds another root: -EBUSY. */
+
+/* nsrun_workspace_open() with NSRUN_WRITE and O_CREAT, and folders that are missing on the way are made
+ * (0777 less the umask).  Follows a symlink at the end. */
+int nsrun_workspace_create(const struct nsrun_workspace *workspace, const char *path, int flags, mode_t mode,
+                           int *ret_fd, struct nsrun_error *error);
+/* Makes a folder, `mode` less the umask.  With makes_parents those that are missing above it, too, and one
+ * that is there is fine, also where a symlink leads to it. */
+int nsrun_workspace_mkdir(const struct nsrun_workspace *workspace, const char *path, mode_t mode,
+                          int makes_parents, struct nsrun_error *error);
+/* Both ends may be in different roots, both writable; -EXDEV: on different file systems.  Without
+ * `replaces` what is at `to` stays: -EEXIST. */
+int nsrun_workspace_rename(const struct nsrun_workspace *workspace, const char *from, const char *to,
+                           int replaces, struct nsrun_error *error);
+/* Removes what is no folder; removes an empty folder. */
+int nsrun_workspace_unlink(const struct nsrun_workspace *workspace, const char *path,
+                           struct nsrun_error *error);
+int nsrun_workspace_rmdir(const struct nsrun_workspace *workspace, const char *path,
+                          struct nsrun_error *error);
+/* Makes a symlink.  Its text may be any: following it is judged when somebody does. */
+int nsrun_workspace_symlink(const struct nsrun_workspace *workspace, const char *text, const char *path,
+                            struct nsrun_error *error);
+/* A symlink's text, for the caller to free.  -EINVAL: it is none. */
+int nsrun_workspace_readlink(const struct nsrun_workspace *workspace, const char *path, char **ret,
+                             struct nsrun_error *error);
+/* stat(2) where `follows` is 1, lstat(2) where it is 0. */
+int nsrun_workspace_stat(const struct nsrun_workspace *workspace, const char *path, int follows,
+                         struct stat *ret, struct nsrun_error *error);
+/* Called for an entry of a folder: its name, of whatever bytes, and its type, S_IFREG and the like, or 0
+ * where that can't be known.  0: go on; another number ends the listing. */
+typedef int (*nsrun_workspace_entry)(void *data, const char *name, mode_t type);
+/* Calls `each` for the entries of a folder but "." and "..", in the folder's own order, and keeps none of
+ * them. Follows a symlink at the end.  0, or what `each` returned, or an error as above. */
+int nsrun_workspace_list(const struct nsrun_workspace *workspace, const char *path,
+                         nsrun_workspace_entry each, void *data, struct nsrun_error *error);
+
+/* Removes the run directories of those who died without: at once where a lock shows it, and
  * after seven days where there is none.  Never that of a living process, whatever its
- * age.  For a host's start; making an umbrella does it, too.  0 also where there is
+ * age.  For a host's start; making a run directory does it, too.  0 also where there is
  * nothing.  -ENOENT: nobody names a cache folder; -EPERM: it is not ours alone; what the
  * kernel says of it.  Stage WORKSPACE. */
 int nsrun_sweep(struct nsrun_error *error);
 
-/* A host path for an isolated command; see "Isolation" below. */
-struct nsrun_expose_path {
-        const char *source; /* on the host; absolute */
-        const char *target; /* inside; absolute.  NULL or "": the source */
-        const char *mode;   /* "ro" or "rw" */
-};
+/* The folders of toolchains that are there now, absolute, in the order of `nsrun toolchains`: those that are
+ * for reading (/usr, ~/.rustup), and the caches that a toolchain writes to (~/.npm, ~/.cargo/registry).  One
+ * that a symlink below the home folder leads to is left out: a command may have planted it.  Ends with NULL
+ * (*ret is NULL for none): each and the list are the caller's to free.  -ENOMEM. */
+int nsrun_toolchains_readable(char ***ret, struct nsrun_error *error);
+int nsrun_toolchains_overlay(char ***ret, struct nsrun_error *error);
+
+/* -------- nsrun_policy: what is asked for -------- */
 
 /* What is asked for. */
 struct nsrun_policy;
@@ -178,17 +262,32 @@ int nsrun_policy_set_command(struct nsrun_policy *policy, const char *const *arg
                              struct nsrun_error *error);
 /* What the command inherits from, instead of the caller's environ.  Copied. */
 int nsrun_policy_set_environ(struct nsrun_policy *policy, const char *const *environment);
+/* Applies the configuration file that `nsrun run` would find: the user's, else the system's, else
+ * none.  The option "config" names one.  nsrun(1), CONFIGURATION, has form and rules.
+ * -EINVAL: what it says; -EPERM: others may write to it, or, from nsrun_plan_new(), a command might; -EFBIG;
+ * -EOPNOTSUPP: json-c is missing; open(2)'s.  Stage POLICY. */
+int nsrun_policy_find_config(struct nsrun_policy *policy, struct nsrun_error *error);
 
 /* Runs of the policy see just this workspace's roots, each where it is and with its
- * access, and but for the system's own folders no toolchains and no git dirs that are
- * not in them; the temp at /tmp and at its own path; and nsrun_workspace_env(): a list that was set goes
- * before what is inherited, git's identity after it.  Takes the place of "project", "tmp" and of an
- * earlier workspace; options may add to it or, set later, replace parts.  The
+ * access, and but for the system's own folders no toolchains (see nsrun_toolchains_add()) and no git dirs
+ * that are not in them; the temp at /tmp and at its own path; and nsrun_workspace_env(): a list that was set
+ * goes before what is inherited, git's identity after it.  Takes the place of "project", "tmp" and of an
+ * earlier workspace; options may add to it, and go before it: "overlay" over a root that is readable, "rw"
+ * over one, "ro" over a writable one.  Another folder at a root's place ("bind") is refused.  The
  * workspace is read now and not kept; its temp must live as long as the runs.
- * -EPERM: a temp without its alias (stage POLICY).  -ENOMEM: the policy is good for
- * nsrun_policy_free() alone. */
+ * -EPERM: a temp without its alias, or a workspace that allows everything (stage POLICY).  -ENOMEM: the
+ * policy is good for nsrun_policy_free() alone. */
 int nsrun_policy_set_workspace(struct nsrun_policy *policy, struct nsrun_workspace *workspace,
                                struct nsrun_error *error);
+/* Both lists of toolchains become readable roots of the workspace, for its file tools; and runs of the
+ * policy see them as those without a workspace do, the first list read-only and overlays over the second,
+ * whichever root the workspace has there, but a writable one.  Either may be NULL; call it before or after
+ * nsrun_policy_set_workspace().  The errors of nsrun_toolchains_readable() and
+ * nsrun_workspace_add_readable(). */
+int nsrun_toolchains_add(struct nsrun_workspace *workspace, struct nsrun_policy *policy,
+                         struct nsrun_error *error);
+
+/* -------- nsrun_plan: what will be done -------- */
 
 /* What will be done: an ordered list. */
 struct nsrun_plan;
@@ -199,14 +298,18 @@ enum nsrun_format {
         NSRUN_FORMAT_BWRAP, /* an equivalent bubblewrap command, quoted for a shell */
 };
 
-/* Checks the policy and makes the plan.  Reads the host and changes nothing.
+/* Checks the policy and makes the plan of what it asks for, as the host is now and from the current
+ * folder: the policy stays as it is, and may be planned any number of times, by several threads at once.
+ * Reads the host and changes nothing.
  * The errors are those of nsrun(1), "Refusals": -EPERM, -EINVAL, -ENOENT,
  * -ELOOP and what the kernel says of a path. */
-int nsrun_plan_new(struct nsrun_policy *policy, struct nsrun_plan **ret, struct nsrun_error *error);
+int nsrun_plan_new(const struct nsrun_policy *policy, struct nsrun_plan **ret, struct nsrun_error *error);
 struct nsrun_plan *nsrun_plan_free(struct nsrun_plan *plan);
 /* *ret is the caller's to free. */
 int nsrun_plan_format(const struct nsrun_plan *plan, enum nsrun_format format, char **ret,
                       struct nsrun_error *error);
+
+/* -------- nsrun_sandbox: a running command -------- */
 
 /* A running command and its sandbox. */
 struct nsrun_sandbox;
@@ -216,17 +319,37 @@ struct nsrun_exit {
         int signal; /* the signal, or 0 */
 };
 
-/* Starts the plan's command with the caller's fds 0, 1 and 2 and returns once it has been
- * exec'ed.  The command dies with the calling process (not: thread).  Any
- * failure is returned here, nothing is left behind, and the command never ran: -ENOENT and
+/* What the command is given.  Begin with NSRUN_START_OPTIONS_INIT. */
+struct nsrun_start_options {
+        size_t size;         /* sizeof(struct nsrun_start_options) */
+        int stdio[3];        /* what becomes the command's descriptors 0, 1 and 2; -1: the caller's own */
+        const int *pass_fds; /* more of the caller's, from 3 on, which the command gets under the same
+                                numbers */
+        size_t n_pass_fds;
+};
+#define NSRUN_START_OPTIONS_INIT                                                    \
+        {                                                                           \
+                .size = sizeof(struct nsrun_start_options), .stdio = { -1, -1, -1 } \
+        }
+
+/* Starts the plan's command and returns once it has been exec'ed.  `options` may be NULL: it has the
+ * caller's descriptors 0, 1 and 2 and no other then.  Descriptors stay the caller's, who may close its own
+ * copies when this returns: nothing of nsrun's keeps one open, and the end of a pipe is seen when the
+ * command has ended and what it left behind.  The command dies with the calling process (not: thread).  Any
+ * failure is returned here, nothing is left behind, and the command never ran: -EBADF, stage USAGE, for a
+ * descriptor that is not open; -EISDIR and -EPERM, stage POLICY, for one that leads out of the sandbox (a
+ * folder, one opened with O_PATH, a container engine's socket); -ENOENT and
  * -EACCES with stage EXEC where it is not found or not executable; -ESTALE with stage
- * WORKSPACE where a plan with a playground was made for another cache folder; -EOPNOTSUPP with
+ * WORKSPACE where a plan with a scratch folder was made for another cache folder; -EOPNOTSUPP with
  * stage HARDENING where a limit needs a cgroup that can't be made. */
-int nsrun_start(const struct nsrun_plan *plan, struct nsrun_sandbox **ret, struct nsrun_error *error);
+int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_start_options *options,
+                struct nsrun_sandbox **ret, struct nsrun_error *error);
 /* What was left to be decided during the start and how that came out, one line each
  * as nsrun_error_format() makes it: with "proc" set to "auto" that /proc has the
  * processes alone, for instance, or that "limit" "pids=…" is RLIMIT_NPROC's to keep.  Complete when
- * nsrun_start() returns.  Ends with NULL, and is never NULL itself.  Owned by the sandbox. */
+ * nsrun_start() returns, but for what the command left in git dirs outside its project, which is looked
+ * for when the sandbox is gone: nsrun_sandbox_wait() adds that.  Ends with NULL, and is never NULL itself.
+ * Owned by the sandbox, until it was waited for or freed. */
 const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *sandbox);
 /* Readable (poll) when the sandbox has ended.  Owned by the sandbox. */
 int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox);
@@ -236,6 +359,8 @@ int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int signal);
 int nsrun_sandbox_wait(struct nsrun_sandbox *sandbox, struct nsrun_exit *ret, struct nsrun_error *error);
 /* Kills what still runs, waits, removes what was on disk.  Returns NULL; NULL is fine. */
 struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sandbox);
+
+/* -------- nsrun_bash: an agent's bash command -------- */
 
 /* An agent's bash command, from the question to the text that goes to its model.
  *
@@ -248,8 +373,8 @@ struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sandbox);
 #define NSRUN_BASH_TIMEOUT      120
 #define NSRUN_BASH_TIMEOUT_MOST 600
 
-/* Zero-initialise it, and set the timeout. */
 struct nsrun_bash_options {
+        size_t size;
         int timeout;             /* seconds, 1 to NSRUN_BASH_TIMEOUT_MOST */
         const char *description; /* a short label for the prompt; or NULL */
         /* Asked before the command starts, with all that is to be shown: control bytes, tabs,
@@ -264,9 +389,14 @@ struct nsrun_bash_options {
         int wants_report; /* 1: tell of the calls that seccomp denied */
         int cancel_fd; /* when this descriptor is readable (an eventfd, say) the command is ended as at its
                           deadline; 0: none */
+        const int *pass_fds; /* as in struct nsrun_start_options */
+        size_t n_pass_fds;
 };
+#define NSRUN_BASH_OPTIONS_INIT \
+        { .size = sizeof(struct nsrun_bash_options), .timeout = NSRUN_BASH_TIMEOUT }
 
 struct nsrun_bash_result {
+        size_t size;
         int status;           /* the command's exit status; -1 where a signal ended it */
         int signal;           /* that signal; else 0 */
         int timed_out;        /* 1: the deadline came */
@@ -281,28 +411,48 @@ struct nsrun_bash_result {
         char *report;           /* a JSON array as nsrun(1) has it; NULL: not asked for */
         char **notes; /* as nsrun_sandbox_notes(), and what is odd about a seccomp policy; or NULL */
 };
+#define NSRUN_BASH_RESULT_INIT \
+        { .size = sizeof(struct nsrun_bash_result) }
 
 /* Runs `bash -c COMMAND` in a sandbox of the policy, at the root of its project, with nothing to
  * read and with its two outputs in one pipe, and returns when it has ended and nobody holds that pipe any
  * more.  At the deadline, which counts no time of a suspended machine, all processes get SIGTERM, and
  * five seconds later SIGKILL; the call succeeds then, too.  What the command left behind without
- * holding the pipe is killed when the call returns.  The policy's command is replaced; BASH_ENV and
- * ENV are never passed.  `options` may be NULL: no question, NSRUN_BASH_TIMEOUT.  On
+ * holding the pipe is killed when the call returns.  The policy's own command is not looked at, and
+ * BASH_ENV and ENV are never passed.  `options` may be NULL: no question, NSRUN_BASH_TIMEOUT.  On
  * success *ret is the caller's to clear.
  *
- * Refused in this order: -EINVAL: an empty command, or a timeout out of bounds; -ECANCELED: confirm()
- * said no; what it said where nobody could be asked; -EINVAL: a policy with "chdir" (stage USAGE).
+ * Refused in this order: -EINVAL: an empty command, a timeout out of bounds, or a policy with "chdir";
+ * -ECANCELED: confirm() said no; what it said where nobody could be asked (stage USAGE).
  * -ECANCELED with stage SUPERVISE: cancel_fd.  Else as nsrun_plan_new() and
  * nsrun_start(); -EOPNOTSUPP: a report without json-c. */
-int nsrun_bash(struct nsrun_policy *policy, const char *command, const struct nsrun_bash_options *options,
-               struct nsrun_bash_result *ret, struct nsrun_error *error);
-/* Frees what is in it and zeroes it; a zeroed one is fine. */
+int nsrun_bash(const struct nsrun_policy *policy, const char *command,
+               const struct nsrun_bash_options *options, struct nsrun_bash_result *ret,
+               struct nsrun_error *error);
+/* Whether this host carries the policy, bash included, for a host's start, before the first command: makes a
+ * sandbox of it, in which bash does nothing, and removes it again.  Executes nothing of the project's.  The
+ * error is the first thing that is in the way, with what to do about it: those of nsrun_plan_new() and
+ * nsrun_start(); -EIO, stage EXEC: that bash ends with another status than 0. */
+int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_error *error);
+/* What a model has to know of the tool, as TEXT without a final newline, or as JSON: one object with the
+ * tool's name, its description and the JSON schema of its parameters (command, description,
+ * timeout).  It is true of this policy: whether there is a network, where writes are kept, what becomes of
+ * /tmp and of background processes, in a session or for each command alone; and of `options`, which may be
+ * NULL: their timeout is the default, and with a confirm() the user is asked.  Makes the
+ * policy's plan.  *ret is the caller's to free.  -EINVAL: another format, or a policy
+ * with "chdir"; else as nsrun_plan_new(); -EOPNOTSUPP: JSON without json-c.  -ENOMEM. */
+int nsrun_bash_describe(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
+                        enum nsrun_format format, char **ret, struct nsrun_error *error);
+/* Frees what is in it and zeroes it but for its size: it can be filled again.  One that is zeroed or
+ * fresh is fine. */
 void nsrun_bash_result_clear(struct nsrun_bash_result *result);
 /* What `nsrun bash` prints, as TEXT or JSON, without a final newline: of a result; or, where `failure` isn't
  * NULL, of that ("Error: …").  *ret is the caller's to free, and may hold NULs: *ret_size (which may
  * be NULL) is its length.  -EINVAL: another format.  -EOPNOTSUPP: json-c is missing.  -ENOMEM. */
 int nsrun_bash_format(const struct nsrun_bash_result *result, const struct nsrun_error *failure,
                       enum nsrun_format format, char **ret, size_t *ret_size, struct nsrun_error *error);
+
+/* -------- nsrun_session: one sandbox for many commands -------- */
 
 /* Sessions: one sandbox, any number of commands in it, at once and one after the other.  They
  * share the overlays, /tmp and the processes they left running; they can't signal each other.
@@ -313,23 +463,26 @@ int nsrun_bash_format(const struct nsrun_bash_result *result, const struct nsrun
  *     nsrun_policy_set(other, "session", id, &error);
  *     nsrun_policy_set_command(other, argv, &error);
  *     nsrun_plan_new(other, &plan, &error);
- *     nsrun_start(plan, &sandbox, &error);
+ *     nsrun_start(plan, NULL, &sandbox, &error);
  *     nsrun_session_stop(id, &error);
  *
- * A process of its own keeps the session (nsrun-keeper); the caller may end before it. */
+ * A process of its own keeps the session (nsrun-monitor); the caller may end before it. */
 struct nsrun_session_options {
+        size_t size;
         const char *name; /* what to call it: 1 to 64 letters, digits, '.', '_' and '-'; NULL: any */
         unsigned int idle_timeout; /* seconds without a command after which it ends; 0: never */
         pid_t owner;               /* it ends when this process does; 0: none */
 };
+#define NSRUN_SESSION_OPTIONS_INIT \
+        { .size = sizeof(struct nsrun_session_options) }
 
-/* Makes the sandbox; the policy has no command, and stays as it is.  /tmp is a playground (see "tmp") unless
- * the policy says otherwise.  `options` may be NULL.  *ret_id is the caller's to free, and so are *ret_notes
- * (which may be NULL): what was left to the start and how that came out, as nsrun_sandbox_notes(), each and
- * the list.  The errors of nsrun_plan_new() and nsrun_start(); -EEXIST, stage SUPERVISE: there is a session
- * of that name; -EINVAL, stage USAGE: a name that can't be one, or a policy with "session"; -ESRCH: no such
- * owner; -EPERM: the folder of sessions is not ours alone. */
-int nsrun_session_start(struct nsrun_policy *policy, const struct nsrun_session_options *options,
+/* Makes the sandbox; the policy has no command, and stays as it is.  /tmp is a scratch folder (see "tmp")
+ * unless the policy says otherwise.  `options` may be NULL.  *ret_id is the caller's to free, and so are
+ * *ret_notes (which may be NULL): what was left to the start and how that came out, as
+ * nsrun_sandbox_notes(), each and the list.  The errors of nsrun_plan_new() and nsrun_start(); -EEXIST,
+ * stage SUPERVISE: there is a session of that name; -EINVAL, stage USAGE: a name that can't be one, or a
+ * policy with "session"; -ESRCH: no such owner; -EPERM: the folder of sessions is not ours alone. */
+int nsrun_session_start(const struct nsrun_policy *policy, const struct nsrun_session_options *options,
                         char **ret_id, char ***ret_notes, struct nsrun_error *error);
 /* The ids of the caller's sessions that live, sorted, NULL at the end (*ret is NULL for none): each and the
  * list are the caller's to free.  Removes what dead ones left. */
@@ -338,8 +491,8 @@ int nsrun_session_list(char ***ret, struct nsrun_error *error);
 struct nsrun_session_info {
         char *id;
         char *project;             /* NULL: none */
-        char *umbrella;            /* its folder on the host; NULL: none */
-        pid_t keeper, init;        /* in the caller's pid namespace */
+        char *rundir;              /* its folder on the host; NULL: none */
+        pid_t monitor, init;       /* in the caller's pid namespace */
         long long started;         /* seconds since 1970 */
         unsigned long long idle;   /* seconds for which no command has run; 0 where one does */
         unsigned int idle_timeout; /* seconds; 0: none */
@@ -352,33 +505,39 @@ struct nsrun_session_info {
 int nsrun_session_show(const char *id, struct nsrun_session_info **ret, struct nsrun_error *error);
 /* Returns NULL; NULL is fine. */
 struct nsrun_session_info *nsrun_session_info_free(struct nsrun_session_info *info);
-/* What the session's overlays changed: of those that were asked for ("overlay") or, with `paths` (ends with
- * NULL; NULL or empty: no choice), of what lies at and beneath these: absolute as in the sandbox, or
- * relative to its project.  Written to `fd` while commands may go on changing it.  -ENOENT: no such session;
- * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in memory, or
- * JSON without json-c. */
+
+/* How a session's changes are written. */
 enum nsrun_diff {
         NSRUN_DIFF_LIST,  /* a line each: "M path", as nsrun(1) has it */
         NSRUN_DIFF_JSON,  /* one object */
         NSRUN_DIFF_STAT,  /* lines added and removed */
         NSRUN_DIFF_PATCH, /* for `git apply` and `patch -p1` in the overlay's folder */
 };
+/* What the session's overlays changed: of those that were asked for ("overlay") or, with `paths` (ends with
+ * NULL; NULL or empty: no choice), of what lies at and beneath these: absolute as in the sandbox, or
+ * relative to its project.  Written to `fd` while commands may go on changing it.  -ENOENT: no such session;
+ * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in memory, or
+ * JSON without json-c. */
 int nsrun_session_diff(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
                        struct nsrun_error *error);
 
-/* Zero-initialise it, and clear it, after a failure too. */
+/* Clear it, after a failure too. */
 struct nsrun_session_outcome {
+        size_t size;
         size_t n_applied;
         char **notes;     /* what was done otherwise than asked ("x: the setuid bit is dropped"), or NULL */
         char **conflicts; /* paths that the host has changed since the session began, or NULL */
 };
+#define NSRUN_SESSION_OUTCOME_INIT \
+        { .size = sizeof(struct nsrun_session_outcome) }
+/* Frees what is in it and zeroes it but for its size. */
 void nsrun_session_outcome_clear(struct nsrun_session_outcome *outcome);
 /* Makes the host's files as the overlays show them: each path is old or new at any moment.  Paths as above.
  * -ESTALE: the host has changed some since the session began, told by their ctime, and nothing was done;
- * with is_forced they are overwritten; or another folder is there now.  Devices and what git would obey
- * are left out, setuid and setgid bits dropped, with a note; of several overlays each line names its own.
- * -ENOENT: a path selects no change.  -EINTR: a SIGHUP, SIGINT or SIGTERM that the caller blocks is pending,
- * and nothing was done.  `ret` may be NULL. */
+ * with is_forced they are overwritten; or another folder is there now.  Devices, sockets, new fifos and what
+ * git would obey are left out, setuid and setgid bits dropped, with a note; of several overlays each line
+ * names its own. -ENOENT: a path selects no change.  -EINTR: a SIGHUP, SIGINT or SIGTERM that the caller
+ * blocks is pending, and nothing was done.  `ret` may be NULL. */
 int nsrun_session_commit(const char *id, const char *const *paths, int is_forced,
                          struct nsrun_session_outcome *ret, struct nsrun_error *error);
 /* The other way round: the overlays show what the host has. */
@@ -389,45 +548,61 @@ int nsrun_session_discard(const char *id, const char *const *paths, struct nsrun
 int nsrun_session_stop(const char *id, struct nsrun_error *error);
 int nsrun_session_kill(const char *id, struct nsrun_error *error);
 
+/* -------- nsrun_isolation: the commands of an agent host, each in its instance -------- */
+
 /* Isolation: the commands of an agent host, each in a sandbox that shows the host's instance
  * folder, what the configuration exposes, and what the command line names.
  *
- *     struct nsrun_isolation_config config = {.enabled = 1};
+ *     struct nsrun_isolation_config config = NSRUN_ISOLATION_CONFIG_INIT;
  *
+ *     config.enabled = 1;
  *     nsrun_isolation_new(&isolation);
  *     nsrun_isolation_configure(isolation, &config);
  *     nsrun_isolation_preflight(isolation, &error);
  *     nsrun_policy_set_command(policy, argv, &error);
- *     nsrun_isolation_start(isolation, policy, &sandbox, &error);
+ *     nsrun_isolation_start(isolation, policy, NULL, &sandbox, &error);
  *
  * The behaviour is that of picoclaw's pkg/isolation, a function for each of its functions, but that
  * the state is an object: a library has no process-wide one.  nsrun(1), INSTANCES,
  * has what is shown and what is not.  Nothing falls back to no isolation. */
 struct nsrun_isolation;
 
+/* A host path for an isolated command. */
+struct nsrun_expose_path {
+        const char *source; /* on the host; absolute */
+        const char *target; /* inside; absolute.  NULL or "": the source */
+        const char *mode;   /* "ro" or "rw" */
+};
+
 struct nsrun_isolation_config {
+        size_t size;
         int enabled;      /* 0 or 1; 0 at first, as it is there */
         const char *root; /* the instance root; NULL: $NSRUN_HOME, else ~/.nsrun */
         const struct nsrun_expose_path *expose_paths;
         size_t n_expose_paths;
 };
+#define NSRUN_ISOLATION_CONFIG_INIT \
+        { .size = sizeof(struct nsrun_isolation_config) }
 
 /* One that is not enabled.  -ENOMEM. */
 int nsrun_isolation_new(struct nsrun_isolation **ret);
 /* Returns NULL; NULL is fine.  Sandboxes that were started by it live on. */
 struct nsrun_isolation *nsrun_isolation_free(struct nsrun_isolation *isolation);
-/* For what is started from now on.  Copied, and judged by _preflight() and _start().  -ENOMEM. */
+/* For what is started from now on.  Copied, and judged by _preflight() and _start().  -ENOMEM; -EINVAL and
+ * -E2BIG: its size. */
 int nsrun_isolation_configure(struct nsrun_isolation *isolation,
                               const struct nsrun_isolation_config *config);
-/* What was configured, normalised.  Its pointers are the isolation's, until it is configured anew. */
+/* What was configured, normalised, to as much of *ret as its size says.  Its pointers are the isolation's,
+ * until it is configured anew. */
 void nsrun_isolation_current(const struct nsrun_isolation *isolation, struct nsrun_isolation_config *ret);
 /* 1: Linux is what this library is for.  Whether this host lets sandboxes be made is _preflight()'s to say.
  */
 int nsrun_isolation_is_supported(void);
 /* Gets one line of JSON for each start, without a newline, before the command runs: "linux isolation
  * mount plan", at level "debug", with root, command, working_dir, and mounts with source,
- * target and mode (ro, rw or overlay).  Called by the thread that starts.  NULL: none. */
+ * target and mode (ro, rw or overlay).  Called by the thread that starts. */
 typedef void (*nsrun_log)(void *data, const char *line);
+/* NULL: no log.  `data` is passed on as it is. */
 void nsrun_isolation_set_log(struct nsrun_isolation *isolation, nsrun_log log, void *data);
 
 /* The configured root, else $NSRUN_HOME, else ~/.nsrun: canonical, for the caller to free; it
@@ -483,16 +658,12 @@ int nsrun_isolation_prepare_command(const struct nsrun_isolation *isolation, str
  * it is not enabled the command runs plainly, with no sandbox, in the policy's "project" if there is one,
  * and nsrun_sandbox_notes() says so: then just the command is waited for and killed. */
 int nsrun_isolation_start(const struct nsrun_isolation *isolation, struct nsrun_policy *policy,
-                          struct nsrun_sandbox **ret, struct nsrun_error *error);
+                          const struct nsrun_start_options *options, struct nsrun_sandbox **ret,
+                          struct nsrun_error *error);
 /* The same, and waits for its end. */
 int nsrun_isolation_run(const struct nsrun_isolation *isolation, struct nsrun_policy *policy,
-                        struct nsrun_exit *ret, struct nsrun_error *error);
-
-/* Applies the configuration file that `nsrun run` would find: the user's, else the system's, else
- * none.  The option "config" names one.  nsrun(1), CONFIGURATION, has form and rules.
- * -EINVAL: what it says; -EPERM: others may write to it, or, from nsrun_plan_new(), a command might; -EFBIG;
- * -EOPNOTSUPP: json-c is missing; open(2)'s.  Stage POLICY. */
-int nsrun_policy_find_config(struct nsrun_policy *policy, struct nsrun_error *error);
+                        const struct nsrun_start_options *options, struct nsrun_exit *ret,
+                        struct nsrun_error *error);
 
 #ifdef __cplusplus
 }

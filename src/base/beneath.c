@@ -29,7 +29,7 @@ static int next_component(const char **path, char name[NAME_MAX + 1]) {
         return (int)n;
 }
 
-/* For the clear answer alone: O_NOFOLLOW is what holds. */
+/* Tells a symlink from another non-folder, for the errno alone: what keeps symlinks out is O_NOFOLLOW. */
 static bool is_symlink(int dir, const char *name) {
         _cleanup_close_ int fd = sys_open(dir, name, O_PATH | O_NOFOLLOW, 0);
         struct stat st;

@@ -16,7 +16,7 @@ static const char *const stage_names[] = {
         [NSRUN_STAGE_EXEC] = "exec",       [NSRUN_STAGE_SUPERVISE] = "supervise",
 };
 
-/* strlcpy that marks a cut with "...". */
+/* strlcpy(3), but a text that is too long ends in "...". */
 static void copy_bounded(char *to, size_t size, const char *from) {
         size_t i = 0;
 
@@ -31,15 +31,15 @@ static void copy_bounded(char *to, size_t size, const char *from) {
 int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *what,
               const char *hint) {
         if (!err || err->stage != NSRUN_STAGE_NONE)
-                return r;
+                return r < 0 ? r : -EIO;
         err->stage = stage;
-        err->error = -r;
+        err->error = r < 0 ? -r : 0;
         copy_bounded(err->path, sizeof(err->path), path);
         copy_bounded(err->what, sizeof(err->what), what);
         if (r == -EMFILE || r == -ENFILE)
                 hint = "raise the limit of open files (ulimit -n)";
         copy_bounded(err->hint, sizeof(err->hint), hint);
-        return r;
+        return r < 0 ? r : -EIO;
 }
 
 int error_setf(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *hint,
@@ -57,7 +57,7 @@ int error_oom(struct nsrun_error *err) {
         return error_set(err, NSRUN_STAGE_PLAN, -ENOMEM, NULL, "out of memory", NULL);
 }
 
-const char *error_stage_name(enum nsrun_stage stage) {
+nsrun_public const char *nsrun_stage_name(enum nsrun_stage stage) {
         if ((size_t)stage >= ARRAY_SIZE(stage_names))
                 return "unknown";
         return stage_names[stage];

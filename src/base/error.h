@@ -8,9 +8,9 @@
 #include "nsrun.h"
 
 /* Fills *err (may be NULL; left alone when it is already filled) and returns r,
- * a negative errno.  `what` says what failed, `path` on which path (may be
- * NULL), `hint` what to do about it (may be NULL).  Copies by hand: safe between
- * clone and exec. */
+ * a negative errno; 0 where strerror(3) has nothing to add to the words: that returns -EIO, never
+ * success, and the caller returns what it means itself.  `what` says what failed, `path` on which path (may
+ * be NULL), `hint` what to do about it (may be NULL).  Copies by hand: safe between clone and exec. */
 int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *what,
               const char *hint);
 
@@ -20,6 +20,3 @@ int error_setf(struct nsrun_error *err, enum nsrun_stage stage, int r, const cha
 
 /* -ENOMEM with *err filled. */
 int error_oom(struct nsrun_error *err);
-
-/* "mount", "policy", …: the word that --status-fd prints. */
-const char *error_stage_name(enum nsrun_stage stage);

@@ -21,12 +21,13 @@
 static struct {
         bool is_ready;
         struct fault_page *page; /* NULL: nothing was asked for */
-        int *is_supervisor;      /* in memory that a fork empties and a vfork keeps */
+        int *is_supervisor; /* 1 in the supervisor: a page with MADV_WIPEONFORK, which a fork's child finds
+                               zeroed and a vfork's does not */
         unsigned nth;
         int error; /* 0: kill */
 } fault;
 
-static _Noreturn void give_up(const char *what) {
+static _Noreturn void fault_give_up(const char *what) {
         (void)fprintf(stderr, "nsrun-faults: %s: %s\n", what, strerror(errno));
         _exit(124);
 }
@@ -40,11 +41,11 @@ static struct fault_page *map_page(void) {
         if (path) {
                 fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
                 if (fd < 0 || ftruncate(fd, PAGE_SIZE) < 0)
-                        give_up(path);
+                        fault_give_up(path);
         }
         page = mmap(NULL, PAGE_SIZE, PROT_READ | PROT_WRITE, flags, fd, 0);
         if (page == MAP_FAILED)
-                give_up("the shared page");
+                fault_give_up("the shared page");
         return page;
 }
 
@@ -52,19 +53,20 @@ static int *map_mark(void) {
         int *mark = mmap(NULL, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (mark == MAP_FAILED || madvise(mark, PAGE_SIZE, MADV_WIPEONFORK) < 0)
-                give_up("the supervisor's mark");
+                fault_give_up("the supervisor's mark");
         *mark = 1;
         return mark;
 }
 
-/* A child can't name the supervisor from its pid namespace.  This process can, and
- * goes when the supervisor does. */
-static _Noreturn void watch(int supervisor) {
+/* The watcher: kills the supervisor for a child that can't, because its pid namespace has no number for the
+ * supervisor. Ends with the supervisor. */
+static _Noreturn void fault_watch(int supervisor) {
         struct pollfd end = {.fd = supervisor, .events = POLLIN};
 
-        /* Holds nothing that a test waits for the end of. */
+        /* The watcher closes its copies of the pipes: a test that waits for their end must not wait for the
+         * watcher. */
         if (supervisor != 0 && (dup2(supervisor, 0) < 0))
-                give_up("the supervisor's descriptor");
+                fault_give_up("the supervisor's descriptor");
         (void)syscall(SYS_close_range, 1, ~0U, 0);
         end.fd = 0;
         while (poll(&end, 1, 1) == 0)
@@ -79,24 +81,24 @@ static void start_watcher(void) {
         pid_t between;
 
         if (supervisor < 0)
-                give_up("a pidfd of the supervisor");
-        /* Twice, so that it is no child of a process that waits for its children. */
+                fault_give_up("a pidfd of the supervisor");
+        /* A double fork: the process under test may wait for any child, and must not find the watcher. */
         between = fork();
         if (between < 0)
-                give_up("the watcher");
+                fault_give_up("the watcher");
         if (between == 0) {
                 pid_t watcher = fork();
 
                 if (watcher == 0)
-                        watch(supervisor);
+                        fault_watch(supervisor);
                 _exit(watcher < 0);
         }
         if (waitpid(between, NULL, 0) != between)
-                give_up("the watcher");
+                fault_give_up("the watcher");
         (void)close(supervisor);
 }
 
-static void prepare(void) {
+static void fault_prepare(void) {
         const char *wanted = getenv("NSRUN_FAULT");
 
         fault.is_ready = true;
@@ -110,7 +112,7 @@ static void prepare(void) {
         if (sscanf(wanted, "fail:%u:%d", &fault.nth, &fault.error) == 2 && fault.error > 0)
                 return;
         if (sscanf(wanted, "kill:%u", &fault.nth) != 1 || fault.nth == 0)
-                give_up("NSRUN_FAULT");
+                fault_give_up("NSRUN_FAULT");
         fault.error = 0;
         start_watcher();
 }
@@ -127,12 +129,13 @@ static int be_killed(void) {
         return 0;
 }
 
-/* Between clone and exec too: nothing but the page and plain system calls. */
+/* Runs between clone and exec, too: it touches the shared page and makes plain system calls, nothing else.
+ */
 int fault_next(const char *call) {
         struct fault_page *page;
 
         if (!fault.is_ready)
-                prepare();
+                fault_prepare();
         page = fault.page;
         if (!page || atomic_fetch_add(&page->calls, 1) + 1 != fault.nth)
                 return 0;

@@ -8,9 +8,10 @@
 #include "macro.h"
 
 enum fault_state {
-        FAULT_WAITING, /* the call has not come yet: N is past the end */
-        FAULT_ASKED,   /* a child came to it: the watcher is to kill the supervisor */
-        FAULT_DONE,    /* it failed, or the supervisor is dead */
+        FAULT_WAITING, /* the Nth call has not been made yet; at the end of a run: it made fewer than N calls
+                        */
+        FAULT_ASKED,   /* a child has come to the Nth call: the watcher is to kill the supervisor */
+        FAULT_DONE,    /* the Nth call has failed, or the supervisor has been killed */
 };
 
 struct fault_page {

@@ -62,11 +62,11 @@ int read_small_fd(int fd, size_t limit, char **ret) {
                 return -EINVAL;
         if ((uintmax_t)st.st_size > limit)
                 return -EFBIG;
-        /* It may grow meanwhile: what is read is bounded all the same. */
+        /* The file may grow after fstat(2): no more is read than there was, and a byte. */
         text = malloc((size_t)st.st_size + 2);
         if (!text)
                 return -ENOMEM;
-        /* One more byte tells that there are more. */
+        /* The byte beyond st_size, where there is one, tells that the file has grown. */
         r = read_full(fd, text, (size_t)st.st_size + 1, &n);
         if (r < 0)
                 return r;

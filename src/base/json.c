@@ -10,7 +10,7 @@
 #include "dl.h"
 #include "str.h"
 
-/* json-c's functions by the names they have there. */
+/* The functions of json-c that this file calls, under json-c's names. */
 #define JSON_C_FUNCTIONS(X)               \
         X(json_object_new_object)         \
         X(json_object_new_array)          \
@@ -64,17 +64,17 @@ DL_NOTE(json_c_note, "json", "plans and status as JSON", "recommended", "libjson
 static struct json_c loaded;
 static bool is_loaded;
 
-static void load(void) {
+static void json_load(void) {
         static const struct dl_symbol symbols[] = {JSON_C_FUNCTIONS(LOOKED_UP)};
 
         is_loaded = dl_load("libjson-c.so.5", symbols, ARRAY_SIZE(symbols)) == 0;
 }
 
-/* NULL where it isn't installed.  Once: two threads may print two plans. */
+/* The table of json-c's functions, loaded once for all threads; NULL where json-c isn't installed. */
 static const struct json_c *json_c(void) {
         static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-        (void)pthread_once(&once, load);
+        (void)pthread_once(&once, json_load);
         return is_loaded ? &loaded : NULL;
 }
 
@@ -140,8 +140,8 @@ static char *clean_utf8(const char *text) {
 }
 
 /* Appends `child` (NULL: null, or a failed allocation when !may_be_null). */
-static struct json_value *add(struct json_document *d, struct json_value *parent, const char *key,
-                              struct json_object *child, bool may_be_null) {
+static struct json_value *json_add_member(struct json_document *d, struct json_value *parent,
+                                          const char *key, struct json_object *child, bool may_be_null) {
         const struct json_c *c = json_c();
         _cleanup_free_ char *clean = key ? clean_utf8(key) : NULL;
         int r = -1;
@@ -179,13 +179,13 @@ int json_open(struct json_document *d, struct nsrun_error *err) {
 struct json_value *json_add_object(struct json_document *d, struct json_value *parent, const char *key) {
         if (d->has_failed)
                 return NULL;
-        return add(d, parent, key, json_c()->json_object_new_object_(), false);
+        return json_add_member(d, parent, key, json_c()->json_object_new_object_(), false);
 }
 
 struct json_value *json_add_array(struct json_document *d, struct json_value *parent, const char *key) {
         if (d->has_failed)
                 return NULL;
-        return add(d, parent, key, json_c()->json_object_new_array_(), false);
+        return json_add_member(d, parent, key, json_c()->json_object_new_array_(), false);
 }
 
 void json_add_bytes(struct json_document *d, struct json_value *parent, const char *key, const char *bytes,
@@ -199,27 +199,28 @@ void json_add_bytes(struct json_document *d, struct json_value *parent, const ch
                 d->has_failed = true;
                 return;
         }
-        (void)add(d, parent, key, json_c()->json_object_new_string_len_(clean, (int)n), false);
+        (void)json_add_member(d, parent, key, json_c()->json_object_new_string_len_(clean, (int)n), false);
 }
 
 void json_add_string(struct json_document *d, struct json_value *parent, const char *key, const char *text) {
         if (text)
                 json_add_bytes(d, parent, key, text, strlen(text));
         else if (!d->has_failed)
-                (void)add(d, parent, key, NULL, true);
+                (void)json_add_member(d, parent, key, NULL, true);
 }
 
 void json_add_number(struct json_document *d, struct json_value *parent, const char *key, uint64_t number) {
         if (d->has_failed)
                 return;
-        (void)add(d, parent, key,
-                  json_c()->json_object_new_int64_(number > INT64_MAX ? INT64_MAX : (int64_t)number), false);
+        (void)json_add_member(
+                d, parent, key,
+                json_c()->json_object_new_int64_(number > INT64_MAX ? INT64_MAX : (int64_t)number), false);
 }
 
 void json_add_bool(struct json_document *d, struct json_value *parent, const char *key, bool value) {
         if (d->has_failed)
                 return;
-        (void)add(d, parent, key, json_c()->json_object_new_boolean_(value), false);
+        (void)json_add_member(d, parent, key, json_c()->json_object_new_boolean_(value), false);
 }
 
 void json_add_strings(struct json_document *d, struct json_value *parent, const char *key,
@@ -257,7 +258,8 @@ static size_t terminal_control(const char *text, unsigned *ret_code) {
         return 3;
 }
 
-/* A copy in which they are escaped: outside of its strings JSON has none of them. */
+/* A copy of a JSON text with every such control escaped. All of them stand inside strings, since JSON has
+ * none elsewhere. */
 static char *escape_controls(const char *text) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
@@ -323,7 +325,7 @@ static size_t line_of(const char *text, size_t at) {
         return line;
 }
 
-static bool is_blank(const char *text, size_t from, size_t n) {
+static bool json_is_blank(const char *text, size_t from, size_t n) {
         for (; from < n; from++)
                 if (!strchr(" \t\r\n", text[from]) || text[from] == '\0')
                         return false;
@@ -350,7 +352,7 @@ int json_parse_at(struct json_document *d, const char *text, size_t n, size_t *r
         error = c->json_tokener_get_error_(tokener);
         end = c->json_tokener_get_parse_end_(tokener);
         c->json_tokener_free_(tokener);
-        if (error == json_tokener_success && is_blank(text, end, n) && root) {
+        if (error == json_tokener_success && json_is_blank(text, end, n) && root) {
                 *d = (struct json_document){.root = (struct json_value *)(void *)root};
                 return 0;
         }

@@ -8,7 +8,8 @@
 
 struct json_value; /* belongs to its document */
 
-/* A failure sticks: later calls do nothing and json_finish() reports it. */
+/* A JSON text that is being built or was read. The first failure is kept: later calls do nothing, and
+ * json_finish() returns it. */
 struct json_document {
         struct json_value *root;
         bool has_failed;
@@ -40,7 +41,7 @@ int json_finish(struct json_document *d, bool is_indented, char **ret, struct ns
  * -EOPNOTSUPP: json-c isn't installed. */
 int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_line, const char **ret_why);
 
-/* The same with *ret_at, the offset of the byte that could not be taken. */
+/* json_parse(), but *ret_at is the offset of the byte at which the text stops being JSON. */
 int json_parse_at(struct json_document *d, const char *text, size_t n, size_t *ret_at, const char **ret_why);
 
 enum json_kind {

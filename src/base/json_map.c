@@ -97,7 +97,8 @@ static void add_utf8(struct strbuf *b, unsigned code) {
         strbuf_add_bytes(b, bytes, n);
 }
 
-/* \uXXXX, or two of them; w->at is behind the u.  NULs and halves of a pair are none. */
+/* Decodes \uXXXX, or the two of a surrogate pair, to UTF-8; w->at is behind the 'u'. False for \u0000 and
+ * for half a pair. */
 static bool read_code(struct walk *w, struct strbuf *b) {
         unsigned code, low;
 
@@ -164,7 +165,8 @@ static int skip_scalar(struct walk *w) {
                 bool is_code = is_escape && w->text[w->at + 1] == 'u';
 
                 w->at += is_escape ? 2 : 1;
-                /* json-c would put a U+FFFD there, which nobody wrote. */
+                /* For half a surrogate pair json-c would give U+FFFD, a character that nobody wrote:
+                 * refused. */
                 if (is_code && !read_code(w, &ignored))
                         return no_json(w, start, "an escape in this string stands for no character");
         }
@@ -240,7 +242,7 @@ static int compare_keys(const void *a, const void *b) {
         return c != 0 ? c : x->key_at < y->key_at ? -1 : x->key_at > y->key_at;
 }
 
-/* The first key of an object that was there before. */
+/* Refuses an object in which a key stands twice: json-c would take the last of the two. */
 static int refuse_repeated(struct walk *w, size_t object) {
         const struct json_node *nodes = w->map->nodes;
         _cleanup_free_ const struct json_node **sorted = NULL;

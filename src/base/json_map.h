@@ -22,12 +22,13 @@ struct json_map {
         size_t capacity;
 };
 
-/* Both from 1; columns count UTF-8 characters. */
+/* A place in the text: line and column, both from 1. Columns count UTF-8 characters. */
 struct json_place {
         size_t line;
         size_t column;
 };
-/* Going through a text from place to place costs as much as reading it once. */
+/* Remembers the last place that was asked for, so that asking for all places of a text in order costs one
+ * reading of it. */
 struct json_cursor {
         size_t at;
         struct json_place place;

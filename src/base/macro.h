@@ -17,9 +17,9 @@
 
 #define nsrun_unused       __attribute__((__unused__))
 #define nsrun_printf(a, b) __attribute__((__format__(printf, a, b)))
-/* For what ends in _exit() in a child that AddressSanitizer knows too little of: it
- * would say so on standard error. */
-#define nsrun_no_asan __attribute__((__no_sanitize__("address")))
+/* For functions that run in a child between clone and _exit(): the sanitizers don't know the child's
+ * stack and would report it on standard error. */
+#define nsrun_no_asan __attribute__((__no_sanitize__("address", "thread")))
 /* 1 in a build with AddressSanitizer. */
 #if defined(__SANITIZE_ADDRESS__)
 #define NSRUN_HAS_ASAN 1

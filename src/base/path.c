@@ -70,7 +70,7 @@ bool path_is_beneath(const char *path, const char *root) {
         return path_below(path, root) != NULL;
 }
 
-/* The end sorts first and a slash next, whatever bytes names hold. */
+/* A byte's rank for path_compare(): the end of the string before '/', and '/' before every other byte. */
 static int path_rank(char c) {
         return c == '\0' ? 0 : c == '/' ? 1 : (int)(unsigned char)c + 1;
 }
@@ -215,7 +215,7 @@ char *path_slug(const char *path) {
                 else
                         strbuf_add_bytes(&b, path, 1);
         }
-        /* Cut, it is longer than any that is not: the two kinds never meet. */
+        /* A slug that was cut is longer than any that wasn't, so the two can't be equal. */
         if (!b.has_failed && b.length > SLUG_MAX) {
                 b.length = SLUG_MAX;
                 strbuf_addf(&b, "-%016llx", (unsigned long long)hash);

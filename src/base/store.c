@@ -10,8 +10,8 @@ void store_clear(struct store *s) {
         strbuf_clear(&s->written);
 }
 
-/* n bytes from or to `value`. */
-static void copy(struct store *s, void *value, size_t n) {
+/* Copies n bytes from the text to `value`, or from `value` to the text, as the store reads or writes. */
+static void store_copy(struct store *s, void *value, size_t n) {
         if (!s->is_reading) {
                 strbuf_add_bytes(&s->written, value, n);
                 s->has_failed |= s->written.has_failed;
@@ -27,7 +27,7 @@ static void copy(struct store *s, void *value, size_t n) {
 }
 
 void store_u64(struct store *s, uint64_t *value) {
-        copy(s, value, sizeof(*value));
+        store_copy(s, value, sizeof(*value));
 }
 
 void store_bool(struct store *s, bool *value) {
@@ -48,7 +48,7 @@ void store_string(struct store *s, char **text) {
         if (n == UINT64_MAX || s->is_broken)
                 return;
         if (!s->is_reading) {
-                copy(s, *text, n);
+                store_copy(s, *text, n);
                 return;
         }
         if (n > s->n || memchr(s->from, '\0', n)) {
@@ -60,7 +60,7 @@ void store_string(struct store *s, char **text) {
                 s->has_failed = true;
                 return;
         }
-        copy(s, copied, n);
+        store_copy(s, copied, n);
         copied[n] = '\0';
         free(*text);
         *text = copied;
@@ -96,7 +96,7 @@ void store_array(struct store *s, void **items, size_t *n, size_t size) {
         store_u64(s, &count);
         if (!s->is_reading) {
                 if (count > 0)
-                        copy(s, *items, count * size);
+                        store_copy(s, *items, count * size);
                 return;
         }
         if (count == 0 || s->is_broken)
@@ -110,7 +110,7 @@ void store_array(struct store *s, void **items, size_t *n, size_t size) {
                 s->has_failed = true;
                 return;
         }
-        copy(s, read, count * size);
+        store_copy(s, read, count * size);
         *items = read;
         *n = count;
 }

@@ -27,7 +27,7 @@ void store_string(struct store *s, char **text);
 void store_strv(struct store *s, char ***strings);
 /* `size` bytes each. */
 void store_array(struct store *s, void **items, size_t *n, size_t size);
-/* For what isn't of 64 bits. */
+/* A number of any integer type, stored as 64 bits. */
 #define STORE_NUMBER(s, lvalue)                                      \
         do {                                                         \
                 uint64_t store_value_ = (uint64_t)(lvalue);          \

@@ -129,6 +129,15 @@ int strv_copy(char *const *v, char ***ret) {
         return 0;
 }
 
+const char *environment_get(char *const *environment, const char *name) {
+        size_t n = strlen(name);
+
+        STRV_FOREACH (entry, environment)
+                if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=')
+                        return *entry + n + 1;
+        return NULL;
+}
+
 void strv_free(char **v) {
         STRV_FOREACH (item, v)
                 free(*item);
@@ -138,6 +147,18 @@ void strv_free(char **v) {
 void strv_freep(char ***v) {
         strv_free(*v);
         *v = NULL;
+}
+
+void environment_drop(char **environment, const char *name, size_t length) {
+        char **to = environment;
+
+        for (char **from = environment; from && *from; from++)
+                if (strncmp(*from, name, length) == 0 && ((*from)[length] == '\0' || (*from)[length] == '='))
+                        free(*from);
+                else
+                        *to++ = *from;
+        if (to)
+                *to = NULL;
 }
 
 struct range {

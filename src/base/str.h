@@ -35,6 +35,11 @@ void strv_freep(char ***v);
 #define _cleanup_strv_     _cleanup_(strv_freep)
 #define STRV_FOREACH(s, v) for (char *const *s = (v); s && *s; s++)
 
+/* The value of `name` in a vector of "NAME=VALUE", or NULL. */
+const char *environment_get(char *const *environment, const char *name);
+/* Takes every entry for the `length` bytes of `name`, "NAME=VALUE" or "NAME", out of the vector. */
+void environment_drop(char **environment, const char *name, size_t length);
+
 /* A copy in which every control byte, ESC sequence and invalid or invisible
  * UTF-8 character is spelled \xNN, so that a path can't draw on a terminal. */
 char *str_visible(const char *s);

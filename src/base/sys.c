@@ -36,7 +36,8 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd) {
         struct clone_args args = {
                 .flags = flags | CLONE_PIDFD,
                 .pidfd = (uint64_t)(uintptr_t)&pidfd,
-                /* A sibling tells its end as the caller will. */
+                /* With CLONE_PARENT the child sends its parent the caller's own exit signal, and clone3(2)
+                 * refuses another one. */
                 .exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
         };
 
@@ -121,7 +122,8 @@ int sys_setpgid(pid_t pid, pid_t group) {
         return result(setpgid(pid, group));
 }
 
-/* The call itself: the libc's has rlim_t and, for 32 bits, an infinity of its own. */
+/* prlimit64(2) directly: the C library's prlimit() takes rlim_t, which may have 32 bits and another
+ * infinity. */
 int sys_prlimit(int resource, const struct sys_rlimit *set, struct sys_rlimit *ret_old) {
         SYS_FAULT("prlimit");
         return result(syscall(SYS_prlimit64, 0, resource, set, ret_old));
@@ -226,10 +228,15 @@ int sys_statx(const char *path, struct sys_file *ret) {
         return r;
 }
 
-bool sys_is_read_only(int fd) {
+int sys_mount_flags(int fd, unsigned long *ret) {
+        const unsigned long same = ST_RDONLY | ST_NOSUID | ST_NODEV | ST_NOEXEC | ST_NOATIME | ST_NODIRATIME;
         struct statfs st;
 
-        return fstatfs(fd, &st) < 0 || (st.f_flags & ST_RDONLY);
+        SYS_FAULT("fstatfs");
+        if (fstatfs(fd, &st) < 0)
+                return -errno;
+        *ret = ((unsigned long)st.f_flags & same) | (st.f_flags & ST_RELATIME ? MS_RELATIME : 0UL);
+        return 0;
 }
 
 int sys_is_executable(const char *path) {
@@ -408,13 +415,14 @@ int sys_seccomp_filter(unsigned flags, const struct sock_filter *code, size_t n)
         struct sock_fprog program = {.len = (unsigned short)n};
 
         SYS_FAULT("seccomp");
-        /* The structure has no const, the kernel writes nothing. */
+        /* struct sock_fprog has no const, though the kernel only reads the filter. */
         memcpy(&mutable, &code, sizeof(mutable));
         program.filter = mutable;
         return result(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program));
 }
 
-/* The kernel's structures may be longer than ours: what it writes must have room. */
+/* The running kernel's seccomp_notif may be longer than the one of the headers: it needs room for what it
+ * writes. */
 union notification {
         struct seccomp_notif request;
         struct seccomp_notif_resp response;

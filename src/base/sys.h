@@ -98,7 +98,8 @@ struct sys_file {
         uint32_t device_major, device_minor;
 };
 int sys_statx(const char *path, struct sys_file *ret);
-bool sys_is_read_only(int fd);
+/* The MS_* flags of the mount that `fd` lies on, as a remount wants them. */
+int sys_mount_flags(int fd, unsigned long *ret);
 /* Whether it is a plain file that the caller may execute: 0, -EACCES, or why it can't be told. */
 int sys_is_executable(const char *path);
 int sys_fchmod(int fd, mode_t mode);
@@ -123,8 +124,8 @@ int sys_pivot_root(const char *new_root, const char *put_old);
 int sys_open_tree(int dir, const char *path, unsigned flags);
 int sys_move_mount(int from, int to);
 int sys_mount_setattr(int fd, unsigned flags, uint64_t set);
-/* Whether these three calls exist and pass the filter: asks with arguments that a kernel
- * which has them refuses before it looks at anything else. */
+/* Whether open_tree(2), move_mount(2) and mount_setattr(2) exist and no filter refuses them: called with
+ * arguments that a kernel which has them refuses first of all. */
 bool sys_has_mount_calls(void);
 
 int sys_prctl(int option, unsigned long a, unsigned long b);
@@ -146,13 +147,14 @@ int sys_seccomp_answer(int listener, const struct seccomp_notif *to, int error);
 #define LANDLOCK_ABI_SCOPES 6
 /* Landlock's version, from 1 on; -EOPNOTSUPP or -ENOSYS where there is none. */
 int sys_landlock_abi(void);
-/* A ruleset that scopes and restricts nothing else; then the caller's domain of it, for good. */
+/* Enters a Landlock domain that has these scopes and restricts no file; it can't be left again. */
 int sys_landlock_scope(uint64_t scoped);
 int sys_landlock_restrict(int ruleset);
-/* A pair of sockets that keep messages apart; and a descriptor over one of them. */
+/* socketpair(2) of SOCK_SEQPACKET sockets; sys_send_fd() passes a descriptor over one of them (SCM_RIGHTS).
+ */
 int sys_socketpair(int ret[2]);
 int sys_send_fd(int socket, int fd);
-/* -EPIPE: the other end is gone and sent none. */
+/* The descriptor that sys_send_fd() passed. -EPIPE: the other end was closed without sending one. */
 int sys_receive_fd(int socket);
 /* A counter (eventfd(2)), non-blocking. */
 int sys_eventfd(void);

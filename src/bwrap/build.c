@@ -12,8 +12,8 @@
 /* *err's words are the whole message, as the parser's are. */
 #define fail(err, r, ...) error_setf(err, NSRUN_STAGE_POLICY, r, NULL, NULL, __VA_ARGS__)
 
-static struct plan_op *add_op(struct nsrun_plan *plan, enum plan_op_kind kind, const char *target,
-                              const char *below) {
+static struct plan_op *build_add_op(struct nsrun_plan *plan, enum plan_op_kind kind, const char *target,
+                                    const char *below) {
         struct plan_op *grown = reallocarray(plan->ops, plan->n_ops + 1, sizeof(*grown)), *op;
         char *path = NULL;
 
@@ -76,7 +76,7 @@ static int add_bind(struct nsrun_plan *plan, const struct bwrap_op *from, struct
                 return 0;
         if (r < 0)
                 return canonical(from->source, &source, err);
-        op = add_op(plan, PLAN_BIND, from->target, "");
+        op = build_add_op(plan, PLAN_BIND, from->target, "");
         if (!op) {
                 free(source);
                 return error_oom(err);
@@ -99,7 +99,7 @@ static int add_bind_fd(struct nsrun_plan *plan, const struct bwrap_op *from, str
         if (n < 0)
                 return fail(err, (int)n, "Invalid fd: %d", from->fd);
         path[n] = '\0';
-        op = add_op(plan, PLAN_BIND, from->target, "");
+        op = build_add_op(plan, PLAN_BIND, from->target, "");
         if (!op || !(op->source = strdup(path)))
                 return error_oom(err);
         op->source_fd = from->fd;
@@ -110,7 +110,7 @@ static int add_bind_fd(struct nsrun_plan *plan, const struct bwrap_op *from, str
 }
 
 static int add_overlay(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
-        struct plan_op *op = add_op(plan, PLAN_OVERLAY, from->target, "");
+        struct plan_op *op = build_add_op(plan, PLAN_OVERLAY, from->target, "");
         int r = 0;
 
         if (!op)
@@ -135,7 +135,7 @@ static int add_overlay(struct nsrun_plan *plan, const struct bwrap_op *from, str
 
 static int add_data(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
         bool is_bound = from->kind == BWRAP_BIND_DATA;
-        struct plan_op *op = add_op(plan, is_bound ? PLAN_DATA : PLAN_FILE, from->target, "");
+        struct plan_op *op = build_add_op(plan, is_bound ? PLAN_DATA : PLAN_FILE, from->target, "");
         size_t n = 0;
         int r;
 
@@ -150,7 +150,7 @@ static int add_data(struct nsrun_plan *plan, const struct bwrap_op *from, struct
 
 static int add_simple(struct nsrun_plan *plan, enum plan_op_kind kind, const struct bwrap_op *from,
                       struct nsrun_error *err) {
-        struct plan_op *op = add_op(plan, kind, from->target, "");
+        struct plan_op *op = build_add_op(plan, kind, from->target, "");
 
         if (!op || (kind == PLAN_SYMLINK && !(op->text = strdup(from->source))))
                 return error_oom(err);
@@ -158,8 +158,8 @@ static int add_simple(struct nsrun_plan *plan, enum plan_op_kind kind, const str
         return 0;
 }
 
-static int add_tmpfs(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
-        struct plan_op *op = add_op(plan, PLAN_TMPFS, from->target, "");
+static int build_add_tmpfs(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
+        struct plan_op *op = build_add_op(plan, PLAN_TMPFS, from->target, "");
         unsigned mode = from->has_perms ? from->perms : 0755;
         int r;
 
@@ -176,18 +176,19 @@ static int add_tmpfs(struct nsrun_plan *plan, const struct bwrap_op *from, struc
 
 /* ---------------------------------------------------------- /proc and /dev */
 
-/* What a process of root could do harm with, also where no capability is left to it.  Anyone else
- * finds it read-only as it is, and a sandbox in the sandbox needs a /proc with nothing covered. */
-static int add_proc(struct nsrun_plan *plan, const struct bwrap_config *config, const struct bwrap_op *from,
-                    struct nsrun_error *err) {
+/* Parts of /proc that root may write without any capability are covered, for root alone: an ordinary user
+ * can't write them anyway, and a nested sandbox can mount a /proc of its own only where nothing of this one
+ * is covered (mount_too_revealing()). */
+static int build_add_proc(struct nsrun_plan *plan, const struct bwrap_config *config,
+                          const struct bwrap_op *from, struct nsrun_error *err) {
         static const char *const covered[] = {"sys", "sysrq-trigger", "irq", "bus"};
-        struct plan_op *op = add_op(plan, PLAN_PROC, from->target, "");
+        struct plan_op *op = build_add_op(plan, PLAN_PROC, from->target, "");
 
         if (!op)
                 return error_oom(err);
         op->proc = config->unshare_pid || config->pidns_fd >= 0 ? POLICY_PROC_NEW : POLICY_PROC_BIND;
         for (size_t i = 0; i < ARRAY_SIZE(covered); i++) {
-                op = add_op(plan, PLAN_COVER, from->target, covered[i]);
+                op = build_add_op(plan, PLAN_COVER, from->target, covered[i]);
                 if (!op)
                         return error_oom(err);
                 op->is_optional = i > 0 || !(geteuid() == 0 || config->caps_added != 0 ||
@@ -196,9 +197,9 @@ static int add_proc(struct nsrun_plan *plan, const struct bwrap_config *config, 
         return 0;
 }
 
-static int add_device(struct nsrun_plan *plan, const char *dev, const char *name, const char *source,
-                      struct nsrun_error *err) {
-        struct plan_op *op = add_op(plan, PLAN_BIND, dev, name);
+static int build_add_device(struct nsrun_plan *plan, const char *dev, const char *name, const char *source,
+                            struct nsrun_error *err) {
+        struct plan_op *op = build_add_op(plan, PLAN_BIND, dev, name);
 
         if (!op || !(op->source = strdup(source)))
                 return error_oom(err);
@@ -208,7 +209,7 @@ static int add_device(struct nsrun_plan *plan, const char *dev, const char *name
 
 static int add_dev_link(struct nsrun_plan *plan, const char *dev, const char *name, const char *text,
                         struct nsrun_error *err) {
-        struct plan_op *op = add_op(plan, PLAN_SYMLINK, dev, name);
+        struct plan_op *op = build_add_op(plan, PLAN_SYMLINK, dev, name);
 
         return op && (op->text = strdup(text)) ? 0 : error_oom(err);
 }
@@ -225,14 +226,14 @@ static int add_devices(struct nsrun_plan *plan, const char *dev, struct nsrun_er
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(nodes) && r >= 0; i++)
-                r = add_device(plan, dev, nodes[i][0], nodes[i][1], err);
+                r = build_add_device(plan, dev, nodes[i][0], nodes[i][1], err);
         for (size_t i = 0; i < ARRAY_SIZE(links) && r >= 0; i++)
                 r = add_dev_link(plan, dev, links[i][0], links[i][1], err);
         return r;
 }
 
 /* The terminal that standard output is, as /dev/console. */
-static int add_console(struct nsrun_plan *plan, const char *dev, struct nsrun_error *err) {
+static int build_add_console(struct nsrun_plan *plan, const char *dev, struct nsrun_error *err) {
         char path[4096];
         ssize_t n;
 
@@ -242,7 +243,7 @@ static int add_console(struct nsrun_plan *plan, const char *dev, struct nsrun_er
         if (n < 0 || path[0] != '/')
                 return 0;
         path[n] = '\0';
-        return add_device(plan, dev, "console", path, err);
+        return build_add_device(plan, dev, "console", path, err);
 }
 
 static int add_dev(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
@@ -250,22 +251,22 @@ static int add_dev(struct nsrun_plan *plan, const struct bwrap_op *from, struct 
         struct plan_op *op;
         int r;
 
-        r = add_tmpfs(plan, &root, err);
+        r = build_add_tmpfs(plan, &root, err);
         if (r >= 0)
                 r = add_devices(plan, from->target, err);
         if (r < 0)
                 return r;
-        op = add_op(plan, PLAN_DIR, from->target, "shm");
+        op = build_add_op(plan, PLAN_DIR, from->target, "shm");
         if (op)
                 op->mode = 0755;
-        op = op ? add_op(plan, PLAN_DIR, from->target, "pts") : NULL;
+        op = op ? build_add_op(plan, PLAN_DIR, from->target, "pts") : NULL;
         if (op)
                 op->mode = 0755;
-        op = op ? add_op(plan, PLAN_DEVPTS, from->target, "pts") : NULL;
+        op = op ? build_add_op(plan, PLAN_DEVPTS, from->target, "pts") : NULL;
         if (!op || !(op->text = strdup("newinstance,ptmxmode=0666,mode=620")))
                 return error_oom(err);
         r = add_dev_link(plan, from->target, "ptmx", "pts/ptmx", err);
-        return r < 0 ? r : add_console(plan, from->target, err);
+        return r < 0 ? r : build_add_console(plan, from->target, err);
 }
 
 static int add_operation(struct nsrun_plan *plan, const struct bwrap_config *config,
@@ -280,11 +281,11 @@ static int add_operation(struct nsrun_plan *plan, const struct bwrap_config *con
         case BWRAP_RO_OVERLAY:
                 return add_overlay(plan, from, err);
         case BWRAP_PROC:
-                return add_proc(plan, config, from, err);
+                return build_add_proc(plan, config, from, err);
         case BWRAP_DEV:
                 return add_dev(plan, from, err);
         case BWRAP_TMPFS:
-                return add_tmpfs(plan, from, err);
+                return build_add_tmpfs(plan, from, err);
         case BWRAP_MQUEUE:
                 return add_simple(plan, PLAN_MQUEUE, from, err);
         case BWRAP_DIR:
@@ -304,20 +305,10 @@ static int add_operation(struct nsrun_plan *plan, const struct bwrap_config *con
 
 /* ----------------------------------------------------------------- the rest */
 
-/* What the command's environment says. */
-static const char *environment_value(char *const *env, const char *name) {
-        size_t n = strlen(name);
-
-        STRV_FOREACH (entry, env)
-                if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=')
-                        return *entry + n + 1;
-        return NULL;
-}
-
 /* The old working directory, else home, else the root; or what --chdir says. */
 static int add_directories(struct plan_raw *raw, const struct bwrap_config *config) {
         _cleanup_free_ char *cwd = getcwd(NULL, 0);
-        const char *home = environment_value(config->env, "HOME");
+        const char *home = environment_get(config->env, "HOME");
         int r = 0;
 
         raw->needs_first_directory = config->chdir != NULL;
@@ -339,17 +330,18 @@ static int add_directories(struct plan_raw *raw, const struct bwrap_config *conf
         return r;
 }
 
-static int add_environment(struct nsrun_plan *plan, const struct bwrap_config *config) {
+static int build_add_environment(struct nsrun_plan *plan, const struct bwrap_config *config) {
         int r = 0;
 
         STRV_FOREACH (variable, config->env)
                 if (r >= 0 && !startswith(*variable, "PWD="))
                         r = strv_add(&plan->env, *variable);
-        /* The last one: the child puts the right one there. */
+        /* The last entry of the environment is PWD: the child replaces it when it knows which folder it
+         * could enter. */
         return r < 0 ? r : strv_add(&plan->env, plan->raw->pwd[0]);
 }
 
-static int add_command(struct nsrun_plan *plan, const struct bwrap_config *config) {
+static int build_add_command(struct nsrun_plan *plan, const struct bwrap_config *config) {
         int r;
 
         if (!(plan->raw->file = strdup(config->argv[0])) || strv_copy(config->argv, &plan->argv) < 0)
@@ -371,7 +363,7 @@ static int add_command(struct nsrun_plan *plan, const struct bwrap_config *confi
         r = strv_copy(config->lock_files, &plan->raw->lock_files);
         if (r >= 0)
                 r = add_directories(plan->raw, config);
-        return r < 0 ? r : add_environment(plan, config);
+        return r < 0 ? r : build_add_environment(plan, config);
 }
 
 static void choose_namespaces(struct plan_raw *raw, const struct bwrap_config *config) {
@@ -436,7 +428,8 @@ static void keep_from_command(const struct bwrap_config *config) {
                         (void)fcntl(own[i], F_SETFD, FD_CLOEXEC);
 }
 
-static int fill(struct nsrun_plan *plan, const struct bwrap_config *config, struct nsrun_error *err) {
+static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *config,
+                          struct nsrun_error *err) {
         struct plan_raw *raw = plan->raw;
         int r = 0;
 
@@ -462,7 +455,7 @@ static int fill(struct nsrun_plan *plan, const struct bwrap_config *config, stru
                 r = add_operation(plan, config, &config->ops[i], err);
         if (r >= 0)
                 r = add_filters(raw, config, err);
-        if (r >= 0 && add_command(plan, config) < 0)
+        if (r >= 0 && build_add_command(plan, config) < 0)
                 r = error_oom(err);
         return r;
 }
@@ -502,7 +495,7 @@ int bwrap_build(const struct bwrap_config *config, struct nsrun_plan **ret, stru
                 free(plan);
                 return error_oom(err);
         }
-        r = fill(plan, config, err);
+        r = build_fill_raw(plan, config, err);
         if (r < 0) {
                 bwrap_plan_free(plan);
                 return r;

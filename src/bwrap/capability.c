@@ -53,7 +53,7 @@ static const char *const names[] = {
 _Static_assert(ARRAY_SIZE(names) == 41 && CAP_SYS_ADMIN == 21 && CAP_AUDIT_READ == 37,
                "the names stand at the kernel's numbers");
 
-/* "CAP_KILL" in any case, a number, or ALL: its bits; 0 where it is nothing of these. */
+/* The bits that "CAP_KILL" (in any case), a number or "ALL" stands for; 0 for any other word. */
 static uint64_t bits_of(const char *name) {
         unsigned long number;
         char *end;

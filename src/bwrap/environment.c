@@ -3,7 +3,7 @@
  * touching this process' own environment. */
 #include "options.h"
 
-static bool is_name(const char *name) {
+static bool bwrap_environment_is_name(const char *name) {
         return *name && !strchr(name, '=');
 }
 
@@ -16,11 +16,12 @@ static bool is_entry_of(const char *entry, const char *name) {
 int bwrap_env_set(char ***env, const char *name, const char *value) {
         char *entry = NULL;
 
-        if (!is_name(name))
+        if (!bwrap_environment_is_name(name))
                 return -EINVAL;
         if (asprintf(&entry, "%s=%s", name, value) < 0)
                 return -ENOMEM;
-        /* Of two entries of one name the first counts, for getenv(3) too. */
+        /* Where a name stands twice in the environment the first entry is the one that getenv(3) finds, and
+         * so the one to replace. */
         for (char **e = *env; e && *e; e++)
                 if (is_entry_of(*e, name)) {
                         free(*e);
@@ -33,7 +34,7 @@ int bwrap_env_set(char ***env, const char *name, const char *value) {
 int bwrap_env_unset(char **env, const char *name) {
         char **to = env;
 
-        if (!is_name(name))
+        if (!bwrap_environment_is_name(name))
                 return -EINVAL;
         for (char **e = env; e && *e; e++)
                 if (is_entry_of(*e, name))

@@ -18,18 +18,18 @@ static int hold_standard_fds(void) {
         return 0;
 }
 
-static int print(int fd, const char *text, const char *end) {
+static int print_help_text(int fd, const char *text, const char *end) {
         bool is_written = text && dprintf(fd, "%s%s", text, end) >= 0;
 
         return is_written ? 0 : EXIT_BWRAP;
 }
 
-static int answer(const struct bwrap_config *config, const char *program) {
+static int bwrap_main_answer(const struct bwrap_config *config, const char *program) {
         _cleanup_free_ char *text = config->wants_version ? bwrap_version() : bwrap_help(program);
 
         if (!config->lacks_command)
-                return print(STDOUT_FILENO, text, config->wants_version ? "\n" : "");
-        (void)print(STDERR_FILENO, text, "");
+                return print_help_text(STDOUT_FILENO, text, config->wants_version ? "\n" : "");
+        (void)print_help_text(STDERR_FILENO, text, "");
         return EXIT_BWRAP;
 }
 
@@ -56,6 +56,6 @@ int main(int argc, char **argv) {
                 return EXIT_BWRAP;
         }
         if (config.wants_help || config.wants_version || config.lacks_command)
-                return answer(&config, program);
+                return bwrap_main_answer(&config, program);
         return bwrap_run(&config, program);
 }

@@ -38,7 +38,8 @@ static char *namespace_message(const struct nsrun_error *failure) {
         return format("Creating new namespace failed: %s", strerror(failure->error));
 }
 
-/* What is mounted is named by its place before the last pivot. */
+/* Whether the failure's path lies in the new root: bubblewrap names it by its place before the last pivot,
+ * "/newroot/…". */
 static bool is_named_in_new_root(const struct nsrun_error *failure) {
         return startswith(failure->what, "Can't mount ") ||
                startswith(failure->what, "Can't make overlay mount") ||
@@ -73,6 +74,15 @@ static char *map_message(const struct nsrun_error *failure) {
         return format("%s: %s", failure->what, error);
 }
 
+static char *filter_message(const struct nsrun_error *failure) {
+        return format(
+                "%s: %s",
+                failure->error == EINVAL
+                        ? "Unable to set up system call filtering as requested: prctl(PR_SET_SECCOMP) reported EINVAL. (Hint: this requires a kernel configured with CONFIG_SECCOMP and CONFIG_SECCOMP_FILTER.)"
+                        : "prctl(PR_SET_SECCOMP)",
+                strerror(failure->error));
+}
+
 char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *failure) {
         const char *error = strerror(failure->error);
 
@@ -86,9 +96,13 @@ char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *fai
         case NSRUN_STAGE_IDMAP:
                 return map_message(failure);
         case NSRUN_STAGE_NETWORK:
-                /* Its first step there is the address, and EPERM meets that. */
+                /* bubblewrap sets loopback's address first, so it is that step which fails with EPERM. */
                 return format("loopback: Failed %s: %s",
                               failure->error == EPERM ? "RTM_NEWADDR" : "RTM_NEWLINK", error);
+        case NSRUN_STAGE_HARDENING:
+                if (streq(failure->what, "the seccomp filter can't be installed"))
+                        return filter_message(failure);
+                return mount_message(failure);
         case NSRUN_STAGE_EXEC:
                 return format("execvp %s: %s", plan->raw->file, error);
         default:

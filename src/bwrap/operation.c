@@ -4,7 +4,7 @@
 #include "options.h"
 
 /* The ops' room doubles whenever their number is a power of two. */
-static int make_room(struct bwrap_config *config) {
+static int operation_make_room(struct bwrap_config *config) {
         size_t n = config->n_ops;
         struct bwrap_op *ops;
 
@@ -17,7 +17,7 @@ static int make_room(struct bwrap_config *config) {
         return 0;
 }
 
-static int copy(const char *text, char **ret) {
+static int operation_copy(const char *text, char **ret) {
         char *s = strdup(text);
 
         if (!s)
@@ -49,9 +49,10 @@ static void take_modifiers(struct bwrap_parser *p, const struct bwrap_option *op
         }
 }
 
-/* FD DEST; OCTAL PATH; DEST; SRC DEST; RWSRC WORKDIR DEST. */
-static int fill(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values,
-                struct bwrap_op *op) {
+/* Reads an operation's arguments, whichever of these forms it has: FD DEST, OCTAL PATH, DEST, SRC DEST or
+ * RWSRC WORKDIR DEST. */
+static int operation_fill(struct bwrap_parser *p, const struct bwrap_option *option,
+                          const char *const *values, struct bwrap_op *op) {
         size_t n = bwrap_option_n_arguments(option);
         int r = 0;
 
@@ -60,11 +61,11 @@ static int fill(struct bwrap_parser *p, const struct bwrap_option *option, const
         else if (op->kind == BWRAP_CHMOD)
                 r = bwrap_read_octal(p, option, values[0], &op->perms);
         else if (n > 1)
-                r = copy(values[0], &op->source);
+                r = operation_copy(values[0], &op->source);
         if (r == 0 && n == 3)
-                r = copy(values[1], &op->work);
+                r = operation_copy(values[1], &op->work);
         if (r == 0)
-                r = copy(values[n - 1], &op->target);
+                r = operation_copy(values[n - 1], &op->target);
         if (r == 0 && (option->flags & BWRAP_WANTS_LOWERS))
                 r = take_lowers(p, option, op);
         return r;
@@ -74,7 +75,7 @@ int bwrap_operation(struct bwrap_parser *p, const struct bwrap_option *option, c
         struct bwrap_config *config = p->config;
         struct bwrap_op *op;
 
-        if (make_room(config) < 0)
+        if (operation_make_room(config) < 0)
                 return error_oom(p->err);
         /* Counted at once, so that bwrap_config_clear() frees what a failure leaves in it. */
         op = &config->ops[config->n_ops++];
@@ -87,7 +88,7 @@ int bwrap_operation(struct bwrap_parser *p, const struct bwrap_option *option, c
                 .is_optional = option->flags & BWRAP_IS_OPTIONAL,
         };
         take_modifiers(p, option, op);
-        return fill(p, option, values, op);
+        return operation_fill(p, option, values, op);
 }
 
 int bwrap_overlay_source(struct bwrap_parser *p, const struct bwrap_option *option nsrun_unused,
@@ -127,7 +128,8 @@ int bwrap_size(struct bwrap_parser *p, const struct bwrap_option *option nsrun_u
 }
 
 int bwrap_check_waiting(struct bwrap_parser *p, const struct bwrap_option *last) {
-        /* `last` may be one of them itself; --args is not, whatever its data ended with. */
+        /* `last` may be --perms, --size or --overlay-src itself; --args never is, whatever its data ended
+         * with. */
         bool is_modifier = last && (last->flags & BWRAP_IS_MODIFIER);
 
         if (p->lowers && !(last && last->read == bwrap_overlay_source))

@@ -11,13 +11,13 @@
 
 /* ------------------------------------------------------------ readers */
 
-static void *field(struct bwrap_parser *p, const struct bwrap_option *option) {
+static void *bwrap_options_field(struct bwrap_parser *p, const struct bwrap_option *option) {
         return (char *)p->config + option->offset;
 }
 
 static int read_flag(struct bwrap_parser *p, const struct bwrap_option *option,
                      const char *const *values nsrun_unused) {
-        *(bool *)field(p, option) = true;
+        *(bool *)bwrap_options_field(p, option) = true;
         return 0;
 }
 
@@ -36,7 +36,7 @@ static int read_share_net(struct bwrap_parser *p, const struct bwrap_option *opt
         return 0;
 }
 
-/* One that ends the parse. */
+/* --help and --version: the rest of the command line isn't read. */
 static int read_question(struct bwrap_parser *p, const struct bwrap_option *option,
                          const char *const *values) {
         p->is_finished = true;
@@ -45,7 +45,7 @@ static int read_question(struct bwrap_parser *p, const struct bwrap_option *opti
 
 static int read_fd_field(struct bwrap_parser *p, const struct bwrap_option *option,
                          const char *const *values) {
-        int *fd = field(p, option);
+        int *fd = bwrap_options_field(p, option);
         int r = 0;
 
         if (*fd >= 0)
@@ -53,8 +53,9 @@ static int read_fd_field(struct bwrap_parser *p, const struct bwrap_option *opti
         return r < 0 ? r : bwrap_read_fd(p, values[0], fd);
 }
 
-static int read_text(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values) {
-        char **text = field(p, option), *copy;
+static int bwrap_options_read_text(struct bwrap_parser *p, const struct bwrap_option *option,
+                                   const char *const *values) {
+        char **text = bwrap_options_field(p, option), *copy;
         int r = 0;
 
         if (*text)
@@ -71,7 +72,7 @@ static int read_text(struct bwrap_parser *p, const struct bwrap_option *option, 
 
 static int read_lock_file(struct bwrap_parser *p, const struct bwrap_option *option,
                           const char *const *values) {
-        return strv_add(field(p, option), values[0]);
+        return strv_add(bwrap_options_field(p, option), values[0]);
 }
 
 /* Labels are SELinux'.  Mounted read-only, as containers have it, nothing can be asked of it. */
@@ -81,7 +82,7 @@ static int read_label(struct bwrap_parser *p, const struct bwrap_option *option,
         if (statfs("/sys/fs/selinux", &fs) < 0 || (unsigned)fs.f_type != SELINUX_FILESYSTEM ||
             (fs.f_flags & ST_RDONLY))
                 return bwrap_refuse(p, -EINVAL, "labeling not supported on this system");
-        return read_text(p, option, values);
+        return bwrap_options_read_text(p, option, values);
 }
 
 /* "uid" or "gid" is the option's name without its dashes. */
@@ -175,7 +176,7 @@ static int read_args(struct bwrap_parser *p, const struct bwrap_option *option n
                 return bwrap_refuse(p, r, "Can't read --args data: %s", strerror(-r));
         args = (struct bwrap_args){.data = data, .end = data + n};
         p->is_in_args = true;
-        /* A command in the data is none: it is left there. */
+        /* Words in the data that are no options are ignored: only argv names the command. */
         r = bwrap_parse_options(p, &args);
         p->is_in_args = false;
         return r;
@@ -187,7 +188,7 @@ static int read_args(struct bwrap_parser *p, const struct bwrap_option *option n
 #define FIELD(name)  .offset = offsetof(struct bwrap_config, name)
 #define FLAG(name)   .read = read_flag, FIELD(name)
 #define FD(name)     .read = read_fd_field, FIELD(name)
-#define TEXT(name)   .read = read_text, FIELD(name)
+#define TEXT(name)   .read = bwrap_options_read_text, FIELD(name)
 #define OP(op, bits) .read = bwrap_operation, .kind = BWRAP_##op, .flags = (bits)
 
 /* In the order in which --help lists them. */

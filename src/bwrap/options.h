@@ -28,7 +28,7 @@ struct bwrap_parser {
         bool is_in_args;  /* within --args' data */
         bool is_finished; /* --help or --version: what follows is not read */
         bool has_seccomp, has_add_seccomp;
-        /* What waits for the next operation. */
+        /* What --perms, --size and --overlay-src have said of the operation that comes next. */
         bool has_perms;
         mode_t perms;
         uint64_t size;
@@ -41,7 +41,8 @@ struct bwrap_option {
         const char *help;
         /* Called with as many values as there are words.  0, or an error with p->err filled. */
         int (*read)(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values);
-        size_t offset; /* in struct bwrap_config, for those that fill one field */
+        size_t offset; /* the field of struct bwrap_config that the option fills, for options that fill one
+                        */
         enum bwrap_op_kind kind;
         unsigned flags;
 };

@@ -122,7 +122,7 @@ static int check_command(struct bwrap_parser *p) {
         return 0;
 }
 
-static int parse(struct bwrap_parser *p, char *const *words) {
+static int bwrap_bwrap_parse(struct bwrap_parser *p, char *const *words) {
         struct bwrap_args args = {.words = words};
         int r;
 
@@ -145,7 +145,7 @@ int bwrap_parse(int argc, char *const *argv, struct bwrap_config *config, struct
         struct bwrap_parser p = {.config = config, .err = err};
         int r;
 
-        r = argc > 0 ? parse(&p, argv + 1) : parse(&p, argv);
+        r = argc > 0 ? bwrap_bwrap_parse(&p, argv + 1) : bwrap_bwrap_parse(&p, argv);
         strv_free(p.lowers);
         return r == -ENOMEM ? error_oom(err) : r;
 }

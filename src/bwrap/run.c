@@ -21,13 +21,13 @@ struct monitor {
         const struct bwrap_config *config;
         const struct nsrun_plan *plan;
         struct launch launch;
-        int go_fd; /* closed: the child may begin */
+        int go_fd; /* the write end of a pipe: closing it lets the child begin */
         bool has_started, has_exited;
         bool has_others; /* the command left processes behind */
         int status;      /* wait(2)'s */
 };
 
-static int fail(const struct bwrap_config *config, const char *message) {
+static int bwrap_run_fail(const struct bwrap_config *config, const char *message) {
         bwrap_report(config, BWRAP_ERROR, message ? message : "Out of memory");
         return EXIT_BWRAP;
 }
@@ -36,7 +36,7 @@ static int fail_errno(const struct bwrap_config *config, const char *what, int r
         char text[256];
 
         (void)snprintf(text, sizeof(text), "%s: %s", what, strerror(-r));
-        return fail(config, text);
+        return bwrap_run_fail(config, text);
 }
 
 /* ------------------------------------------------------------------- status */
@@ -79,7 +79,7 @@ static int write_text(int fd, char *text) {
 }
 
 /* 0, or EXIT_BWRAP after a message. */
-static int tell_started(const struct monitor *m) {
+static int bwrap_run_tell_started(const struct monitor *m) {
         struct strbuf info = {0}, status = {0};
         int r = 0;
 
@@ -130,7 +130,7 @@ static int read_reports(struct monitor *m) {
                         return 0;
                 if (report.kind == LAUNCH_FAILED) {
                         message = bwrap_message(m->plan, &report.error);
-                        return fail(m->config, message);
+                        return bwrap_run_fail(m->config, message);
                 }
                 if (report.kind == LAUNCH_STARTED ||
                     (report.kind == LAUNCH_BUILT && !m->plan->raw->has_reaper))
@@ -160,14 +160,14 @@ static int wait_for_child(struct monitor *m) {
 static int monitor(struct monitor *m) {
         int r;
 
-        r = tell_started(m);
+        r = bwrap_run_tell_started(m);
         if (r == 0 && m->go_fd >= 0) {
                 (void)sys_write(m->go_fd, "", 1);
                 close_fdp(&m->go_fd);
         }
         if (r == 0)
                 r = read_reports(m);
-        /* What the command left behind lives on. */
+        /* The reaper stays for processes that the command left behind. */
         if (r == 0 && !m->has_others)
                 r = wait_for_child(m);
         if (r != 0) {
@@ -207,7 +207,7 @@ static int enter_given_namespaces(const struct bwrap_config *config) {
         return 0;
 }
 
-/* The child's namespaces can be told only while it is there: it waits until they have been. */
+/* Makes the child wait until its namespaces have been reported: they can be read only while it lives. */
 static int hold_child(const struct bwrap_config *config, struct nsrun_plan *plan, int *ret_go) {
         int ends[2], r;
 
@@ -224,7 +224,7 @@ static int hold_child(const struct bwrap_config *config, struct nsrun_plan *plan
 static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
         struct monitor m = {.config = config, .plan = plan, .launch = LAUNCH_INIT, .go_fd = -EBADF};
         const struct launch_params params = {
-                .umbrella_fd = -EBADF,
+                .rundir_fd = -EBADF,
                 .lock_fd = -EBADF,
                 .terminal_fd = -1,
                 .wants_started = true,
@@ -246,7 +246,7 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
         if (r < 0) {
                 _cleanup_free_ char *message = bwrap_message(plan, &err);
 
-                return fail(config, message);
+                return bwrap_run_fail(config, message);
         }
         r = monitor(&m);
         launch_close(&m.launch);
@@ -262,7 +262,7 @@ int bwrap_run(const struct bwrap_config *config, nsrun_unused const char *progra
                 return fail_errno(config, "prctl(PR_SET_PDEATHSIG)", r);
         r = bwrap_build(config, &plan, &err);
         if (r < 0)
-                return fail(config, err.what);
+                return bwrap_run_fail(config, err.what);
         r = launch(config, plan);
         bwrap_plan_free(plan);
         return r;

@@ -13,13 +13,14 @@ enum role {
         ROLE_FOLDER,   /* a folder on both sides: its mode and attributes */
         ROLE_MODE,     /* the mode alone, in place */
         ROLE_REMOVE,   /* moved away, then removed */
-        ROLE_COVERED,  /* goes with a folder above it */
+        ROLE_COVERED,  /* moved or removed together with a folder above it */
         ROLE_LEFT_OUT, /* a device, a socket */
 };
 
 struct op {
         const struct change *change;
-        const char *path; /* in the target; the change's own, or its old one */
+        const char *path; /* relative to the target's root: the change's path or, of a rename's removal, its
+                             old path */
         bool is_put, is_implied, is_done;
         enum role role;
         size_t top;     /* of ROLE_IN_TREE: the op whose tree it is in */
@@ -57,7 +58,8 @@ int apply_look(struct apply *a);
 /* Makes everything ready in the stage.  -EINTR: a SIGHUP, SIGINT or SIGTERM that the caller blocks is
  * pending; the stage is gone then, as after any failure. */
 int apply_stage(struct apply *a);
-/* That -EINTR, before there is a stage, too. */
+/* -EINTR where a SIGHUP, SIGINT or SIGTERM that the caller blocks is pending; 0 else. Can be called before
+ * apply_stage(), too. */
 int apply_heed(const struct apply *a);
 /* Moves it into place. */
 int apply_move(struct apply *a);

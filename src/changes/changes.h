@@ -52,7 +52,7 @@ struct change {
         bool is_special;   /* the new file has a setuid or setgid bit, which a commit drops */
         bool has_conflict; /* the host's side has changed since the session began */
         int error;         /* why it can't be looked at (errno), or 0 */
-        /* For nobody but this folder. */
+        /* The fields below are for src/changes alone. */
         bool was_copied_up;
         struct stat base, upper;
 };
@@ -91,9 +91,9 @@ enum {
         CHANGES_LOOK = 1 << 1,  /* conflicts are reported, and nothing is done */
 };
 
-/* Who leaves some of the chosen changes out of a commit: unmarks them, having seen the very list that
- * the commit is made of.  What is left is chosen each by itself: a folder that would take
- * something with it that isn't chosen stays.  1: some are left out; 0; -errno. */
+/* A filter that takes some of the chosen changes out of a commit again by unmarking them in the very list
+ * that the commit is made of. A new or removed folder that contains an unmarked change is then not moved as
+ * a whole. Returns 1: some were unmarked; 0: none; -errno. */
 struct changes_filter {
         int (*leave_out)(void *data, const struct changes *c, bool *is_chosen);
         void *data;
@@ -104,8 +104,8 @@ struct changes_filter {
  * is on the disk, and is then moved into place path by path: each path, a new or a removed
  * tree counting as one, is old or new at any moment, also after a kill or a loss of power.
  * A conflict (-ESTALE) is found before anything is moved; one that arises while things are
- * being moved ends the commit there.  Setuid and setgid bits are dropped, devices and
- * sockets left out, all with a note.  -ENOENT: a path selects no change.  -EINTR, with
+ * being moved ends the commit there.  Setuid and setgid bits are dropped, devices, sockets and new
+ * fifos left out, all with a note.  -ENOENT: a path selects no change.  -EINTR, with
  * nothing done: a SIGHUP, SIGINT or SIGTERM that the caller blocks was pending before the
  * first path was moved. */
 int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,

@@ -9,12 +9,12 @@
 
 #include "apply.h"
 #include "base/str.h"
-#include "workspace/remove_tree.h"
+#include "disk/remove_tree.h"
 
 #define STAGE_COMMIT  ".nsrun-commit-"
 #define STAGE_DISCARD ".nsrun-discard-"
 
-/* A folder in which this commit works: whether its entries were all known before. */
+/* A folder in which this commit moves something, and whether the session knew all its entries before. */
 struct place {
         const char *path;
         size_t length;
@@ -36,7 +36,7 @@ int changes_moment(struct timespec *ret) {
                         return -errno;
                 if (now.tv_sec > begin.tv_sec || (now.tv_sec == begin.tv_sec && now.tv_nsec > begin.tv_nsec))
                         break;
-                /* Somebody has set the clock back. */
+                /* The clock was set back meanwhile. */
                 if (now.tv_sec + 1 < begin.tv_sec)
                         begin = now;
                 (void)nanosleep(&moment, NULL);
@@ -51,7 +51,8 @@ static int lock(int record_fd, const struct apply *a) {
         const struct timespec moment = {.tv_nsec = 20000000};
         int r = fd < 0 ? -errno : 0;
 
-        /* The other one may be stopped, and signals may be blocked. */
+        /* flock(2) without LOCK_NB could wait for ever: whoever has the lock may be stopped, and the signals
+         * that would end this wait may be blocked. */
         while (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
                 if (errno != EWOULDBLOCK && errno != EINTR) {
                         r = -errno;
@@ -86,7 +87,8 @@ static int open_stage(struct apply *a, const struct changes_layer *layer) {
                 return -errno;
         (void)snprintf(a->stage, sizeof(a->stage), "%s%016" PRIx64,
                        a->is_commit ? STAGE_COMMIT : STAGE_DISCARD, number);
-        /* Written down first: whoever comes after a kill knows what to remove. */
+        /* The stage's name goes into the record before the stage is made: after a kill the next commit knows
+         * what to remove. */
         a->host->stage = strdup(a->stage);
         if (!a->host->stage)
                 return error_oom(a->err);
@@ -120,14 +122,14 @@ static int remove_stage(const struct changes_layer *layer, struct host *host, st
         return 0;
 }
 
-/* All of them are told, before anything is done. */
+/* All conflicts are reported, before anything is moved. */
 static int refuse_conflicts(struct apply *a) {
         const char *first = NULL, *last = NULL;
 
         for (size_t i = 0; i < a->n_ops; i++) {
                 const struct change *c = a->ops[i].change;
 
-                /* A rename has two ops and one word. */
+                /* A rename has two operations, but is reported once. */
                 if (!c->has_conflict || (c->from && a->ops[i].path != c->path))
                         continue;
                 first = first ? first : c->path;
@@ -198,8 +200,8 @@ static int list_places(struct apply *a, struct place **ret, size_t *ret_n) {
         return 0;
 }
 
-/* Vouches for the modes of folders whose ctime is about to change.  After the commit: for what
- * their entries are, if that was known before. */
+/* Records the present modes of folders whose ctime this commit is about to change, so that later conflicts
+ * can be told. After the commit also their entries, where the session knew all of them before. */
 static int vouch(struct apply *a, struct place *places, size_t n, bool is_before) {
         for (size_t i = 0; i < n; i++) {
                 struct place *p = &places[i];
@@ -229,8 +231,9 @@ static int vouch_links(struct apply *a) {
         return 0;
 }
 
-/* What this commit left there is no change of the host's. */
-static int remember(struct apply *a) {
+/* Records what this commit left on the host, so that the next one doesn't take it for a change of the
+ * host's. */
+static int commit_remember(struct apply *a) {
         for (size_t i = 0; i < a->n_ops; i++) {
                 const struct op *op = &a->ops[i];
                 struct stat st;
@@ -258,7 +261,8 @@ static void count(struct apply *a) {
         }
 }
 
-/* The record and the stage are set right whatever became of it; the first error is the one told. */
+/* Moves what is staged. Record and stage are brought in order whether that succeeds or fails; the first
+ * error is returned. */
 static int carry_out(struct apply *a, const struct changes_layer *layer) {
         _cleanup_free_ struct place *places = NULL;
         size_t n = 0;
@@ -286,7 +290,7 @@ static int carry_out(struct apply *a, const struct changes_layer *layer) {
         end = remove_stage(layer, a->host, a->err);
         r = r < 0 ? r : end;
         if (a->is_commit) {
-                end = remember(a);
+                end = commit_remember(a);
                 if (end >= 0)
                         end = vouch(a, places, n, false);
                 r = r < 0 ? r : end;
@@ -295,9 +299,9 @@ static int carry_out(struct apply *a, const struct changes_layer *layer) {
         return r < 0 ? r : end;
 }
 
-static int apply(const struct changes_layer *layer, char *const *paths, bool is_commit, unsigned flags,
-                 const struct changes_filter *filter, struct changes_report *report,
-                 struct nsrun_error *err) {
+static int commit_apply(const struct changes_layer *layer, char *const *paths, bool is_commit,
+                        unsigned flags, const struct changes_filter *filter, struct changes_report *report,
+                        struct nsrun_error *err) {
         _cleanup_changes_ struct changes changes = {0};
         _cleanup_host_ struct host host = {0};
         _cleanup_close_ int guard = -EBADF;
@@ -339,16 +343,16 @@ static int apply(const struct changes_layer *layer, char *const *paths, bool is_
 
 int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
                    struct changes_report *ret, struct nsrun_error *err) {
-        return apply(layer, paths, true, flags, NULL, ret, err);
+        return commit_apply(layer, paths, true, flags, NULL, ret, err);
 }
 
 int changes_commit_some(const struct changes_layer *layer, char *const *paths, unsigned flags,
                         const struct changes_filter *filter, struct changes_report *ret,
                         struct nsrun_error *err) {
-        return apply(layer, paths, true, flags, filter, ret, err);
+        return commit_apply(layer, paths, true, flags, filter, ret, err);
 }
 
 int changes_discard(const struct changes_layer *layer, char *const *paths, struct changes_report *ret,
                     struct nsrun_error *err) {
-        return apply(layer, paths, false, 0, NULL, ret, err);
+        return commit_apply(layer, paths, false, 0, NULL, ret, err);
 }

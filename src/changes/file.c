@@ -32,24 +32,60 @@ int file_open(int dir, const char *name) {
         return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EINVAL;
 }
 
+/* Where the next data of the file is at or behind `at`, and `end` where there is none. */
+static off_t next_data(int fd, off_t at, off_t end) {
+        off_t data = lseek(fd, at, SEEK_DATA);
+
+        if (data < 0)
+                return errno == ENXIO ? end : at;
+        return data < end ? data : end;
+}
+
+static ssize_t read_at(int fd, char *to, size_t n, off_t at) {
+        size_t done = 0;
+
+        while (done < n) {
+                ssize_t m = pread(fd, to + done, n - done, at + (off_t)done);
+
+                if (m < 0 && errno == EINTR)
+                        continue;
+                if (m < 0)
+                        return -errno;
+                if (m == 0)
+                        break;
+                done += (size_t)m;
+        }
+        return (ssize_t)done;
+}
+
 int file_same_content(int a, int b) {
         _cleanup_free_ char *buffer = malloc((size_t)BLOCK * 2);
+        struct stat x, y;
+        off_t at = 0;
 
         if (!buffer)
                 return -ENOMEM;
-        for (;;) {
-                size_t n = 0, m = 0;
-                int r = read_full(a, buffer, BLOCK, &n);
+        if (fstat(a, &x) < 0 || fstat(b, &y) < 0)
+                return -errno;
+        if (x.st_size != y.st_size)
+                return 0;
+        /* What is a hole in both files is not read: a command may make one of terabytes. */
+        while (at < x.st_size) {
+                off_t left = next_data(a, at, x.st_size), right = next_data(b, at, x.st_size);
+                ssize_t n, m;
 
-                if (r >= 0)
-                        r = read_full(b, buffer + BLOCK, BLOCK, &m);
-                if (r < 0)
-                        return r;
-                if (n != m || memcmp(buffer, buffer + BLOCK, n) != 0)
+                at = left < right ? left : right;
+                n = at < x.st_size ? read_at(a, buffer, BLOCK, at) : 0;
+                m = n >= 0 && at < x.st_size ? read_at(b, buffer + BLOCK, BLOCK, at) : 0;
+                if (n < 0 || m < 0)
+                        return (int)(n < 0 ? n : m);
+                if (n != m || memcmp(buffer, buffer + BLOCK, (size_t)n) != 0)
                         return 0;
-                if (n < BLOCK)
+                if (n == 0)
                         return 1;
+                at += n;
         }
+        return 1;
 }
 
 int file_link_text(int dir, const char *name, char **ret) {
@@ -263,7 +299,8 @@ int file_copy_attributes(int from, int to) {
         return 0;
 }
 
-/* The magic link of a descriptor: no name is looked up again, and O_PATH will do. */
+/* /proc/self/fd/N for functions that take a path: leads to the open file itself, also for an O_PATH
+ * descriptor. */
 struct link {
         char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
 };

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 
-/* By case-folding file systems, too. */
+/* Whether a name is ".git", in any case: on a case-folding file system ".GIT" is one. */
 static bool is_git(const char *name, size_t n) {
         return n == 4 && strncasecmp(name, ".git", 4) == 0;
 }
@@ -20,8 +20,8 @@ static bool has_top(const char *below, const char *name) {
         return rest && (!*rest || *rest == '/');
 }
 
-/* In a git dir, `below` of it: what git runs, reads as configuration or as a list of commands, or
- * takes for the place of one of these. */
+/* Whether git runs `below` (a path within a git dir), reads it as configuration or as a list of commands, or
+ * takes the place of one of these from it. */
 static bool is_obeyed(const char *below) {
         static const char *const names[] = {"hooks",           "modules",      "config",
                                             "config.worktree", "commondir",    "gitdir",
@@ -65,7 +65,7 @@ static bool is_git_dir(int fd) {
                (host_has(fd, "commondir") || (host_has(fd, "objects") && host_has(fd, "refs")));
 }
 
-/* The same with all the changes; 1, 0, -ENOMEM. */
+/* Whether `folder` is a git dir once all changes are made: 1, 0, -ENOMEM. */
 static int becomes_git_dir(const struct git_view *v, const char *folder, int fd) {
         int r = is_there(v, folder, fd, "HEAD");
 
@@ -111,7 +111,7 @@ static int add_folder(struct git_view *v, const char *path, size_t length) {
 }
 
 /* Makes the folders those above `path`. */
-static int enter(struct git_view *v, const char *path) {
+static int changes_git_enter(struct git_view *v, const char *path) {
         char *copy = strdup(path);
         int r = 0;
 
@@ -149,7 +149,7 @@ int git_view_obeys(struct git_view *v, const char *path) {
                 if (is_obeyed(below))
                         return 1;
         }
-        r = enter(v, path);
+        r = changes_git_enter(v, path);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < v->n; i++) {
@@ -165,6 +165,18 @@ int git_view_obeys(struct git_view *v, const char *path) {
         return 0;
 }
 
+/* Below a folder that is a git dir, or whose name makes it one. */
+static int is_below_git_dir(struct git_view *v, const char *path) {
+        int r = v->above ? 0 : changes_git_enter(v, path);
+
+        if (r < 0 || v->above)
+                return r < 0 ? r : 1;
+        for (size_t i = 0; i < v->n; i++)
+                if (v->folders[i].is_named || v->folders[i].is_one)
+                        return 1;
+        return 0;
+}
+
 int git_view_obeys_change(struct git_view *v, const struct change *change) {
         const char *name = path_basename(change->path);
         int r;
@@ -172,6 +184,9 @@ int git_view_obeys_change(struct git_view *v, const struct change *change) {
         /* Its mode, say. */
         if (is_git(name, strlen(name)) && S_ISDIR(change->old_mode) && S_ISDIR(change->new_mode))
                 return 0;
+        /* git makes none there, and would write a reflog or a message to where it leads. */
+        if (S_ISLNK(change->new_mode) && (r = is_below_git_dir(v, change->path)) != 0)
+                return r;
         r = git_view_obeys(v, change->path);
         return r != 0 || !change->from ? r : git_view_obeys(v, change->from);
 }

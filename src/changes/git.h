@@ -7,7 +7,7 @@
 #include "changes.h"
 #include "tree.h"
 
-/* A folder above the path that was asked about last. */
+/* One of the folders above the path that git_view_obeys() was asked about last. */
 struct git_folder {
         size_t length;        /* of its part of the path */
         bool is_named;        /* ".git" */

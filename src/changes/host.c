@@ -23,7 +23,7 @@ struct host_file {
         uint64_t device, inode, size; /* 0 for a folder */
         struct timespec mtime, ctime; /* mtime not of a folder; ctime 0: not known */
         mode_t mode;                  /* with the type */
-        size_t order;                 /* of two lines on one inode the later counts */
+        size_t order; /* a number that grows: of two lines about one inode the later one counts */
 };
 
 static int compare_times(const struct timespec *a, const struct timespec *b) {
@@ -34,7 +34,7 @@ static int compare_times(const struct timespec *a, const struct timespec *b) {
         return 0;
 }
 
-static int compare_files(const void *a, const void *b) {
+static int host_compare_files(const void *a, const void *b) {
         const struct host_file *x = a, *y = b;
 
         if (x->device != y->device)
@@ -44,15 +44,15 @@ static int compare_files(const void *a, const void *b) {
 
 static int compare_lines(const void *a, const void *b) {
         const struct host_file *x = a, *y = b;
-        int r = compare_files(a, b);
+        int r = host_compare_files(a, b);
 
         return r != 0 ? r : x->order < y->order ? -1 : x->order > y->order;
 }
 
-static struct host_file *find(const struct host *h, const struct stat *st) {
+static struct host_file *host_find_entry(const struct host *h, const struct stat *st) {
         const struct host_file key = {.device = st->st_dev, .inode = st->st_ino};
 
-        return h->n_settled ? bsearch(&key, h->files, h->n_settled, sizeof(key), compare_files) : NULL;
+        return h->n_settled ? bsearch(&key, h->files, h->n_settled, sizeof(key), host_compare_files) : NULL;
 }
 
 void host_settle(struct host *h) {
@@ -62,7 +62,7 @@ void host_settle(struct host *h) {
                 return;
         qsort(h->files, h->n, sizeof(*h->files), compare_lines);
         for (size_t i = 0; i < h->n; i++) {
-                if (i + 1 < h->n && compare_files(&h->files[i], &h->files[i + 1]) == 0)
+                if (i + 1 < h->n && host_compare_files(&h->files[i], &h->files[i + 1]) == 0)
                         continue;
                 h->files[n] = h->files[i];
                 h->files[n].order = n;
@@ -80,7 +80,7 @@ bool host_has_changed(const struct host *h, const struct stat *st) {
 
         if (is_older(h, st))
                 return false;
-        known = find(h, st);
+        known = host_find_entry(h, st);
         if (!known || (known->mode & S_IFMT) != (st->st_mode & S_IFMT))
                 return true;
         if (S_ISDIR(st->st_mode))
@@ -94,7 +94,8 @@ bool host_is_ours(const struct host *h, const struct stat *st) {
 }
 
 bool host_has_moved(const struct host *h, const struct stat *folder) {
-        return !is_older(h, folder) && compare_times(&folder->st_mtim, &h->since) < 0 && !find(h, folder);
+        return !is_older(h, folder) && compare_times(&folder->st_mtim, &h->since) < 0 &&
+               !host_find_entry(h, folder);
 }
 
 bool host_has_new_entries(const struct host *h, const struct stat *folder) {
@@ -102,7 +103,7 @@ bool host_has_new_entries(const struct host *h, const struct stat *folder) {
 
         if (is_older(h, folder))
                 return false;
-        known = find(h, folder);
+        known = host_find_entry(h, folder);
         return !known || compare_times(&known->ctime, &folder->st_ctim) != 0;
 }
 

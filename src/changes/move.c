@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 
 #include "apply.h"
+#include "disk/remove_tree.h"
 #include "file.h"
-#include "workspace/remove_tree.h"
 
 int apply_grant(struct apply *a, const char *path, int fd) {
         struct grant *more;
@@ -48,7 +48,8 @@ static int look_again(struct apply *a, const struct op *op, int dir, const char 
                                     : 0;
                 else if (now.st_ctim.tv_sec != old->st_ctim.tv_sec ||
                          now.st_ctim.tv_nsec != old->st_ctim.tv_nsec)
-                        /* This commit may just have removed another name of it. */
+                        /* The ctime may be newer because this commit has just removed another name of the
+                         * same inode. */
                         is_same = is_same && !host_has_changed(a->host, &now);
         }
         if (r < 0)
@@ -70,7 +71,8 @@ static int rename_in(struct apply *a, const struct op *op, const char *number, i
 
         if (syscall(SYS_renameat2, a->stage_fd, number, dir, name, flags) == 0)
                 return 0;
-        /* A file system without such renames, as NFS is: nearly at once. */
+        /* A file system without RENAME_NOREPLACE and RENAME_EXCHANGE, such as NFS: a plain rename(2) after a
+         * check, with a moment between the two. */
         if (errno != EINVAL || flags == 0)
                 return -errno;
         if (op->is_there && renameat(dir, name, a->stage_fd, "old") < 0)
@@ -83,12 +85,13 @@ static int rename_away(struct apply *a, const struct op *op, const char *number,
                 return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
         if (renameat(dir, name, a->stage_fd, number) == 0)
                 return 0;
-        /* An overlay doesn't move its merged folders. */
+        /* overlayfs refuses to rename a folder that the lower layer has, too (EXDEV): a discard removes it
+         * instead. */
         return errno == EXDEV && !a->is_commit ? remove_tree(dir, name) : -errno;
 }
 
-/* A folder that goes is moved only where its owner may write in it.  Whoever judges the host's
- * side overlooks that bit: host.c. */
+/* rename(2) of a folder to another parent needs write permission in the folder itself, for its "..". The bit
+ * is added for the moment; host.c ignores it when it looks for changes of the host's. */
 static void make_movable(struct apply *a, const char *path) {
         _cleanup_close_ int fd = tree_open(a->target.root, path, O_RDONLY | O_DIRECTORY);
         struct stat st;
@@ -121,7 +124,7 @@ static int rename_one(struct apply *a, const struct op *op, const char *number) 
         return dir < 0 ? dir : r;
 }
 
-/* The mode that a new folder couldn't have while it was moved. */
+/* Gives a new folder its final mode, which might have forbidden to move it. */
 static int finish_folder(struct apply *a, const struct op *op) {
         int fd = tree_folder(&a->target, op->path);
         struct stat st;
@@ -150,7 +153,7 @@ static int move_object(struct apply *a, size_t i) {
                 if (r < 0)
                         return r;
         }
-        /* What was there before, or what was to go. */
+        /* After the exchange the stage holds the object that was replaced or removed. */
         r = remove_tree(a->stage_fd, number);
         return r < 0 ? r : remove_tree(a->stage_fd, "old");
 }
@@ -169,7 +172,7 @@ static int set_folder(struct apply *a, const struct op *op) {
         if (fstat(to, &st) < 0)
                 return -errno;
         if (r == 0) {
-                /* Attributes are for those who may write. */
+                /* setxattr(2) needs write permission: the owner's bit is added for the moment. */
                 if (!(st.st_mode & 0200) && fchmod(to, (st.st_mode & 07777) | 0200) < 0)
                         return -errno;
                 r = file_copy_attributes(from, to);
@@ -260,7 +263,8 @@ static int shut_folders(struct apply *a) {
 
 void apply_restore(struct apply *a) {
         tree_forget(&a->target);
-        /* It may lie in such a folder.  What can't be removed is told by whoever tries next: commit.c. */
+        /* The stage may lie in a folder whose mode was just restored. A stage that can't be removed now is
+         * removed, or reported, by the next commit. */
         (void)remove_tree(a->target.root, a->stage);
         for (size_t i = a->n_grants; i > 0; i--) {
                 int fd = tree_folder(&a->target, a->grants[i - 1].path);

@@ -8,7 +8,7 @@ static bool is_put_of(const struct apply *a, const struct change *c) {
         return c->kind != (a->is_commit ? CHANGE_DELETED : CHANGE_ADDED);
 }
 
-static struct op *add_op(struct apply *a, const struct change *c, const char *path, bool is_put) {
+static struct op *ops_add_op(struct apply *a, const struct change *c, const char *path, bool is_put) {
         struct op *op = &a->ops[a->n_ops++];
 
         *op = (struct op){.change = c, .path = path, .is_put = is_put};
@@ -24,8 +24,8 @@ static int compare_paths(const void *a, const void *b) {
         return tree_compare(*(char *const *)a, *(char *const *)b);
 }
 
-/* Some of the changes' paths, sorted: what is asked of them, for every folder that has changed, is whether
- * one is in it.  A tree may be deep, and made to take time. */
+/* A sorted list of changed paths that answers quickly whether one of them lies in a given folder: it is
+ * asked for every folder, and a hostile tree may be deep. */
 struct some {
         const char **paths;
         size_t n;
@@ -35,8 +35,8 @@ static void some_clear(struct some *some) {
         free(some->paths);
 }
 
-/* The paths of the changes that are marked, or aren't: their own where they are wanted of `is_put`, or of
- * all where `a` is NULL; and where a rename came from. */
+/* Collects the paths of the changes that are marked (or that aren't): new paths where `is_put`, removed ones
+ * else, both where `a` is NULL; and the old path of each rename. */
 static int some_collect(struct some *some, const struct apply *a, const struct changes *c,
                         const bool *is_marked, bool mark) {
         some->paths = calloc(c->n * 2 + 1, sizeof(*some->paths));
@@ -49,7 +49,8 @@ static int some_collect(struct some *some, const struct apply *a, const struct c
                         continue;
                 if (!a || is_put_of(a, x))
                         some->paths[some->n++] = x->path;
-                /* A discarded rename goes back to its old path, which may be anywhere. */
+                /* Discarding a rename puts the file back at its old path, which may lie in another folder.
+                 */
                 if (x->from && !(a && a->is_commit))
                         some->paths[some->n++] = x->from;
         }
@@ -85,15 +86,16 @@ static int compare_ops(const void *a, const void *b) {
         return tree_compare(x->path, y->path);
 }
 
-/* Whether the target has a folder there that goes with all that is in it. */
+/* Whether this change removes or replaces a folder of the target together with everything in it. */
 static bool takes_all(const struct apply *a, const struct change *c) {
         mode_t there = a->is_commit ? c->old_mode : c->new_mode;
 
         return S_ISDIR(there) && !S_ISDIR(wanted_mode(a, c));
 }
 
-/* Each change by itself.  A folder in which something isn't chosen stays. */
-static int leave_out(struct apply *a, const struct changes *c, bool *is_chosen, bool *has_all) {
+/* Takes an unchosen change out of the operations; a folder that contains one is then kept, and its chosen
+ * entries are handled one by one. */
+static int ops_leave_out(struct apply *a, const struct changes *c, bool *is_chosen, bool *has_all) {
         _cleanup_(some_clear) struct some unchosen = {0};
         int r;
 
@@ -140,7 +142,7 @@ int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
         if (!has_all)
                 r = choose_beneath(a, c, paths, is_chosen);
         if (r >= 0)
-                r = leave_out(a, c, is_chosen, &has_all);
+                r = ops_leave_out(a, c, is_chosen, &has_all);
         if (r < 0)
                 return r;
         if (some_collect(&chosen, a, c, is_chosen, true) < 0)
@@ -156,10 +158,10 @@ int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
                                          "a changed path can't be looked at",
                                          "make it readable in the session, or choose other paths");
                 if (x->kind == CHANGE_RENAMED) {
-                        (void)add_op(a, x, x->path, a->is_commit);
-                        (void)add_op(a, x, x->from, !a->is_commit);
+                        (void)ops_add_op(a, x, x->path, a->is_commit);
+                        (void)ops_add_op(a, x, x->from, !a->is_commit);
                 } else
-                        add_op(a, x, x->path, is_put_of(a, x))->is_implied = is_implied;
+                        ops_add_op(a, x, x->path, is_put_of(a, x))->is_implied = is_implied;
         }
         if (a->n_ops > 0)
                 qsort(a->ops, a->n_ops, sizeof(*a->ops), compare_ops);
@@ -181,6 +183,7 @@ static int look_at_source(struct apply *a, struct op *op) {
 static enum role role_of(struct apply *a, const struct op *op, size_t i, size_t *tree, size_t *covers) {
         const struct op *top = *tree < i ? &a->ops[*tree] : NULL;
         mode_t type = op->source.st_mode & S_IFMT;
+        bool is_old_fifo;
 
         if (!op->is_put) {
                 if (*covers < i && tree_is_beneath(op->path, a->ops[*covers].path))
@@ -190,7 +193,9 @@ static enum role role_of(struct apply *a, const struct op *op, size_t i, size_t 
                 *covers = i;
                 return ROLE_REMOVE;
         }
-        if (type != S_IFDIR && type != S_IFREG && type != S_IFLNK && type != S_IFIFO)
+        /* A new fifo on the host would stall whatever opens the files of a folder in turn. */
+        is_old_fifo = type == S_IFIFO && (!a->is_commit || (op->is_there && S_ISFIFO(op->seen.st_mode)));
+        if (type != S_IFDIR && type != S_IFREG && type != S_IFLNK && !is_old_fifo)
                 return ROLE_LEFT_OUT;
         if (top && tree_is_beneath(op->path, top->path))
                 return ROLE_IN_TREE;
@@ -212,7 +217,7 @@ struct link {
         size_t op;
 };
 
-static int compare_links(const void *a, const void *b) {
+static int ops_compare_links(const void *a, const void *b) {
         const struct link *x = a, *y = b;
 
         if (x->device != y->device)
@@ -236,14 +241,14 @@ static int find_links(struct apply *a) {
                         links[n++] = (struct link){op->source.st_dev, op->source.st_ino, i};
         }
         if (n > 0)
-                qsort(links, n, sizeof(*links), compare_links);
+                qsort(links, n, sizeof(*links), ops_compare_links);
         for (size_t i = 0; i < n; i++) {
                 struct op *op = &a->ops[links[i].op];
 
                 if (links[i].device != links[first].device || links[i].inode != links[first].inode)
                         first = i;
                 op->link_of = links[first].op;
-                /* A change of mode in place would miss the others. */
+                /* A mode changed in place would keep the inodes apart which the source has as one. */
                 if (op->role == ROLE_MODE)
                         op->role = ROLE_OBJECT;
         }

@@ -31,7 +31,7 @@ static void side_clear(struct side *s) {
         *s = (struct side){0};
 }
 
-static int read_file(int dir, const char *name, struct side *s) {
+static int patch_read_file(int dir, const char *name, struct side *s) {
         _cleanup_close_ int fd = file_open(dir, name);
         struct stat st;
 
@@ -74,7 +74,7 @@ static int read_side(struct tree *t, const char *path, mode_t mode, bool is_mode
         if (dir < 0)
                 return dir;
         if (S_ISREG(mode))
-                r = read_file(dir, name, s);
+                r = patch_read_file(dir, name, s);
         else {
                 r = file_link_text(dir, name, &s->text);
                 s->size = s->n = r < 0 ? 0 : strlen(s->text);
@@ -295,7 +295,8 @@ static int print_type_change(FILE *to, struct diff *d) {
         return r >= 0 && d->new.mode ? print_file(to, d, &nothing, &d->new) : r;
 }
 
-/* Said in the place of its patch, in a line that is none to `git apply` and patch(1). */
+/* A change that can't be read gets a line beginning with "# " in place of its patch, which git apply and
+ * patch(1) skip. */
 static int print_unreadable(FILE *to, const struct diff *d) {
         _cleanup_free_ char *path = changes_quote(d->change->path);
 

@@ -157,7 +157,8 @@ static void add_side(struct json_document *d, struct json_value *v, const char *
                 json_add_number(d, side, "size", size);
 }
 
-static int add_change(struct json_document *d, struct json_value *list, const struct change *c) {
+static int changes_print_add_change(struct json_document *d, struct json_value *list,
+                                    const struct change *c) {
         struct json_value *v = json_add_object(d, list, NULL), *what;
         int r;
 
@@ -182,7 +183,8 @@ static int add_change(struct json_document *d, struct json_value *list, const st
 int changes_add_json(struct json_document *d, struct json_value *list, const struct changes *c,
                      char *const *paths) {
         for (size_t i = 0; i < c->n; i++) {
-                int r = changes_selects(paths, &c->list[i]) ? add_change(d, list, &c->list[i]) : 0;
+                int r = changes_selects(paths, &c->list[i]) ? changes_print_add_change(d, list, &c->list[i])
+                                                            : 0;
 
                 if (r < 0)
                         return r;

@@ -6,11 +6,13 @@
 
 #include "file.h"
 #include "internal.h"
-#include "seccomp/sha256.h"
+#include "sha256.h"
 #include "tree.h"
 
 /* A file larger than this isn't read for a rename's sake: it is listed as two changes. */
 #define SIZE_MAX_OF_RENAME ((uint64_t)64 << 20)
+/* So much is read for the sake of all renames together: any number of files can have one size. */
+#define TOTAL_MAX_OF_RENAMES ((uint64_t)1 << 30)
 
 struct candidate {
         size_t index; /* in the list */
@@ -42,18 +44,22 @@ static int compare_hashes(const void *a, const void *b) {
 
 /* What can't be read is no rename, and said to be unreadable by whoever needs it.  Nor is what
  * has another size by now, of which no more is read: it may grow without end. */
-static void hash_file(struct tree *t, const char *path, struct candidate *c) {
+static void hash_file(struct tree *t, const char *path, struct candidate *c, uint64_t *left) {
         _cleanup_close_ int fd = -EBADF;
         struct sha256 sum;
         const char *name;
         char block[16384];
         uint64_t done = 0;
         ssize_t n = 0;
-        int dir = tree_parent(t, path, &name);
+        int dir;
 
+        if (c->size > *left)
+                return;
+        dir = tree_parent(t, path, &name);
         fd = dir < 0 ? dir : file_open(dir, name);
         if (fd < 0)
                 return;
+        *left -= c->size;
         sha256_begin(&sum);
         while (done <= c->size && (n = read(fd, block, sizeof(block))) > 0) {
                 sha256_add(&sum, block, (size_t)n);
@@ -81,13 +87,13 @@ static void join(struct changes *c, size_t from, size_t to) {
                 here->what |= CHANGE_MTIME;
 }
 
-/* Of one size, and both added and deleted ones among them. */
+/* Pairs the deleted and added files of one size whose contents are equal. */
 static void pair_group(struct changes *c, struct tree *upper, struct tree *base, struct candidate *group,
-                       size_t n) {
+                       size_t n, uint64_t *left) {
         size_t i = 0;
 
         for (size_t k = 0; k < n; k++)
-                hash_file(group[k].is_added ? upper : base, c->list[group[k].index].path, &group[k]);
+                hash_file(group[k].is_added ? upper : base, c->list[group[k].index].path, &group[k], left);
         qsort(group, n, sizeof(*group), compare_hashes);
         while (i < n && group[i].is_hashed) {
                 size_t end = i, gone = i;
@@ -116,6 +122,7 @@ int changes_pair(const struct changes_layer *layer, struct changes *c) {
         _cleanup_tree_ struct tree upper = {.root = layer->upper_fd, .fd = -EBADF};
         _cleanup_tree_ struct tree base = {.root = layer->base_fd, .fd = -EBADF};
         _cleanup_free_ struct candidate *list = calloc(c->n + 1, sizeof(*list));
+        uint64_t left = TOTAL_MAX_OF_RENAMES;
         size_t n = 0;
 
         if (!list)
@@ -140,7 +147,7 @@ int changes_pair(const struct changes_layer *layer, struct changes *c) {
                         has_deleted |= !list[end].is_added;
                 }
                 if (has_added && has_deleted)
-                        pair_group(c, &upper, &base, &list[i], end - i);
+                        pair_group(c, &upper, &base, &list[i], end - i, &left);
         }
         drop_joined(c);
         return 0;

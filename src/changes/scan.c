@@ -14,8 +14,9 @@
 struct frame {
         char *path;
         bool has_upper, has_base;
-        bool is_opaque;  /* what the base has and the upper hasn't is deleted */
-        bool is_pure;    /* the same, but for what the host has made there meanwhile */
+        bool is_opaque;  /* opaque: what the base has here and the upper folder hasn't is deleted */
+        bool is_pure;    /* new in the overlay, but the host has a folder of this name by now: only what a
+                            commit of this session put there counts as deleted */
         bool has_moved;  /* the base's folder isn't the one that was there */
         bool is_foreign; /* entries of the base's folder may have come or gone */
 };
@@ -45,8 +46,8 @@ static int add_frame(struct scan *s, const struct frame *f) {
 }
 
 /* upper and base: what is on each side, or NULL. */
-static int add_change(struct scan *s, const char *path, enum change_kind kind, unsigned what,
-                      const struct stat *upper, const struct stat *base, struct change **ret) {
+static int scan_add_change(struct scan *s, const char *path, enum change_kind kind, unsigned what,
+                           const struct stat *upper, const struct stat *base, struct change **ret) {
         struct change *c;
 
         if (s->found.n == s->room) {
@@ -84,22 +85,23 @@ static int add_unreadable(struct scan *s, const char *path, const struct stat *u
         struct change *c;
         enum change_kind kind = !base ? CHANGE_ADDED : upper ? CHANGE_MODIFIED : CHANGE_DELETED;
 
-        if (r == -ENOMEM || add_change(s, path, kind, 0, upper, base, &c) < 0)
+        if (r == -ENOMEM || scan_add_change(s, path, kind, 0, upper, base, &c) < 0)
                 return -ENOMEM;
         c->error = -r;
         return 0;
 }
 
 /* Both are regular files.  What differs, or -errno. */
-static int compare_files(int upper_dir, int base_dir, const char *name, const struct stat *upper,
-                         const struct stat *base, unsigned *what) {
+static int scan_compare_files(int upper_dir, int base_dir, const char *name, const struct stat *upper,
+                              const struct stat *base, unsigned *what) {
         _cleanup_close_ int a = file_open(upper_dir, name), b = file_open(base_dir, name);
         int r;
 
         if (upper->st_size != base->st_size)
                 *what |= CHANGE_CONTENT;
         if (a == -EACCES || b == -EACCES) {
-                /* Its owner may not read it: time tells, which the owner may set. */
+                /* A file without read permission can't be compared: another mtime counts as another content,
+                 * though its owner can set the mtime. */
                 if (*what & CHANGE_MTIME)
                         *what |= CHANGE_CONTENT;
                 return 0;
@@ -116,7 +118,7 @@ static int compare_files(int upper_dir, int base_dir, const char *name, const st
         return r < 0 ? r : 0;
 }
 
-static int compare_links(int upper_dir, int base_dir, const char *name, unsigned *what) {
+static int scan_compare_links(int upper_dir, int base_dir, const char *name, unsigned *what) {
         _cleanup_free_ char *a = NULL, *b = NULL;
         int r = file_link_text(upper_dir, name, &a);
 
@@ -155,12 +157,12 @@ static int compare_entry(struct scan *s, const struct frame *f, const char *name
         if (what & CHANGE_TYPE)
                 ;
         else if (S_ISREG(upper->st_mode))
-                r = compare_files(u, b, name, upper, base, &what);
+                r = scan_compare_files(u, b, name, upper, base, &what);
         else if (S_ISLNK(upper->st_mode))
-                r = compare_links(u, b, name, &what);
+                r = scan_compare_links(u, b, name, &what);
         if (r < 0 || what == 0)
                 return r;
-        r = add_change(s, path, CHANGE_MODIFIED, what, upper, base, &c);
+        r = scan_add_change(s, path, CHANGE_MODIFIED, what, upper, base, &c);
         if (r >= 0 && f->has_moved)
                 c->has_conflict = true;
         return r;
@@ -208,7 +210,8 @@ static int note_origin(struct scan *s, const struct frame *f, int dir, const cha
                 return error_set(s->err, NSRUN_STAGE_OVERLAY, -EOPNOTSUPP, c->path,
                                  "the overlay has a file without its content, which none of nsrun's has",
                                  NULL);
-        /* The mark is empty in a user namespace: it says that, not from where. */
+        /* In a user namespace user.overlay.origin is empty: it tells that the file was copied up, not from
+         * where. */
         if (file_overlay_mark(fd, "origin", NULL, 0) < 0)
                 return 0;
         c->was_copied_up = true;
@@ -229,7 +232,7 @@ static int visit_upper_entry(struct scan *s, const struct frame *f, const char *
                 below.has_moved = f->has_moved || (below.has_base && host_has_moved(s->host, base));
                 below.is_foreign = below.has_base && host_has_new_entries(s->host, base);
         } else {
-                r = add_change(s, path, CHANGE_ADDED, 0, upper, NULL, &c);
+                r = scan_add_change(s, path, CHANGE_ADDED, 0, upper, NULL, &c);
                 if (r >= 0)
                         r = note_origin(s, f, u, name, c);
         }
@@ -241,7 +244,7 @@ static int visit_upper_entry(struct scan *s, const struct frame *f, const char *
 static int visit_deleted(struct scan *s, const struct frame *f, const char *path, const struct stat *base) {
         struct frame below = {.path = (char *)path, .has_base = true, .has_moved = f->has_moved};
         struct change *c;
-        int r = add_change(s, path, CHANGE_DELETED, 0, NULL, base, &c);
+        int r = scan_add_change(s, path, CHANGE_DELETED, 0, NULL, base, &c);
 
         if (r < 0)
                 return r;
@@ -297,7 +300,7 @@ static int compare_folders(struct scan *s, const struct frame *f, int u, int b) 
                 what |= CHANGE_XATTR;
         if (what == 0)
                 return 0;
-        r = add_change(s, f->path, CHANGE_MODIFIED, what, &upper, &base, &c);
+        r = scan_add_change(s, f->path, CHANGE_MODIFIED, what, &upper, &base, &c);
         if (r >= 0)
                 c->has_conflict |= f->has_moved;
         return r;
@@ -337,8 +340,8 @@ static int visit(struct scan *s, struct frame *f) {
         }
         if (mark == 'y')
                 f->is_opaque = true;
-        /* It was new in the overlay, which knows nothing beneath it and leaves no whiteouts
-         * there; but a commit may have put the same on the host. */
+        /* The folder was new in the overlay, so overlayfs makes no whiteouts in it, even where a commit has
+         * put the same folder on the host since. */
         f->is_pure =
                 u >= 0 && b >= 0 && *f->path && !f->is_opaque && file_overlay_mark(u, "origin", NULL, 0) < 0;
         if (u >= 0 && b >= 0)
@@ -364,7 +367,7 @@ static int visit_failed(struct scan *s, const struct frame *f, int r) {
         return add_unreadable(s, f->path, has_upper ? &upper : NULL, has_base ? &base : NULL, r);
 }
 
-static int walk(struct scan *s) {
+static int scan_walk(struct scan *s) {
         struct stat st;
         int r;
 
@@ -422,7 +425,7 @@ int scan_with(const struct changes_layer *layer, const struct host *host, struct
                 .host = host,
                 .err = err,
         };
-        int r = walk(&s);
+        int r = scan_walk(&s);
 
         if (r < 0)
                 return r == -ENOMEM ? error_oom(err)

@@ -17,7 +17,7 @@ static char *staged_path(const struct apply *a, size_t i) {
         return asprintf(&path, "%zu%s", op->role == ROLE_IN_TREE ? op->top : i, rest) < 0 ? NULL : path;
 }
 
-/* Of a regular file or a fifo: no bit that a commit mustn't set. */
+/* The permission bits of a staged file or fifo, without setuid, setgid and sticky. */
 static mode_t permissions(const struct apply *a, const struct stat *st) {
         return st->st_mode & (a->is_commit ? 0777U : 07777U);
 }
@@ -45,10 +45,10 @@ static int open_old(struct apply *a, const struct op *op) {
         return fd < 0 ? -errno : fd;
 }
 
-/* The same group and ACL as the host's old file has: a new file's are its folder's, which may
- * let in others.  Then the mode means on the new file what chmod(2) of the old one would: with an
- * ACL its group bits are the mask.  What can't be kept takes from the mode whatever somebody
- * might gain by that. */
+/* Gives the staged file the group and the ACL of the host's file that it replaces: a new file would inherit
+ * its folder's, which may admit others. The mode then means what chmod(2) of the old file would have meant:
+ * with an ACL the group bits are its mask. Where group or ACL can't be kept, the mode loses the bits by
+ * which somebody could gain access. */
 static int keep_access(struct apply *a, const struct op *op, int to, mode_t *mode) {
         _cleanup_close_ int old = open_old(a, op);
         const mode_t wanted = *mode;
@@ -71,7 +71,8 @@ static int keep_access(struct apply *a, const struct op *op, int to, mode_t *mod
         if (r < 0 || (r > 0 && !has_group))
                 *mode &= ~(mode_t)077;
         else if (!has_group) {
-                /* Nobody knows who is in which group: those of one may have been the others. */
+                /* Members of the new group may have counted as "others" before, and the other way round:
+                 * each class keeps only the bits that both had. */
                 mode_t both = *mode & *mode >> 3 & 07;
 
                 *mode = (*mode & ~(mode_t)077) | both << 3 | both;
@@ -176,7 +177,7 @@ static int keep_access_of_both(struct apply *a, const struct op *op, int to_dir,
                                   "its names differ in group or ACL, so it is its owner's alone");
 }
 
-/* Another name of a file that is made already. */
+/* A further hard link of a file that has been staged already. */
 static int stage_other_name(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
         _cleanup_free_ char *path = staged_path(a, op->link_of);
         const char *name;
@@ -239,8 +240,8 @@ static int stage_failed(struct apply *a, const struct op *op, int r) {
                                  : NULL);
 }
 
-/* Until everything is ready, nothing has been done that would be left half: the last moment to heed
- * a signal.  The moves afterwards are quick.  Whoever wants that blocks the signals. */
+/* The last moment at which a signal may end the commit: nothing has been moved yet, and the moves are quick.
+ * Works for callers that block the signals. */
 int apply_heed(const struct apply *a) {
         static const int all[] = {SIGHUP, SIGINT, SIGTERM};
         sigset_t pending;
@@ -267,8 +268,9 @@ static int stage_all(struct apply *a) {
                         return r;
                 if (op->role == ROLE_LEFT_OUT)
                         r = apply_note(a, op->path,
-                                       S_ISSOCK(op->source.st_mode) ? "sockets are left out"
-                                                                    : "devices are left out");
+                                       S_ISSOCK(op->source.st_mode)   ? "sockets are left out"
+                                       : S_ISFIFO(op->source.st_mode) ? "fifos are left out"
+                                                                      : "devices are left out");
                 else
                         r = is_staged(op) ? stage_one(a, i) : 0;
                 if (r >= 0 && a->is_commit && (is_staged(op) || op->role == ROLE_MODE) &&

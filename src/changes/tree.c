@@ -10,7 +10,8 @@
 #include "base/str.h"
 #include "base/sys.h"
 
-/* Other mounts are none of an overlay's: its lower layer is one mount alone. */
+/* RESOLVE_NO_XDEV: an overlay's lower layer is one mount, so whatever is mounted below it is not part of the
+ * overlay. */
 static int open_step(int dir, const char *path, int flags) {
         int r = sys_openat2(dir, *path ? path : ".", flags, 0,
                             RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
@@ -103,7 +104,7 @@ int tree_stat(struct tree *t, const char *path, struct stat *ret) {
         return 0;
 }
 
-static int compare_names(const void *a, const void *b) {
+static int tree_compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
@@ -149,7 +150,7 @@ int tree_names(int fd, char ***ret) {
                 names = calloc(1, sizeof(*names));
         if (!names)
                 return -ENOMEM;
-        qsort(names, n, sizeof(*names), compare_names);
+        qsort(names, n, sizeof(*names), tree_compare_names);
         *ret = TAKE_PTR(names);
         return 0;
 }

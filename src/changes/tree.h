@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reaching into a tree that somebody hostile may be changing: never through a symlink,
- * never onto another mount, however deep.  Not for deciding anything. */
+/* Reaching into a tree that somebody hostile may be changing: never through a symlink, never onto another
+ * mount, however deep. Knows nothing of what is committed. */
 #pragma once
 
 #include <sys/stat.h>

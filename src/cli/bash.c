@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun bash`: one command of an agent, and its result as a text for a model or as JSON for its
  * host. */
-#include "run/bash.h"
+#include "agent/bash.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -11,19 +11,26 @@
 #include "confirm.h"
 #include "option.h"
 
-/* The deadline's: nothing else that nsrun says of itself has it. */
+/* The exit status for a command that its deadline has ended, as timeout(1) has it. */
 #define EXIT_TIMED_OUT 124
 
 struct bash_options {
         struct nsrun_bash_options options;
+        struct passed_fds passed;
         const char *confirm; /* NULL: not given */
         struct confirmer confirmer;
         const sigset_t *mask; /* the caller's */
         enum nsrun_format format;
         bool without_sandbox;
+        bool wants_description;
 };
 
-/* Out of bounds is the result's to say, in its words. */
+static void bash_options_clear(struct bash_options *o) {
+        free(o->passed.fds);
+}
+
+/* Takes any whole number: a timeout that is out of bounds is refused by nsrun_bash(), in the words that a
+ * model gets. */
 static int apply_timeout(void *target, const struct option_spec *spec, const char *value,
                          struct nsrun_error *err) {
         struct bash_options *o = target;
@@ -50,6 +57,13 @@ static int apply_confirm(void *target, const struct option_spec *spec, const cha
         return 0;
 }
 
+static int cli_bash_apply_pass_fd(void *target, const struct option_spec *spec, const char *value,
+                                  struct nsrun_error *err) {
+        struct bash_options *o = target;
+
+        return option_pass_fd(&o->passed, spec, value, err);
+}
+
 static int apply_description(void *target, nsrun_unused const struct option_spec *spec, const char *value,
                              nsrun_unused struct nsrun_error *err) {
         struct bash_options *o = target;
@@ -58,16 +72,16 @@ static int apply_description(void *target, nsrun_unused const struct option_spec
         return 0;
 }
 
-static int apply_json(void *target, nsrun_unused const struct option_spec *spec,
-                      nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+static int cli_bash_apply_json(void *target, nsrun_unused const struct option_spec *spec,
+                               nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct bash_options *o = target;
 
         o->format = NSRUN_FORMAT_JSON;
         return 0;
 }
 
-static int apply_report(void *target, nsrun_unused const struct option_spec *spec,
-                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+static int cli_bash_apply_report(void *target, nsrun_unused const struct option_spec *spec,
+                                 nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct bash_options *o = target;
 
         o->options.wants_report = 1;
@@ -82,6 +96,14 @@ static int apply_no_sandbox(void *target, nsrun_unused const struct option_spec 
         return 0;
 }
 
+static int apply_describe(void *target, nsrun_unused const struct option_spec *spec,
+                          nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct bash_options *o = target;
+
+        o->wants_description = true;
+        return 0;
+}
+
 const struct option_spec bash_options[] = {
         {"timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Command",
          "end the command after SECONDS, 1 to 600; the default is 120", apply_timeout},
@@ -90,13 +112,19 @@ const struct option_spec bash_options[] = {
          apply_confirm},
         {"description", 0, "TEXT", OPTION_COMPLETES_NOTHING, "Command", "a short label for the question",
          apply_description},
+        {"pass-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Environment",
+         "give the command the open descriptor FD under the same number; may be given again",
+         cli_bash_apply_pass_fd},
         {"no-sandbox", 0, NULL, OPTION_COMPLETES_NOTHING, "Command",
          "run the command as you, with all your files; warns, and asks on the terminal by default",
          apply_no_sandbox},
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print the result as one JSON object",
-         apply_json},
+         cli_bash_apply_json},
+        {"describe", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "run nothing: print what a model has to know of this tool, with --json the schema of its parameters",
+         apply_describe},
         {"report", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
-         "with --json: tell of the calls that seccomp denied", apply_report},
+         "with --json: tell of the calls that seccomp denied", cli_bash_apply_report},
 };
 const size_t n_bash_options = ARRAY_SIZE(bash_options);
 
@@ -132,7 +160,7 @@ static void ending_signals(sigset_t *set) {
 
 /* A signal that came is never read from the signalfd: it is still there when they are let through
  * again, and ends nsrun as it would have done at first. */
-static int run_with_signals(struct nsrun_policy *policy, struct bash_options *o, const char *command,
+static int run_with_signals(const struct nsrun_policy *policy, struct bash_options *o, const char *command,
                             struct bash_params *params, struct nsrun_bash_result *result,
                             struct nsrun_error *err) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -148,7 +176,7 @@ static int run_with_signals(struct nsrun_policy *policy, struct bash_options *o,
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd", NULL);
         params->cancel_fd = fd;
-        params->start.mask = o->mask = &before;
+        params->start.launch.mask = o->mask = &before;
         r = bash_run(policy, command, params, result, err);
         (void)sys_sigmask(SIG_SETMASK, &before, NULL);
         return r;
@@ -156,8 +184,8 @@ static int run_with_signals(struct nsrun_policy *policy, struct bash_options *o,
 
 /* The text alone, so that it can be compared and passed on as it is; a person at a terminal gets a
  * last newline, and JSON is a line. */
-static int print(const struct nsrun_bash_result *result, const struct nsrun_error *failure,
-                 enum nsrun_format format, struct nsrun_error *err) {
+static int print_bash_result(const struct nsrun_bash_result *result, const struct nsrun_error *failure,
+                             enum nsrun_format format, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
         size_t n = 0;
         int r;
@@ -171,7 +199,7 @@ static int print(const struct nsrun_bash_result *result, const struct nsrun_erro
         return 0;
 }
 
-static void warn(const struct nsrun_bash_result *result) {
+static void cli_bash_warn(const struct nsrun_bash_result *result) {
         STRV_FOREACH (note, result->notes)
                 (void)fprintf(stderr, "nsrun: note: %s\n", *note);
 }
@@ -182,19 +210,22 @@ static int status_of(const struct nsrun_bash_result *result) {
         return result->signal > 0 ? 128 + result->signal : result->status;
 }
 
-static int run(struct nsrun_policy *policy, struct bash_options *o, const char *command, int *ret_status,
-               struct nsrun_error *err) {
+static int cli_run_bash(const struct nsrun_policy *policy, struct bash_options *o, const char *command,
+                        int *ret_status, struct nsrun_error *err) {
         struct bash_params params = {
                 .options = &o->options,
-                .start = {.dies_with_thread = true,
-                          .may_move = true,
-                          .wants_denials = o->options.wants_report,
-                          .command_line = program_arguments,
-                          .command_line_size = program_arguments_size},
+                .start = {.launch = {.pass_fds = o->passed.fds,
+                                     .n_pass_fds = o->passed.n,
+                                     .wants_denials = o->options.wants_report,
+                                     .dies_with_thread = true,
+                                     .command_line = program_arguments,
+                                     .command_line_size = program_arguments_size},
+                          .owns_pass_fds = true,
+                          .may_move = true},
                 .without_sandbox = o->without_sandbox,
         };
         _cleanup_json_ struct json_document d = {0};
-        struct nsrun_bash_result result = {0};
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         struct nsrun_error failure = {0};
         int r;
 
@@ -217,30 +248,49 @@ static int run(struct nsrun_policy *policy, struct bash_options *o, const char *
         }
         o->options.data = o;
         r = run_with_signals(policy, o, command, &params, &result, &failure);
-        warn(&result);
+        cli_bash_warn(&result);
         *ret_status = r < 0 ? EXIT_NSRUN : status_of(&result);
-        r = print(&result, r < 0 ? &failure : NULL, o->format, err);
+        r = print_bash_result(&result, r < 0 ? &failure : NULL, o->format, err);
         nsrun_bash_result_clear(&result);
         free(TAKE_PTR(o->confirmer.path));
         return r;
 }
 
-static int parse_and_run(const struct command *command, char **argv, struct nsrun_policy *policy,
-                         struct common_options *common, int *ret_status, struct nsrun_error *err) {
-        struct bash_options options = {.options = {.timeout = NSRUN_BASH_TIMEOUT},
-                                       .format = NSRUN_FORMAT_TEXT};
+/* The description is of a tool: what confirms its commands is not asked here. */
+static int print_description(struct nsrun_policy *policy, struct bash_options *o, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        if (o->options.timeout < 1 || o->options.timeout > NSRUN_BASH_TIMEOUT_MOST)
+                return error_setf(
+                        err, NSRUN_STAGE_USAGE, -EINVAL, NULL, NULL,
+                        "--timeout takes 1 to %d seconds, and this is the default for each command",
+                        NSRUN_BASH_TIMEOUT_MOST);
+        if (o->confirm ? !streq(o->confirm, "never") : o->without_sandbox)
+                o->options.confirm = confirm;
+        r = bash_describe(policy, &o->options, o->without_sandbox, o->format, &text, err);
+        if (r >= 0)
+                (void)puts(text);
+        return r;
+}
+
+static int cli_bash_parse_and_run(const struct command *command, char **argv, struct nsrun_policy *policy,
+                                  struct common_options *common, int *ret_status, struct nsrun_error *err) {
+        _cleanup_(bash_options_clear) struct bash_options options = {.options = NSRUN_BASH_OPTIONS_INIT,
+                                                                     .format = NSRUN_FORMAT_TEXT};
         void *const targets[] = {policy, &options, common};
         size_t first = 0;
         int r;
 
         r = option_parse(command, argv, targets, &first, err);
         if (r < 0 && err->stage != NSRUN_STAGE_USAGE && options.format == NSRUN_FORMAT_JSON) {
-                /* A configuration's mistake is not the agent's: it reads why, as of any refusal. */
+                /* A mistake in a configuration is not the agent's: it becomes the result's error text, like
+                 * any other refusal. */
                 struct nsrun_error failure = *err;
 
                 *err = (struct nsrun_error){0};
                 *ret_status = EXIT_NSRUN;
-                return print(&(struct nsrun_bash_result){0}, &failure, options.format, err);
+                return print_bash_result(NULL, &failure, options.format, err);
         }
         if (r != 0)
                 return r;
@@ -252,12 +302,16 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
         if (options.without_sandbox && policy->no_project)
                 return option_usage_error(command, "--no-project",
                                           "without a sandbox there is no empty folder to run in", err);
+        if (options.wants_description && !argv[first])
+                return print_description(policy, &options, err);
+        if (options.wants_description)
+                return option_usage_error(command, "--describe", "it runs no command", err);
         if (!argv[first])
                 return option_usage_error(command, NULL, "no command", err);
         if (argv[first + 1])
                 return option_usage_error(command, argv[first + 1],
                                           "one command string is enough, quoted for the shell", err);
-        return run(policy, &options, argv[first], ret_status, err);
+        return cli_run_bash(policy, &options, argv[first], ret_status, err);
 }
 
 int bash_main(const struct command *command, char **argv) {
@@ -270,7 +324,7 @@ int bash_main(const struct command *command, char **argv) {
         if (r < 0)
                 (void)error_oom(&err);
         else
-                r = parse_and_run(command, argv, policy, &common, &status, &err);
+                r = cli_bash_parse_and_run(command, argv, policy, &common, &status, &err);
         (void)nsrun_policy_free(policy);
         if (r < 0)
                 return option_fail(&err);

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/sys.h"
 
-static int write_all(int fd, const char *text) {
+static int confirm_write_all(int fd, const char *text) {
         for (size_t left = strlen(text); left > 0;) {
                 ssize_t n = sys_write(fd, text, left);
 
@@ -56,7 +56,7 @@ int confirm_on_terminal(const char *prompt) {
                 return fd;
         /* What was typed before the question is no answer to it. */
         (void)tcflush(fd, TCIFLUSH);
-        r = write_all(fd, prompt);
+        r = confirm_write_all(fd, prompt);
         if (r >= 0)
                 r = read_answer(fd, answer);
         if (r < 0)
@@ -66,8 +66,8 @@ int confirm_on_terminal(const char *prompt) {
 
 /* In the fork's child, which ends with nsrun.  Says by `failure_fd`, which an exec closes, why there was
  * none. */
-static _Noreturn void become(const struct confirmer *confirmer, pid_t parent, int prompt_fd,
-                             int failure_fd) {
+static _Noreturn void confirm_become(const struct confirmer *confirmer, pid_t parent, int prompt_fd,
+                                     int failure_fd) {
         char *const argv[] = {(char *)(uintptr_t)confirmer->program, NULL};
         int r = sys_prctl(PR_SET_PDEATHSIG, SIGTERM, 0);
 
@@ -78,17 +78,14 @@ static _Noreturn void become(const struct confirmer *confirmer, pid_t parent, in
         if (r >= 0)
                 r = sys_dup_to(2, 1);
         if (r >= 0) {
-                if (confirmer->path)
-                        (void)execv(confirmer->path, argv);
-                else
-                        (void)execvp(confirmer->program, argv);
+                (void)execv(confirmer->path, argv);
                 r = -errno;
         }
         (void)sys_write(failure_fd, &r, sizeof(r));
         _exit(125);
 }
 
-/* Neither end of the pipe has the number of a standard stream. */
+/* pipe2(2), with both ends above 2 where a closed standard stream had left its number free. */
 static int open_pipe(int *ret_read, int *ret_write) {
         int ends[2], r;
 
@@ -101,7 +98,7 @@ static int open_pipe(int *ret_read, int *ret_write) {
 }
 
 /* The pid, or -errno. */
-static pid_t start(const struct confirmer *confirmer, int prompt_fd) {
+static pid_t confirm_start(const struct confirmer *confirmer, int prompt_fd) {
         _cleanup_close_ int failure = -EBADF, told = -EBADF;
         pid_t pid, parent = getpid();
         siginfo_t info;
@@ -115,7 +112,7 @@ static pid_t start(const struct confirmer *confirmer, int prompt_fd) {
         if (pid < 0)
                 return -errno;
         if (pid == 0)
-                become(confirmer, parent, prompt_fd, told);
+                confirm_become(confirmer, parent, prompt_fd, told);
         close_fdp(&told);
         do
                 n = sys_read(failure, &why, sizeof(why));
@@ -133,12 +130,12 @@ int confirm_by_program(const struct confirmer *confirmer, const char *prompt) {
         pid_t pid;
         int r;
 
-        r = fd < 0 ? fd : write_all(fd, prompt);
+        r = fd < 0 ? fd : confirm_write_all(fd, prompt);
         if (r < 0)
                 return r;
         if (lseek(fd, 0, SEEK_SET) < 0)
                 return -errno;
-        pid = start(confirmer, fd);
+        pid = confirm_start(confirmer, fd);
         if (pid < 0)
                 return pid;
         do

@@ -3,7 +3,7 @@
  * visible already. */
 #pragma once
 
-#include "run/confirmer.h"
+#include "agent/confirmer.h"
 
 /* For nsrun_bash_options: each returns 1, 0 or -errno. */
 int confirm_on_terminal(const char *prompt);

@@ -28,7 +28,7 @@ static void add_wrapped(struct strbuf *b, const char *text, size_t at, size_t in
         strbuf_add(b, "\n");
 }
 
-static void add_option(struct strbuf *b, const struct option_spec *spec) {
+static void cli_help_add_option(struct strbuf *b, const struct option_spec *spec) {
         /* Choices are shown with "=", as people type them. */
         const char *between = spec->completes == OPTION_COMPLETES_CHOICE ? "=" : " ";
         char left[64];
@@ -59,7 +59,7 @@ static void add_options(struct strbuf *b, const struct command *command) {
                         if (!group || !streq(group, spec->group))
                                 strbuf_addf(b, "\n%s:\n", spec->group);
                         group = spec->group;
-                        add_option(b, spec);
+                        cli_help_add_option(b, spec);
                 }
 }
 

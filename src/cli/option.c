@@ -3,6 +3,8 @@
  * tables alone, no option by name but the common two. */
 #include "option.h"
 
+#include <fcntl.h>
+
 #include "run/supervise.h"
 
 char *program_arguments;
@@ -16,8 +18,8 @@ static int apply_help(void *target, nsrun_unused const struct option_spec *spec,
         return 1;
 }
 
-static int apply_version(void *target, nsrun_unused const struct option_spec *spec,
-                         nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+static int option_apply_version(void *target, nsrun_unused const struct option_spec *spec,
+                                nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct common_options *common = target;
 
         common->wants_version = true;
@@ -26,7 +28,7 @@ static int apply_version(void *target, nsrun_unused const struct option_spec *sp
 
 const struct option_spec common_options[] = {
         {"help", 'h', NULL, OPTION_COMPLETES_NOTHING, "Help", "show this help", apply_help},
-        {"version", 'V', NULL, OPTION_COMPLETES_NOTHING, "Help", "show the version", apply_version},
+        {"version", 'V', NULL, OPTION_COMPLETES_NOTHING, "Help", "show the version", option_apply_version},
 };
 const size_t n_common_options = ARRAY_SIZE(common_options);
 
@@ -43,6 +45,33 @@ int option_usage_error(const struct command *command, const char *word, const ch
         (void)error_set(err, NSRUN_STAGE_USAGE, 0, word, what, NULL);
         point_to_help(command, err);
         return -EINVAL;
+}
+
+int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const char *value,
+                   struct nsrun_error *err) {
+        int *more;
+        char *end;
+        long fd;
+
+        errno = 0;
+        fd = strtol(value, &end, 10);
+        if (errno != 0 || *value < '0' || *value > '9' || *end || fd > INT32_MAX)
+                return option_refuse(spec, value, "not the number of a file descriptor", NULL, err);
+        if (fd <= 2)
+                return option_refuse(spec, value, "the command has descriptors 0, 1 and 2 anyway", NULL,
+                                     err);
+        /* Also in what nsrun itself may execute before the command. */
+        if (fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+                return option_refuse(spec, value, "no such file descriptor is open", NULL, err);
+        for (size_t i = 0; i < to->n; i++)
+                if (to->fds[i] == fd)
+                        return 0;
+        more = reallocarray(to->fds, to->n + 1, sizeof(*more));
+        if (!more)
+                return error_oom(err);
+        more[to->n++] = (int)fd;
+        to->fds = more;
+        return 0;
 }
 
 /* The spec that `word` names ("--ro", "--ro=x", "-v") and its target. */
@@ -81,9 +110,9 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         spec = find_spec(command, word, targets, &target);
         if (spec && spec->argument)
                 value = equals && word[1] == '-' ? equals + 1 : argv[++*i];
-        /* Wrong usage is told by the other pass. */
+        /* Skips what is wrongly used: the other pass reports it. */
         if (pass == PASS_EARLY && (!spec || !spec->argument != !value || spec->apply == apply_help ||
-                                   spec->apply == apply_version))
+                                   spec->apply == option_apply_version))
                 return 1;
         if (!spec)
                 return option_usage_error(command, word, "unknown option", err);
@@ -132,7 +161,8 @@ int option_parse(const struct command *command, char **argv, void *const *target
         }
         if (r >= 0)
                 return parse_pass(command, argv, targets, PASS_OTHERS, ret_first, err);
-        /* --status-fd is to tell of it. */
+        /* The options behind the wrong one are read all the same: --status-fd may be among them, and is to
+         * report the failure. */
         (void)parse_pass(command, argv, targets, PASS_OTHERS, &first, &later);
         return r;
 }
@@ -166,7 +196,7 @@ static int parse_between_words(const struct command *command, char **argv, void 
                                 words[n] = *argv;
                         else if (n == 0)
                                 *ret_word = *argv;
-                argv--; /* parse_pass() begins behind argv[0] */
+                argv--; /* parse_pass() takes argv[0] for the subcommand's name and begins at argv[1] */
         } while (argv[1]);
         return 0;
 }

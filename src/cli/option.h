@@ -88,6 +88,14 @@ int option_usage_error(const struct command *command, const char *word, const ch
 /* Prints "nsrun: …" on stderr and returns the exit status that fits. */
 int option_fail(const struct nsrun_error *err);
 
+/* --pass-fd of `nsrun run` and `nsrun bash`: descriptors from 3 on that are open. */
+struct passed_fds {
+        int *fds;
+        size_t n;
+};
+int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const char *value,
+                   struct nsrun_error *err);
+
 /* Flushes stdout. Returns 0, or the exit status after saying what went wrong. */
 int option_close_stdout(void);
 

@@ -8,8 +8,8 @@ struct plan_options {
         enum nsrun_format format;
 };
 
-static int apply_format(void *target, const struct option_spec *spec, const char *value,
-                        struct nsrun_error *err) {
+static int cli_plan_apply_format(void *target, const struct option_spec *spec, const char *value,
+                                 struct nsrun_error *err) {
         static const enum nsrun_format formats[] = {NSRUN_FORMAT_TEXT, NSRUN_FORMAT_JSON,
                                                     NSRUN_FORMAT_BWRAP};
         struct plan_options *options = target;
@@ -24,11 +24,12 @@ static int apply_format(void *target, const struct option_spec *spec, const char
 
 const struct option_spec plan_options[] = {
         {"format", 0, "text|json|bwrap", OPTION_COMPLETES_CHOICE, "Output",
-         "text (the default), JSON, or an equivalent bubblewrap command for bash", apply_format},
+         "text (the default), JSON, or an equivalent bubblewrap command for bash", cli_plan_apply_format},
 };
 const size_t n_plan_options = ARRAY_SIZE(plan_options);
 
-static int print(struct nsrun_policy *policy, enum nsrun_format format, struct nsrun_error *err) {
+static int cli_print_plan(const struct nsrun_policy *policy, enum nsrun_format format,
+                          struct nsrun_error *err) {
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_free_ char *text = NULL;
         int r;
@@ -50,7 +51,7 @@ static int parse_and_print(const struct command *command, char **argv, struct ns
         int r;
 
         r = option_parse_command(command, argv, targets, err);
-        return r == 0 ? print(policy, options.format, err) : r;
+        return r == 0 ? cli_print_plan(policy, options.format, err) : r;
 }
 
 int plan_main(const struct command *command, char **argv) {

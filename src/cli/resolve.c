@@ -3,7 +3,10 @@
  * whether a command there could read or write it.  Opens nothing and runs nothing. */
 #include "workspace/resolve.h"
 
+#include <unistd.h>
+
 #include "base/path.h"
+#include "base/str.h"
 #include "option.h"
 #include "plan/plan.h"
 
@@ -31,12 +34,13 @@ const size_t n_resolve_options = ARRAY_SIZE(resolve_options);
 
 /* What a plan's operation means to whoever looks at the host.  An overlay's writes
  * never reach it: for a tool out here its folder may only be read. */
-static int add_op(struct workspace *w, const struct plan_op *op, struct nsrun_error *err) {
+static int cli_resolve_add_op(struct workspace *w, const struct plan_op *op, struct nsrun_error *err) {
         bool is_writable = op->kind == PLAN_BIND && !op->is_read_only;
 
-        if (op->is_in_umbrella)
+        if (op->is_in_rundir)
                 return workspace_hide(w, op->target,
-                                      "a run's playground is not on the host before the run begins", err);
+                                      "a run's scratch folder is not on the host before the run begins",
+                                      err);
         if ((op->kind == PLAN_BIND && !op->is_device) || op->kind == PLAN_OVERLAY)
                 return workspace_add_bind(w, is_writable ? WORKSPACE_WRITE : WORKSPACE_READ, op->source,
                                           op->target, err);
@@ -53,7 +57,7 @@ static int make_workspace(const struct nsrun_plan *plan, struct workspace *ret, 
         if (plan->project)
                 r = workspace_add_bind(&w, WORKSPACE_READ, plan->project, NULL, err);
         for (size_t i = 0; i < plan->n_ops && r >= 0; i++)
-                r = add_op(&w, &plan->ops[i], err);
+                r = cli_resolve_add_op(&w, &plan->ops[i], err);
         if (r < 0)
                 return r;
         *ret = w;
@@ -63,7 +67,7 @@ static int make_workspace(const struct nsrun_plan *plan, struct workspace *ret, 
 
 static int resolve_one(const struct nsrun_plan *plan, const struct workspace *w,
                        enum workspace_access access, const char *path) {
-        _cleanup_free_ char *host = NULL;
+        _cleanup_free_ char *host = NULL, *visible = NULL;
         struct nsrun_error err = {0};
         int r;
 
@@ -74,7 +78,13 @@ static int resolve_one(const struct nsrun_plan *plan, const struct workspace *w,
                 r = workspace_resolve(w, access, path, &host, &err);
         if (r < 0)
                 return option_fail(&err);
-        (void)printf("%s\n", host);
+        /* A script gets the path as it is; a person's terminal obeys no bytes of it. */
+        visible = isatty(STDOUT_FILENO) ? str_visible(host) : strdup(host);
+        if (!visible) {
+                (void)error_oom(&err);
+                return option_fail(&err);
+        }
+        (void)printf("%s\n", visible);
         return 0;
 }
 
@@ -90,7 +100,8 @@ static int resolve_all(struct nsrun_policy *policy, enum workspace_access access
                         err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
                         "a session's paths are not the host's: its overlays and its /tmp are its own",
                         "look inside: nsrun run --session ID -- cat PATH, or nsrun session diff ID");
-        /* Whatever would run sees the same files; its environment is not asked for. */
+        /* The environment makes no difference to which files a command sees: without it nothing of it can be
+         * refused. */
         r = nsrun_policy_set(policy, "clean-env", NULL, err);
         if (r >= 0)
                 r = nsrun_policy_set_command(policy, command, err);

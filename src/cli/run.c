@@ -14,6 +14,7 @@
 struct run_options {
         int status_fd; /* -1: none */
         int report_fd; /* -1: none */
+        struct passed_fds passed;
         bool owns_report;
         bool is_verbose;
         bool is_debugging;
@@ -32,7 +33,7 @@ static int apply_descriptor(int *to, const struct option_spec *spec, const char 
         flags = fcntl((int)fd, F_GETFL);
         if (flags >= 0 && ((flags & O_ACCMODE) == O_RDONLY || (flags & O_PATH)))
                 return option_refuse(spec, value, "this file descriptor is not open for writing", NULL, err);
-        /* The command must not get it. */
+        /* The status descriptor is nsrun's own: close-on-exec keeps it from the command. */
         if (fd > 2 && fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
                 return option_refuse(spec, value, "no such file descriptor is open", NULL, err);
         *to = (int)fd;
@@ -48,8 +49,8 @@ static int apply_status_fd(void *target, const struct option_spec *spec, const c
 
 /* A number is a descriptor's.  A file is made or emptied: it may lie where a command
  * of an earlier run could plant a link to something better. */
-static int apply_report(void *target, const struct option_spec *spec, const char *value,
-                        struct nsrun_error *err) {
+static int cli_run_apply_report(void *target, const struct option_spec *spec, const char *value,
+                                struct nsrun_error *err) {
         struct run_options *options = target;
         struct stat st;
         int fd;
@@ -75,6 +76,13 @@ static int apply_report(void *target, const struct option_spec *spec, const char
         return 0;
 }
 
+static int cli_run_apply_pass_fd(void *target, const struct option_spec *spec, const char *value,
+                                 struct nsrun_error *err) {
+        struct run_options *options = target;
+
+        return option_pass_fd(&options->passed, spec, value, err);
+}
+
 static int apply_verbose(void *target, nsrun_unused const struct option_spec *spec,
                          nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct run_options *options = target;
@@ -92,11 +100,14 @@ static int apply_debug(void *target, nsrun_unused const struct option_spec *spec
 }
 
 const struct option_spec run_options[] = {
+        {"pass-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Environment",
+         "give the command the open descriptor FD under the same number; may be given again",
+         cli_run_apply_pass_fd},
         {"status-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Output",
          "write what happens to FD as JSON, one object a line", apply_status_fd},
         {"report", 0, "FILE|FD", OPTION_COMPLETES_PATH, "Output",
          "tell of the calls that seccomp denied, at the end: JSON, one kind a line, to a file or a descriptor",
-         apply_report},
+         cli_run_apply_report},
         {"verbose", 'v', NULL, OPTION_COMPLETES_NOTHING, "Output",
          "print the plan and what the environment lost on standard error first", apply_verbose},
         {"debug", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
@@ -131,7 +142,8 @@ static int run_plainly(const struct nsrun_policy *policy, const struct run_optio
         struct nsrun_error note = {0};
         int r;
 
-        /* Else a command in the sandbox could write the file that leads the next one out of it. */
+        /* A configuration that a command of an earlier run could have written must not switch the isolation
+         * off. */
         r = refuse_plain_config(policy, err);
         if (r < 0)
                 return r;
@@ -141,6 +153,8 @@ static int run_plainly(const struct nsrun_policy *policy, const struct run_optio
         (void)fprintf(stderr, "nsrun: warning: %s\n", note.what);
         if (options->status_fd >= 0)
                 (void)status_note(options->status_fd, &note, NULL);
+        for (size_t i = 0; i < options->passed.n; i++)
+                (void)fcntl(options->passed.fds[i], F_SETFD, 0);
         if (policy->project && chdir(policy->project) < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, -errno, policy->project,
                                  "the project can't be opened", NULL);
@@ -149,11 +163,13 @@ static int run_plainly(const struct nsrun_policy *policy, const struct run_optio
                          NULL);
 }
 
-static int run(struct nsrun_policy *policy, const struct run_options *options, int *ret_status,
-               struct nsrun_error *err) {
+static int run_sandbox(const struct nsrun_policy *policy, const struct run_options *options, int *ret_status,
+                       struct nsrun_error *err) {
         const struct supervise_params params = {
                 .status_fd = options->status_fd,
                 .report_fd = options->report_fd,
+                .pass_fds = options->passed.fds,
+                .n_pass_fds = options->passed.n,
                 .command_line = program_arguments,
                 .command_line_size = program_arguments_size,
         };
@@ -175,19 +191,33 @@ static int run(struct nsrun_policy *policy, const struct run_options *options, i
         return supervise(plan, &params, ret_status, err);
 }
 
-static int parse_and_run(const struct command *command, char **argv, struct nsrun_policy *policy,
-                         struct common_options *common, int *ret_status, struct nsrun_error *err) {
+/* What nsrun itself writes to is not the command's to write to. */
+static int check_passed(const struct command *command, const struct run_options *options,
+                        struct nsrun_error *err) {
+        for (size_t i = 0; i < options->passed.n; i++)
+                if (options->passed.fds[i] == options->status_fd ||
+                    options->passed.fds[i] == options->report_fd)
+                        return option_usage_error(command, "--pass-fd",
+                                                  "nsrun writes to this descriptor itself", err);
+        return 0;
+}
+
+static int cli_run_parse_and_run(const struct command *command, char **argv, struct nsrun_policy *policy,
+                                 struct common_options *common, int *ret_status, struct nsrun_error *err) {
         struct run_options options = {.status_fd = -1, .report_fd = -1};
         void *const targets[] = {policy, &options, common};
         int r;
 
         r = option_parse_command(command, argv, targets, err);
         if (r == 0)
-                r = run(policy, &options, ret_status, err);
+                r = check_passed(command, &options, err);
+        if (r == 0)
+                r = run_sandbox(policy, &options, ret_status, err);
         else if (r < 0 && options.status_fd >= 0)
                 supervise_report_failure(options.status_fd, err);
         if (options.owns_report)
                 close_fdp(&options.report_fd);
+        free(options.passed.fds);
         return r;
 }
 
@@ -201,7 +231,7 @@ int run_main(const struct command *command, char **argv) {
         if (r < 0)
                 (void)error_oom(&err);
         else
-                r = parse_and_run(command, argv, policy, &common, &status, &err);
+                r = cli_run_parse_and_run(command, argv, policy, &common, &status, &err);
         (void)nsrun_policy_free(policy);
         if (r < 0)
                 return option_fail(&err);

@@ -18,8 +18,8 @@ struct seccomp_options {
         bool is_strict;
 };
 
-static int apply_format(void *target, const struct option_spec *spec, const char *value,
-                        struct nsrun_error *err) {
+static int seccomp_apply_format(void *target, const struct option_spec *spec, const char *value,
+                                struct nsrun_error *err) {
         struct seccomp_options *options = target;
         int i = option_choice(spec, value, err);
 
@@ -51,7 +51,8 @@ static int apply_strict(void *target, nsrun_unused const struct option_spec *spe
 
 const struct option_spec seccomp_options[] = {
         {"format", 0, "json|pfc|bpf", OPTION_COMPLETES_CHOICE, "Output",
-         "show: the policy as it was written (the default), call by call, or as instructions", apply_format},
+         "show: the policy as it was written (the default), call by call, or as instructions",
+         seccomp_apply_format},
         {"arch", 0, "x86_64|x86|x32|aarch64|arm", OPTION_COMPLETES_CHOICE, "Output",
          "check: a call of another architecture than the machine's own", apply_arch},
         {"strict-policy", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
@@ -60,7 +61,7 @@ const struct option_spec seccomp_options[] = {
 const size_t n_seccomp_options = ARRAY_SIZE(seccomp_options);
 
 /* A shipped policy's text, or a file's. */
-static int read_policy(const char *name, char **ret, struct nsrun_error *err) {
+static int seccomp_read_policy(const char *name, char **ret, struct nsrun_error *err) {
         const struct seccomp_shipped *shipped = seccomp_find_shipped(name);
 
         if (!shipped)
@@ -69,15 +70,15 @@ static int read_policy(const char *name, char **ret, struct nsrun_error *err) {
         return *ret ? 0 : error_oom(err);
 }
 
-static int load(const char *name, const struct seccomp_options *options, struct seccomp_loaded *ret,
-                struct nsrun_error *err) {
+static int load_policy(const char *name, const struct seccomp_options *options, struct seccomp_loaded *ret,
+                       struct nsrun_error *err) {
         int r;
 
         if (streq(name, "none")) {
                 (void)error_set(err, NSRUN_STAGE_USAGE, 0, name, "this policy has no filter", NULL);
                 return -EINVAL;
         }
-        r = seccomp_load(name, options->is_strict, NULL, ret, err);
+        r = seccomp_load(name, options->is_strict, ret, err);
         if (r < 0)
                 return r;
         STRV_FOREACH (warning, ret->warnings)
@@ -85,8 +86,8 @@ static int load(const char *name, const struct seccomp_options *options, struct 
         return 0;
 }
 
-static int list(nsrun_unused char **words, nsrun_unused const struct seccomp_options *options,
-                nsrun_unused struct nsrun_error *err) {
+static int list_policies(nsrun_unused char **words, nsrun_unused const struct seccomp_options *options,
+                         nsrun_unused struct nsrun_error *err) {
         for (size_t i = 0; i < n_seccomp_shipped; i++)
                 (void)printf("%-8s %s\n", seccomp_shipped[i].name, seccomp_shipped[i].description);
         return 0;
@@ -105,15 +106,15 @@ static int add_pfc(struct strbuf *b, const char *name, const char *text, struct 
         return r;
 }
 
-static int show(char **words, const struct seccomp_options *options, struct nsrun_error *err) {
+static int show_policy(char **words, const struct seccomp_options *options, struct nsrun_error *err) {
         _cleanup_loaded_ struct seccomp_loaded loaded = {0};
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *text = NULL, *out = NULL;
         int r;
 
-        r = load(words[0], options, &loaded, err);
+        r = load_policy(words[0], options, &loaded, err);
         if (r >= 0)
-                r = read_policy(words[0], &text, err);
+                r = seccomp_read_policy(words[0], &text, err);
         if (r < 0)
                 return r;
         if (options->format == FORMAT_JSON)
@@ -166,7 +167,7 @@ static int check_call(char **words, const struct seccomp_options *options, bool 
         char text[32];
         int r;
 
-        r = load(words[0], options, &loaded, err);
+        r = load_policy(words[0], options, &loaded, err);
         if (r >= 0)
                 r = read_call(words[1], options->arch, &data, err);
         for (size_t i = 0; r >= 0 && i < 6 && words[2 + i]; i++) {
@@ -198,7 +199,7 @@ static int compile(char **words, const struct seccomp_options *options, struct n
                                 "redirect it to a file, or use 'nsrun seccomp show --format=bpf'");
                 return -EINVAL;
         }
-        r = load(words[0], options, &loaded, err);
+        r = load_policy(words[0], options, &loaded, err);
         if (r >= 0)
                 (void)fwrite(loaded.code, sizeof(*loaded.code), loaded.n, stdout);
         return r;
@@ -209,14 +210,15 @@ static const struct {
         size_t fewest, most; /* words that follow */
         int (*run)(char **words, const struct seccomp_options *options, struct nsrun_error *err);
 } actions[] = {
-        {"list", 0, 0, list},
-        {"show", 1, 1, show},
+        {"list", 0, 0, list_policies},
+        {"show", 1, 1, show_policy},
         {"check", 2, 8, NULL},
         {"compile", 1, 1, compile},
 };
 
-static int run_action(const struct command *command, char **words, const struct seccomp_options *options,
-                      bool *ret_is_allowed, struct nsrun_error *err) {
+static int seccomp_run_action(const struct command *command, char **words,
+                              const struct seccomp_options *options, bool *ret_is_allowed,
+                              struct nsrun_error *err) {
         size_t n = strv_length(words);
 
         if (n == 0)
@@ -248,7 +250,7 @@ int seccomp_main(const struct command *command, char **argv) {
         if (r > 0)
                 return help_answer(command, &common);
         if (r == 0)
-                r = run_action(command, words, &options, &is_allowed, &err);
+                r = seccomp_run_action(command, words, &options, &is_allowed, &err);
         if (r < 0)
                 return option_fail(&err);
         status = option_close_stdout();

@@ -104,7 +104,7 @@ const struct option_spec session_options[] = {
 };
 const size_t n_session_options = ARRAY_SIZE(session_options);
 
-static int start(struct session_cli *cli, nsrun_unused char **words, struct nsrun_error *err) {
+static int cli_start_session(struct session_cli *cli, nsrun_unused char **words, struct nsrun_error *err) {
         _cleanup_free_ char *id = NULL;
         _cleanup_strv_ char **notes = NULL;
         int r;
@@ -120,8 +120,8 @@ static int start(struct session_cli *cli, nsrun_unused char **words, struct nsru
 static void add_info(struct json_document *d, struct json_value *o, const struct nsrun_session_info *info) {
         json_add_string(d, o, "id", info->id);
         json_add_string(d, o, "project", info->project);
-        json_add_string(d, o, "umbrella", info->umbrella);
-        json_add_number(d, o, "keeper", (uint64_t)info->keeper);
+        json_add_string(d, o, "run_directory", info->rundir);
+        json_add_number(d, o, "monitor", (uint64_t)info->monitor);
         json_add_number(d, o, "init", (uint64_t)info->init);
         json_add_number(d, o, "started", (uint64_t)info->started);
         json_add_number(d, o, "idle", info->idle);
@@ -130,7 +130,7 @@ static void add_info(struct json_document *d, struct json_value *o, const struct
         json_add_bool(d, o, "nested", info->is_nested);
 }
 
-static int print_json(struct json_document *d, struct nsrun_error *err) {
+static int cli_session_print_json(struct json_document *d, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
         int r = json_finish(d, false, &text, err);
 
@@ -150,7 +150,7 @@ static void print_row(const struct nsrun_session_info *info) {
         (void)printf("%-12s %-20s %6llus  %s\n", info->id, when, info->idle, project ? project : "");
 }
 
-static int list(struct session_cli *cli, nsrun_unused char **words, struct nsrun_error *err) {
+static int list_sessions(struct session_cli *cli, nsrun_unused char **words, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_strv_ char **ids = NULL;
         struct json_value *array = NULL;
@@ -168,7 +168,7 @@ static int list(struct session_cli *cli, nsrun_unused char **words, struct nsrun
         STRV_FOREACH (id, ids) {
                 struct nsrun_session_info *info = NULL;
 
-                /* It may have ended since. */
+                /* A session that has ended since it was listed is skipped. */
                 if (nsrun_session_show(*id, &info, NULL) < 0)
                         continue;
                 if (cli->wants_json)
@@ -177,10 +177,10 @@ static int list(struct session_cli *cli, nsrun_unused char **words, struct nsrun
                         print_row(info);
                 (void)nsrun_session_info_free(info);
         }
-        return cli->wants_json ? print_json(&d, err) : 0;
+        return cli->wants_json ? cli_session_print_json(&d, err) : 0;
 }
 
-static int show(struct session_cli *cli, char **words, struct nsrun_error *err) {
+static int show_session(struct session_cli *cli, char **words, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         struct nsrun_session_info *info = NULL;
         int r;
@@ -192,23 +192,23 @@ static int show(struct session_cli *cli, char **words, struct nsrun_error *err) 
                 r = json_open(&d, err);
                 if (r >= 0) {
                         add_info(&d, d.root, info);
-                        r = print_json(&d, err);
+                        r = cli_session_print_json(&d, err);
                 }
         } else {
                 _cleanup_free_ char *project = str_visible(info->project ? info->project : "none");
-                _cleanup_free_ char *umbrella = str_visible(info->umbrella ? info->umbrella : "none");
+                _cleanup_free_ char *rundir = str_visible(info->rundir ? info->rundir : "none");
 
                 (void)printf(
-                        "id:           %s\nproject:      %s\nfolder:       %s\nkeeper:       %d\n"
+                        "id:           %s\nproject:      %s\nfolder:       %s\nmonitor:      %d\n"
                         "pid 1:        %d\nidle:         %llu s\nidle timeout: %u s\nowner:        %d\n",
-                        info->id, project ? project : "", umbrella ? umbrella : "", (int)info->keeper,
+                        info->id, project ? project : "", rundir ? rundir : "", (int)info->monitor,
                         (int)info->init, info->idle, info->idle_timeout, (int)info->owner);
         }
         (void)nsrun_session_info_free(info);
         return r;
 }
 
-static int stop(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
+static int cli_stop_session(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
         return nsrun_session_stop(words[0], err);
 }
 
@@ -220,7 +220,7 @@ static int diff(struct session_cli *cli, char **words, struct nsrun_error *err) 
         return nsrun_session_diff(words[0], cli->form, (const char *const *)words + 1, STDOUT_FILENO, err);
 }
 
-/* What there is to say, whether it went well or not. */
+/* Prints an outcome's notes and conflicts, after success and after failure. */
 static void tell(const char *verb, struct nsrun_session_outcome *outcome, bool has_failed) {
         STRV_FOREACH (note, outcome->notes)
                 (void)fprintf(stderr, "nsrun: note: %s\n", *note);
@@ -245,14 +245,14 @@ static void hold_signals(struct session_cli *cli) {
                         (void)sigaddset(&cli->held, all[i]);
         }
         (void)sigprocmask(SIG_BLOCK, &cli->held, &old);
-        /* What came with the process stays blocked. */
+        /* Signals that were blocked when nsrun was started stay blocked. */
         for (size_t i = 0; i < ARRAY_SIZE(all); i++)
                 if (sigismember(&old, all[i]) == 1)
                         (void)sigdelset(&cli->held, all[i]);
 }
 
 static int commit(struct session_cli *cli, char **words, struct nsrun_error *err) {
-        struct nsrun_session_outcome outcome = {0};
+        struct nsrun_session_outcome outcome = NSRUN_SESSION_OUTCOME_INIT;
         int r;
 
         hold_signals(cli);
@@ -262,7 +262,7 @@ static int commit(struct session_cli *cli, char **words, struct nsrun_error *err
 }
 
 static int discard(struct session_cli *cli, char **words, struct nsrun_error *err) {
-        struct nsrun_session_outcome outcome = {0};
+        struct nsrun_session_outcome outcome = NSRUN_SESSION_OUTCOME_INIT;
         int r;
 
         hold_signals(cli);
@@ -279,10 +279,10 @@ struct action {
 };
 
 static const struct action actions[] = {
-        {"start", 0, 0, .run = start},
-        {"list", 0, 0, .takes_json = true, .run = list},
-        {"show", 1, 1, .takes_json = true, .run = show},
-        {"stop", 1, 1, .run = stop},
+        {"start", 0, 0, .run = cli_start_session},
+        {"list", 0, 0, .takes_json = true, .run = list_sessions},
+        {"show", 1, 1, .takes_json = true, .run = show_session},
+        {"stop", 1, 1, .run = cli_stop_session},
         {"kill", 1, 1, .run = kill_session},
         {"diff", 1, SIZE_MAX, .takes_json = true, .takes_form = true, .run = diff},
         {"commit", 1, SIZE_MAX, .takes_force = true, .run = commit},
@@ -294,7 +294,7 @@ static const struct action actions[] = {
 /* What an action has no use for is a mistake: `commit --stat` would commit. */
 static int check_options(const struct command *command, const struct action *action,
                          const struct session_cli *cli, struct nsrun_error *err) {
-        if (action->run != start && (cli->has_start_options || cli->policy->given))
+        if (action->run != cli_start_session && (cli->has_start_options || cli->policy->given))
                 return option_usage_error(command, action->name,
                                           "options of a policy are for 'session start' alone", err);
         if (cli->output && streq(cli->output, "json") && !action->takes_json)
@@ -308,8 +308,8 @@ static int check_options(const struct command *command, const struct action *act
         return 0;
 }
 
-static int run_action(const struct command *command, char **words, struct session_cli *cli,
-                      struct nsrun_error *err) {
+static int cli_session_run_action(const struct command *command, char **words, struct session_cli *cli,
+                                  struct nsrun_error *err) {
         size_t n = strv_length(words);
         int r;
 
@@ -332,7 +332,7 @@ static int run_action(const struct command *command, char **words, struct sessio
 }
 
 int session_main(const struct command *command, char **argv) {
-        struct session_cli cli = {0};
+        struct session_cli cli = {.options = NSRUN_SESSION_OPTIONS_INIT};
         struct common_options common = {0};
         _cleanup_free_ char **words = calloc(strv_length(argv) + 1, sizeof(char *));
         struct nsrun_error err = {0};
@@ -344,12 +344,12 @@ int session_main(const struct command *command, char **argv) {
                 r = option_parse_words(command, argv, (void *const[]){cli.policy, &cli, &common}, "start",
                                        words, &err);
         if (r == 0)
-                r = run_action(command, words, &cli, &err);
+                r = cli_session_run_action(command, words, &cli, &err);
         (void)nsrun_policy_free(cli.policy);
         if (r > 0)
                 return help_answer(command, &common);
         status = r < 0 ? option_fail(&err) : option_close_stdout();
-        /* All is said: one that waited ends nsrun now. */
+        /* Everything has been printed: a signal that came during the commit ends nsrun now. */
         (void)sigprocmask(SIG_UNBLOCK, &cli.held, NULL);
         return status;
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun toolchains`: the table of toolchain folders, and which of them are here. */
-#include "workspace/toolchains.h"
+#include "host/toolchains.h"
 #include "base/json.h"
-#include "base/path.h"
+#include "host/user.h"
 #include "option.h"
-#include "workspace/user.h"
 
 struct toolchains_options {
         bool is_json;
 };
 
-static int apply_json(void *target, nsrun_unused const struct option_spec *spec,
-                      nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+static int cli_toolchains_apply_json(void *target, nsrun_unused const struct option_spec *spec,
+                                     nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct toolchains_options *options = target;
 
         options->is_json = true;
@@ -19,7 +18,7 @@ static int apply_json(void *target, nsrun_unused const struct option_spec *spec,
 }
 
 const struct option_spec toolchains_options[] = {
-        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", apply_json},
+        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", cli_toolchains_apply_json},
 };
 const size_t n_toolchains_options = ARRAY_SIZE(toolchains_options);
 
@@ -41,7 +40,7 @@ static void print_text(const bool *is_found) {
                              is_found[i] ? "found" : "-", toolchain_entries[i].path);
 }
 
-static int print_json(const bool *is_found, struct nsrun_error *err) {
+static int cli_toolchains_print_json(const bool *is_found, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *text = NULL;
         struct json_value *entries;
@@ -65,30 +64,15 @@ static int print_json(const bool *is_found, struct nsrun_error *err) {
         return r;
 }
 
-/* $HOME, else what passwd says; *ret is NULL where neither is absolute. */
-static int find_home(char **ret) {
-        const char *home = getenv("HOME");
-        struct user user = {0};
-        int r = 0;
-
-        if (!home || !path_is_absolute(home)) {
-                r = user_find(geteuid(), getegid(), &user);
-                home = r < 0 ? NULL : user.home;
-        }
-        if (home && path_is_absolute(home) && !(*ret = path_normalise(home)))
-                r = -ENOMEM;
-        user_clear(&user);
-        return r;
-}
-
-static int print(const struct toolchains_options *options, struct nsrun_error *err) {
+static int print_toolchains(const struct toolchains_options *options, struct nsrun_error *err) {
         _cleanup_free_ bool *is_found = calloc(n_toolchain_entries, sizeof(*is_found));
         _cleanup_free_ char *home = NULL;
 
-        if (!is_found || find_home(&home) < 0 || toolchains_each(home, note_found, is_found) < 0)
+        if (!is_found || user_find_home(getenv("HOME"), &home) < 0 ||
+            toolchains_each(home, note_found, is_found) < 0)
                 return error_oom(err);
         if (options->is_json)
-                return print_json(is_found, err);
+                return cli_toolchains_print_json(is_found, err);
         print_text(is_found);
         return 0;
 }
@@ -107,6 +91,6 @@ int toolchains_main(const struct command *command, char **argv) {
         if (r == 0 && argv[first])
                 r = option_usage_error(command, argv[first], "no argument is expected", &err);
         if (r == 0)
-                r = print(&options, &err);
+                r = print_toolchains(&options, &err);
         return r < 0 ? option_fail(&err) : option_close_stdout();
 }

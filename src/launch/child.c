@@ -1,41 +1,169 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The child of the clone, from its first instruction to pid 1's last: a walk
- * over ready data.  Async-signal-safe calls alone; no allocation, no stdio. */
+/* What the lives of a launch's child have in common: first the supervisor's side, before the clone; then the
+ * child's, which makes async-signal-safe calls alone: no allocation, no stdio. */
+#include "child.h"
+
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include "internal.h"
+#include "base/file.h"
+#include "harden.h"
+#include "init_exec.h"
+#include "report.h"
 
-void child_note(struct launch_child *c, const char *what, const char *path) {
-        struct launch_report report = {.kind = LAUNCH_NOTE};
+#define STACKS_SIZE ((size_t)CHILD_STACKS * CHILD_STACK_SIZE)
 
-        (void)error_set(&report.error, NSRUN_STAGE_PROC, 0, path, what, NULL);
-        (void)report_send(c->report_fd, &report);
+static char *make_stacks(void) {
+        void *stacks = mmap(NULL, STACKS_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        return stacks == MAP_FAILED ? NULL : stacks;
 }
 
-/* From here to the supervisor's death there is no window: either the signal is
- * armed, or the pidfd shows that it came too late. */
-nsrun_no_asan int child_die_with_supervisor(struct launch_child *c) {
-        struct pollfd supervisor = {.fd = c->supervisor_fd, .events = POLLIN};
-        int r;
+void child_free(struct child *c) {
+        struct init *init = &c->reaper.init;
 
-        if (!c->params->dies_with_thread && !c->plan->raw)
-                return 0;
-        r = sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
-        if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
-                                 "the parent-death signal can't be set", NULL);
-        r = sys_poll(&supervisor, 1, 0);
-        if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                 "the supervisor can't be watched", NULL);
-        if (r > 0)
-                _exit(125);
+        for (size_t i = 0; i < ARRAY_SIZE(c->stdio); i++)
+                close_fdp(&c->stdio[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(c->lifted); i++)
+                close_fdp(&c->lifted[i]);
+        close_fdp(&init->report_fd);
+        close_fdp(&init->supervisor_fd);
+        close_fdp(&init->listener_socket);
+        close_fdp(&init->control_fd);
+        close_fdp(&init->session_fd);
+        close_fdp(&init->reaper_socket);
+        close_fdp(&c->init_fd);
+        close_fdp(&c->init_data_fd);
+        free(c->owned_filter);
+        free(c->keep);
+        init_exec_free(c);
+        free(c->reaper.shell_argv);
+        if (c->stacks)
+                (void)munmap(c->stacks, STACKS_SIZE);
+}
+
+int child_refuse_folders(const struct child *c, struct nsrun_error *err) {
+        static const char *const names[] = {"standard input", "standard output", "standard error"};
+        const int *stdio = c->params->stdio;
+
+        for (int fd = 0; fd <= 2; fd++) {
+                struct stat st;
+                bool is_given = stdio && stdio[fd] >= 0;
+                int r = sys_fstat(is_given ? stdio[fd] : fd, &st);
+
+                if (r == -EBADF && !is_given)
+                        continue;
+                if (r < 0)
+                        return error_setf(err, NSRUN_STAGE_SUPERVISE, r, NULL, NULL, "%s can't be looked at",
+                                          names[fd]);
+                if (S_ISDIR(st.st_mode))
+                        return error_setf(
+                                err, NSRUN_STAGE_POLICY, -EISDIR, NULL,
+                                "redirect it from a file or /dev/null",
+                                "%s is a folder, through which the command could leave the sandbox",
+                                names[fd]);
+        }
         return 0;
 }
 
-static int write_map(struct launch_child *c, int dir, const char *prefix, const char *name,
-                     const char *text) {
+/* A socket to the supervisor, for what can't be said in a report. */
+int child_open_socket(int *ret_own, int *ret_child, struct nsrun_error *err) {
+        int ends[2], r = sys_socketpair(ends);
+
+        if (r >= 0) {
+                *ret_own = ends[0];
+                *ret_child = ends[1];
+                r = fd_lift(ret_own);
+        }
+        if (r >= 0)
+                r = fd_lift(ret_child);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no sockets to hear of the command by",
+                                 NULL);
+        return 0;
+}
+
+int child_open_listener(struct child *c, struct launch *l, struct nsrun_error *err) {
+        if (!c->params->wants_denials || !c->plan->seccomp.code)
+                return 0;
+        return child_open_socket(&l->listener_socket, &c->reaper.init.listener_socket, err);
+}
+
+int child_open_control(struct child *c, struct launch *l, struct nsrun_error *err) {
+        int *fd = &c->reaper.init.control_fd, r;
+
+        r = *fd = sys_eventfd();
+        if (r >= 0)
+                r = fd_lift(fd);
+        if (r >= 0) {
+                l->control_fd = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+                r = l->control_fd < 0 ? -errno : 0;
+        }
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "no descriptors to watch the sandbox with", NULL);
+        return 0;
+}
+
+/* As params has it for any life; the umask is the child's to find out, which has one of its own. */
+static void set_init(struct child *c) {
+        const struct launch_params *params = c->params;
+        struct reaper *p = &c->reaper;
+
+        p->init.lock_fd = params->lock_fd;
+        p->init.terminal_fd = params->terminal_fd;
+        p->init.wants_started = params->wants_started;
+        p->init.has_own_stdio = params->stdio;
+        p->init.n_passed = (uint32_t)params->n_pass_fds;
+        p->passed = params->pass_fds;
+        p->argv = c->plan->argv;
+        p->env = c->plan->env;
+        p->file = c->plan->argv ? c->plan->argv[0] : NULL;
+}
+
+int child_prepare(struct child *c, unsigned n_ours, struct nsrun_error *err) {
+        int r;
+
+        set_init(c);
+        c->stacks = make_stacks();
+        c->reaper.shell_argv = calloc(strv_length(c->plan->argv) + 3, sizeof(char *));
+        c->keep = calloc(c->params->n_pass_fds + CHILD_OWN_MAX, sizeof(int));
+        if (!c->stacks || !c->reaper.shell_argv || !c->keep)
+                return error_oom(err);
+        c->reaper.stack_top = child_stack_top(c, CHILD_STACK_COMMAND);
+        limits_prepare(c, n_ours);
+        r = filter_prepare(c, err);
+        return r < 0 || !c->params->init_path ? r : init_exec_prepare(c, err);
+}
+
+int child_block_signals(struct child *c, sigset_t *ret_own, struct nsrun_error *err) {
+        sigset_t all;
+        int r;
+
+        (void)sigfillset(&all);
+        r = sys_sigmask(SIG_SETMASK, &all, ret_own);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, "signals can't be blocked", NULL);
+        c->reaper.init.mask = c->params->mask ? *c->params->mask : *ret_own;
+        return 0;
+}
+
+int child_clone(struct child *c, int *ret_pidfd) {
+        if (c->params->cgroup && !c->joins_cgroup) {
+                int pid = sys_clone_into_cgroup(c->namespaces, c->params->cgroup->fd, ret_pidfd);
+
+                if (pid != -EOPNOTSUPP)
+                        return pid;
+                c->joins_cgroup = true;
+        }
+        return sys_clone_namespaces(c->namespaces, ret_pidfd);
+}
+
+/* ---------------------------------------------------------------- the child */
+
+static int write_map(struct child *c, int dir, const char *prefix, const char *name, const char *text) {
         _cleanup_close_ int fd = -EBADF;
         char path[64];
         ssize_t n;
@@ -48,15 +176,15 @@ static int write_map(struct launch_child *c, int dir, const char *prefix, const 
         if (n == -ENOENT && streq(name, "setgroups"))
                 return 0;
         if (n < 0)
-                return error_set(&c->error, NSRUN_STAGE_IDMAP, (int)n, path, "the id map can't be written",
+                return error_set(&c->reaper.error, NSRUN_STAGE_IDMAP, (int)n, path,
+                                 "the id map can't be written",
                                  n == -ENOENT ? "nsrun needs a mounted /proc to start from" : NULL);
         return 0;
 }
 
 /* One line each: our own ids, which a process may map for its own namespace without
  * any privilege outside. */
-int child_map_ids(struct launch_child *c, int dir, const char *prefix, const char *uid_map,
-                  const char *gid_map) {
+int child_map_ids(struct child *c, int dir, const char *prefix, const char *uid_map, const char *gid_map) {
         int r;
 
         r = write_map(c, dir, prefix, "setgroups", "deny");
@@ -67,163 +195,56 @@ int child_map_ids(struct launch_child *c, int dir, const char *prefix, const cha
         return r;
 }
 
-int child_set_hostname(struct launch_child *c) {
+int child_set_hostname(struct child *c) {
         const char *name = c->plan->hostname;
         int r = name ? sys_sethostname(name, strlen(name)) : 0;
 
         if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, NULL, "the host name can't be set",
-                                 NULL);
-        return 0;
-}
-
-static int learn_namespaces(struct launch_child *c) {
-        struct launch_namespaces *n = &c->namespaces;
-        const struct {
-                const char *path;
-                uint64_t *to;
-        } all[] = {
-                {"/proc/self/ns/user", &n->user}, {"/proc/self/ns/mnt", &n->mnt},
-                {"/proc/self/ns/pid", &n->pid},   {"/proc/self/ns/ipc", &n->ipc},
-                {"/proc/self/ns/uts", &n->uts},   {"/proc/self/ns/net", &n->net},
-        };
-
-        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-                struct stat st;
-                int r = sys_stat(all[i].path, &st);
-
-                if (r < 0)
-                        return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, all[i].path,
-                                         "a namespace can't be told apart", NULL);
-                *all[i].to = st.st_ino;
-        }
-        return 0;
-}
-
-/* No cgroup namespace below ours: in one of its own a nested user namespace may mount
- * cgroup2, and there freeze or kill whoever shares the caller's cgroup.  The
- * limit is this user namespace's own and holds for all below it (4.9). */
-static int forbid_cgroup_namespaces(struct launch_child *c) {
-        static const char path[] = "/proc/sys/user/max_cgroup_namespaces";
-        _cleanup_close_ int fd = -EBADF;
-        ssize_t n;
-
-        fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
-        if (fd == -ENOENT)
-                return 0;
-        if (fd == -EROFS || fd == -EACCES) {
-                child_note(c, "a container's read-only /proc/sys: commands may make cgroup namespaces",
-                           path);
-                return 0;
-        }
-        n = fd < 0 ? fd : sys_write(fd, "0", 1);
-        if (n < 0)
-                return error_set(&c->error, NSRUN_STAGE_HARDENING, (int)n, path,
-                                 "nested cgroup namespaces can't be forbidden", NULL);
+                return error_set(&c->reaper.error, NSRUN_STAGE_NAMESPACE, r, NULL,
+                                 "the host name can't be set", NULL);
         return 0;
 }
 
 /* Through a descriptor that the supervisor opened: the right to it is then the
  * supervisor's, and the way to it its cgroup namespace's (5.16). */
-int child_join_cgroup(struct launch_child *c) {
+int child_join_cgroup(struct child *c) {
         ssize_t n = sys_write(c->params->cgroup->procs_fd, "0", 1);
 
         if (n < 0)
-                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, (int)n, "cgroup.procs",
+                return error_set(&c->reaper.error, NSRUN_STAGE_NAMESPACE, (int)n, "cgroup.procs",
                                  "the sandbox can't enter its cgroup", NULL);
         return 0;
 }
 
-static int build(struct launch_child *c) {
-        int keep[] = {c->report_fd,       c->supervisor_fd,   c->init_fd,   c->params->umbrella_fd,
-                      c->params->lock_fd, c->listener_socket, c->filter_fd, c->order_fd};
-        int r;
-
-        r = child_die_with_supervisor(c);
-        if (r >= 0 && c->joins_cgroup)
-                r = child_join_cgroup(c);
-        if (r >= 0)
-                r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
-        if (r >= 0)
-                r = child_map_ids(c, AT_FDCWD, "/proc/self/", c->uid_map, c->gid_map);
-        if (r >= 0)
-                r = forbid_cgroup_namespaces(c);
-        if (r >= 0 && c->params->wants_started)
-                r = learn_namespaces(c);
-        if (r >= 0 && c->plan->net == POLICY_NET_NONE)
-                r = network_loopback(&c->error);
-        if (r >= 0)
-                r = child_set_hostname(c);
-        if (r >= 0)
-                r = mount_private_root(c);
-        if (r >= 0)
-                r = mount_operations(c);
-        if (r >= 0)
-                r = mount_seal(c);
-        if (r >= 0)
-                r = harden_capabilities(&c->error);
-        if (r >= 0)
-                r = limits_check_processes(c);
-        if (r >= 0)
-                r = harden_process(&c->error);
-        /* pid 1 of a session signals whoever joined it, each of them in a domain of its own. */
-        if (r >= 0 && c->plan->is_scoped && !c->plan->is_session)
-                r = harden_scope(&c->error);
-        return r;
-}
-
-nsrun_no_asan _Noreturn void child_fail(struct launch_child *c) {
-        struct launch_report report = {.kind = LAUNCH_FAILED, .operation = c->operation, .error = c->error};
-
-        (void)report_send(c->report_fd, &report);
-        _exit(125);
-}
-
-int child_take_stdio(struct launch_child *c) {
+/* From here on no other thread shares the table: what the command gets stays open across an exec. */
+int child_take_descriptors(struct child *c) {
         for (int fd = 0; fd <= 2; fd++) {
                 int r = c->stdio[fd] >= 0 ? sys_dup_to(c->stdio[fd], fd) : 0;
 
                 if (r < 0)
-                        return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, NULL,
+                        return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, NULL,
                                          "the command's standard streams can't be set", NULL);
+        }
+        for (size_t i = 0; i < c->params->n_pass_fds; i++) {
+                int r = sys_dup_to(c->params->pass_fds[i], c->params->pass_fds[i]);
+
+                if (r < 0)
+                        return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                         "a descriptor can't be passed to the command", NULL);
         }
         return 0;
 }
 
-nsrun_no_asan _Noreturn void child_finish(struct launch_child *c) {
-        struct launch_report report = {.kind = LAUNCH_EXITED};
+int child_close_descriptors(struct child *c, const int *own, size_t n) {
+        size_t n_passed = c->params->n_pass_fds;
 
-        report.status = init_run(c);
-        if (report.status < 0)
-                child_fail(c);
-        report.operation = c->plan->raw && raw_has_others();
-        (void)report_send(c->report_fd, &report);
-        if (c->plan->join && !c->params->lingers)
-                init_leave(c);
-        if (c->params->lingers || c->plan->join) {
-                if (init_linger(c) < 0)
-                        child_fail(c);
-        } else if (c->plan->raw) {
-                raw_reap_the_rest();
-        }
-        _exit(0);
+        memcpy(c->keep, own, n * sizeof(*own));
+        if (n_passed > 0)
+                memcpy(c->keep + n, c->params->pass_fds, n_passed * sizeof(*own));
+        return harden_descriptors(c->keep, n + n_passed, &c->reaper.error);
 }
 
-nsrun_no_asan _Noreturn void child_run(struct launch_child *c) {
-        int r = child_take_stdio(c);
-
-        if (r < 0)
-                child_fail(c);
-        if (c->plan->raw)
-                raw_run(c);
-        c->umask = umask(0);
-        r = build(c);
-        if (r >= 0 && c->init_fd >= 0)
-                r = init_exec(c);
-        if (r < 0)
-                child_fail(c);
-        /* /proc/1/cmdline is readable by all: the host's paths are not for the command. */
+void child_wipe_command_line(const struct child *c) {
         if (c->params->command_line)
                 memset(c->params->command_line, 0, c->params->command_line_size);
-        child_finish(c);
 }

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The last steps of the command before it is the command: a vforked child that
- * shares init's memory, so nothing here may allocate or leave a trace. */
+ * shares its reaper's memory, so nothing here may allocate or leave a trace. */
+#include "exec.h"
+
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
-#include "internal.h"
+#include "harden.h"
 
-static const char *environment_value(char *const *env, const char *name) {
+static const char *exec_environment_value(char *const *env, const char *name) {
         size_t n = strlen(name);
 
         for (; *env; env++)
                 if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
                         return *env + n + 1;
         return NULL;
+}
+
+bool exec_is_own_program(const char *path) {
+        struct sys_file own, its;
+
+        return sys_statx("/proc/self/exe", &own) >= 0 && sys_statx(path, &its) >= 0 &&
+               own.mount == its.mount && own.inode == its.inode && own.device_major == its.device_major &&
+               own.device_minor == its.device_minor;
 }
 
 /* How deep the kernel follows "#!" lines. */
@@ -46,7 +55,7 @@ static int refuse_magic_links(const char *path) {
 
                 fd = sys_openat2(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, RESOLVE_NO_MAGICLINKS);
                 if (fd == -ENOSYS || fd == -EPERM)
-                        fd = init_is_own_program(path)
+                        fd = exec_is_own_program(path)
                                      ? -ELOOP
                                      : sys_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
                 if (fd == -ELOOP || (depth == 0 && (fd == -ENOENT || fd == -ENOTDIR)))
@@ -63,44 +72,44 @@ static int refuse_magic_links(const char *path) {
 /* The point of no return: from here on the command's filter holds, and execve(2)
  * and exit_group(2) are what it surely allows.  A file without "#!" is a shell script, as
  * execvp(3) and every shell have it. */
-static int exec_file(struct launch_child *c, const char *path) {
-        char *const *argv = c->plan->argv;
+static int exec_file(struct reaper *p, const char *path) {
+        char *const *argv = p->argv;
         size_t n = 1;
         int r;
 
         /* Not before: the search opens files, which nofile=1 would not let it. */
-        r = limits_set(c);
+        r = limits_set(p);
         if (r >= 0)
-                r = filter_install(c);
+                r = filter_install(p);
         if (r < 0)
                 return r;
-        r = sys_execve(path, argv, c->plan->env);
-        if (r != -ENOEXEC || c->plan->raw)
+        r = sys_execve(path, argv, p->env);
+        if (r != -ENOEXEC || !p->init.runs_scripts)
                 return r;
-        c->shell_argv[0] = (char *)"/bin/sh";
-        c->shell_argv[1] = (char *)path;
+        p->shell_argv[0] = (char *)"/bin/sh";
+        p->shell_argv[1] = (char *)path;
         for (; argv[n]; n++)
-                c->shell_argv[n + 1] = argv[n];
-        c->shell_argv[n + 1] = NULL;
-        (void)sys_execve("/bin/sh", c->shell_argv, c->plan->env);
+                p->shell_argv[n + 1] = argv[n];
+        p->shell_argv[n + 1] = NULL;
+        (void)sys_execve("/bin/sh", p->shell_argv, p->env);
         return r;
 }
 
 /* As a shell does it: the first plain file that may be executed is taken, whatever its
  * exec says then; EACCES on one folder doesn't end the search, and is what is told where no later
  * folder has the file. */
-static int exec_search(struct launch_child *c) {
-        const char *file = c->plan->raw ? c->plan->raw->file : c->plan->argv[0];
-        const char *path = environment_value(c->plan->env, "PATH");
+static int exec_search(struct reaper *p) {
+        const char *file = p->file;
+        const char *path = exec_environment_value(p->env, "PATH");
         size_t file_length = strlen(file);
         int found = -ENOENT;
 
         if (!*file)
                 return -ENOENT;
         if (strchr(file, '/')) {
-                int r = c->plan->raw ? 0 : refuse_magic_links(file);
+                int r = p->init.refuses_magic_links ? refuse_magic_links(file) : 0;
 
-                return r < 0 ? r : exec_file(c, file);
+                return r < 0 ? r : exec_file(p, file);
         }
         if (!path)
                 path = "/usr/local/bin:/usr/bin:/bin";
@@ -112,17 +121,17 @@ static int exec_search(struct launch_child *c) {
                 if (!end)
                         end = path + strlen(path);
                 n = (size_t)(end - path);
-                if (n + file_length + 2 > sizeof(c->exec_path))
+                if (n + file_length + 2 > sizeof(p->exec_path))
                         continue;
-                memcpy(c->exec_path, path, n);
+                memcpy(p->exec_path, path, n);
                 if (n > 0)
-                        c->exec_path[n++] = '/';
-                memcpy(c->exec_path + n, file, file_length + 1);
-                r = c->plan->raw ? 0 : refuse_magic_links(c->exec_path);
+                        p->exec_path[n++] = '/';
+                memcpy(p->exec_path + n, file, file_length + 1);
+                r = p->init.refuses_magic_links ? refuse_magic_links(p->exec_path) : 0;
                 if (r >= 0)
-                        r = sys_is_executable(c->exec_path);
+                        r = sys_is_executable(p->exec_path);
                 if (r >= 0)
-                        return exec_file(c, c->exec_path);
+                        return exec_file(p, p->exec_path);
                 if (r == -EACCES)
                         found = r;
                 else if (r != -ENOENT && r != -ENOTDIR && r != -ELOOP && r != -ENAMETOOLONG)
@@ -133,76 +142,71 @@ static int exec_search(struct launch_child *c) {
 
 /* In the caller's session, but not in its process group: kill(0, ...) crosses pid
  * namespaces.  In the foreground where the caller was, as a shell does it. */
-static int own_group(const struct launch_child *c) {
+static int own_group(const struct init *init) {
         pid_t group = getpid();
         int r;
 
         r = sys_setpgid(0, 0);
         /* SIGTTOU is blocked, as all signals are until the exec. */
-        if (r >= 0 && c->params->terminal_fd >= 0)
-                (void)sys_ioctl(c->params->terminal_fd, TIOCSPGRP, &group);
+        if (r >= 0 && init->terminal_fd >= 0)
+                (void)sys_ioctl(init->terminal_fd, TIOCSPGRP, &group);
         return r;
 }
 
-/* Without a pid namespace the reaper's end is not the command's: the kernel sees to it. */
-static int follow_reaper(struct launch_child *c) {
-        if (!c->params->dies_with_thread || (c->namespaces_made & CLONE_NEWPID))
-                return 0;
-        /* A reaper that was killed before this sends nothing: its supervisor is dead then too. */
-        return child_die_with_supervisor(c);
+int exec_fail(struct reaper *p) {
+        struct nsrun_error *err = &p->error;
+        const char *file = p->argv[0];
+        int r = p->exec_error;
+
+        if (r == -ENOENT || r == -ENOTDIR)
+                return error_set(
+                        err, NSRUN_STAGE_EXEC, r, file, "command not found in the sandbox",
+                        strchr(file, '/')
+                                ? "it, or the interpreter it names, is not exposed: add --ro"
+                                : "it is in no folder of the sandbox's PATH: add --ro, or install it");
+        if (r == -EACCES)
+                return error_set(err, NSRUN_STAGE_EXEC, r, file, "command not executable",
+                                 "it needs the x permission, and must not be a folder");
+        return error_set(err, NSRUN_STAGE_EXEC, r, file, "command can't be executed", NULL);
 }
 
-/* What it and its reaper hold against each other in a session: join.c.  The reaper's death is
- * nobody's doing in there. */
-static int join_domain(struct launch_child *c) {
-        int r = sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
+void exec_directly(struct reaper *p) {
+        int r = sys_sigmask(SIG_SETMASK, &p->init.mask, NULL);
 
-        if (r >= 0 && c->plan->is_scoped)
-                r = harden_scope(&c->error);
-        return r;
+        (void)umask(p->init.umask);
+        p->exec_error = r < 0 ? r : exec_search(p);
+        (void)exec_fail(p);
 }
 
-void exec_directly(struct launch_child *c) {
-        int r = sys_sigmask(SIG_SETMASK, &c->mask, NULL);
-
-        (void)umask(c->umask);
-        c->exec_error = r < 0 ? r : exec_search(c);
-        (void)init_fail_exec(c);
-}
-
-int exec_set_label(struct launch_child *c, const char *path, const char *label) {
-        _cleanup_close_ int fd = -EBADF;
-        ssize_t n;
-
-        if (!label)
-                return 0;
-        fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
-        n = fd < 0 ? fd : sys_write(fd, label, strlen(label) + 1);
-        if (n < 0)
-                return error_set(&c->error, NSRUN_STAGE_HARDENING, (int)n, label, "Can't set the label",
-                                 NULL);
-        return 0;
-}
-
-nsrun_no_asan int exec_command(void *launch_child) {
-        struct launch_child *c = launch_child;
+/* How the command is tied to its reaper, and kept from it: see join.c on domains. */
+static int leave_reaper(struct reaper *p) {
+        const struct init *init = &p->init;
         int r = 0;
 
-        if (c->plan->raw)
-                r = follow_reaper(c);
-        else if (c->plan->join)
-                r = join_domain(c);
-        if (r >= 0 && !c->plan->raw)
-                r = c->plan->new_session ? sys_setsid() : own_group(c);
+        if (init->command_dies_with_it)
+                r = harden_die_with(init->supervisor_fd, &p->error);
+        if (r >= 0 && init->scopes_command)
+                r = harden_scope(&p->error);
+        if (r >= 0 && init->terminal == INIT_TERMINAL_SESSION)
+                r = sys_setsid();
+        else if (r >= 0 && init->terminal == INIT_TERMINAL_GROUP)
+                r = own_group(init);
+        return r;
+}
+
+nsrun_no_asan int exec_command(void *reaper) {
+        struct reaper *p = reaper;
+        int r = leave_reaper(p);
+
         if (r >= 0)
-                r = sys_sigmask(SIG_SETMASK, &c->mask, NULL);
+                r = sys_sigmask(SIG_SETMASK, &p->init.mask, NULL);
         if (r < 0) {
-                c->exec_error = r;
-                error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL, "the command's session can't be made",
+                p->exec_error = r;
+                error_set(&p->error, NSRUN_STAGE_HARDENING, r, NULL, "the command's session can't be made",
                           NULL);
                 _exit(125);
         }
-        (void)umask(c->umask);
-        c->exec_error = exec_search(c);
+        (void)umask(p->init.umask);
+        p->exec_error = exec_search(p);
         _exit(125);
 }

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 
-#include "internal.h"
+#include "base/sys.h"
+#include "harden.h"
+#include "number.h"
 
 int harden_capabilities(struct nsrun_error *err) {
         int r;
@@ -20,10 +22,7 @@ int harden_capabilities(struct nsrun_error *err) {
                         return error_set(err, NSRUN_STAGE_HARDENING, r, NULL,
                                          "the capability bounding set can't be emptied", NULL);
         }
-        r = sys_prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0);
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL,
-                                 "the ambient capabilities can't be cleared", NULL);
+        /* The ambient set is emptied with the others (capabilities(7), since 4.3). */
         r = sys_capset_empty();
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the capabilities can't be dropped",
@@ -96,6 +95,25 @@ int harden_scope(struct nsrun_error *err) {
         return 0;
 }
 
+/* From here to the supervisor's death there is no window: either the signal is armed, or the pidfd shows
+ * that it came too late. */
+nsrun_no_asan int harden_die_with(int supervisor_fd, struct nsrun_error *err) {
+        struct pollfd supervisor = {.fd = supervisor_fd, .events = POLLIN};
+        int r;
+
+        r = sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the parent-death signal can't be set",
+                                 NULL);
+        r = sys_poll(&supervisor, 1, 0);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the supervisor can't be watched",
+                                 NULL);
+        if (r > 0)
+                _exit(125);
+        return 0;
+}
+
 static void sort_descriptors(int *fds, size_t n) {
         for (size_t i = 1; i < n; i++)
                 for (size_t j = i; j > 0 && fds[j - 1] > fds[j]; j--) {
@@ -106,7 +124,7 @@ static void sort_descriptors(int *fds, size_t n) {
                 }
 }
 
-static bool is_kept(const int *keep, size_t n, int fd) {
+static bool harden_is_kept(const int *keep, size_t n, int fd) {
         for (size_t i = 0; i < n; i++)
                 if (keep[i] == fd)
                         return true;
@@ -123,7 +141,7 @@ struct listed {
 static void close_one(void *data, int fd) {
         struct listed *listed = data;
 
-        if (fd <= 2 || fd == listed->folder || is_kept(listed->keep, listed->n_keep, fd))
+        if (fd <= 2 || fd == listed->folder || harden_is_kept(listed->keep, listed->n_keep, fd))
                 return;
         (void)sys_close(fd);
         listed->has_closed = true;

@@ -1,191 +1,188 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How pid 1 sheds the memory of the host that started it: by exec'ing nsrun-init
- * with everything it must know in its arguments.  init_exec_prepare() runs
- * before the clone, init_exec() after it, init_exec_main() is nsrun-init. */
+/* The two ends of the way to nsrun-init.  Its arguments are the number of a file in memory, the working
+ * directory of a command that joins a session, and the command's own; its environment is the command's.  The
+ * file has a struct init, the descriptors that are passed, and the command's filter. */
 #include "init_exec.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/prctl.h>
 
-#include "internal.h"
+#include "base/file.h"
+#include "enter.h"
+#include "harden.h"
+#include "number.h"
+#include "report.h"
 
-/* nsrun-init REPORT SUPERVISOR LOCK LISTENER ORDERS FILTER INSTRUCTIONS FILTER-FLAGS FLAGS UMASK MASK LIMITS
- * USER MNT PID IPC UTS NET COMMAND... */
+/* What one version of nsrun-init must be able to read of another's. */
+_Static_assert(offsetof(struct init, size) == 0 && offsetof(struct init, version) == 4 &&
+                       offsetof(struct init, report_fd) == 8,
+               "an nsrun-init of another version says so over the pipe");
+
 enum {
         ARG_NAME,
-        ARG_REPORT,
-        ARG_SUPERVISOR,
-        ARG_LOCK,
-        ARG_LISTENER,
-        ARG_ORDERS,
-        ARG_FILTER,
-        ARG_INSTRUCTIONS,
-        ARG_FILTER_FLAGS,
-        ARG_FLAGS,
-        ARG_UMASK,
-        ARG_MASK,
-        ARG_LIMITS,
-        ARG_NAMESPACES,
-        ARG_COMMAND = ARG_NAMESPACES + 6,
+        ARG_DATA,
+        ARG_DIRECTORY,
+        ARG_COMMAND,
 };
-#define FLAG_NEW_SESSION   1U
-#define FLAG_WANTS_STARTED 2U
-#define FLAG_LINGERS       4U
-#define FLAG_HAS_STDIO     8U
-#define FLAG_IS_SESSION    16U
-#define FLAG_JOINS         32U
-#define FLAG_IS_SCOPED     64U
-#define FLAG_IS_NESTED     128U
-#define FLAG_KILLS         256U
 
-struct init_exec {
-        char numbers[ARG_COMMAND][24];
-        char limits[LIMITS_TEXT_SIZE];
+struct init_message {
+        char *bytes;
+        size_t n;
+        char number[24];
         char *argv[];
 };
 
-/* The first 64 signals as bits; Linux has no more. */
-static uint64_t mask_to_bits(const sigset_t *mask) {
-        uint64_t bits = 0;
-
-        for (int signal = 1; signal <= 64; signal++)
-                if (sigismember(mask, signal) == 1)
-                        bits |= UINT64_C(1) << (signal - 1);
-        return bits;
+static size_t init_exec_append(char *to, size_t at, const void *from, size_t n) {
+        if (n > 0)
+                memcpy(to + at, from, n);
+        return at + n;
 }
 
-static void bits_to_mask(uint64_t bits, sigset_t *mask) {
-        (void)sigemptyset(mask);
-        for (int signal = 1; signal <= 64; signal++)
-                if (bits & (UINT64_C(1) << (signal - 1)))
-                        (void)sigaddset(mask, signal);
-}
+int init_exec_prepare(struct child *c, struct nsrun_error *err) {
+        size_t n_passed = c->params->n_pass_fds * sizeof(int),
+               n_filter = c->filter.len * sizeof(*c->filter.filter), n = strv_length(c->plan->argv);
+        struct init_message *m;
+        int r;
 
-int init_exec_prepare(struct launch_child *c) {
-        size_t n = strv_length(c->plan->argv);
-        struct init_exec *e;
-
-        e = calloc(1, sizeof(*e) + (ARG_COMMAND + n + 1) * sizeof(char *));
-        if (!e)
-                return -ENOMEM;
-        e->argv[ARG_NAME] = (char *)"nsrun-init";
-        for (size_t i = ARG_REPORT; i < ARG_COMMAND; i++)
-                e->argv[i] = e->numbers[i];
-        limits_format(c, e->limits);
-        e->argv[ARG_LIMITS] = e->limits;
+        m = c->message = calloc(1, sizeof(*m) + (ARG_COMMAND + n + 1) * sizeof(char *));
+        if (!m)
+                return error_oom(err);
+        m->n = sizeof(struct init) + n_passed + n_filter;
+        m->bytes = calloc(1, m->n);
+        if (!m->bytes)
+                return error_oom(err);
+        (void)init_exec_append(
+                m->bytes, init_exec_append(m->bytes, sizeof(struct init), c->params->pass_fds, n_passed),
+                c->filter.filter, n_filter);
+        m->argv[ARG_NAME] = (char *)"nsrun-init";
+        m->argv[ARG_DATA] = m->number;
+        m->argv[ARG_DIRECTORY] = c->plan->cwd ? c->plan->cwd : (char *)"";
         for (size_t i = 0; i < n; i++)
-                e->argv[ARG_COMMAND + i] = c->plan->argv[i];
-        c->init_exec = e;
+                m->argv[ARG_COMMAND + i] = c->plan->argv[i];
+        r = c->init_data_fd = sys_memfd("nsrun-init");
+        if (r >= 0)
+                r = fd_lift(&c->init_data_fd);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no memory to tell nsrun-init by",
+                                 NULL);
         return 0;
 }
 
-static unsigned session_flags(const struct nsrun_plan *plan) {
-        unsigned flags = (plan->is_session ? FLAG_IS_SESSION : 0) | (plan->is_scoped ? FLAG_IS_SCOPED : 0);
-
-        if (plan->join)
-                flags |= FLAG_JOINS | (plan->join->is_nested ? FLAG_IS_NESTED : 0) |
-                         (plan->join->kills_leftovers ? FLAG_KILLS : 0);
-        return flags;
+void init_exec_free(struct child *c) {
+        if (c->message)
+                free(c->message->bytes);
+        free(c->message);
 }
 
-/* nsrun-init's side of it. */
-static void take_session_flags(struct nsrun_plan *plan, struct plan_join *join, uint64_t flags) {
-        plan->is_session = flags & FLAG_IS_SESSION;
-        plan->is_scoped = flags & FLAG_IS_SCOPED;
-        join->is_nested = flags & FLAG_IS_NESTED;
-        join->kills_leftovers = flags & FLAG_KILLS;
-        plan->join = flags & FLAG_JOINS ? join : NULL;
+/* The descriptors of nsrun's own that nsrun-init gets. */
+static void list_descriptors(const struct init *init, int to[INIT_DESCRIPTORS]) {
+        const int all[INIT_DESCRIPTORS] = {init->report_fd,       init->supervisor_fd, init->control_fd,
+                                           init->listener_socket, init->lock_fd,       init->session_fd,
+                                           init->reaper_socket};
+
+        memcpy(to, all, sizeof(all));
 }
 
-int init_exec(struct launch_child *c) {
-        struct init_exec *e = c->init_exec;
-        const uint64_t *namespaces[] = {&c->namespaces.user, &c->namespaces.mnt, &c->namespaces.pid,
-                                        &c->namespaces.ipc,  &c->namespaces.uts, &c->namespaces.net};
-        const int keep[] = {c->report_fd,       c->supervisor_fd, c->params->lock_fd,
-                            c->listener_socket, c->order_fd,      c->filter_fd};
+int init_exec(struct child *c) {
+        struct init_message *m = c->message;
+        int fds[INIT_DESCRIPTORS + 1];
+        ssize_t n;
         int r;
 
-        /* The descriptors, in the arguments' order; 0 for none. */
-        for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
-                (void)number_format(e->numbers[ARG_REPORT + i], keep[i] < 0 ? 0 : (uint64_t)keep[i]);
-        (void)number_format(e->numbers[ARG_INSTRUCTIONS], c->n_filter);
-        (void)number_format(e->numbers[ARG_FILTER_FLAGS], c->filter_flags);
-        (void)number_format(e->numbers[ARG_FLAGS],
-                            (c->plan->new_session ? FLAG_NEW_SESSION : 0) |
-                                    (c->params->wants_started ? FLAG_WANTS_STARTED : 0) |
-                                    (c->params->lingers ? FLAG_LINGERS : 0) |
-                                    (c->params->stdio ? FLAG_HAS_STDIO : 0) | session_flags(c->plan));
-        (void)number_format(e->numbers[ARG_UMASK], c->umask);
-        (void)number_format(e->numbers[ARG_MASK], mask_to_bits(&c->mask));
-        for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
-                (void)number_format(e->numbers[ARG_NAMESPACES + i], *namespaces[i]);
-        for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
-                if (keep[i] >= 0 && fcntl(keep[i], F_SETFD, 0) < 0)
-                        return error_set(&c->error, NSRUN_STAGE_SUPERVISE, -errno, NULL,
-                                         "pid 1's descriptors can't be kept", NULL);
-        r = sys_execveat(c->init_fd, "", e->argv, c->plan->env, AT_EMPTY_PATH);
-        /* Its arguments are among nsrun-init's. */
+        (void)init_exec_append(m->bytes, 0, &c->reaper.init, sizeof(c->reaper.init));
+        (void)number_format(m->number, (uint64_t)c->init_data_fd);
+        n = sys_write(c->init_data_fd, m->bytes, m->n);
+        r = n < 0 ? (int)n : (size_t)n != m->n ? -EIO : lseek(c->init_data_fd, 0, SEEK_SET) < 0 ? -errno : 0;
+        list_descriptors(&c->reaper.init, fds);
+        fds[INIT_DESCRIPTORS] = c->init_data_fd;
+        for (size_t i = 0; i < ARRAY_SIZE(fds) && r >= 0; i++)
+                if (fds[i] > 2 && fcntl(fds[i], F_SETFD, 0) < 0)
+                        r = -errno;
+        if (r < 0)
+                return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "nsrun-init can't be told what it needs", NULL);
+        r = sys_execveat(c->init_fd, "", m->argv, c->plan->env, AT_EMPTY_PATH);
+        /* The command's arguments are among nsrun-init's. */
         if (r == -E2BIG)
-                return error_set(&c->error, NSRUN_STAGE_EXEC, r, c->plan->argv ? c->plan->argv[0] : NULL,
-                                 "the command is too long", NULL);
-        return error_set(&c->error, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
+                return error_set(&c->reaper.error, NSRUN_STAGE_EXEC, r,
+                                 c->plan->argv ? c->plan->argv[0] : NULL, "the command is too long", NULL);
+        return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
                          "nsrun-init can't be executed",
                          "it must be a static program of this machine's architecture");
 }
 
-/* nsrun-init's whole life.  Its memory is new; the first thing is to make it
- * unreadable, before there is anybody in the namespace to read it. */
-int init_exec_main(int argc, char **argv, char **env) {
-        static char stack[65536] __attribute__((__aligned__(16)));
-        static const int stdio[] = {0, 1, 2};
-        static struct nsrun_plan plan;
-        static struct plan_join join;
-        static struct launch_params params = {.umbrella_fd = -EBADF, .terminal_fd = -1};
-        static struct launch_child c = {.plan = &plan,
-                                        .params = &params,
-                                        .init_fd = -EBADF,
-                                        .order_fd = -EBADF,
-                                        .filter_fd = -EBADF,
-                                        .listener = -EBADF,
-                                        .operation = -1};
-        uint64_t n[ARG_COMMAND] = {0};
+/* --------------------------------------------------------------- nsrun-init */
 
-        if (argc < ARG_COMMAND)
+/* As many bytes as `n` items have, read into their own memory; NULL for none, or where they aren't there. */
+static void *take_items(int fd, size_t n, size_t size) {
+        void *items = n > 0 && n <= INT_MAX / size ? malloc(n * size) : NULL;
+
+        if (items && sys_read(fd, items, n * size) != (ssize_t)(n * size))
+                _exit(125);
+        return items;
+}
+
+static void take_init(int fd, struct reaper *p) {
+        static const struct nsrun_error other = {.stage = NSRUN_STAGE_SUPERVISE,
+                                                 .error = EPROTO,
+                                                 .what = "nsrun-init is of another version",
+                                                 .hint = "install nsrun completely"};
+        static struct sock_fprog filter;
+        struct init *init = &p->init;
+        ssize_t n = sys_read(fd, init, sizeof(*init));
+
+        if (n < (ssize_t)offsetof(struct init, supervisor_fd))
+                _exit(125);
+        if (n != (ssize_t)sizeof(*init) || init->size != sizeof(*init) || init->version != INIT_VERSION)
+                report_failure(init->report_fd, -1, &other);
+        p->passed = take_items(fd, init->n_passed, sizeof(*p->passed));
+        filter.len = (unsigned short)init->n_instructions;
+        filter.filter = take_items(fd, filter.len, sizeof(*filter.filter));
+        p->filters = &filter;
+        p->n_filters = filter.filter ? 1 : 0;
+        (void)sys_close(fd);
+}
+
+/* All in a session can read the command line of everybody there: it is "nsrun-init" alone.  The kernel has
+ * put the arguments in a row.
+ */
+static void hide_arguments(int argc, char **argv) {
+        char *first = argv[1], *last = argv[argc - 1] + strlen(argv[argc - 1]) + 1, *copy;
+        size_t n = (size_t)(last - first);
+
+        copy = malloc(n);
+        if (!copy)
+                _exit(125);
+        memcpy(copy, first, n);
+        for (int i = 1; i < argc; i++)
+                argv[i] = copy + (argv[i] - first);
+        memset(first, 0, n);
+}
+
+/* The first thing is to make the new memory unreadable, before there is anybody in the namespace to read it.
+ */
+int init_exec_main(int argc, char **argv, char **env) {
+        static char stack[CHILD_STACK_SIZE] __attribute__((__aligned__(16)));
+        static struct reaper p = {.signal_fd = -EBADF, .listener = -EBADF};
+        int fds[INIT_DESCRIPTORS];
+
+        if (argc < ARG_COMMAND || sys_prctl(PR_SET_DUMPABLE, 0, 0) < 0)
                 return 125;
-        if (sys_prctl(PR_SET_DUMPABLE, 0, 0) < 0)
-                return 125;
-        for (int i = ARG_REPORT; i < ARG_COMMAND; i++)
-                n[i] = strtoull(argv[i], NULL, 10);
-        for (int i = ARG_REPORT; i <= ARG_FILTER; i++)
-                if (n[i] > 0 && fcntl((int)n[i], F_SETFD, FD_CLOEXEC) < 0)
+        hide_arguments(argc, argv);
+        take_init((int)strtol(argv[ARG_DATA], NULL, 10), &p);
+        list_descriptors(&p.init, fds);
+        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                if (fds[i] > 2 && fcntl(fds[i], F_SETFD, FD_CLOEXEC) < 0)
                         return 125;
-        c.report_fd = (int)n[ARG_REPORT];
-        c.supervisor_fd = (int)n[ARG_SUPERVISOR];
-        c.order_fd = n[ARG_ORDERS] > 0 ? (int)n[ARG_ORDERS] : -EBADF;
-        c.listener_socket = n[ARG_LISTENER] > 0 ? (int)n[ARG_LISTENER] : -EBADF;
-        c.filter_flags = (unsigned)n[ARG_FILTER_FLAGS];
-        if (n[ARG_FILTER] > 0 && filter_receive(&c, (int)n[ARG_FILTER], n[ARG_INSTRUCTIONS]) < 0)
+        p.argv = argv + ARG_COMMAND;
+        p.file = argv[ARG_COMMAND];
+        p.env = env;
+        p.stack_top = stack + sizeof(stack);
+        p.shell_argv = calloc((size_t)(argc - ARG_COMMAND) + 2, sizeof(char *));
+        if (!p.shell_argv)
                 return 125;
-        if (limits_parse(&c, argv[ARG_LIMITS]) < 0)
-                return 125;
-        c.umask = (mode_t)n[ARG_UMASK];
-        bits_to_mask(n[ARG_MASK], &c.mask);
-        c.namespaces = (struct launch_namespaces){n[ARG_NAMESPACES],     n[ARG_NAMESPACES + 1],
-                                                  n[ARG_NAMESPACES + 2], n[ARG_NAMESPACES + 3],
-                                                  n[ARG_NAMESPACES + 4], n[ARG_NAMESPACES + 5]};
-        plan.new_session = n[ARG_FLAGS] & FLAG_NEW_SESSION;
-        params.wants_started = n[ARG_FLAGS] & FLAG_WANTS_STARTED;
-        params.lingers = n[ARG_FLAGS] & FLAG_LINGERS;
-        params.stdio = n[ARG_FLAGS] & FLAG_HAS_STDIO ? stdio : NULL;
-        take_session_flags(&plan, &join, n[ARG_FLAGS]);
-        /* They kept others out while this process could be traced. */
-        if (plan.join && harden_capabilities(&c.error) < 0)
-                return 125;
-        plan.argv = argv + ARG_COMMAND;
-        plan.env = env;
-        c.stack_top = stack + sizeof(stack);
-        c.shell_argv = calloc((size_t)(argc - ARG_COMMAND) + 2, sizeof(char *));
-        if (!c.shell_argv)
-                return 125;
-        child_finish(&c);
+        if (p.init.session_fd >= 0)
+                enter_alone(&p, argv[ARG_DIRECTORY]);
+        init_finish(&p);
 }

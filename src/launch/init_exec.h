@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* nsrun-init's side of a launch, for its main(). */
+/* How pid 1 sheds the memory of the host that started it: by exec'ing nsrun-init, a small program that is
+ * told in bytes what it goes by. */
 #pragma once
 
+#include "child.h"
+
+/* Before the clone: room for all that nsrun-init is told. */
+int init_exec_prepare(struct child *c, struct nsrun_error *err);
+void init_exec_free(struct child *c);
+/* In the child: replaces this process by nsrun-init, which goes on as c->reaper.  Returns only on failure,
+ * with c->reaper.error. */
+int init_exec(struct child *c);
+/* nsrun-init's whole life. */
 int init_exec_main(int argc, char **argv, char **env);

@@ -1,181 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A command of a session: its reaper is born in the session's namespaces, sheds what it
- * got by entering them, and goes on as pid 1 of any sandbox does.  Commands are told apart by a
- * Landlock domain each: the reaper enters one that scopes signals, and the command another
- * one below it.  So nothing that runs in the session can send the reaper a signal, and the
- * reaper's kill(-1) reaches all that its command ever started, in one step of the kernel's and
- * whoever it was reparented to, and nobody else.  Without Landlock's scopes (before 6.12) the
- * reaper is pid 1 of a pid namespace below the session's, to the same effect. */
+/* A command of a session: its reaper is born in the session's namespaces (enter.c) and goes on as pid 1 of
+ * any sandbox does.  Commands are told apart by a Landlock domain each: the reaper enters one that scopes
+ * signals, and the command another one below it.  So nothing that runs in the session can send the reaper a
+ * signal, and the reaper's kill(-1) reaches all that its command ever started, in one step of the kernel's
+ * and whoever it was reparented to, and nobody else.  Without Landlock's scopes (before 6.12) the reaper is
+ * pid 1 of a pid namespace below the session's, to the same effect. */
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "internal.h"
+#include "base/file.h"
+#include "enter.h"
+#include "init_exec.h"
+#include "number.h"
 #include "plan/record.h"
 
-/* Of those who make the clone; the reaper lives on a copy of one of them. */
-#define STACK_SIZE (256U << 10)
-
-/* Where a process must be for its children to be born in the session; the rest they do themselves. */
-#define WAY_IN ((uint64_t)CLONE_NEWUSER | CLONE_NEWPID)
-
-static int enter_directory(struct launch_child *c) {
-        _cleanup_close_ int fd = -EBADF;
-        int r;
-
-        fd = sys_openat2(AT_FDCWD, c->plan->cwd, O_PATH | O_DIRECTORY, 0, RESOLVE_NO_MAGICLINKS);
-        r = fd == -ENOSYS || fd == -EPERM ? sys_chdir(c->plan->cwd) : fd < 0 ? fd : sys_fchdir(fd);
-        if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_MOUNT, r, c->plan->cwd,
-                                 "the working directory can't be entered",
-                                 "--chdir names a folder that the sandbox has");
-        return 0;
-}
-
-/* Before anything else, and while the capabilities that come with a user namespace are there:
- * whoever runs in the session has none, and may trace nobody who has more. */
-static int hide(struct launch_child *c) {
-        int r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
-
-        if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
-                                 "the command's reaper can't be made undumpable", NULL);
-        r = sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);
-        if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_HARDENING, r, NULL,
-                                 "the command's reaper can't be one", NULL);
-        return 0;
-}
-
-/* The mount namespace's root becomes this process's root and working directory. */
-static int enter_the_rest(struct launch_child *c) {
-        int r = sys_setns(c->session, c->plan->join->namespaces & ~WAY_IN);
-
-        /* It was there when the way in was open: without its namespaces it may not be looked at (EPERM). */
-        if (r == -ESRCH || r == -EPERM)
-                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, -ESRCH, c->plan->join->folder.id,
-                                 "the session has ended", NULL);
-        if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_NAMESPACE, r, c->plan->join->folder.id,
-                                 "the session can't be entered", NULL);
-        return 0;
-}
-
-static int settle(struct launch_child *c) {
-        int keep[] = {c->report_fd,       c->supervisor_fd, c->init_fd,
-                      c->listener_socket, c->filter_fd,     c->order_fd};
-        const uint64_t *inodes = c->plan->join->namespace_inodes;
-        int r;
-
-        r = hide(c);
-        if (r >= 0)
-                r = enter_the_rest(c);
-        if (r >= 0)
-                r = harden_descriptors(keep, ARRAY_SIZE(keep), &c->error);
-        if (r >= 0)
-                r = enter_directory(c);
-        if (r >= 0)
-                r = harden_no_new_privileges(&c->error);
-        if (r >= 0 && c->plan->is_scoped)
-                r = harden_scope(&c->error);
-        /* An exec makes a process dumpable: capabilities keep others out until nsrun-init
-         * has ended that, and it drops them then. */
-        if (r >= 0)
-                r = c->init_fd >= 0 ? harden_keep_capabilities(~UINT64_C(0), true, &c->error)
-                                    : harden_capabilities(&c->error);
-        c->namespaces =
-                (struct launch_namespaces){inodes[0], inodes[1], inodes[2], inodes[3], inodes[4], inodes[5]};
-        return r;
-}
-
-nsrun_no_asan _Noreturn void join_run(struct launch_child *c) {
-        int r = child_take_stdio(c);
-
-        c->umask = umask(0);
-        if (r >= 0)
-                r = settle(c);
-        if (r >= 0 && c->init_fd >= 0)
-                r = init_exec(c);
-        if (r < 0)
-                child_fail(c);
-        if (c->params->command_line)
-                memset(c->params->command_line, 0, c->params->command_line_size);
-        child_finish(c);
-}
-
-nsrun_no_asan static int clone_reaper(struct launch_child *c, uint64_t flags) {
-        int pid = sys_clone_namespaces(flags, &c->joined_pidfd);
-
-        if (pid == 0)
-                join_run(c);
-        c->joined_pid = pid;
-        return pid < 0 ? pid : 0;
-}
-
-/* One step further in: only who is in a pid namespace can make one below it (pid_namespaces(7)).  The
- * reaper is the session's pid 1's child when this is gone. */
-nsrun_no_asan static int go_further(void *launch_child) {
-        struct launch_child *c = launch_child;
-
-        c->exec_error = clone_reaper(c, CLONE_NEWPID);
-        _exit(0);
-}
-
-static int enter(struct launch_child *c, uint64_t flags) {
-        int r = sys_setns(c->session, WAY_IN);
-
-        if (r >= 0 && c->plan->join->is_nested)
-                r = sys_vfork(go_further, c, c->inner_stack, true);
-        else if (r >= 0)
-                return clone_reaper(c, flags);
-        if (r > 0) {
-                siginfo_t info;
-
-                (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
-                r = c->exec_error;
-        }
-        return r;
-}
-
-/* A process of its own for the way in, since a host's threads can't go (setns(2)); it shares
- * the host's memory and descriptors, leaves there what it made, and is gone. */
-nsrun_no_asan static int go_in(void *launch_child) {
-        struct launch_child *c = launch_child;
-
-        /* First, and not by CLONE_INTO_CGROUP later: from inside of the session's cgroup namespace its
-         * cgroup can't be named where namespaces are delegation boundaries (nsdelegate, systemd's way). */
-        c->exec_error = c->params->cgroup ? child_join_cgroup(c) : 0;
-        if (c->exec_error >= 0)
-                c->exec_error = enter(c, CLONE_PARENT);
-        _exit(0);
-}
-
-/* The nsrun program has no threads, and nothing to lose but a namespace of users: it goes in itself,
- * and stays outside in all other respects. */
-static int enter_directly(struct launch_child *c) {
-        int r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
-
-        return r < 0 ? r : enter(c, 0);
-}
-
-static int send_somebody(struct launch_child *c, char *stack_top) {
-        int r = sys_vfork(go_in, c, stack_top, true);
-        siginfo_t info;
-
-        if (r < 0)
-                return r;
-        (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
-        return c->exec_error;
-}
-
-static int fail(const struct launch_child *c, int r, struct nsrun_error *err) {
+static int join_fail(struct child *c, int r, struct nsrun_error *err) {
         const char *id = c->plan->join->folder.id;
 
-        if (c->error.stage != NSRUN_STAGE_NONE) {
+        if (c->reaper.error.stage != NSRUN_STAGE_NONE) {
                 if (err && err->stage == NSRUN_STAGE_NONE)
-                        *err = c->error;
+                        *err = c->reaper.error;
                 return r;
         }
         /* Nothing is born in a pid namespace whose pid 1 is dead (ENOMEM). */
@@ -191,52 +37,176 @@ static int fail(const struct launch_child *c, int r, struct nsrun_error *err) {
                                  : NULL);
 }
 
-int launch_join(struct launch_child *c, int *ret_pidfd, struct nsrun_error *err) {
-        /* Its search for leaks makes a process that must see this one. */
-        bool is_direct = !c->params->init_path && !c->params->cgroup && !NSRUN_HAS_ASAN;
-        char *stack = NULL;
-        sigset_t all, own;
-        int r;
+/* A library's host keeps its threads, its memory and its command line to itself: nsrun-init is executed
+ * outside of the session, and goes in. */
+nsrun_no_asan static int become_init(void *child) {
+        struct child *c = child;
+        const struct init *init = &c->reaper.init;
+        const int own[] = {init->report_fd,  init->supervisor_fd, init->control_fd, init->listener_socket,
+                           init->session_fd, init->reaper_socket, c->init_fd,       c->init_data_fd};
+        int r = child_take_descriptors(c);
 
-        r = c->session = record_open_process(&c->plan->join->init);
-        if (r < 0)
-                return fail(c, r, err);
-        if (!is_direct || c->plan->join->is_nested) {
-                stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-                if (stack == MAP_FAILED)
-                        return error_oom(err);
-                c->inner_stack = stack + STACK_SIZE / 2;
-        }
-        (void)sigfillset(&all);
-        r = sys_sigmask(SIG_SETMASK, &all, &own);
-        c->mask = c->params->mask ? *c->params->mask : own;
-        c->namespaces_made = c->plan->join->namespaces;
+        c->reaper.init.umask = umask(0);
+        /* First, and not by CLONE_INTO_CGROUP later: from inside of the session's cgroup namespace its
+         * cgroup can't be named where namespaces are delegation boundaries (nsdelegate, systemd's way). */
+        if (r >= 0 && c->params->cgroup)
+                r = child_join_cgroup(c);
         if (r >= 0)
-                r = is_direct ? enter_directly(c) : send_somebody(c, stack + STACK_SIZE);
-        (void)sys_sigmask(SIG_SETMASK, &own, NULL);
-        if (stack)
-                (void)munmap(stack, STACK_SIZE);
-        c->exec_error = 0;
-        /* The session's end is also that of who had gone in as far as that. */
-        if (r >= 0 && c->joined_pidfd < 0)
-                r = -ESRCH;
-        if (r < 0)
-                return fail(c, r, err);
-        *ret_pidfd = TAKE_FD(c->joined_pidfd);
-        if (!c->plan->join->is_nested)
-                return c->joined_pid;
-        /* It may have come to its end already, and is nobody's to wait for here. */
-        r = number_of_pidfd(*ret_pidfd);
-        return r < 0 ? 0 : r;
+                r = child_close_descriptors(c, own, ARRAY_SIZE(own));
+        c->reaper.exec_error = r < 0 ? r : init_exec(c);
+        _exit(125);
 }
 
-void launch_end_session(const struct nsrun_plan *plan, const struct launch *l, int status) {
-        _cleanup_close_ int init = -EBADF;
+/* Why nsrun-init has sent no pidfd. */
+static int hear_failure(struct child *c, const struct launch *l) {
+        struct launch_report report;
+        int r;
 
-        /* With a pid namespace of its own the kernel has ended them all. */
-        if (!l->is_join || !plan->is_scoped || !WIFSIGNALED(status))
-                return;
-        init = record_open_process(&plan->join->init);
-        if (init >= 0)
-                (void)sys_pidfd_send_signal(init, SIGKILL);
+        if (c->reaper.exec_error < 0)
+                return c->reaper.exec_error;
+        /* Else the pipe would never end. */
+        close_fdp(&c->reaper.init.report_fd);
+        r = launch_read_report(l, &report);
+        if (r <= 0 || report.kind != LAUNCH_FAILED)
+                return r < 0 ? r : -EIO;
+        c->reaper.error = report.error;
+        return -report.error.error;
+}
+
+static int join_by_init(struct child *c, struct launch *l, struct nsrun_error *err) {
+        _cleanup_close_ int socket = -EBADF;
+        siginfo_t info;
+        int r, pid;
+
+        r = child_open_socket(&socket, &c->reaper.init.reaper_socket, err);
+        if (r < 0)
+                return r;
+        pid = sys_vfork(become_init, c, child_stack_top(c, CHILD_STACK_OUTER), false);
+        if (pid < 0)
+                return pid;
+        close_fdp(&c->reaper.init.reaper_socket);
+        l->pidfd = r = sys_receive_fd(socket);
+        if (r >= 0)
+                r = (int)sys_write(socket, "", 1);
+        /* A reaper that waits for a word ends. */
+        close_fdp(&socket);
+        if (r == -EPIPE)
+                r = hear_failure(c, l);
+        (void)sys_waitid(P_PID, (id_t)pid, &info, WEXITED);
+        if (r < 0 && l->pidfd >= 0)
+                (void)sys_waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED);
+        return r;
+}
+
+/* The nsrun program's memory is its own: a process that shares it goes in, leaves there what it made, and is
+ * gone. */
+nsrun_no_asan static int go_in(void *entering) {
+        struct entering *e = entering;
+        struct child *c = e->child;
+
+        c->reaper.init.umask = umask(0);
+        e->result = sys_prctl(PR_SET_DUMPABLE, 0, 0);
+        if (e->result >= 0 && c->params->cgroup)
+                e->result = child_join_cgroup(c);
+        if (e->result >= 0)
+                enter_session(e);
+        _exit(0);
+}
+
+/* The reaper gets a copy of this process's memory, its command line included: that is empty meanwhile. */
+static int join_directly(struct child *c, struct launch *l, struct nsrun_error *err) {
+        struct entering e = {.reaper = &c->reaper,
+                             .child = c,
+                             .directory = c->plan->cwd,
+                             .inner_stack = child_stack_top(c, CHILD_STACK_INNER),
+                             .pidfd = -EBADF};
+        size_t n = c->params->command_line ? c->params->command_line_size : 0;
+        _cleanup_free_ char *command_line = malloc(n + 1);
+        siginfo_t info;
+        int r;
+
+        if (!command_line)
+                return error_oom(err);
+        if (n > 0)
+                memcpy(command_line, c->params->command_line, n);
+        child_wipe_command_line(c);
+        r = sys_vfork(go_in, &e, child_stack_top(c, CHILD_STACK_OUTER), true);
+        if (n > 0)
+                memcpy(c->params->command_line, command_line, n);
+        if (r < 0)
+                return r;
+        (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
+        /* LeakSanitizer forks a tracer at this process's end, which must be able to see it. */
+        if (NSRUN_HAS_ASAN)
+                (void)sys_prctl(PR_SET_DUMPABLE, 1, 0);
+        l->pidfd = e.pidfd;
+        l->pid = e.pid;
+        return e.result;
+}
+
+static void describe_reaper(const struct child *c, struct init *init) {
+        const struct nsrun_plan *plan = c->plan;
+        const struct plan_join *join = plan->join;
+        const uint64_t *inodes = join->namespace_inodes;
+
+        init->has_command = true;
+        init->terminal = plan->new_session ? INIT_TERMINAL_SESSION : INIT_TERMINAL_GROUP;
+        init->leftovers = c->params->lingers      ? INIT_LEFTOVERS_LINGER
+                          : join->kills_leftovers ? INIT_LEFTOVERS_KILL
+                                                  : INIT_LEFTOVERS_LEAVE;
+        init->is_nested = join->is_nested;
+        init->kills_when_released = join->kills_leftovers;
+        init->kills_on_failure = true;
+        init->command_dies_with_it = true;
+        init->scopes_command = plan->is_scoped;
+        init->refuses_magic_links = true;
+        init->runs_scripts = true;
+        init->lock_fd = -EBADF;
+        init->session_namespaces = join->namespaces | CLONE_NEWUSER | CLONE_NEWPID;
+        init->session_is_scoped = plan->is_scoped;
+        init->namespaces =
+                (struct launch_namespaces){inodes[0], inodes[1], inodes[2], inodes[3], inodes[4], inodes[5]};
+}
+
+int join_start(struct child *c, struct launch *l, struct nsrun_error *err) {
+        const struct plan_join *join = c->plan->join;
+        sigset_t own;
+        int r;
+
+        r = child_refuse_folders(c, err);
+        if (r >= 0)
+                r = child_open_control(c, l, err);
+        if (r >= 0)
+                r = child_open_listener(c, l, err);
+        /* pid 1 and the command's reaper. */
+        if (r >= 0)
+                r = child_prepare(c, 2, err);
+        if (r < 0)
+                return r;
+        describe_reaper(c, &c->reaper.init);
+        r = c->reaper.init.session_fd = record_open_process(&join->init);
+        if (r >= 0)
+                r = fd_lift(&c->reaper.init.session_fd);
+        if (r < 0)
+                return join_fail(c, r, err);
+        r = child_block_signals(c, &own, err);
+        if (r < 0)
+                return r;
+        r = c->params->init_path ? join_by_init(c, l, err) : join_directly(c, l, err);
+        (void)sys_sigmask(SIG_SETMASK, &own, NULL);
+        if (r < 0)
+                return join_fail(c, r, err);
+        c->namespaces = join->namespaces;
+        l->namespaces = c->namespaces;
+        l->is_join = true;
+        l->is_nested = join->is_nested;
+        /* The plan may be freed before the command ends: the lock is this one's too. */
+        l->activity_fd = fcntl(join->folder.activity_fd, F_DUPFD_CLOEXEC, 3);
+        /* By the numbers of a pid namespace that isn't the caller's, or in the clone of another process: the
+         * reaper may also have come to its end already. */
+        if (l->is_nested || l->pid <= 0) {
+                r = number_of_pidfd(l->pidfd);
+                l->pid = r < 0 ? 0 : r;
+        }
+        return 0;
 }

@@ -40,11 +40,14 @@ struct launch_cgroup {
 };
 
 struct launch_params {
-        const int *stdio; /* three descriptors that become the command's 0, 1 and 2, each -1 for the
-                             caller's; the caller keeps its own.  NULL: the caller's, all of them */
-        int umbrella_fd;  /* where overlay-<slug>/{upper,work} are made, and a playground waits; or -1 */
-        const char *umbrella_path; /* its canonical path */
-        int lock_fd;               /* kept open by init for as long as the mounts live; or -1 */
+        const int *stdio;    /* three descriptors that become the command's 0, 1 and 2, each -1 for the
+                                caller's; the caller keeps its own.  NULL: the caller's, all of them */
+        const int *pass_fds; /* further descriptors of the caller's, from 3 on, which the command gets under
+                                the same numbers and pid 1 closes when the command has them */
+        size_t n_pass_fds;
+        int rundir_fd; /* where overlay-<slug>/{upper,work} are made, and a scratch folder waits; or -1 */
+        const char *rundir_path; /* its canonical path */
+        int lock_fd;             /* kept open by init for as long as the mounts live; or -1 */
         int terminal_fd; /* 0, 1 or 2: handed to the command's process group without a session of its own; or
                             -1 */
         const struct launch_cgroup *cgroup; /* pid 1 is born in it; or NULL */
@@ -65,17 +68,17 @@ struct launch {
         int pidfd;           /* always one */
         int report_fd;       /* read end */
         int listener_socket; /* where pid 1 sends the listener of denied calls; or -1 */
-        int order_fd;        /* what is no signal's to say; of a raw plan -1 */
+        int control_fd;      /* what no signal can say: CONTROL_* in init.h; of a raw plan -1 */
         int activity_fd;     /* of the session that was joined; see workspace/records.h */
-        uint64_t namespaces; /* CLONE_NEW*: those that were made */
+        uint64_t namespaces; /* CLONE_NEW*: the namespaces that were made */
         bool is_join;        /* in a session: pid is that of the command's own reaper there */
         bool is_nested;      /* it may outlive the command, and is not the caller's child then */
 };
 
-#define LAUNCH_INIT                                                                                  \
-        (struct launch) {                                                                            \
-                .pidfd = -EBADF, .report_fd = -EBADF, .listener_socket = -EBADF, .order_fd = -EBADF, \
-                .activity_fd = -EBADF                                                                \
+#define LAUNCH_INIT                                                                                    \
+        (struct launch) {                                                                              \
+                .pidfd = -EBADF, .report_fd = -EBADF, .listener_socket = -EBADF, .control_fd = -EBADF, \
+                .activity_fd = -EBADF                                                                  \
         }
 /* Closes what is open. */
 void launch_close(struct launch *l);
@@ -96,13 +99,9 @@ void launch_release(const struct launch *l);
 /* A session's pid 1 ends, and the session with it, as soon as nobody else is there. */
 int launch_end_when_empty(const struct launch *l);
 
-/* A joined command's reaper was killed (`status` is launch_wait()'s): nobody can tell any more what the
- * command has started, so the session ends.  Does nothing otherwise. */
-void launch_end_session(const struct nsrun_plan *plan, const struct launch *l, int status);
-
-/* Has init send a SIGTERM to every process of the sandbox but itself, and then SIGCONT: one that is
- * stopped would not hear of it.  What is said before the command has started waits for it.  Not for raw
- * plans. */
+/* Has init send a SIGTERM to every process of the sandbox but itself, and then SIGCONT, since a stopped
+ * process would not get the first.  Asked for before the command has started, it is done when it has.  Not
+ * for raw plans. */
 int launch_terminate_all(const struct launch *l);
 
 /* The listener, once listener_socket is readable.  Whoever has it must answer (denials.h in

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Binds on kernels without mount_setattr(2) (before 5.12) or behind a filter that
- * refuses it: bind first, then remount each mount that came along, with the
- * flags that libmount's table says it had.  Slower, and never taken where the
- * new calls work. */
+/* Binds on kernels without mount_setattr(2) (before 5.12) or behind a filter that refuses it: bind first,
+ * then remount each mount that came along.  libmount's table says where these are.  Slower, and never taken
+ * where the newer calls work. */
 #include <fcntl.h>
 #include <sys/mount.h>
 
 #include "base/beneath.h"
 #include "base/dl.h"
 #include "base/path.h"
-#include "internal.h"
+#include "mount.h"
+#include "number.h"
 
 #include <libmount/libmount.h>
 
@@ -20,21 +20,8 @@ struct libmount {
         __typeof__(mnt_free_iter) *free_iter;
         __typeof__(mnt_table_next_fs) *table_next_fs;
         __typeof__(mnt_fs_get_target) *fs_get_target;
-        __typeof__(mnt_fs_get_vfs_options) *fs_get_vfs_options;
-        __typeof__(mnt_optstr_get_flags) *optstr_get_flags;
-        __typeof__(mnt_get_builtin_optmap) *get_builtin_optmap;
 };
 
-#ifdef NSRUN_STATIC_LIBMOUNT
-static int load_libmount(struct libmount *m) {
-        *m = (struct libmount){
-                mnt_new_table_from_file, mnt_unref_table,      mnt_new_iter,
-                mnt_free_iter,           mnt_table_next_fs,    mnt_fs_get_target,
-                mnt_fs_get_vfs_options,  mnt_optstr_get_flags, mnt_get_builtin_optmap,
-        };
-        return 0;
-}
-#else
 DL_NOTE(libmount_note, "legacy-binds", "Recursive binds on Linux before 5.12", "suggested", "libmount.so.1");
 
 static int load_libmount(struct libmount *m) {
@@ -45,142 +32,131 @@ static int load_libmount(struct libmount *m) {
                 {"mnt_free_iter", &m->free_iter},
                 {"mnt_table_next_fs", &m->table_next_fs},
                 {"mnt_fs_get_target", &m->fs_get_target},
-                {"mnt_fs_get_vfs_options", &m->fs_get_vfs_options},
-                {"mnt_optstr_get_flags", &m->optstr_get_flags},
-                {"mnt_get_builtin_optmap", &m->get_builtin_optmap},
         };
 
         return dl_load("libmount.so.1", symbols, ARRAY_SIZE(symbols));
 }
-#endif
-
-static int add_mount(struct legacy_binds *b, const char *below, unsigned long flags) {
-        struct legacy_mount *more;
-
-        more = reallocarray(b->mounts, b->n_mounts + 1, sizeof(*more));
-        if (!more)
-                return -ENOMEM;
-        b->mounts = more;
-        more[b->n_mounts].below = strdup(below);
-        more[b->n_mounts].flags = flags;
-        if (!more[b->n_mounts].below)
-                return -ENOMEM;
-        b->n_mounts++;
-        return 0;
-}
 
 /* Forgets the submounts that a later mount at `below` ("": above them all) covers. */
-static void forget_covered(struct legacy_binds *b, const char *below) {
-        size_t kept = 1;
+static void forget_covered(char **submounts, const char *below) {
+        size_t n = 0;
 
-        for (size_t i = 1; i < b->n_mounts; i++)
-                if (!*below || path_is_beneath(b->mounts[i].below, below))
-                        free(b->mounts[i].below);
+        for (size_t i = 0; submounts && submounts[i]; i++)
+                if (!*below || path_is_beneath(submounts[i], below))
+                        free(submounts[i]);
                 else
-                        b->mounts[kept++] = b->mounts[i];
-        b->n_mounts = kept;
+                        submounts[n++] = submounts[i];
+        if (submounts)
+                submounts[n] = NULL;
 }
 
-/* Takes note of one mount of the host for one bind: it lies beneath the source,
- * or it is the source's own (the deepest above it).  The table has parents before
- * children and the covered before what covers it. */
-static int note_mount(struct legacy_binds *b, const char *source, const char *mount, unsigned long flags) {
+/* Takes note of one mount of the host for one bind: it lies beneath the source, or covers it from above. The
+ * table has parents before children and the covered before what covers it. */
+static int note_mount(char ***submounts, const char *source, const char *mount) {
         const char *below = path_below(mount, source);
 
         if (below && *below) {
-                forget_covered(b, below);
-                return add_mount(b, below, flags);
+                forget_covered(*submounts, below);
+                return strv_add(submounts, below);
         }
-        if (path_is_beneath(source, mount)) {
-                forget_covered(b, "");
-                b->mounts[0].flags = flags;
-        }
+        if (path_is_beneath(source, mount))
+                forget_covered(*submounts, "");
         return 0;
 }
 
-static int note_mount_everywhere(struct launch_child *c, const char *mount, unsigned long flags) {
-        int r = 0;
-
-        for (size_t i = 0; i < c->plan->n_ops && r >= 0; i++)
-                if (c->plan->ops[i].kind == PLAN_BIND)
-                        r = note_mount(&c->legacy[i], c->plan->ops[i].source, mount, flags);
-        return r;
+/* What is bound with all that is mounted below it; or NULL. */
+static const char *recursive_source(const struct plan_op *op) {
+        return op->kind == PLAN_BIND ? op->source : op->kind == PLAN_PROC ? "/proc" : NULL;
 }
 
-static int read_table(struct launch_child *c, const struct libmount *m, struct nsrun_error *err) {
-        struct libmnt_table *table = m->new_table_from_file("/proc/self/mountinfo");
-        struct libmnt_iter *iterator = m->new_iter(MNT_ITER_FORWARD);
+static int read_table(struct mounting *m, const struct libmount *libmount) {
+        struct libmnt_table *table = libmount->new_table_from_file("/proc/self/mountinfo");
+        struct libmnt_iter *iterator = libmount->new_iter(MNT_ITER_FORWARD);
         struct libmnt_fs *fs;
         int r = table && iterator ? 0 : -EIO;
 
-        while (r >= 0 && m->table_next_fs(table, iterator, &fs) == 0) {
-                const char *target = m->fs_get_target(fs), *options = m->fs_get_vfs_options(fs);
-                unsigned long flags = 0;
+        while (r >= 0 && libmount->table_next_fs(table, iterator, &fs) == 0) {
+                const char *mount = libmount->fs_get_target(fs);
 
-                if (!target)
-                        continue;
-                if (options)
-                        r = m->optstr_get_flags(options, &flags, m->get_builtin_optmap(MNT_LINUX_MAP));
-                if (r >= 0)
-                        r = note_mount_everywhere(c, target, flags);
+                for (size_t i = 0; mount && i < m->plan->n_ops && r >= 0; i++) {
+                        const char *source = recursive_source(&m->plan->ops[i]);
+
+                        r = source ? note_mount(&m->submounts[i], source, mount) : 0;
+                }
         }
         if (iterator)
-                m->free_iter(iterator);
+                libmount->free_iter(iterator);
         if (table)
-                m->unref_table(table);
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_MOUNT, r, "/proc/self/mountinfo",
-                                 "the mount table can't be read", NULL);
-        return 0;
+                libmount->unref_table(table);
+        if (r < 0 && r != -ENOMEM)
+                (void)error_set(&m->legacy_error, NSRUN_STAGE_MOUNT, r, "/proc/self/mountinfo",
+                                "the mount table can't be read", NULL);
+        return r == -ENOMEM ? r : 0;
 }
 
-int legacy_prepare(struct launch_child *c, struct nsrun_error *err) {
-        struct libmount m;
+int legacy_prepare(struct mounting *m, struct nsrun_error *err) {
+        struct libmount libmount;
         int r;
 
-        r = load_libmount(&m);
-        if (r < 0)
-                return error_set(
-                        err, NSRUN_STAGE_MOUNT, r, NULL,
-                        "this kernel or its seccomp filter lacks mount_setattr, and libmount is missing",
-                        "install libmount, which a static nsrun can't load (configure --disable-static-program); or "
-                        "use Linux 5.12 or later");
-        c->legacy = calloc(c->plan->n_ops + 1, sizeof(*c->legacy));
-        if (!c->legacy)
-                return error_oom(err);
-        for (size_t i = 0; i < c->plan->n_ops; i++)
-                if (c->plan->ops[i].kind == PLAN_BIND && add_mount(&c->legacy[i], "", 0) < 0)
-                        return error_oom(err);
-        return read_table(c, &m, err);
-}
-
-void legacy_free(struct launch_child *c) {
-        for (size_t i = 0; c->legacy && i < c->plan->n_ops; i++) {
-                for (size_t j = 0; j < c->legacy[i].n_mounts; j++)
-                        free(c->legacy[i].mounts[j].below);
-                free(c->legacy[i].mounts);
+        if (sys_has_mount_calls())
+                return 0;
+        m->is_legacy = true;
+        r = load_libmount(&libmount);
+        if (r < 0) {
+                (void)error_set(
+                        &m->legacy_error, NSRUN_STAGE_MOUNT, r, NULL,
+                        "the kernel or its seccomp filter lacks mount_setattr(2), of Linux 5.12, and "
+                        "libmount, which stands in for it, can't be loaded",
+                        "use a newer kernel; or install libmount.so.1 and an nsrun that is linked "
+                        "dynamically (configure --disable-static-program)");
+                return 0;
         }
-        free(c->legacy);
-        c->legacy = NULL;
+        m->submounts = calloc(m->plan->n_ops + 1, sizeof(*m->submounts));
+        return m->submounts && read_table(m, &libmount) >= 0 ? 0 : error_oom(err);
 }
 
-static unsigned long mount_flags(uint64_t attributes) {
-        return (attributes & MOUNT_ATTR_RDONLY ? MS_RDONLY : 0UL) |
-               (attributes & MOUNT_ATTR_NOSUID ? MS_NOSUID : 0UL) |
-               (attributes & MOUNT_ATTR_NODEV ? MS_NODEV : 0UL) |
-               (attributes & MOUNT_ATTR_NOEXEC ? MS_NOEXEC : 0UL);
+int legacy_check(struct mounting *m) {
+        if (m->legacy_error.stage == NSRUN_STAGE_NONE)
+                return 0;
+        *m->error = m->legacy_error;
+        return -m->error->error;
 }
 
-static int remount(int fd, unsigned long flags) {
+void legacy_free(struct mounting *m) {
+        for (size_t i = 0; m->submounts && i < m->plan->n_ops; i++)
+                strv_free(m->submounts[i]);
+        free(m->submounts);
+        m->submounts = NULL;
+}
+
+/* A user namespace may add to the flags that a mount came with, and take none away. */
+int legacy_restrict(int fd, uint64_t attributes) {
+        unsigned long flags;
         char number[24];
+        int r = sys_mount_flags(fd, &flags);
 
+        if (r < 0)
+                return r;
+        flags |= (attributes & MOUNT_ATTR_RDONLY ? MS_RDONLY : 0UL) |
+                 (attributes & MOUNT_ATTR_NOSUID ? MS_NOSUID : 0UL) |
+                 (attributes & MOUNT_ATTR_NODEV ? MS_NODEV : 0UL) |
+                 (attributes & MOUNT_ATTR_NOEXEC ? MS_NOEXEC : 0UL);
         return sys_mount(NULL, number_format(number, (uint64_t)fd), NULL, MS_REMOUNT | MS_BIND | flags,
                          NULL);
 }
 
-int legacy_attach(struct launch_child *c, const struct plan_op *op, int source, int target,
-                  uint64_t attributes, bool is_recursive) {
-        const struct legacy_binds *b = &c->legacy[op - c->plan->ops];
+/* What came along with a bind of the plan; an operation that isn't in the plan's list binds a single mount.
+ */
+static char *const *submounts_of(const struct mounting *m, const struct plan_op *op) {
+        static char *const none[] = {NULL};
+        bool is_in_plan = op >= m->plan->ops && op < m->plan->ops + m->plan->n_ops;
+        char *const *submounts = is_in_plan ? m->submounts[op - m->plan->ops] : NULL;
+
+        return submounts ? submounts : none;
+}
+
+int legacy_attach(struct mounting *m, const struct plan_op *op, int source, int target, uint64_t attributes,
+                  bool is_recursive) {
         _cleanup_close_ int top = -EBADF;
         char from[24], to[24];
         int r;
@@ -188,35 +164,20 @@ int legacy_attach(struct launch_child *c, const struct plan_op *op, int source, 
         r = sys_mount(number_format(from, (uint64_t)source), number_format(to, (uint64_t)target), NULL,
                       MS_BIND | (is_recursive ? MS_REC : 0UL), NULL);
         if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_MOUNT, r, op->target, "the bind can't be attached",
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target, "the bind can't be attached",
                                  NULL);
         /* `target` is what the bind covers; the same path now leads to what it shows. */
-        top = beneath_open(c->new_root, op->target + 1, O_PATH, 0);
-        r = top < 0 ? top : 0;
-        if (r >= 0 && b->n_mounts == 0)
-                r = remount(top, mount_flags(attributes));
-        for (size_t i = 0; i < b->n_mounts && r >= 0; i++) {
-                unsigned long flags = b->mounts[i].flags | mount_flags(attributes);
-                _cleanup_close_ int fd = -EBADF;
+        top = m->open_again(m, op);
+        r = top < 0 ? top : legacy_restrict(top, attributes);
+        for (char *const *below = submounts_of(m, op); is_recursive && *below && r >= 0; below++) {
+                _cleanup_close_ int fd = beneath_open(top, *below, O_PATH, 0);
 
-                /* The first is the source's own, which may be a file. */
-                if (!*b->mounts[i].below) {
-                        r = remount(top, flags);
-                        continue;
-                }
-                fd = beneath_open(top, b->mounts[i].below, O_PATH, 0);
                 /* Covered by another mount, or gone since the table was read. */
-                if (fd == -ENOENT)
-                        continue;
-                r = fd < 0 ? fd : remount(fd, flags);
+                if (fd != -ENOENT)
+                        r = fd < 0 ? fd : legacy_restrict(fd, attributes);
         }
         if (r < 0)
-                return error_set(&c->error, NSRUN_STAGE_MOUNT, r, op->target,
-                                 "the bind's flags can't be set", NULL);
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target, "the bind's flags can't be set",
+                                 NULL);
         return 0;
-}
-
-int legacy_seal(struct launch_child *c) {
-        (void)c;
-        return sys_mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL);
 }

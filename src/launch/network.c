@@ -4,7 +4,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "internal.h"
+#include "base/sys.h"
+#include "harden.h"
 
 int network_loopback(struct nsrun_error *err) {
         _cleanup_close_ int fd = -EBADF;

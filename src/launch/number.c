@@ -3,7 +3,8 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#include "internal.h"
+#include "base/sys.h"
+#include "number.h"
 
 char *number_format(char to[24], uint64_t n) {
         char digits[24];

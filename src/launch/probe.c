@@ -5,7 +5,8 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-#include "internal.h"
+#include "base/sys.h"
+#include "launch.h"
 
 /* Makes a namespace and mounts in it, since Ubuntu's AppArmor lets it be made
  * and then denies what it is for.  *ret_use: -errno of the use, or 0. */

@@ -3,7 +3,8 @@
  * one piece. */
 #include <limits.h>
 
-#include "internal.h"
+#include "base/sys.h"
+#include "report.h"
 
 _Static_assert(sizeof(struct launch_report) <= PIPE_BUF, "a report must be one atomic write");
 
@@ -11,6 +12,20 @@ int report_send(int fd, const struct launch_report *report) {
         ssize_t n = sys_write(fd, report, sizeof(*report));
 
         return n < 0 ? (int)n : 0;
+}
+
+void report_note(int fd, const char *what, const char *path) {
+        struct launch_report report = {.kind = LAUNCH_NOTE};
+
+        (void)error_set(&report.error, NSRUN_STAGE_PROC, 0, path, what, NULL);
+        (void)report_send(fd, &report);
+}
+
+nsrun_no_asan _Noreturn void report_failure(int fd, int operation, const struct nsrun_error *error) {
+        struct launch_report report = {.kind = LAUNCH_FAILED, .operation = operation, .error = *error};
+
+        (void)report_send(fd, &report);
+        _exit(125);
 }
 
 int launch_read_report(const struct launch *l, struct launch_report *ret) {

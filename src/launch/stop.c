@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A person's ^Z.  The shell that gets the terminal back prints its prompt, and whoever is in a
- * session of its own may go on to read what is typed there: a SIGSTOP has been sent when kill(2)
- * returns, and wakes who waits for input, but strikes when they get their turn. */
+/* A person's ^Z.  The shell that gets the terminal back prints its prompt, and a command in a session of its
+ * own could go on reading what is typed there: when kill(2) returns, SIGSTOP has been sent and wakes a
+ * process that waits for input, but stops it only when that is scheduled. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "internal.h"
+#include "init.h"
+#include "number.h"
 
-/* How long it is waited for who is to stop, at most; and for who is in an uninterruptible sleep.  That
- * may be the terminal's lock, before a read; or vfork(2) with a child that has stopped, and then it
- * lasts. */
+/* How long stop_all() waits for processes to stop, at most; and for one in an uninterruptible sleep.  Such a
+ * sleep may be for the terminal's lock, before a read; or that of vfork(2), and with a child that has
+ * stopped that lasts. */
 #define PATIENCE_MS      1000
 #define DEEP_PATIENCE_MS 50
 #define CLEAN_LOOKS      2
@@ -21,7 +22,7 @@ struct stopping {
         bool is_somebody_awake;
 };
 
-/* The letter of proc_pid_stat(5); '\0' where there is nobody. */
+/* A process's state, the letter of proc_pid_stat(5); '\0' where there is no such process. */
 static char state_of(int proc, int pid) {
         char path[64], text[512];
         _cleanup_close_ int fd = -EBADF;
@@ -34,7 +35,7 @@ static char state_of(int proc, int pid) {
         if (n <= 0)
                 return '\0';
         text[n] = '\0';
-        /* The name before it may have anything in it. */
+        /* The program's name, before the state, may have any character in it. */
         end = strrchr(text, ')');
         return end && end[1] == ' ' ? end[2] : '\0';
 }
@@ -49,7 +50,7 @@ static void look_at_thread(void *data, int tid) {
         stopping->is_somebody_awake |= is_awake(stopping, state_of(stopping->proc, tid));
 }
 
-/* The first thread may have ended long before the others. */
+/* A process's first thread is a zombie ('Z') where it has ended before the others. */
 static bool has_thread_awake(const struct stopping *stopping, int pid) {
         struct stopping threads = {.waits_for_deep = stopping->waits_for_deep};
         char path[64];
@@ -67,7 +68,7 @@ static void look(void *data, int pid) {
         struct stopping *stopping = data;
         char state;
 
-        /* In a session others are, too, whom the signal has not reached, nor can this one. */
+        /* A session has processes of other commands, which this reaper can't signal. */
         if (stopping->is_somebody_awake || pid == getpid() || sys_kill(pid, 0) < 0)
                 return;
         state = state_of(stopping->proc, pid);
@@ -82,12 +83,12 @@ static bool has_stopped(pid_t child) {
                info.si_pid != 0;
 }
 
-static bool have_all_stopped(const struct launch_child *c, pid_t command, bool waits_for_deep) {
+static bool have_all_stopped(const struct init *init, pid_t command, bool waits_for_deep) {
         struct stopping stopping = {.proc = -EBADF, .waits_for_deep = waits_for_deep};
         int r;
 
-        /* /proc is the session's there, and calls everybody otherwise. */
-        if (!c->plan->join || !c->plan->join->is_nested)
+        /* The /proc of a nested pid namespace's commands has other numbers for them. */
+        if (!init->is_nested)
                 stopping.proc = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
         if (stopping.proc < 0)
                 return has_stopped(command);
@@ -96,9 +97,9 @@ static bool have_all_stopped(const struct launch_child *c, pid_t command, bool w
         return r < 0 || !stopping.is_somebody_awake;
 }
 
-/* Who is not stopped yet may wake others (SIGCONT), also one who has been looked at: hence a signal a round,
- * and a second look. */
-void stop_all(const struct launch_child *c, pid_t command) {
+/* A process that isn't stopped yet may wake others (SIGCONT), also one that has been looked at already:
+ * hence a signal in each round, and a second look. */
+void stop_all(const struct init *init, pid_t command) {
         struct timespec start, now;
         int64_t passed = 0;
         int n_clean = 0;
@@ -106,7 +107,7 @@ void stop_all(const struct launch_child *c, pid_t command) {
         (void)clock_gettime(CLOCK_MONOTONIC, &start);
         (void)sys_kill(-1, SIGSTOP);
         while (passed < PATIENCE_MS) {
-                n_clean = have_all_stopped(c, command, passed < DEEP_PATIENCE_MS) ? n_clean + 1 : 0;
+                n_clean = have_all_stopped(init, command, passed < DEEP_PATIENCE_MS) ? n_clean + 1 : 0;
                 if (n_clean == CLEAN_LOOKS)
                         return;
                 if (n_clean == 0)

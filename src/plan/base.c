@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The base of every sandbox: system roots, /dev, /proc, /tmp and the home
- * folder, as DESIGN.md has them under Mounts. */
+/* The base of every sandbox, which a rule may cover: system roots, /dev, /proc, /tmp and
+ * the home folder. */
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
 #include "build.h"
-#include "workspace/project.h"
-#include "workspace/umbrella.h"
+#include "disk/rundir.h"
+#include "host/project.h"
 
 static const char *const system_roots[] = {"/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"};
 
@@ -46,7 +46,7 @@ static void collect_roots(struct entries *e) {
         }
 }
 
-static int add_device(struct entries *e, const char *source, const char *target) {
+static int base_add_device(struct entries *e, const char *source, const char *target) {
         struct plan_op *op;
         struct stat st;
 
@@ -59,7 +59,7 @@ static int add_device(struct entries *e, const char *source, const char *target)
 }
 
 /* The terminal behind one of our standard streams, for /dev/console. */
-static int add_console(struct entries *e) {
+static int base_add_console(struct entries *e) {
         for (int fd = 0; fd <= 2; fd++) {
                 char link[32], path[PATH_MAX];
                 ssize_t n;
@@ -72,17 +72,17 @@ static int add_console(struct entries *e) {
                         continue;
                 path[n] = '\0';
                 if (path_is_beneath(path, "/dev"))
-                        return add_device(e, path, "/dev/console");
+                        return base_add_device(e, path, "/dev/console");
         }
         return 0;
 }
 
-static int collect_dev(struct entries *e, const struct nsrun_policy *p) {
+static int collect_dev(struct entries *e, const struct resolved *s) {
         struct plan_op *op;
         int r;
 
         for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-                r = add_device(e, devices[i], devices[i]);
+                r = base_add_device(e, devices[i], devices[i]);
                 if (r < 0)
                         return r;
         }
@@ -95,8 +95,8 @@ static int collect_dev(struct entries *e, const struct nsrun_policy *p) {
         entries_add_symlink(e, ENTRY_OWN, "/proc/self/fd/0", "/dev/stdin");
         entries_add_symlink(e, ENTRY_OWN, "/proc/self/fd/1", "/dev/stdout");
         entries_add_symlink(e, ENTRY_OWN, "/proc/self/fd/2", "/dev/stderr");
-        entries_add_tmpfs(e, ENTRY_OWN, "/dev/shm", 01777, p->tmpfs_size);
-        return add_console(e);
+        entries_add_tmpfs(e, ENTRY_OWN, "/dev/shm", 01777, s->policy->tmpfs_size);
+        return base_add_console(e);
 }
 
 static int collect_proc_for_root(struct entries *e, enum policy_proc proc) {
@@ -108,85 +108,85 @@ static int collect_proc_for_root(struct entries *e, enum policy_proc proc) {
         /* What "auto" comes to may not have them. */
         for (size_t i = 0; proc != POLICY_PROC_AUTO && i < ARRAY_SIZE(proc_hidden_for_root) && r >= 0; i++)
                 if (access(proc_hidden_for_root[i], F_OK) == 0)
-                        r = add_device(e, "/dev/null", proc_hidden_for_root[i]);
+                        r = base_add_device(e, "/dev/null", proc_hidden_for_root[i]);
         return r;
 }
 
-static int collect_proc(struct entries *e, const struct nsrun_policy *p) {
+static int collect_proc(struct entries *e, const struct resolved *s) {
         struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_PROC, "/proc");
 
-        op->proc = p->proc;
+        op->proc = s->policy->proc;
         /* A nested user namespace may mount a full /proc unless the one it sees has
          * something covered (mount_too_revealing(), 4.2): subset=pid alone is undone. */
-        if (p->proc == POLICY_PROC_SUBSET || p->proc == POLICY_PROC_AUTO)
+        if (s->policy->proc == POLICY_PROC_SUBSET || s->policy->proc == POLICY_PROC_AUTO)
                 (void)entries_add(e, ENTRY_OWN, PLAN_COVER, "/proc/1/task");
-        if (p->proc == POLICY_PROC_NONE || p->proc == POLICY_PROC_SUBSET)
+        if (s->policy->proc == POLICY_PROC_NONE || s->policy->proc == POLICY_PROC_SUBSET)
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers); i++)
                 (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers[i]);
-        return p->uid == 0 ? collect_proc_for_root(e, p->proc) : 0;
+        return s->uid == 0 ? collect_proc_for_root(e, s->policy->proc) : 0;
 }
 
-static int add_playground(struct entries *e, enum entry_origin origin, const char *target,
-                          const struct nsrun_policy *p, const char *source) {
+static int add_scratch(struct entries *e, enum entry_origin origin, const char *target,
+                       const struct resolved *s, const char *source) {
         struct plan_op *op = entries_add(e, origin, PLAN_BIND, target);
 
         op->is_directory = true;
-        op->is_in_umbrella = true;
-        /* What stands in for it where there are no umbrellas (bubblewrap). */
+        op->is_in_rundir = true;
+        /* What stands in for it where there are no run directories (bubblewrap). */
         op->mode = 01777;
-        op->size = p->tmpfs_size;
+        op->size = s->policy->tmpfs_size;
         op->source = strdup(source);
         return op->source ? 0 : -ENOMEM;
 }
 
 /* At /tmp and at its host path, so that a name means the same on both sides. */
-static int collect_playground(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
+static int collect_scratch(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ char *base = NULL, *path = NULL;
         int r;
 
-        r = umbrella_find_base(&base, err);
+        r = rundir_find_base(&base, err);
         if (r < 0)
                 return r;
-        if (asprintf(&path, "%s/" UMBRELLA_NAME "/" UMBRELLA_PLAYGROUND, base) < 0) {
+        if (asprintf(&path, "%s/" RUNDIR_NAME "/" RUNDIR_SCRATCH, base) < 0) {
                 path = NULL;
                 return -ENOMEM;
         }
-        r = add_playground(e, ENTRY_EXPLICIT, "/tmp", p, path);
-        return r < 0 ? r : add_playground(e, ENTRY_DEFAULT, path, p, path);
+        r = add_scratch(e, ENTRY_EXPLICIT, "/tmp", s, path);
+        return r < 0 ? r : add_scratch(e, ENTRY_DEFAULT, path, s, path);
 }
 
-static int collect_tmp(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
+static int collect_tmp(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         struct plan_op *op;
 
-        if (p->has_playground)
-                return collect_playground(e, p, err);
-        if (!p->tmp) {
-                entries_add_tmpfs(e, ENTRY_OWN, "/tmp", 01777, p->tmpfs_size);
+        if (s->has_scratch)
+                return collect_scratch(e, s, err);
+        if (!s->tmp.source) {
+                entries_add_tmpfs(e, ENTRY_OWN, "/tmp", 01777, s->policy->tmpfs_size);
                 return 0;
         }
         op = entries_add(e, ENTRY_EXPLICIT, PLAN_BIND, "/tmp");
         op->is_directory = true;
-        op->source = strdup(p->tmp);
+        op->source = strdup(s->tmp.source);
         return op->source ? 0 : -ENOMEM;
 }
 
 /* The layers of other runs, where a rule shows the cache folder: at its own place, or with a
  * folder above it at another. */
-static int hide_umbrellas(struct entries *e, const struct nsrun_policy *p) {
+static int hide_rundirs(struct entries *e, const struct resolved *s) {
         _cleanup_free_ char *base = NULL;
-        int r = umbrella_find_base(&base, NULL);
+        int r = rundir_find_base(&base, NULL);
 
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
         entries_add_hidden(e, base, base);
-        for (size_t i = 0; i < p->n_rules; i++) {
-                const char *below = path_below(base, p->rules[i].source);
+        for (size_t i = 0; i < s->n_rules; i++) {
+                const char *below = path_below(base, s->rules[i].source);
                 _cleanup_free_ char *joined = NULL, *place = NULL;
 
-                if (!below || !*below || streq(p->rules[i].source, p->rules[i].target))
+                if (!below || !*below || streq(s->rules[i].source, s->rules[i].target))
                         continue;
-                if (asprintf(&joined, "%s/%s", p->rules[i].target, below) < 0)
+                if (asprintf(&joined, "%s/%s", s->rules[i].target, below) < 0)
                         joined = NULL;
                 place = joined ? path_normalise(joined) : NULL;
                 if (!place)
@@ -196,35 +196,35 @@ static int hide_umbrellas(struct entries *e, const struct nsrun_policy *p) {
         return 0;
 }
 
-int collect_base(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
+int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         int r;
 
         collect_roots(e);
-        r = collect_dev(e, p);
+        r = collect_dev(e, s);
         if (r < 0)
                 return r;
-        r = collect_proc(e, p);
+        r = collect_proc(e, s);
         if (r < 0)
                 return r;
-        r = collect_tmp(e, p, err);
+        r = collect_tmp(e, s, err);
         if (r >= 0)
-                r = hide_umbrellas(e, p);
+                r = hide_rundirs(e, s);
         if (r < 0)
                 return r;
         /* Its own small tmpfs: ~/.gradle/daemon can be made while
          * ~/.gradle/gradle.properties does not exist.  Not where home is a system
          * folder (a daemon's "/usr/sbin"), which it would hide. */
-        if (p->home && (streq(p->home, "/root") || !writable_denied(p->home)))
-                entries_add_tmpfs(e, ENTRY_OWN, p->home, 0700, p->tmpfs_size);
-        STRV_FOREACH (folder, p->ephemeral)
-                entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, p->tmpfs_size);
+        if (s->home && (streq(s->home, "/root") || !writable_denied(s->home)))
+                entries_add_tmpfs(e, ENTRY_OWN, s->home, 0700, s->policy->tmpfs_size);
+        STRV_FOREACH (folder, s->ephemeral)
+                entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, s->policy->tmpfs_size);
         /* A mount point can't be renamed over, and this one is always empty. */
-        STRV_FOREACH (name, p->held) {
-                r = add_device(e, "/dev/null", *name);
+        STRV_FOREACH (name, s->reserved) {
+                r = base_add_device(e, "/dev/null", *name);
                 if (r < 0)
                         return r;
         }
-        if (p->no_project)
-                entries_add_tmpfs(e, ENTRY_OWN, "/workspace", 0755, p->tmpfs_size);
+        if (s->policy->no_project)
+                entries_add_tmpfs(e, ENTRY_OWN, "/workspace", 0755, s->policy->tmpfs_size);
         return 0;
 }

@@ -22,7 +22,6 @@ struct entry {
 struct entries {
         struct entry *items;
         size_t n;
-        size_t capacity;
         bool has_failed; /* for want of memory; sticks */
 };
 
@@ -42,9 +41,9 @@ void entries_clear(struct entries *e);
 #define _cleanup_entries_ _cleanup_(entries_clear)
 
 /* base.c: /dev, /proc, the system roots, /tmp and the home folder. */
-int collect_base(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err);
+int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err);
 /* etc.c */
-int collect_etc(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err);
+int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error *err);
 
 /* order.c: sorts, resolves rules for one target, makes parents, and moves what
  * remains into the plan.  -EEXIST, -EPERM, -ENOMEM with *err filled. */

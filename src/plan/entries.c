@@ -2,6 +2,7 @@
 /* A growing list of operations whose order isn't known yet. */
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "build.h"
 
@@ -17,16 +18,7 @@ struct plan_op *entries_add(struct entries *e, enum entry_origin origin, enum pl
         static _Thread_local struct plan_op scratch;
         struct plan_op *op;
 
-        if (e->n == e->capacity) {
-                size_t capacity = e->capacity ? e->capacity * 2 : 64;
-                struct entry *more = reallocarray(e->items, capacity, sizeof(*more));
-
-                if (more) {
-                        e->items = more;
-                        e->capacity = capacity;
-                }
-        }
-        if (e->n == e->capacity) {
+        if (ARRAY_GROW(e->items, e->n) < 0) {
                 e->has_failed = true;
                 plan_op_clear(&scratch);
                 return &scratch;

@@ -8,7 +8,7 @@
 
 #include "base/path.h"
 #include "build.h"
-#include "workspace/user.h"
+#include "host/user.h"
 
 static const char *const allowed[] = {
         "/etc/ssl",
@@ -48,19 +48,19 @@ static const char *const private_folders[] = {
 };
 
 /* A field can't hold what ends one. */
-static const char *field(const char *text, const char *otherwise) {
+static const char *etc_field(const char *text, const char *otherwise) {
         return text && !text[strcspn(text, ":\n")] ? text : otherwise;
 }
 
-static int add_passwd(struct entries *e, const struct nsrun_policy *p, const struct user *u) {
+static int add_passwd(struct entries *e, const struct resolved *s, const struct user *u) {
         _cleanup_strbuf_ struct strbuf text = {0};
         _cleanup_free_ char *done = NULL;
 
-        if (p->uid != 0)
+        if (s->uid != 0)
                 strbuf_add(&text, "root:x:0:0:root:/root:/bin/sh\n");
-        strbuf_addf(&text, "%s:x:%u:%u::%s:%s\n", u->name, p->uid, p->gid, field(p->home, "/"),
-                    field(u->shell, "/bin/sh"));
-        if (p->uid != 65534)
+        strbuf_addf(&text, "%s:x:%u:%u::%s:%s\n", u->name, s->uid, s->gid, etc_field(s->home, "/"),
+                    etc_field(u->shell, "/bin/sh"));
+        if (s->uid != 65534)
                 strbuf_add(&text, "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n");
         done = strbuf_finish(&text);
         if (!done)
@@ -69,14 +69,14 @@ static int add_passwd(struct entries *e, const struct nsrun_policy *p, const str
         return 0;
 }
 
-static int add_group(struct entries *e, const struct nsrun_policy *p, const struct user *u) {
+static int add_group(struct entries *e, const struct resolved *s, const struct user *u) {
         _cleanup_strbuf_ struct strbuf text = {0};
         _cleanup_free_ char *done = NULL;
 
-        if (p->gid != 0)
+        if (s->gid != 0)
                 strbuf_add(&text, "root:x:0:\n");
-        strbuf_addf(&text, "%s:x:%u:\n", u->group, p->gid);
-        if (p->gid != 65534)
+        strbuf_addf(&text, "%s:x:%u:\n", u->group, s->gid);
+        if (s->gid != 65534)
                 strbuf_add(&text, "nogroup:x:65534:\n");
         done = strbuf_finish(&text);
         if (!done)
@@ -85,13 +85,14 @@ static int add_group(struct entries *e, const struct nsrun_policy *p, const stru
         return 0;
 }
 
-static int add_hostname(struct entries *e, const struct nsrun_policy *p) {
+static int add_hostname(struct entries *e, const struct resolved *s) {
         struct utsname names;
         char text[sizeof(names.nodename) + 2];
 
         if (uname(&names) < 0)
                 return -errno;
-        (void)snprintf(text, sizeof(text), "%s\n", p->hostname ? p->hostname : names.nodename);
+        (void)snprintf(text, sizeof(text), "%s\n",
+                       s->policy->hostname ? s->policy->hostname : names.nodename);
         entries_add_file(e, "/etc/hostname", text);
         return 0;
 }
@@ -153,7 +154,7 @@ static int add_jdks(struct entries *e) {
         return r;
 }
 
-int collect_etc(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
+int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         struct user u = {0};
         int r;
 
@@ -164,13 +165,13 @@ int collect_etc(struct entries *e, const struct nsrun_policy *p, struct nsrun_er
                         entries_add_hidden(e, private_folders[i], private_folders[i]);
         r = add_jdks(e);
         if (r >= 0)
-                r = user_find(p->uid, p->gid, &u);
+                r = user_find(s->uid, s->gid, &u);
         if (r >= 0)
-                r = add_passwd(e, p, &u);
+                r = add_passwd(e, s, &u);
         if (r >= 0)
-                r = add_group(e, p, &u);
+                r = add_group(e, s, &u);
         if (r >= 0)
-                r = add_hostname(e, p);
+                r = add_hostname(e, s);
         user_clear(&u);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_PLAN, r, NULL, "the synthetic files of /etc can't be made",

@@ -5,26 +5,13 @@
 #include "policy/environment.h"
 #include "record.h"
 
-/* Takes the entry for the `length` bytes of `name` out of v. */
-static void drop(char **v, const char *name, size_t length) {
-        char **to = v;
-
-        for (char **from = v; from && *from; from++)
-                if (strncmp(*from, name, length) == 0 && (*from)[length] == '=')
-                        free(*from);
-                else
-                        *to++ = *from;
-        if (to)
-                *to = NULL;
-}
-
 /* "NAME=VALUE", or NAME as the caller has it. */
 static int set(char ***env, const struct nsrun_policy *p, const char *entry) {
         size_t length = strcspn(entry, "=");
         const char *value;
         char *made;
 
-        drop(*env, entry, length);
+        environment_drop(*env, entry, length);
         if (entry[length] == '=')
                 return strv_add(env, entry);
         value = environment_get(environment_inherited(p), entry);
@@ -33,7 +20,8 @@ static int set(char ***env, const struct nsrun_policy *p, const char *entry) {
         return asprintf(&made, "%s=%s", entry, value) < 0 ? -ENOMEM : strv_consume(env, made);
 }
 
-static int fill_environment(struct nsrun_plan *plan, const struct nsrun_policy *p) {
+static int plan_join_fill_environment(struct nsrun_plan *plan, const struct resolved *s) {
+        const struct nsrun_policy *p = s->policy;
         char *pwd = NULL;
         int r = 0;
 
@@ -43,31 +31,34 @@ static int fill_environment(struct nsrun_plan *plan, const struct nsrun_policy *
                         return r;
         }
         STRV_FOREACH (name, p->unset)
-                drop(plan->env, *name, strlen(*name));
-        drop(plan->env, "PWD", 3);
+                environment_drop(plan->env, *name, strlen(*name));
+        for (const char *const *name = s->unset; name && *name; name++)
+                environment_drop(plan->env, *name, strlen(*name));
+        environment_drop(plan->env, "PWD", 3);
         return asprintf(&pwd, "PWD=%s", plan->cwd) < 0 ? -ENOMEM : strv_consume(&plan->env, pwd);
 }
 
-static int fill(struct nsrun_plan *plan, const struct nsrun_policy *p) {
+static int plan_join_fill(struct nsrun_plan *plan, const struct resolved *s) {
+        const char *folder = s->policy->chdir;
         const char *start = plan->project ? plan->project : POLICY_NO_PROJECT_DIR;
         int r;
 
-        if (p->chdir) {
+        if (folder) {
                 free(plan->cwd);
-                plan->cwd = path_join(start, p->chdir);
+                plan->cwd = path_join(start, folder);
                 if (!plan->cwd)
                         return -ENOMEM;
         }
         strv_free(TAKE_PTR(plan->argv));
-        r = strv_copy(p->argv, &plan->argv);
+        r = strv_copy(s->argv, &plan->argv);
         plan->is_session = false;
         /* They are mounted, whatever this command does. */
         plan->has_overlays = false;
-        free(TAKE_PTR(plan->umbrella));
-        return r < 0 ? r : fill_environment(plan, p);
+        free(TAKE_PTR(plan->rundir));
+        return r < 0 ? r : plan_join_fill_environment(plan, s);
 }
 
-int plan_build_join(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err) {
+int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err) {
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
         _cleanup_record_ struct plan_record record = {0};
         _cleanup_free_ char *bytes = NULL;
@@ -75,7 +66,7 @@ int plan_build_join(const struct nsrun_policy *p, struct nsrun_plan **ret, struc
         size_t n = 0;
         int r;
 
-        r = records_open(p->session, &folder, err);
+        r = records_open(s->policy->session, &folder, err);
         if (r >= 0)
                 r = records_read(&folder, &bytes, &n, err);
         if (r >= 0)
@@ -90,13 +81,13 @@ int plan_build_join(const struct nsrun_policy *p, struct nsrun_plan **ret, struc
         join->init = record.init;
         join->namespaces = record.namespaces;
         join->is_nested = record.is_nested;
-        join->kills_leftovers = p->kills_leftovers;
+        join->kills_leftovers = s->policy->kills_leftovers;
         join->cgroup = TAKE_PTR(record.cgroup);
         join->n_processes = record.n_processes;
         join->stored = TAKE_PTR(bytes);
         join->n_stored = n;
         memcpy(join->namespace_inodes, record.namespace_inodes, sizeof(join->namespace_inodes));
-        if (fill(record.plan, p) < 0)
+        if (plan_join_fill(record.plan, s) < 0)
                 return error_oom(err);
         *ret = TAKE_PTR(record.plan);
         return 0;

@@ -2,11 +2,12 @@
 /* Puts entries in the order in which they can be carried out: parents before
  * children whatever order they were given in.  Decides which of two entries for one
  * place stays, and which folders must be made on the way. */
+#include "base/array.h"
 #include "base/path.h"
 #include "build.h"
 
 /* By path; of two for one place the weightier origin first. */
-static int compare_entries(const void *a, const void *b) {
+static int order_compare_entries(const void *a, const void *b) {
         static const int weight[] = {
                 [ENTRY_EXPLICIT] = 0, [ENTRY_DEFAULT] = 1, [ENTRY_OWN] = 2, [ENTRY_ALIAS] = 3};
         const struct entry *x = a, *y = b;
@@ -25,7 +26,6 @@ static bool is_mount(const struct plan_op *op) {
 struct covers {
         struct plan_op *stack;
         size_t n;
-        size_t capacity;
 };
 
 static const struct plan_op *find_cover(struct covers *c, const char *target) {
@@ -35,23 +35,16 @@ static const struct plan_op *find_cover(struct covers *c, const char *target) {
 }
 
 static int push_cover(struct covers *c, const struct plan_op *op) {
-        if (c->n == c->capacity) {
-                size_t capacity = c->capacity ? c->capacity * 2 : 16;
-                struct plan_op *more = reallocarray(c->stack, capacity, sizeof(*more));
-
-                if (!more)
-                        return -ENOMEM;
-                c->stack = more;
-                c->capacity = capacity;
-        }
+        if (ARRAY_GROW(c->stack, c->n) < 0)
+                return -ENOMEM;
         c->stack[c->n++] = *op;
         return 0;
 }
 
-/* On a tmpfs of ours, and in a new playground, things can be made: no command has ever
+/* On a tmpfs of ours, and in a new scratch folder, things can be made: no command has ever
  * been there. */
 static bool is_ours(const struct plan_op *cover) {
-        return !cover || cover->kind == PLAN_TMPFS || cover->is_in_umbrella;
+        return !cover || cover->kind == PLAN_TMPFS || cover->is_in_rundir;
 }
 
 /* Whether `op` shows, inside `cover`, just the host path that cover has there. */
@@ -100,44 +93,28 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
 
 struct ordering {
         struct nsrun_plan *plan;
-        size_t capacity;
         struct covers covers;
         char **made; /* folders made so far that lie above the current target */
         size_t n_made;
-        size_t made_capacity;
 };
 
 static int append(struct ordering *o, struct plan_op op) {
         struct nsrun_plan *plan = o->plan;
 
-        if (plan->n_ops == o->capacity) {
-                size_t capacity = o->capacity ? o->capacity * 2 : 128;
-                struct plan_op *more = reallocarray(plan->ops, capacity, sizeof(*more));
-
-                if (!more)
-                        return -ENOMEM;
-                plan->ops = more;
-                o->capacity = capacity;
-        }
+        if (ARRAY_GROW(plan->ops, plan->n_ops) < 0)
+                return -ENOMEM;
         plan->ops[plan->n_ops++] = op;
         return 0;
 }
 
 static int remember_made(struct ordering *o, char *path) {
-        if (o->n_made == o->made_capacity) {
-                size_t capacity = o->made_capacity ? o->made_capacity * 2 : 16;
-                char **more = reallocarray(o->made, capacity, sizeof(*more));
-
-                if (!more)
-                        return -ENOMEM;
-                o->made = more;
-                o->made_capacity = capacity;
-        }
+        if (ARRAY_GROW(o->made, o->n_made) < 0)
+                return -ENOMEM;
         o->made[o->n_made++] = path;
         return 0;
 }
 
-static int make_folder(struct ordering *o, const char *path, size_t length) {
+static int order_make_folder(struct ordering *o, const char *path, size_t length) {
         struct plan_op op = {.kind = PLAN_DIR, .mode = 0755, .makes_target = true};
         int r;
 
@@ -164,7 +141,7 @@ static int make_parents(struct ordering *o, const struct plan_op *cover, const c
                 from = o->made[o->n_made - 1];
         for (const char *slash = strchr(target + strlen(from) + 1, '/'); slash;
              slash = strchr(slash + 1, '/')) {
-                r = make_folder(o, target, (size_t)(slash - target));
+                r = order_make_folder(o, target, (size_t)(slash - target));
                 if (r < 0)
                         return r;
         }
@@ -232,7 +209,7 @@ int order_entries(struct entries *e, struct nsrun_plan *plan, struct nsrun_error
         const struct entry *previous = NULL;
         int r = 0;
 
-        qsort(e->items, e->n, sizeof(*e->items), compare_entries);
+        qsort(e->items, e->n, sizeof(*e->items), order_compare_entries);
         for (size_t i = 0; i < e->n && r >= 0; i++) {
                 struct entry *entry = &e->items[i];
                 const struct plan_op *cover = find_cover(&o.covers, entry->op.target);

@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
-#include "workspace/umbrella.h"
+#include "disk/rundir.h"
 
 /* The root holds folders, links and three small files. */
 #define ROOT_SIZE (UINT64_C(1) << 20)
@@ -20,12 +20,13 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan->ops);
         seccomp_loaded_clear(&plan->seccomp);
         free(plan->seccomp_name);
-        free(plan->seccomp_cache);
         free(plan->hostname);
         free(plan->cwd);
-        free(plan->umbrella);
+        free(plan->rundir);
         free(plan->instance);
         free(plan->project);
+        free(plan->git_dir);
+        free(plan->git_common_dir);
         strv_free(plan->argv);
         strv_free(plan->env);
         strv_free(plan->left_out);
@@ -58,7 +59,7 @@ static char *through_system_roots(const char *target, const struct entries *e) {
         return strdup(target);
 }
 
-/* Its folder in the umbrella, where other names are taken already. */
+/* Its folder in the run directory, where other names are taken already. */
 static char *layer_name(const char *target) {
         _cleanup_free_ char *slug = path_slug(target);
         char *name;
@@ -66,8 +67,8 @@ static char *layer_name(const char *target) {
         return slug && asprintf(&name, "overlay-%s", slug) >= 0 ? name : NULL;
 }
 
-static int collect_rule(struct entries *e, const struct policy_rule *rule, uint64_t size) {
-        enum entry_origin origin = rule->is_default ? ENTRY_DEFAULT : ENTRY_EXPLICIT;
+static int collect_rule(struct entries *e, const struct resolved_rule *rule, uint64_t size) {
+        enum entry_origin origin = policy_is_default(rule->origin) ? ENTRY_DEFAULT : ENTRY_EXPLICIT;
         _cleanup_free_ char *target = NULL;
         struct plan_op *op;
 
@@ -76,7 +77,7 @@ static int collect_rule(struct entries *e, const struct policy_rule *rule, uint6
                 return -ENOMEM;
         op = entries_add(e, origin, rule->access == POLICY_OVERLAY ? PLAN_OVERLAY : PLAN_BIND, target);
         op->is_read_only = rule->access == POLICY_RO;
-        op->was_asked_for = !rule->is_default;
+        op->was_asked_for = origin == ENTRY_EXPLICIT;
         op->is_directory = rule->is_directory;
         op->source = strdup(rule->source);
         if (rule->access == POLICY_OVERLAY) {
@@ -90,31 +91,31 @@ static int collect_rule(struct entries *e, const struct policy_rule *rule, uint6
         return 0;
 }
 
-static int collect(struct entries *e, const struct nsrun_policy *p, struct nsrun_error *err) {
+static int plan_collect(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         int r;
 
-        r = collect_base(e, p, err);
+        r = collect_base(e, s, err);
         if (r < 0)
                 return r == -ENOMEM ? error_oom(err) : r;
-        r = collect_etc(e, p, err);
-        for (size_t i = 0; i < p->n_rules && r >= 0; i++) {
-                r = collect_rule(e, &p->rules[i], p->tmpfs_size);
+        r = collect_etc(e, s, err);
+        for (size_t i = 0; i < s->n_rules && r >= 0; i++) {
+                r = collect_rule(e, &s->rules[i], s->policy->tmpfs_size);
                 if (r < 0)
                         return error_oom(err);
         }
-        for (size_t i = 0; i < p->n_links && r >= 0; i++)
-                entries_add_symlink(e, ENTRY_EXPLICIT, p->links[i].text, p->links[i].path);
+        for (size_t i = 0; i < s->n_links && r >= 0; i++)
+                entries_add_symlink(e, ENTRY_EXPLICIT, s->links[i].text, s->links[i].path);
         if (r >= 0 && e->has_failed)
                 r = error_oom(err);
         return r;
 }
 
-static int fill_environment(struct nsrun_plan *plan, const struct nsrun_policy *p) {
+static int plan_fill_environment(struct nsrun_plan *plan, const struct resolved *s) {
         char *pwd = NULL;
         int r = 0;
 
         /* PWD is the sandbox's to say. */
-        STRV_FOREACH (variable, p->final_env) {
+        STRV_FOREACH (variable, s->env) {
                 if (!startswith(*variable, "PWD="))
                         r = strv_add(&plan->env, *variable);
                 if (r < 0)
@@ -132,59 +133,57 @@ static int summarise(struct nsrun_plan *plan) {
 
                 plan->has_overlays |= op->kind == PLAN_OVERLAY;
                 plan->has_terminal |= streq(op->target, "/dev/console");
-                if (op->is_in_umbrella && !plan->umbrella && !(plan->umbrella = path_parent(op->source)))
+                if (op->is_in_rundir && !plan->rundir && !(plan->rundir = path_parent(op->source)))
                         return -ENOMEM;
         }
         return 0;
 }
 
-static int fill(struct nsrun_plan *plan, const struct nsrun_policy *p) {
-        const char *start = p->project ? p->project : "/workspace";
+static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
+        const struct nsrun_policy *p = s->policy;
+        const char *start = s->project ? s->project : POLICY_NO_PROJECT_DIR;
         int r;
 
         plan->root_size = ROOT_SIZE;
         plan->net = p->net;
         plan->backing = p->backing;
         plan->new_session = p->new_session;
-        plan->is_session = p->is_session;
+        plan->is_session = s->is_session;
         plan->limits = p->limits;
-        plan->uid = p->uid;
-        plan->gid = p->gid;
+        plan->uid = s->uid;
+        plan->gid = s->gid;
         plan->cwd = path_join(start, p->chdir ? p->chdir : start);
         if (!plan->cwd || (p->hostname && !(plan->hostname = strdup(p->hostname))) ||
-            (p->project && !(plan->project = strdup(p->project))) ||
-            (p->instance_root && !(plan->instance = strdup(p->instance_root))))
+            (s->project && !(plan->project = strdup(s->project))) ||
+            (s->git_dir && !(plan->git_dir = strdup(s->git_dir))) ||
+            (s->git_common_dir && !(plan->git_common_dir = strdup(s->git_common_dir))) ||
+            (s->instance_root && !(plan->instance = strdup(s->instance_root))))
                 return -ENOMEM;
-        r = strv_copy(p->argv, &plan->argv);
+        r = strv_copy(s->argv, &plan->argv);
         if (r >= 0)
-                r = strv_copy(p->left_out, &plan->left_out);
+                r = strv_copy(s->left_out, &plan->left_out);
         if (r >= 0)
-                r = fill_environment(plan, p);
+                r = plan_fill_environment(plan, s);
         return r < 0 ? r : summarise(plan);
 }
 
 /* The filter, and whether Landlock can be had.  "require" has been refused by now where
  * it can't. */
-static int harden(struct nsrun_plan *plan, const struct nsrun_policy *p, struct nsrun_error *err) {
-        const char *name = p->seccomp ? p->seccomp : "default";
-        _cleanup_free_ char *base = NULL;
+static int harden(struct nsrun_plan *plan, const struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
         int abi = p->landlock == POLICY_LANDLOCK_OFF ? 0 : sys_landlock_abi();
 
         plan->landlock = p->landlock;
         plan->landlock_abi = abi > 0 ? abi : 0;
         plan->is_scoped = abi >= LANDLOCK_ABI_SCOPES;
         plan->seccomp_log = p->seccomp_log;
-        plan->seccomp_name = strdup(name);
+        plan->seccomp_name = strdup(s->seccomp);
         if (!plan->seccomp_name)
                 return error_oom(err);
-        /* Without a cache folder a file is compiled each time. */
-        if (strchr(name, '/') && umbrella_find_base(&base, NULL) >= 0 &&
-            !(plan->seccomp_cache = path_join(base, "seccomp")))
-                return error_oom(err);
-        return seccomp_load(name, p->strict_policy, plan->seccomp_cache, &plan->seccomp, err);
+        return seccomp_load(s->seccomp, p->strict_policy, &plan->seccomp, err);
 }
 
-int plan_build(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err) {
+int plan_build(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err) {
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_entries_ struct entries e = {0};
         int r;
@@ -192,29 +191,37 @@ int plan_build(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsr
         plan = calloc(1, sizeof(*plan));
         if (!plan)
                 return error_oom(err);
-        r = collect(&e, p, err);
+        r = plan_collect(&e, s, err);
         if (r >= 0)
                 r = order_entries(&e, plan, err);
         if (r < 0)
                 return r;
-        r = fill(plan, p);
+        r = plan_fill(plan, s);
         if (r < 0)
                 return error_oom(err);
-        r = harden(plan, p, err);
+        r = harden(plan, s, err);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(plan);
         return 0;
 }
 
-nsrun_public int nsrun_plan_new(struct nsrun_policy *policy, struct nsrun_plan **ret,
-                                struct nsrun_error *error) {
+int plan_make(const struct policy_request *request, struct nsrun_plan **ret, struct nsrun_error *err) {
+        _cleanup_resolved_ struct resolved resolved = {0};
         int r;
 
-        r = policy_resolve(policy, error);
+        r = policy_resolve(request, &resolved, err);
         if (r < 0)
                 return r;
-        return policy->session ? plan_build_join(policy, ret, error) : plan_build(policy, ret, error);
+        return request->policy->session ? plan_build_join(&resolved, ret, err)
+                                        : plan_build(&resolved, ret, err);
+}
+
+nsrun_public int nsrun_plan_new(const struct nsrun_policy *policy, struct nsrun_plan **ret,
+                                struct nsrun_error *error) {
+        const struct policy_request request = {.policy = policy};
+
+        return plan_make(&request, ret, error);
 }
 
 nsrun_public struct nsrun_plan *nsrun_plan_free(struct nsrun_plan *plan) {

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "policy/policy.h"
+#include "disk/records.h"
+#include "policy/resolved.h"
 #include "seccomp/load.h"
-#include "workspace/records.h"
 
 /* A process that can't be taken for another one: a number in pidfs' eyes (6.9), else the
  * time of its start. */
@@ -46,14 +46,16 @@ struct plan_op {
         bool was_asked_for; /* PLAN_OVERLAY: by a rule of the user's */
         uint64_t base_dev;  /* PLAN_OVERLAY of a session: stat(2)'s of source when it began */
         uint64_t base_ino;
-        bool is_read_only;   /* PLAN_BIND */
-        bool is_device;      /* PLAN_BIND: a device node, not nodev */
-        bool is_directory;   /* PLAN_BIND: what kind of mount point it needs */
-        bool is_in_umbrella; /* PLAN_BIND: source is the playground of nsrun_plan's umbrella */
-        bool makes_target;   /* the mount point lies on a tmpfs of ours and is made; else it must exist */
-        char **layers;       /* PLAN_OVERLAY of a raw plan: lower folders, the uppermost last */
-        char *work;          /* and its work folder; source is the upper one, or NULL for neither */
-        int source_fd;       /* PLAN_BIND of a raw plan: what source must still be, where has_source_fd */
+        uint64_t merged_dev; /* and of the overlay itself, at target */
+        uint64_t merged_ino;
+        bool is_read_only; /* PLAN_BIND */
+        bool is_device;    /* PLAN_BIND: a device node, not nodev */
+        bool is_directory; /* PLAN_BIND: what kind of mount point it needs */
+        bool is_in_rundir; /* PLAN_BIND: source is the scratch folder of nsrun_plan's run directory */
+        bool makes_target; /* the mount point lies on a tmpfs of ours and is made; else it must exist */
+        char **layers;     /* PLAN_OVERLAY of a raw plan: lower folders, the uppermost last */
+        char *work;        /* and its work folder; source is the upper one, or NULL for neither */
+        int source_fd;     /* PLAN_BIND of a raw plan: what source must still be, where has_source_fd */
         bool has_source_fd;
         bool is_optional;  /* PLAN_COVER of a raw plan: only what could be written to */
         bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder is on a tmpfs of its own */
@@ -114,7 +116,6 @@ struct nsrun_plan {
         enum policy_backing backing;
         char *seccomp_name; /* a policy of nsrun's own, "none", or a file's path */
         struct seccomp_loaded seccomp;
-        char *seccomp_cache; /* the folder of compiled files, which may not be there yet; NULL: none */
         bool seccomp_log;
         enum policy_landlock landlock;
         int landlock_abi; /* of the kernel; 0: none */
@@ -122,7 +123,7 @@ struct nsrun_plan {
         struct policy_limits limits;
         bool new_session;
         bool has_overlays;
-        char *umbrella; /* NULL; or where the run's umbrella will be, its last six letters still to be
+        char *rundir; /* NULL; or where the run's run directory will be, its last six letters still to be
                            chosen: paths beneath it are sources and targets of binds and folders */
         bool has_terminal;
         char *hostname;
@@ -134,21 +135,25 @@ struct nsrun_plan {
         gid_t gid;
         char *instance;         /* the root of the instance profile, whose folders the run makes; or NULL */
         char *project;          /* for messages; NULL for none */
+        char *git_dir;          /* outside the project, and writable; or NULL */
+        char *git_common_dir;   /* of a worktree; or NULL */
         bool is_session;        /* no command: those come by other plans */
         struct plan_join *join; /* NULL: a sandbox of its own */
         struct plan_raw *raw;   /* NULL: one of nsrun's own plans */
 };
 
+/* Resolves a policy, and makes the plan of what it asks for.  0, or -errno with *err filled. */
+int plan_make(const struct policy_request *request, struct nsrun_plan **ret, struct nsrun_error *err);
+/* The plan of a sandbox of its own. */
+int plan_build(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err);
 /* join.c: the plan of a command in the session that the policy names. */
-int plan_build_join(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err);
+int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err);
 /* Makes sure that a joining plan has its operations, which a launch has no need of. */
 int plan_load_operations(struct nsrun_plan *plan, struct nsrun_error *err);
-/* `p` has been resolved.  0, or -errno with *err filled. */
-int plan_build(const struct nsrun_policy *p, struct nsrun_plan **ret, struct nsrun_error *err);
 void plan_free(struct nsrun_plan *plan);
 /* Whether a run of it puts anything on disk. */
-static inline bool plan_needs_umbrella(const struct nsrun_plan *plan) {
-        return plan->umbrella || (plan->has_overlays && plan->backing == POLICY_BACKING_DISK);
+static inline bool plan_needs_rundir(const struct nsrun_plan *plan) {
+        return plan->rundir || (plan->has_overlays && plan->backing == POLICY_BACKING_DISK);
 }
 static inline void plan_freep(struct nsrun_plan **plan) {
         plan_free(*plan);

@@ -61,7 +61,7 @@ static void add_visible(struct strbuf *b, const char *text) {
                 b->has_failed = true;
 }
 
-static void add_details(struct strbuf *b, const struct plan_op *op) {
+static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
         switch (op->kind) {
         case PLAN_FILE:
                 strbuf_addf(b, "%zu bytes", strlen(op->text));
@@ -72,7 +72,7 @@ static void add_details(struct strbuf *b, const struct plan_op *op) {
                 return;
         case PLAN_BIND:
                 strbuf_add(b, op->is_device ? "device" : op->is_read_only ? "read-only" : "read-write");
-                if (op->is_in_umbrella)
+                if (op->is_in_rundir)
                         strbuf_add(b, ", on disk, gone at the end");
                 if (!streq(op->source, op->target)) {
                         strbuf_add(b, ", from ");
@@ -106,11 +106,11 @@ static void add_details(struct strbuf *b, const struct plan_op *op) {
         }
 }
 
-static void add_op(struct strbuf *b, const struct plan_op *op, size_t width) {
+static void plan_print_add_op(struct strbuf *b, const struct plan_op *op, size_t width) {
         _cleanup_strbuf_ struct strbuf details = {0};
         _cleanup_free_ char *target = str_visible(op->target), *text = NULL;
 
-        add_details(&details, op);
+        plan_print_add_details(&details, op);
         text = strbuf_finish(&details);
         if (!target || !text)
                 b->has_failed = true;
@@ -126,7 +126,7 @@ static void add_fact(struct strbuf *b, const char *name, const char *value) {
         strbuf_add(b, "\n");
 }
 
-static void add_command(struct strbuf *b, char *const *argv) {
+static void plan_print_add_command(struct strbuf *b, char *const *argv) {
         _cleanup_strbuf_ struct strbuf line = {0};
         _cleanup_free_ char *text = NULL;
 
@@ -156,7 +156,7 @@ static void add_names(struct strbuf *b, const char *fact, char *const *names) {
         strbuf_add(b, "\n");
 }
 
-static void add_hardening(struct strbuf *b, const struct nsrun_plan *plan) {
+static void plan_print_add_hardening(struct strbuf *b, const struct nsrun_plan *plan) {
         strbuf_addf(b, "%-11s ", "seccomp");
         add_visible(b, plan->seccomp_name);
         if (plan->seccomp.code)
@@ -183,7 +183,7 @@ static void add_amount(struct strbuf *b, uint64_t n, bool is_bytes) {
                 strbuf_addf(b, "%ju", (uintmax_t)n);
 }
 
-static void add_limits(struct strbuf *b, const struct policy_limits *limits) {
+static void plan_print_add_limits(struct strbuf *b, const struct policy_limits *limits) {
         _cleanup_strbuf_ struct strbuf line = {0};
         _cleanup_free_ char *text = NULL;
 
@@ -226,7 +226,7 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
 
         if (!namespaces)
                 return error_oom(err);
-        add_command(&b, plan->argv);
+        plan_print_add_command(&b, plan->argv);
         add_fact(&b, "project", plan->project ? plan->project : "none");
         add_fact(&b, "directory", plan->cwd);
         add_names(&b, "namespaces", namespaces);
@@ -234,9 +234,9 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
                     (unsigned)plan->uid, (unsigned)plan->gid);
         add_fact(&b, "hostname", plan->hostname ? plan->hostname : "the host's");
         add_fact(&b, "network", plan->net == POLICY_NET_NONE ? "none but loopback" : "the host's");
-        add_hardening(&b, plan);
+        plan_print_add_hardening(&b, plan);
         add_fact(&b, "session", plan->new_session ? "new" : "the caller's");
-        add_limits(&b, &plan->limits);
+        plan_print_add_limits(&b, &plan->limits);
         if (plan->has_overlays)
                 add_fact(&b, "overlays", plan->backing == POLICY_BACKING_DISK ? "on disk" : "in memory");
         add_names(&b, "withheld", plan->left_out);
@@ -250,7 +250,7 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         add_size(&b, plan->root_size);
         strbuf_add(&b, ", read-only in the end\n");
         for (size_t i = 0; i < plan->n_ops; i++)
-                add_op(&b, &plan->ops[i], width);
+                plan_print_add_op(&b, &plan->ops[i], width);
         text = strbuf_finish(&b);
         if (!text)
                 return error_oom(err);

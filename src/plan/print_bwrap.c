@@ -72,7 +72,7 @@ static void add_file(struct printing *p, const struct plan_op *op) {
         strbuf_add(&p->redirections, ")");
 }
 
-static void add_tmpfs(struct printing *p, const struct plan_op *op) {
+static void print_bwrap_add_tmpfs(struct printing *p, const struct plan_op *op) {
         char size[24];
 
         (void)snprintf(size, sizeof(size), "%ju", (uintmax_t)op->size);
@@ -80,7 +80,7 @@ static void add_tmpfs(struct printing *p, const struct plan_op *op) {
         ADD(p, "--size", size, "--tmpfs", op->target);
 }
 
-static void add_proc(struct printing *p, const struct plan_op *op) {
+static void print_bwrap_add_proc(struct printing *p, const struct plan_op *op) {
         if (op->proc == POLICY_PROC_BIND)
                 ADD(p, "--ro-bind", "/proc", op->target);
         else if (op->proc != POLICY_PROC_NONE)
@@ -88,7 +88,7 @@ static void add_proc(struct printing *p, const struct plan_op *op) {
         p->has_proc = op->proc != POLICY_PROC_BIND && op->proc != POLICY_PROC_NONE;
 }
 
-static void add_op(struct printing *p, const struct plan_op *op) {
+static void print_bwrap_add_op(struct printing *p, const struct plan_op *op) {
         switch (op->kind) {
         case PLAN_DIR:
                 add_mode(p, op->mode);
@@ -101,8 +101,8 @@ static void add_op(struct printing *p, const struct plan_op *op) {
                 ADD(p, "--symlink", op->text, op->target);
                 return;
         case PLAN_BIND:
-                if (op->is_in_umbrella) {
-                        add_tmpfs(p, op);
+                if (op->is_in_rundir) {
+                        print_bwrap_add_tmpfs(p, op);
                         return;
                 }
                 ADD(p,
@@ -115,10 +115,10 @@ static void add_op(struct printing *p, const struct plan_op *op) {
                 ADD(p, "--overlay-src", op->source, "--tmp-overlay", op->target);
                 return;
         case PLAN_TMPFS:
-                add_tmpfs(p, op);
+                print_bwrap_add_tmpfs(p, op);
                 return;
         case PLAN_PROC:
-                add_proc(p, op);
+                print_bwrap_add_proc(p, op);
                 return;
         case PLAN_COVER:
                 if (!p->has_proc)
@@ -140,25 +140,25 @@ static void add_ops(struct printing *p, const struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++) {
                 const struct plan_op *op = &plan->ops[i];
 
-                /* bubblewrap has no umbrella: its playground is a tmpfs, at /tmp alone. */
-                if (plan->umbrella && path_is_beneath(op->target, plan->umbrella))
+                /* bubblewrap has no run directory: its scratch folder is a tmpfs, at /tmp alone. */
+                if (plan->rundir && path_is_beneath(op->target, plan->rundir))
                         continue;
                 if (!path_is_beneath(op->target, "/dev")) {
-                        add_op(p, op);
+                        print_bwrap_add_op(p, op);
                         continue;
                 }
                 if (!has_dev)
                         ADD(p, "--dev", "/dev");
                 has_dev = true;
                 if (op->kind == PLAN_TMPFS && !streq(op->target, "/dev"))
-                        add_tmpfs(p, op);
+                        print_bwrap_add_tmpfs(p, op);
         }
         if (has_dev)
                 ADD(p, "--remount-ro", "/dev");
         ADD(p, "--remount-ro", "/");
 }
 
-static void add_environment(struct printing *p, char *const *env) {
+static void print_bwrap_add_environment(struct printing *p, char *const *env) {
         ADD(p, "--clearenv");
         STRV_FOREACH (entry, env) {
                 const char *equals = strchr(*entry, '=');
@@ -200,7 +200,7 @@ int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_err
         if (plan->hostname)
                 ADD(&p, "--hostname", plan->hostname);
         add_ops(&p, plan);
-        add_environment(&p, plan->env);
+        print_bwrap_add_environment(&p, plan->env);
         add_seccomp(&p, plan);
         ADD(&p, "--chdir", plan->cwd, "--");
         add_words(&p.words, (const char *const *)plan->argv);

@@ -6,7 +6,7 @@
 
 #define SCHEMA_VERSION 1
 
-static void add_op(struct json_document *d, struct json_value *parent, const struct plan_op *op) {
+static void print_json_add_op(struct json_document *d, struct json_value *parent, const struct plan_op *op) {
         struct json_value *o = json_add_object(d, parent, NULL);
         char mode[8];
 
@@ -19,8 +19,8 @@ static void add_op(struct json_document *d, struct json_value *parent, const str
                 json_add_bool(d, o, "read_only", op->is_read_only);
                 json_add_bool(d, o, "device", op->is_device);
                 json_add_bool(d, o, "directory", op->is_directory);
-                if (op->is_in_umbrella)
-                        json_add_bool(d, o, "in_umbrella", true);
+                if (op->is_in_rundir)
+                        json_add_bool(d, o, "in_run_directory", true);
         }
         if (op->kind == PLAN_FILE || op->kind == PLAN_SYMLINK || op->kind == PLAN_OVERLAY)
                 json_add_string(d, o, op->kind == PLAN_OVERLAY ? "layer" : "text", op->text);
@@ -34,7 +34,7 @@ static void add_op(struct json_document *d, struct json_value *parent, const str
                 json_add_bool(d, o, "makes_target", op->makes_target);
 }
 
-static void add_environment(struct json_document *d, char *const *env) {
+static void print_json_add_environment(struct json_document *d, char *const *env) {
         struct json_value *o = json_add_object(d, d->root, "environment");
 
         STRV_FOREACH (entry, env) {
@@ -48,7 +48,7 @@ static void add_environment(struct json_document *d, char *const *env) {
         }
 }
 
-static void add_hardening(struct json_document *d, const struct nsrun_plan *plan) {
+static void print_json_add_hardening(struct json_document *d, const struct nsrun_plan *plan) {
         struct json_value *seccomp = json_add_object(d, d->root, "seccomp");
         struct json_value *landlock = json_add_object(d, d->root, "landlock");
 
@@ -60,14 +60,15 @@ static void add_hardening(struct json_document *d, const struct nsrun_plan *plan
         json_add_number(d, landlock, "abi", (uint64_t)plan->landlock_abi);
 }
 
-static void add_limit(struct json_document *d, struct json_value *o, const char *key, uint64_t n) {
+static void print_json_add_limit(struct json_document *d, struct json_value *o, const char *key,
+                                 uint64_t n) {
         if (n == POLICY_UNLIMITED)
                 json_add_string(d, o, key, "unlimited");
         else
                 json_add_number(d, o, key, n);
 }
 
-static void add_limits(struct json_document *d, const struct policy_limits *limits) {
+static void print_json_add_limits(struct json_document *d, const struct policy_limits *limits) {
         struct json_value *o = json_add_object(d, d->root, "limits");
 
         if (limits->memory > 0)
@@ -83,8 +84,8 @@ static void add_limits(struct json_document *d, const struct policy_limits *limi
                 if (!limit->is_set)
                         continue;
                 pair = json_add_object(d, o, rlimit_kinds[i].name);
-                add_limit(d, pair, "soft", limit->soft);
-                add_limit(d, pair, "hard", limit->hard);
+                print_json_add_limit(d, pair, "soft", limit->soft);
+                print_json_add_limit(d, pair, "hard", limit->hard);
         }
 }
 
@@ -108,16 +109,16 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         json_add_number(&d, d.root, "gid", plan->gid);
         json_add_string(&d, d.root, "hostname", plan->hostname);
         json_add_string(&d, d.root, "net", plan->net == POLICY_NET_NONE ? "none" : "host");
-        add_hardening(&d, plan);
-        add_limits(&d, &plan->limits);
+        print_json_add_hardening(&d, plan);
+        print_json_add_limits(&d, &plan->limits);
         json_add_bool(&d, d.root, "new_session", plan->new_session);
         json_add_string(&d, d.root, "overlay_backing",
                         plan->backing == POLICY_BACKING_DISK ? "disk" : "tmpfs");
         json_add_number(&d, d.root, "root_size", plan->root_size);
         ops = json_add_array(&d, d.root, "operations");
         for (size_t i = 0; i < plan->n_ops; i++)
-                add_op(&d, ops, &plan->ops[i]);
-        add_environment(&d, plan->env);
+                print_json_add_op(&d, ops, &plan->ops[i]);
+        print_json_add_environment(&d, plan->env);
         json_add_strings(&d, d.root, "withheld", plan->left_out);
         return json_finish(&d, true, ret, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* record.h's structures as bytes.  Whatever nsrun_plan gets is added here too, but for raw
- * plans, which no session has. */
+/* record.h's structures as bytes.  A table names each member of a struct and how it is stored: one that
+ * is added to the struct without its row does not compile. */
 #include "record.h"
 
 #include <fcntl.h>
@@ -13,25 +13,123 @@
 #define PIDFS_MAGIC 0x50494446
 #endif
 
-static void visit_op(struct store *s, struct plan_op *op) {
-        STORE_NUMBER(s, op->kind);
-        store_string(s, &op->target);
-        store_string(s, &op->source);
-        store_string(s, &op->text);
-        STORE_NUMBER(s, op->mode);
-        store_u64(s, &op->size);
-        store_bool(s, &op->was_asked_for);
-        if (op->kind == PLAN_OVERLAY) {
-                store_u64(s, &op->base_dev);
-                store_u64(s, &op->base_ino);
+/* How a member is stored, by the kind in its row. */
+#define VISIT_NUMBER(s, of, member)  STORE_NUMBER(s, (of)->member)
+#define VISIT_BOOL(s, of, member)    store_bool(s, &(of)->member)
+#define VISIT_TEXT(s, of, member)    store_string(s, &(of)->member)
+#define VISIT_TEXTS(s, of, member)   store_strv(s, &(of)->member)
+#define VISIT_FILTER(s, of, member)  visit_filter(s, &(of)->member)
+#define VISIT_LIMITS(s, of, member)  visit_limits(s, &(of)->member)
+#define VISIT_RLIMITS(s, of, member) visit_rlimits(s, (of)->member)
+/* Of an overlay alone. */
+#define VISIT_OVERLAYS(s, of, member)                  \
+        do {                                           \
+                if ((of)->kind == PLAN_OVERLAY)        \
+                        STORE_NUMBER(s, (of)->member); \
+        } while (0)
+/* Not part of a record. */
+#define VISIT_NOTHING(s, of, member) (void)(of)->member
+#define VISIT(kind, member)          VISIT_##kind(s, of, member);
+
+/* A positional initialiser with as many items as there are rows: the compiler complains of a member that
+ * has none. */
+#define EMPTY_NUMBER 0
+#define EMPTY_BOOL   false
+#define EMPTY_TEXT   NULL
+#define EMPTY_TEXTS  NULL
+#define EMPTY_FILTER \
+        { .code = NULL }
+#define EMPTY_LIMITS \
+        { .cpu = 0 }
+#define EMPTY_RLIMITS              \
+        {                          \
+                [0] = {.hard = 0 } \
         }
-        store_bool(s, &op->is_read_only);
-        store_bool(s, &op->is_device);
-        store_bool(s, &op->is_directory);
-        store_bool(s, &op->is_in_umbrella);
-        store_bool(s, &op->makes_target);
-        store_bool(s, &op->is_hiding);
-        STORE_NUMBER(s, op->proc);
+#define EMPTY_OVERLAYS                 0
+#define EMPTY_NOTHING                  0
+#define EMPTY(kind, member)            EMPTY_##kind,
+#define HAS_ALL_MEMBERS(type, members) static const nsrun_unused struct type every_##type = {members(EMPTY)}
+
+#define OP_MEMBERS(M)             \
+        M(NUMBER, kind)           \
+        M(TEXT, target)           \
+        M(TEXT, source)           \
+        M(TEXT, text)             \
+        M(NUMBER, mode)           \
+        M(NUMBER, size)           \
+        M(BOOL, was_asked_for)    \
+        M(OVERLAYS, base_dev)     \
+        M(OVERLAYS, base_ino)     \
+        M(OVERLAYS, merged_dev)   \
+        M(OVERLAYS, merged_ino)   \
+        M(BOOL, is_read_only)     \
+        M(BOOL, is_device)        \
+        M(BOOL, is_directory)     \
+        M(BOOL, is_in_rundir)     \
+        M(BOOL, makes_target)     \
+        M(NOTHING, layers)        \
+        M(NOTHING, work)          \
+        M(NOTHING, source_fd)     \
+        M(NOTHING, has_source_fd) \
+        M(NOTHING, is_optional)   \
+        M(NOTHING, is_ephemeral)  \
+        M(BOOL, is_hiding)        \
+        M(NUMBER, proc)
+
+#define RLIMIT_MEMBERS(M) \
+        M(BOOL, is_set)   \
+        M(NUMBER, soft)   \
+        M(NUMBER, hard)
+
+#define LIMITS_MEMBERS(M)   \
+        M(RLIMITS, rlimits) \
+        M(NUMBER, memory)   \
+        M(NUMBER, pids)     \
+        M(NUMBER, cpu)
+
+/* The operations come last, by visit_ops(). */
+#define PLAN_MEMBERS(M)         \
+        M(NOTHING, ops)         \
+        M(NOTHING, n_ops)       \
+        M(NUMBER, root_size)    \
+        M(NUMBER, net)          \
+        M(NUMBER, backing)      \
+        M(TEXT, seccomp_name)   \
+        M(FILTER, seccomp)      \
+        M(BOOL, seccomp_log)    \
+        M(NUMBER, landlock)     \
+        M(NUMBER, landlock_abi) \
+        M(BOOL, is_scoped)      \
+        M(LIMITS, limits)       \
+        M(BOOL, new_session)    \
+        M(BOOL, has_overlays)   \
+        M(TEXT, rundir)         \
+        M(BOOL, has_terminal)   \
+        M(TEXT, hostname)       \
+        M(TEXT, cwd)            \
+        M(TEXTS, argv)          \
+        M(TEXTS, env)           \
+        M(TEXTS, left_out)      \
+        M(NUMBER, uid)          \
+        M(NUMBER, gid)          \
+        M(TEXT, instance)       \
+        M(TEXT, project)        \
+        M(TEXT, git_dir)        \
+        M(TEXT, git_common_dir) \
+        M(BOOL, is_session)     \
+        M(NOTHING, join)        \
+        M(NOTHING, raw)
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
+HAS_ALL_MEMBERS(plan_op, OP_MEMBERS);
+HAS_ALL_MEMBERS(policy_rlimit, RLIMIT_MEMBERS);
+HAS_ALL_MEMBERS(policy_limits, LIMITS_MEMBERS);
+HAS_ALL_MEMBERS(nsrun_plan, PLAN_MEMBERS);
+#pragma GCC diagnostic pop
+
+static void visit_op(struct store *s, struct plan_op *of) {
+        OP_MEMBERS(VISIT)
 }
 
 static void visit_ops(struct store *s, struct nsrun_plan *plan) {
@@ -61,43 +159,19 @@ static void visit_filter(struct store *s, struct seccomp_loaded *loaded) {
         STORE_NUMBER(s, loaded->flags);
 }
 
-static void visit_limits(struct store *s, struct policy_limits *limits) {
-        for (size_t i = 0; i < ARRAY_SIZE(limits->rlimits); i++) {
-                store_u64(s, &limits->rlimits[i].soft);
-                store_u64(s, &limits->rlimits[i].hard);
-                store_bool(s, &limits->rlimits[i].is_set);
+static void visit_rlimits(struct store *s, struct policy_rlimit *rlimits) {
+        for (struct policy_rlimit *of = rlimits; of < rlimits + RLIMITS_COUNT; of++) {
+                RLIMIT_MEMBERS(VISIT)
         }
-        store_u64(s, &limits->memory);
-        store_u64(s, &limits->pids);
-        store_u64(s, &limits->cpu);
+}
+
+static void visit_limits(struct store *s, struct policy_limits *of) {
+        LIMITS_MEMBERS(VISIT)
 }
 
 /* All but the operations. */
-static void visit_plan(struct store *s, struct nsrun_plan *plan) {
-        store_u64(s, &plan->root_size);
-        STORE_NUMBER(s, plan->net);
-        STORE_NUMBER(s, plan->backing);
-        store_string(s, &plan->seccomp_name);
-        visit_filter(s, &plan->seccomp);
-        store_bool(s, &plan->seccomp_log);
-        STORE_NUMBER(s, plan->landlock);
-        STORE_NUMBER(s, plan->landlock_abi);
-        store_bool(s, &plan->is_scoped);
-        visit_limits(s, &plan->limits);
-        store_bool(s, &plan->new_session);
-        store_bool(s, &plan->has_overlays);
-        store_string(s, &plan->umbrella);
-        store_bool(s, &plan->has_terminal);
-        store_string(s, &plan->hostname);
-        store_string(s, &plan->cwd);
-        store_strv(s, &plan->argv);
-        store_strv(s, &plan->env);
-        store_strv(s, &plan->left_out);
-        STORE_NUMBER(s, plan->uid);
-        STORE_NUMBER(s, plan->gid);
-        store_string(s, &plan->instance);
-        store_string(s, &plan->project);
-        store_bool(s, &plan->is_session);
+static void visit_plan(struct store *s, struct nsrun_plan *of) {
+        PLAN_MEMBERS(VISIT)
 }
 
 static void visit_process(struct store *s, struct record_process *process) {
@@ -108,7 +182,7 @@ static void visit_process(struct store *s, struct record_process *process) {
 
 static void visit_record(struct store *s, struct plan_record *record) {
         store_string(s, &record->id);
-        visit_process(s, &record->keeper);
+        visit_process(s, &record->monitor);
         visit_process(s, &record->init);
         store_u64(s, &record->namespaces);
         for (size_t i = 0; i < ARRAY_SIZE(record->namespace_inodes); i++)
@@ -119,7 +193,7 @@ static void visit_record(struct store *s, struct plan_record *record) {
         store_u64(s, &record->base_ns);
         store_u64(s, &record->idle_timeout);
         STORE_NUMBER(s, record->owner);
-        store_string(s, &record->umbrella);
+        store_string(s, &record->rundir);
         store_string(s, &record->cgroup);
         store_u64(s, &record->n_processes);
         visit_plan(s, record->plan);
@@ -155,7 +229,7 @@ static void visit_version(struct store *s) {
         free(text);
 }
 
-static int finish(struct store *s, char **ret, size_t *ret_n) {
+static int record_finish(struct store *s, char **ret, size_t *ret_n) {
         size_t n = s->written.length;
         char *text = strbuf_finish(&s->written);
 
@@ -180,7 +254,7 @@ int plan_store(const struct nsrun_plan *plan, char **ret, size_t *ret_n) {
         visit_version(&s);
         visit_plan(&s, (struct nsrun_plan *)(uintptr_t)plan);
         visit_ops(&s, (struct nsrun_plan *)(uintptr_t)plan);
-        return finish(&s, ret, ret_n);
+        return record_finish(&s, ret, ret_n);
 }
 
 int plan_restore(const void *bytes, size_t n, struct nsrun_plan **ret, struct nsrun_error *err) {
@@ -207,7 +281,7 @@ int record_store(const struct plan_record *record, char **ret, size_t *ret_n) {
         visit_record(&s, (struct plan_record *)(uintptr_t)record);
         visit_ops(&s, record->plan);
         visit_end(&s);
-        return finish(&s, ret, ret_n);
+        return record_finish(&s, ret, ret_n);
 }
 
 int record_restore(const void *bytes, size_t n, bool with_operations, struct plan_record *ret,
@@ -239,7 +313,7 @@ int record_restore(const void *bytes, size_t n, bool with_operations, struct pla
 
 void record_clear(struct plan_record *record) {
         free(record->id);
-        free(record->umbrella);
+        free(record->rundir);
         free(record->cgroup);
         plan_free(record->plan);
         *record = (struct plan_record){0};

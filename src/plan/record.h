@@ -11,7 +11,7 @@
 struct plan_record {
         char *id;
         struct nsrun_plan *plan;
-        struct record_process keeper;
+        struct record_process monitor;
         struct record_process init;   /* pid 1 inside */
         uint64_t namespaces;          /* CLONE_NEW* that were made */
         uint64_t namespace_inodes[6]; /* user, mnt, pid, ipc, uts, net */
@@ -21,7 +21,7 @@ struct plan_record {
         uint64_t base_ns;
         uint64_t idle_timeout; /* seconds; 0: none */
         pid_t owner;           /* 0: none */
-        char *umbrella;        /* NULL: none */
+        char *rundir;          /* NULL: none */
         char *cgroup;          /* the folder of the session's; NULL: none */
         uint64_t n_processes;  /* what RLIMIT_NPROC bounds; 0: nothing */
 };

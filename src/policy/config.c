@@ -11,9 +11,9 @@
 #include "base/json_map.h"
 #include "base/path.h"
 #include "environment.h"
+#include "host/user.h"
 #include "options.h"
 #include "seccomp/load.h"
-#include "workspace/user.h"
 
 #define MOST_BYTES ((size_t)1 << 20)
 /* As much of a file's name as a message has room for. */
@@ -86,22 +86,6 @@ static int set_option(struct reader *c, size_t node, const char *option, const c
         return r;
 }
 
-/* The caller's home folder, which "~" stands for; NULL: unknown. */
-static int find_home(const struct nsrun_policy *p, char **ret) {
-        const char *home = environment_get(environment_inherited(p), "HOME");
-        struct user user = {0};
-        int r = 0;
-
-        if (!home || !path_is_absolute(home)) {
-                r = user_find(geteuid(), getegid(), &user);
-                home = r < 0 ? NULL : user.home;
-        }
-        if (home && path_is_absolute(home) && !(*ret = strdup(home)))
-                r = -ENOMEM;
-        user_clear(&user);
-        return r;
-}
-
 /* An absolute path, or one that begins at the home folder: there is no other folder that a
  * relative path could mean in every run. */
 static int path_at(struct reader *c, size_t node, char **ret) {
@@ -117,7 +101,7 @@ static int path_at(struct reader *c, size_t node, char **ret) {
         if (text[0] != '~' || (text[1] && text[1] != '/'))
                 return fail_at(c, c->map.nodes[node].at, text, "not an absolute path",
                                "begin it with / or with ~/");
-        if (find_home(c->policy, &home) < 0)
+        if (user_find_home(environment_get(environment_inherited(c->policy), "HOME"), &home) < 0)
                 return error_oom(c->err);
         if (!home)
                 return fail_at(c, c->map.nodes[node].at, text, "nobody knows your home folder", "set HOME");
@@ -145,7 +129,7 @@ static int apply_members(struct reader *c, size_t node, const struct key *keys, 
         return r;
 }
 
-static int apply_version(struct reader *c, size_t node) {
+static int policy_config_apply_version(struct reader *c, size_t node) {
         uint64_t version;
 
         if (!json_number(c->map.nodes[node].value, &version) || version != 1)
@@ -169,7 +153,7 @@ static int apply_choice(struct reader *c, size_t node) {
 }
 
 /* One of nsrun's own policies, or a file. */
-static int apply_seccomp(struct reader *c, size_t node) {
+static int policy_config_apply_seccomp(struct reader *c, size_t node) {
         const char *text = text_at(c, node);
 
         if (!text || streq(text, "none") || seccomp_find_shipped(text))
@@ -185,13 +169,13 @@ static int apply_temp(struct reader *c, size_t node) {
         _cleanup_free_ char *path = NULL;
         int r;
 
-        if (text && (streq(text, "tmpfs") || streq(text, "playground")))
+        if (text && (streq(text, "tmpfs") || streq(text, "scratch")))
                 return set_option(c, node, "tmp", text);
         r = path_at(c, node, &path);
         return r < 0 ? r : set_option(c, node, "tmp", path);
 }
 
-static int apply_exposed(struct reader *c, size_t node) {
+static int policy_config_apply_exposed(struct reader *c, size_t node) {
         const struct json_node *nodes = c->map.nodes;
         const char *key = nodes[node].key;
         enum policy_access access = streq(key, "readable")   ? POLICY_RO
@@ -209,9 +193,8 @@ static int apply_exposed(struct reader *c, size_t node) {
                 if (r < 0)
                         return r;
                 label = label_at(c, i, key);
-                if (!label || policy_add_rule(c->policy, access, path, NULL, label) < 0)
+                if (!label || policy_add_rule(c->policy, POLICY_BY_CONFIG, access, path, NULL, label) < 0)
                         return error_oom(c->err);
-                c->policy->rules[c->policy->n_rules - 1].is_config = true;
         }
         return 0;
 }
@@ -267,7 +250,7 @@ static int apply_each(struct reader *c, size_t node, int (*apply)(struct reader 
         return r;
 }
 
-static int apply_env(struct reader *c, size_t node) {
+static int policy_config_apply_env(struct reader *c, size_t node) {
         return apply_each(c, node, apply_variable);
 }
 
@@ -342,10 +325,17 @@ static int apply_isolation(struct reader *c, size_t node) {
 }
 
 static const struct key top[] = {
-        {"version", apply_version},  {"isolation", apply_isolation}, {"project", apply_path_option},
-        {"readable", apply_exposed}, {"writable", apply_exposed},    {"overlay", apply_exposed},
-        {"env", apply_env},          {"net", apply_choice},          {"seccomp", apply_seccomp},
-        {"temp", apply_temp},        {"limits", apply_limits},
+        {"version", policy_config_apply_version},
+        {"isolation", apply_isolation},
+        {"project", apply_path_option},
+        {"readable", policy_config_apply_exposed},
+        {"writable", policy_config_apply_exposed},
+        {"overlay", policy_config_apply_exposed},
+        {"env", policy_config_apply_env},
+        {"net", apply_choice},
+        {"seccomp", policy_config_apply_seccomp},
+        {"temp", apply_temp},
+        {"limits", apply_limits},
 };
 
 /* ---------------------------------------------------------------- the file */
@@ -487,7 +477,7 @@ int config_find_user_file(const struct nsrun_policy *p, char **ret) {
                 *ret = path_join(folder, "nsrun/config.json");
                 return *ret ? 0 : -ENOMEM;
         }
-        r = find_home(p, &home);
+        r = user_find_home(environment_get(environment_inherited(p), "HOME"), &home);
         if (r < 0 || !home)
                 return r;
         *ret = path_join(home, ".config/nsrun/config.json");

@@ -191,15 +191,6 @@ char *const *environment_inherited(const struct nsrun_policy *p) {
         return p->host_environ ? p->host_environ : environ;
 }
 
-const char *environment_get(char *const *environment, const char *name) {
-        size_t n = strlen(name);
-
-        STRV_FOREACH (entry, environment)
-                if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=')
-                        return *entry + n + 1;
-        return NULL;
-}
-
 /* Sets "NAME=VALUE" in *v, in place where NAME is there already.  Takes `entry`
  * over, also when it fails; NULL is the failure of whoever made it. */
 static int set_entry(char ***v, char *entry) {
@@ -256,13 +247,13 @@ static int inherit(const struct nsrun_policy *p, const char *entry, char ***pass
         return strv_add(passed, entry);
 }
 
-static int compare_names(const void *a, const void *b) {
+static int policy_environment_compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* What the caller's environment says of the committer goes first, as it does for git. */
-static int add_identity(const struct nsrun_policy *p, char ***passed) {
-        STRV_FOREACH (entry, p->identity) {
+static int add_identity(const struct resolved *s, char ***passed) {
+        STRV_FOREACH (entry, s->identity) {
                 _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
                 int r;
 
@@ -290,7 +281,8 @@ static int add_explicit(const struct nsrun_policy *p, char *const *entries, char
         return 0;
 }
 
-static int make_environment(const struct nsrun_policy *p, char ***passed, char ***left_out) {
+static int policy_environment_make_environment(const struct resolved *s, char ***passed, char ***left_out) {
+        const struct nsrun_policy *p = s->policy;
         int r;
 
         STRV_FOREACH (entry, environment_inherited(p)) {
@@ -298,8 +290,8 @@ static int make_environment(const struct nsrun_policy *p, char ***passed, char *
                 if (r < 0)
                         return r;
         }
-        if (p->home && !strv_contains(p->unset, "HOME")) {
-                r = set_variable(passed, "HOME", p->home);
+        if (s->home && !strv_contains(p->unset, "HOME")) {
+                r = set_variable(passed, "HOME", s->home);
                 if (r < 0)
                         return r;
         }
@@ -308,11 +300,11 @@ static int make_environment(const struct nsrun_policy *p, char ***passed, char *
                 if (r < 0)
                         return r;
         }
-        r = add_identity(p, passed);
+        r = add_identity(s, passed);
         if (r >= 0 && p->is_env_explicit)
                 r = add_explicit(p, p->workspace_env, passed);
         if (r >= 0)
-                r = add_explicit(p, p->instance_env, passed);
+                r = add_explicit(p, s->instance_env, passed);
         if (r < 0)
                 return r;
         STRV_FOREACH (entry, p->env)
@@ -324,16 +316,13 @@ static int make_environment(const struct nsrun_policy *p, char ***passed, char *
         return 0;
 }
 
-int environment_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
-        _cleanup_strv_ char **passed = NULL, **left_out = NULL;
-
-        if (make_environment(p, &passed, &left_out) < 0)
+int environment_resolve(struct resolved *s, struct nsrun_error *err) {
+        if (policy_environment_make_environment(s, &s->env, &s->left_out) < 0)
                 return error_oom(err);
-        if (left_out)
-                qsort(left_out, strv_length(left_out), sizeof(*left_out), compare_names);
-        strv_free(p->final_env);
-        p->final_env = TAKE_PTR(passed);
-        strv_free(p->left_out);
-        p->left_out = TAKE_PTR(left_out);
+        for (const char *const *name = s->unset; name && *name; name++)
+                environment_drop(s->env, *name, strlen(*name));
+        if (s->left_out)
+                qsort(s->left_out, strv_length(s->left_out), sizeof(*s->left_out),
+                      policy_environment_compare_names);
         return 0;
 }

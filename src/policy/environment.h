@@ -3,19 +3,16 @@
  * the caller's environ nor the host. */
 #pragma once
 
-#include "policy.h"
+#include "resolved.h"
 
 /* What the policy inherits from: its own vector, else environ. */
 char *const *environment_inherited(const struct nsrun_policy *p);
 
-/* The value of `name`, or NULL. */
-const char *environment_get(char *const *environment, const char *name);
-
 /* Whether the first `length` bytes of `name` can name a variable. */
 bool environment_name_is_valid(const char *name, size_t length);
 
-/* Fills final_env and left_out; home has been decided. */
-int environment_resolve(struct nsrun_policy *p, struct nsrun_error *err);
+/* Fills `env` and `left_out`; home, identity and instance are known. */
+int environment_resolve(struct resolved *s, struct nsrun_error *err);
 
 /* How many patterns there are, and the i-th with its reason: for the man page's test. */
 size_t environment_n_patterns(void);

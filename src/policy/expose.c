@@ -2,6 +2,7 @@
 /* Lists of expose paths: normalised, merged by target, validated.  Looks at no file. */
 #include "expose.h"
 
+#include "base/array.h"
 #include "base/path.h"
 
 /* /usr/share/zoneinfo and the certificates of most systems are beneath /usr or here. */
@@ -35,19 +36,10 @@ int expose_add(struct expose_list *list, const char *source, const char *target,
                const char *label) {
         struct expose_rule rule = {.label = label};
 
-        if (list->n == list->capacity) {
-                size_t capacity = list->capacity ? 2 * list->capacity : 16;
-                struct expose_rule *more = reallocarray(list->items, capacity, sizeof(*more));
-
-                if (!more)
-                        return -ENOMEM;
-                list->items = more;
-                list->capacity = capacity;
-        }
         rule.source = normalised(source ? source : "");
         rule.target = normalised(target && *target ? target : source ? source : "");
         rule.mode = strdup(mode ? mode : "");
-        if (!rule.source || !rule.target || !rule.mode) {
+        if (!rule.source || !rule.target || !rule.mode || ARRAY_GROW(list->items, list->n) < 0) {
                 clear_rule(&rule);
                 return -ENOMEM;
         }
@@ -111,23 +103,23 @@ int expose_merge(struct expose_list *list) {
         return 0;
 }
 
-static int refuse_rule(const struct expose_rule *rule, const char *path, const char *what, const char *hint,
-                       struct nsrun_error *err) {
+static int expose_refuse_rule(const struct expose_rule *rule, const char *path, const char *what,
+                              const char *hint, struct nsrun_error *err) {
         (void)error_setf(err, NSRUN_STAGE_POLICY, 0, path, hint, "%s: %s", rule->label, what);
         return -EINVAL;
 }
 
 int expose_check(const struct expose_rule *rule, struct nsrun_error *err) {
         if (!*rule->source)
-                return refuse_rule(rule, NULL, "no source", NULL, err);
+                return expose_refuse_rule(rule, NULL, "no source", NULL, err);
         if (!path_is_absolute(rule->source))
-                return refuse_rule(rule, rule->source, "the source is no absolute path", NULL, err);
+                return expose_refuse_rule(rule, rule->source, "the source is no absolute path", NULL, err);
         if (!path_is_absolute(rule->target))
-                return refuse_rule(rule, rule->target, "the target is no absolute path", NULL, err);
+                return expose_refuse_rule(rule, rule->target, "the target is no absolute path", NULL, err);
         if (!streq(rule->mode, "ro") && !streq(rule->mode, "rw"))
-                return refuse_rule(rule, *rule->mode ? rule->mode : NULL,
-                                   *rule->mode ? "the mode is neither ro nor rw" : "no mode",
-                                   "choose ro or rw", err);
+                return expose_refuse_rule(rule, *rule->mode ? rule->mode : NULL,
+                                          *rule->mode ? "the mode is neither ro nor rw" : "no mode",
+                                          "choose ro or rw", err);
         return 0;
 }
 
@@ -144,8 +136,8 @@ int expose_check_all(const struct expose_list *list, struct nsrun_error *err) {
                 return error_oom(err);
         for (size_t i = 1; i < list->n; i++)
                 if (streq(sorted[i - 1]->target, sorted[i]->target))
-                        return refuse_rule(sorted[i], sorted[i]->target, "two rules for one target",
-                                           "keep one of them, or merge the lists first", err);
+                        return expose_refuse_rule(sorted[i], sorted[i]->target, "two rules for one target",
+                                                  "keep one of them, or merge the lists first", err);
         return 0;
 }
 

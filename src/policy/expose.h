@@ -15,7 +15,6 @@ struct expose_rule {
 struct expose_list {
         struct expose_rule *items;
         size_t n;
-        size_t capacity;
 };
 
 /* Appends a normalised copy.  NULL is as good as "".  -ENOMEM. */

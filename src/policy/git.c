@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rules and variables for git.  Where the git dirs are and whether the .git file
- * may be believed is workspace/gitdir.c's to find out. */
+ * may be believed is host/gitdir.c's to find out. */
 #include "git.h"
 
 #include <sys/stat.h>
 
 #include "base/path.h"
 #include "environment.h"
+#include "host/gitdir.h"
+#include "host/identity.h"
 #include "refuse.h"
-#include "workspace/identity.h"
 
 static const char option[] = "the project's git dir";
 
@@ -41,17 +42,18 @@ static const struct part own_parts[] = {
 };
 
 /* Of what is there, plain files and folders alone: a symlink leads who knows where. */
-static int add_parts(struct nsrun_policy *p, const char *folder, const struct part *parts, size_t n) {
+static int add_parts(struct resolved *s, const char *folder, const struct part *parts, size_t n,
+                     struct nsrun_error *err) {
         for (size_t i = 0; i < n; i++) {
                 _cleanup_free_ char *path = path_join(folder, parts[i].name);
                 struct stat st;
                 int r;
 
                 if (!path)
-                        return -ENOMEM;
+                        return error_oom(err);
                 if (lstat(path, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
                         continue;
-                r = policy_add_default(p, parts[i].access, path, option);
+                r = resolve_default(s, parts[i].access, path, option, err);
                 if (r < 0)
                         return r;
         }
@@ -60,7 +62,7 @@ static int add_parts(struct nsrun_policy *p, const char *folder, const struct pa
 
 /* Packing refs takes them out of refs/ once they are in packed-refs: made inside,
  * that file would be gone with the sandbox, and the branches with it. */
-static int hold_packed_refs(struct nsrun_policy *p, const char *common_dir) {
+static int hold_packed_refs(struct resolved *s, const char *common_dir) {
         char *path = path_join(common_dir, "packed-refs");
         struct stat st;
 
@@ -68,44 +70,46 @@ static int hold_packed_refs(struct nsrun_policy *p, const char *common_dir) {
                 free(path);
                 return 0;
         }
-        return strv_consume(&p->held, path);
+        return strv_consume(&s->reserved, path);
 }
 
-static int add_rules(struct nsrun_policy *p, const struct gitdir *g) {
+static int git_add_dirs(struct resolved *s, const struct gitdir *g, struct nsrun_error *err) {
         int r;
 
-        r = policy_add_default(p, POLICY_RO, g->dot_git, option);
+        r = resolve_default(s, POLICY_RO, g->dot_git, option, err);
         if (r >= 0)
-                r = policy_add_default(p, POLICY_RW, g->git_dir, option);
+                r = resolve_default(s, POLICY_RW, g->git_dir, option, err);
         if (r >= 0)
-                r = add_parts(p, g->git_dir, own_parts, ARRAY_SIZE(own_parts));
+                r = add_parts(s, g->git_dir, own_parts, ARRAY_SIZE(own_parts), err);
         if (r < 0 || !g->common_dir)
                 return r;
-        r = strv_add(&p->ephemeral, g->common_dir);
-        if (r >= 0)
-                r = hold_packed_refs(p, g->common_dir);
-        return r < 0 ? r : add_parts(p, g->common_dir, common_parts, ARRAY_SIZE(common_parts));
+        if (strv_add(&s->ephemeral, g->common_dir) < 0 || hold_packed_refs(s, g->common_dir) < 0)
+                return error_oom(err);
+        return add_parts(s, g->common_dir, common_parts, ARRAY_SIZE(common_parts), err);
 }
 
-int git_add_rules(struct nsrun_policy *p, struct gitdir *ret, struct nsrun_error *err) {
+int git_add_rules(struct resolved *s, struct nsrun_error *err) {
         _cleanup_gitdir_ struct gitdir dirs = {0};
         const char *why = NULL, *hint = NULL;
         int r;
 
-        if (!p->project)
+        if (!s->project)
                 return 0;
-        r = gitdir_find(p->project, &dirs, &why, &hint);
+        r = gitdir_find(s->project, &dirs, &why, &hint);
         if (r == -EPERM) {
-                _cleanup_free_ char *path = path_join(p->project, ".git");
+                _cleanup_free_ char *path = path_join(s->project, ".git");
 
                 return path ? refuse(err, path, hint, "the project's .git file can't be believed: %s", why)
                             : error_oom(err);
         }
-        if (r > 0 && (r = add_rules(p, &dirs)) >= 0) {
-                *ret = dirs;
-                dirs = (struct gitdir){0};
-        }
-        return r < 0 ? error_oom(err) : 0;
+        if (r < 0)
+                return error_oom(err);
+        if (r == 0)
+                return 0;
+        r = git_add_dirs(s, &dirs, err);
+        s->git_dir = TAKE_PTR(dirs.git_dir);
+        s->git_common_dir = TAKE_PTR(dirs.common_dir);
+        return r;
 }
 
 /* Whether --env or --unsetenv has a word on `name`. */
@@ -119,10 +123,11 @@ static bool is_explicit(const struct nsrun_policy *p, const char *name) {
 }
 
 /* An explicit environment is left alone, and a complete one needs nothing. */
-static bool is_wanted(const struct nsrun_policy *p) {
+static bool is_wanted(const struct resolved *s) {
+        const struct nsrun_policy *p = s->policy;
         size_t n_known = 0;
 
-        if (!p->project || p->clean_env)
+        if (!s->project || p->clean_env)
                 return false;
         for (size_t i = 0; i < IDENTITY_N_VARIABLES; i++) {
                 if (is_explicit(p, identity_variables[i]))
@@ -132,36 +137,23 @@ static bool is_wanted(const struct nsrun_policy *p) {
         return n_known < IDENTITY_N_VARIABLES;
 }
 
-/* Where a command of this policy may have put a program called git. */
-static int list_writable(const struct nsrun_policy *p, char ***ret) {
-        int r = p->tmp ? strv_add(ret, p->tmp) : 0;
-
-        for (size_t i = 0; i < p->n_rules && r >= 0; i++)
-                if (p->rules[i].access == POLICY_RW)
-                        r = strv_add(ret, p->rules[i].source);
-        return r;
-}
-
-int git_find_identity(struct nsrun_policy *p, const char *common_dir, struct nsrun_error *err) {
+int git_find_identity(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
         _cleanup_identity_ struct identity id = {0};
-        _cleanup_strv_ char **writable = NULL;
-        struct identity_request request = {
-                .project = p->project,
-                .common_dir = common_dir,
+        const struct identity_request request = {
+                .project = s->project,
                 .environ = environment_inherited(p),
+                .untrusted = s->writable,
         };
         int r;
 
-        if (!is_wanted(p))
+        if (!is_wanted(s))
                 return 0;
         if (p->has_workspace)
-                return p->is_env_explicit || strv_copy(p->workspace_env, &p->identity) >= 0 ? 0
+                return p->is_env_explicit || strv_copy(p->workspace_env, &s->identity) >= 0 ? 0
                                                                                             : error_oom(err);
-        r = list_writable(p, &writable);
-        request.untrusted = writable;
+        r = identity_find(&request, &id);
         if (r >= 0)
-                r = identity_find(&request, &id);
-        if (r >= 0)
-                r = identity_to_environment(&id, &p->identity);
+                r = identity_to_environment(&id, &s->identity);
         return r < 0 ? error_oom(err) : 0;
 }

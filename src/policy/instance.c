@@ -9,8 +9,8 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "environment.h"
+#include "host/project.h"
 #include "refuse.h"
-#include "workspace/project.h"
 
 /* More than anybody types; each is compared with all that went before. */
 #define MOST_ARGUMENTS 2048
@@ -52,25 +52,23 @@ static int bad_root(const char *spelled, const char *what, struct nsrun_error *e
         return -EINVAL;
 }
 
-int instance_find_root(const struct nsrun_policy *p, char **ret, char **ret_spelled,
-                       struct nsrun_error *err) {
-        const char *named =
-                p->instance ? p->instance : environment_get(environment_inherited(p), "NSRUN_HOME");
+int instance_find_root(const char *asked, char *const *environment, const char *home, char **ret,
+                       char **ret_spelled, struct nsrun_error *err) {
+        const char *named = asked ? asked : environment_get(environment, "NSRUN_HOME"), *reason;
         _cleanup_free_ char *spelled = NULL, *canonical = NULL;
-        const char *reason;
 
         if (named && *named) {
                 if (!path_is_absolute(named))
                         return bad_root(named, "is relative", err);
                 spelled = path_normalise(named);
-        } else if (p->home) {
-                spelled = path_join(p->home, ".nsrun");
+        } else if (home) {
+                spelled = path_join(home, ".nsrun");
         } else {
                 return bad_root(NULL, "can't be told: nobody knows your home folder", err);
         }
         if (!spelled || path_canonical_to_be(spelled, &canonical) < 0)
                 return error_oom(err);
-        reason = project_denied(canonical, p->home);
+        reason = project_denied(canonical, home);
         if (reason)
                 return refuse(err, canonical, "choose a folder with --instance DIR or NSRUN_HOME",
                               "%s can't be the instance root", reason);
@@ -98,7 +96,7 @@ int instance_environment(const char *root, char ***ret) {
 /* ------------------------------------------------------------- the folders */
 
 /* The folder `name` of `parent`, made where it is missing; a symlink is none. */
-static int make_one(int parent, const char *name, int *ret) {
+static int instance_make_one(int parent, const char *name, int *ret) {
         const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW;
         struct stat st;
         int fd;
@@ -134,7 +132,7 @@ static int make_all(int from, const char *path, int *ret) {
 
                 if (!*name)
                         continue;
-                r = make_one(here >= 0 ? here : from, name, &fd);
+                r = instance_make_one(here >= 0 ? here : from, name, &fd);
                 if (r < 0)
                         return r;
                 close_fdp(&here);
@@ -173,37 +171,49 @@ int instance_make_dirs(const char *root, struct nsrun_error *err) {
 
 /* --------------------------------------------------------------- the rules */
 
-int instance_add_rules(struct nsrun_policy *p, struct nsrun_error *err) {
-        _cleanup_free_ char *root = NULL, *spelled = NULL;
-        struct policy_rule *rule;
-        int r;
+static int add_expose_paths(struct resolved *s, struct nsrun_error *err) {
+        const struct expose_list *asked = &s->policy->expose;
+        _cleanup_expose_ struct expose_list list = {0};
+        int r = 0;
 
-        r = instance_find_root(p, &root, &spelled, err);
-        if (r < 0)
-                return r;
-        if (policy_add_default(p, POLICY_RW, root, "the instance") < 0)
+        for (size_t i = 0; i < asked->n && r >= 0; i++)
+                r = expose_add(&list, asked->items[i].source, asked->items[i].target, asked->items[i].mode,
+                               asked->items[i].label);
+        if (r < 0 || expose_merge(&list) < 0)
                 return error_oom(err);
-        rule = &p->rules[p->n_rules - 1];
-        rule->is_to_be_made = true;
-        if (!streq(spelled, root) &&
-            (!(rule->spelled = strdup(spelled)) || !(rule->alias = strdup(spelled))))
-                return error_oom(err);
-        free(p->instance_root);
-        p->instance_root = TAKE_PTR(root);
-        if (expose_merge(&p->expose) < 0)
-                return error_oom(err);
-        r = expose_check_all(&p->expose, err);
-        for (size_t i = 0; i < p->expose.n && r >= 0; i++) {
-                const struct expose_rule *e = &p->expose.items[i];
+        r = expose_check_all(&list, err);
+        for (size_t i = 0; i < list.n && r >= 0; i++) {
+                const struct rule_request request = {
+                        .access = streq(list.items[i].mode, "rw") ? POLICY_RW : POLICY_RO,
+                        .origin = POLICY_BY_CONFIG,
+                        .option = list.items[i].label,
+                        .source = list.items[i].source,
+                        .target = list.items[i].target,
+                };
 
-                if (policy_add_rule(p, streq(e->mode, "rw") ? POLICY_RW : POLICY_RO, e->source, e->target,
-                                    e->label) < 0)
-                        return error_oom(err);
-                rule = &p->rules[p->n_rules - 1];
-                rule->is_config = true;
-                rule->is_derived = true;
+                r = resolve_rule(s, &request, err);
         }
         return r;
+}
+
+int instance_add_rules(struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ char *spelled = NULL;
+        struct rule_request root = {
+                .access = POLICY_RW,
+                .origin = POLICY_BY_DEFAULT,
+                .option = "the instance",
+                .is_to_be_made = true,
+        };
+        int r;
+
+        r = instance_find_root(s->policy->instance, environment_inherited(s->policy), s->home,
+                               &s->instance_root, &spelled, err);
+        if (r < 0)
+                return r;
+        root.source = s->instance_root;
+        root.spelled = spelled;
+        r = resolve_rule(s, &root, err);
+        return r < 0 ? r : add_expose_paths(s, err);
 }
 
 /* What the base view shows, or nsrun makes itself: a command line adds nothing to that. */
@@ -220,76 +230,67 @@ static bool is_in_base_view(const char *path) {
 }
 
 /* Whether a rule decides already what is to be seen there. */
-static bool is_covered(const struct nsrun_policy *p, const char *path) {
-        for (size_t i = 0; i < p->n_rules; i++) {
-                const struct policy_rule *rule = &p->rules[i];
-
-                if (path_is_beneath(path, rule->target ? rule->target : rule->source))
+static bool is_covered(const struct resolved *s, const char *path) {
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (path_is_beneath(path, s->rules[i].target))
                         return true;
-        }
         return false;
 }
 
 /* A home or a system folder that a command line names is not what it needs to write. */
-static bool is_too_much(const struct nsrun_policy *p, const char *folder) {
-        return project_denied(folder, p->home) != NULL || writable_denied(folder) != NULL;
+static bool is_too_much(const struct resolved *s, const char *folder) {
+        return project_denied(folder, s->home) != NULL || writable_denied(folder) != NULL;
 }
 
 /* Among keys and other programs' settings: who names what isn't there has not asked for what is. */
-static bool is_in_hidden_folder(const struct nsrun_policy *p, const char *folder) {
-        const char *below = p->home ? path_below(folder, p->home) : NULL;
+static bool is_in_hidden_folder(const struct resolved *s, const char *folder) {
+        const char *below = s->home ? path_below(folder, s->home) : NULL;
 
         return below && below[0] == '.';
 }
 
 /* What is shown already is to be found under the name that was used, too, where that is nowhere yet. */
-static int add_link(struct nsrun_policy *p, const char *canonical, const char *spelled) {
+static int instance_add_link(struct resolved *s, const char *canonical, const char *spelled,
+                             struct nsrun_error *err) {
         _cleanup_free_ char *path = path_normalise(spelled);
 
         if (!path)
-                return -ENOMEM;
-        return is_in_base_view(path) || streq(path, "/tmp") || is_covered(p, path)
+                return error_oom(err);
+        return is_in_base_view(path) || streq(path, "/tmp") || is_covered(s, path)
                        ? 0
-                       : policy_add_link(p, canonical, path);
+                       : resolve_link(s, canonical, path, err);
 }
 
-/* `canonical` is what `spelled`, absolute, leads to.  -ENOMEM. */
-static int add(struct nsrun_policy *p, enum policy_access access, const char *canonical, const char *spelled,
-               const char *option) {
-        struct policy_rule *rule;
+/* `canonical` is what `spelled`, absolute, leads to. */
+static int instance_add(struct resolved *s, enum policy_access access, const char *canonical,
+                        const char *spelled, const char *option, struct nsrun_error *err) {
+        const struct rule_request request = {
+                .access = access,
+                .origin = POLICY_BY_DEFAULT,
+                .option = option,
+                .source = canonical,
+                .spelled = spelled,
+        };
 
-        if (is_in_base_view(canonical) || is_covered(p, canonical))
-                return streq(canonical, spelled) ? 0 : add_link(p, canonical, spelled);
-        if (policy_add_default(p, access, canonical, option) < 0)
-                return -ENOMEM;
-        rule = &p->rules[p->n_rules - 1];
-        if (streq(canonical, spelled))
-                return 0;
-        rule->spelled = strdup(spelled);
-        rule->alias = path_normalise(spelled);
-        return rule->spelled && rule->alias ? 0 : -ENOMEM;
+        if (is_in_base_view(canonical) || is_covered(s, canonical))
+                return streq(canonical, spelled) ? 0 : instance_add_link(s, canonical, spelled, err);
+        return resolve_rule(s, &request, err);
 }
 
 /* The folder of what `spelled` leads to: whoever could plant a link on that way chose the folder, too. */
-static int add_parent(struct nsrun_policy *p, const char *canonical, const char *spelled,
-                      const char *option) {
+static int add_parent(struct resolved *s, const char *canonical, const char *spelled, const char *option,
+                      struct nsrun_error *err) {
         _cleanup_free_ char *folder = path_parent(canonical), *way = NULL;
-        size_t n = p->n_rules;
-        int r;
 
-        if (!folder)
-                return -ENOMEM;
-        r = is_too_much(p, folder) ? 0 : add(p, POLICY_RO, folder, folder, option);
-        if (r < 0 || p->n_rules == n)
-                return r;
-        if (asprintf(&way, "%s/..", spelled) < 0)
-                return -ENOMEM;
-        p->rules[n].spelled = TAKE_PTR(way);
-        return 0;
+        if (!folder || asprintf(&way, "%s/..", spelled) < 0)
+                return error_oom(err);
+        return is_too_much(s, folder) || is_in_base_view(folder) || is_covered(s, folder)
+                       ? 0
+                       : instance_add(s, POLICY_RO, folder, way, option, err);
 }
 
 /* The file, and its folder, where it really is; and the folder that it was named in. */
-static int add_executable(struct nsrun_policy *p, const char *spelled) {
+static int add_executable(struct resolved *s, const char *spelled, struct nsrun_error *err) {
         static const char option[] = "the executable";
         _cleanup_free_ char *canonical = NULL, *named = NULL, *folder = NULL;
         unsigned mode = 0;
@@ -297,18 +298,19 @@ static int add_executable(struct nsrun_policy *p, const char *spelled) {
 
         r = path_canonical(spelled, &canonical, &mode);
         if (r < 0 || (mode & S_IFMT) != S_IFREG)
-                return r == -ENOMEM ? r : 0;
+                return r == -ENOMEM ? error_oom(err) : 0;
         named = path_parent(spelled);
         if (!named || path_canonical(named, &folder, NULL) < 0)
-                return -ENOMEM;
-        r = add_parent(p, canonical, spelled, option);
-        if (r >= 0 && !is_too_much(p, folder))
-                r = add(p, POLICY_RO, folder, named, option);
-        return r < 0 ? r : add(p, POLICY_RO, canonical, spelled, option);
+                return error_oom(err);
+        r = add_parent(s, canonical, spelled, option, err);
+        if (r >= 0 && !is_too_much(s, folder))
+                r = instance_add(s, POLICY_RO, folder, named, option, err);
+        return r < 0 ? r : instance_add(s, POLICY_RO, canonical, spelled, option, err);
 }
 
 /* The nearest folder above that is there is for what the command will make. */
-static int add_missing(struct nsrun_policy *p, const char *spelled, const char *option) {
+static int add_missing(struct resolved *s, const char *spelled, const char *option,
+                       struct nsrun_error *err) {
         _cleanup_free_ char *path = path_normalise(spelled), *canonical = NULL;
         unsigned mode = 0;
         int r = -ENOENT;
@@ -321,14 +323,14 @@ static int add_missing(struct nsrun_policy *p, const char *spelled, const char *
                 r = path ? path_canonical(path, &canonical, &mode) : -ENOMEM;
         }
         if (!path || r == -ENOMEM)
-                return -ENOMEM;
-        if (r < 0 || (mode & S_IFMT) != S_IFDIR || is_too_much(p, canonical) ||
-            is_in_hidden_folder(p, canonical))
+                return error_oom(err);
+        if (r < 0 || (mode & S_IFMT) != S_IFDIR || is_too_much(s, canonical) ||
+            is_in_hidden_folder(s, canonical))
                 return 0;
-        return add(p, POLICY_RW, canonical, path, option);
+        return instance_add(s, POLICY_RW, canonical, path, option, err);
 }
 
-static int add_argument(struct nsrun_policy *p, const char *path) {
+static int add_argument(struct resolved *s, const char *path, struct nsrun_error *err) {
         static const char option[] = "an argument";
         _cleanup_free_ char *canonical = NULL;
         unsigned mode = 0;
@@ -336,27 +338,25 @@ static int add_argument(struct nsrun_policy *p, const char *path) {
 
         r = path_canonical(path, &canonical, &mode);
         if (r == -ENOMEM)
-                return r;
+                return error_oom(err);
         if (r == -ENOENT)
-                return add_missing(p, path, option);
+                return add_missing(s, path, option, err);
         if (r < 0)
                 return 0; /* the command would learn the same */
         if ((mode & S_IFMT) != S_IFDIR)
-                return add(p, POLICY_RO, canonical, path, option);
-        return is_too_much(p, canonical) ? 0 : add(p, POLICY_RW, canonical, path, option);
+                return instance_add(s, POLICY_RO, canonical, path, option, err);
+        return is_too_much(s, canonical) ? 0 : instance_add(s, POLICY_RW, canonical, path, option, err);
 }
 
-/* Where the command's name leads on the host, or NULL: absolute, not normalised. */
-static int find_executable(const struct nsrun_policy *p, const char *cwd, char **ret) {
-        const char *name = p->argv[0], *path = environment_get(environment_inherited(p), "PATH");
+/* Where the command's name leads on the host, or NULL: absolute, not normalised.  -ENOMEM. */
+static int find_executable(const struct resolved *s, char **ret) {
+        const char *name = s->argv[0], *path = environment_get(environment_inherited(s->policy), "PATH");
+        const char *cwd = s->project ? s->project : s->cwd;
 
-        *ret = NULL;
-        if (path_is_absolute(name) || (strchr(name, '/') && !cwd)) {
-                *ret = path_is_absolute(name) ? strdup(name) : NULL;
-                return *ret || !path_is_absolute(name) ? 0 : -ENOMEM;
-        }
+        if (path_is_absolute(name))
+                return (*ret = strdup(name)) ? 0 : -ENOMEM;
         if (strchr(name, '/'))
-                return asprintf(ret, "%s/%s", cwd, name) < 0 ? -ENOMEM : 0;
+                return cwd && asprintf(ret, "%s/%s", cwd, name) < 0 ? -ENOMEM : 0;
         while (path && *path) {
                 size_t n = strcspn(path, ":");
                 _cleanup_free_ char *candidate = NULL;
@@ -374,18 +374,19 @@ static int find_executable(const struct nsrun_policy *p, const char *cwd, char *
         return 0;
 }
 
-int instance_add_command(struct nsrun_policy *p, const char *cwd, struct nsrun_error *err) {
+int instance_add_command(struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ char *executable = NULL;
         size_t n = 0;
-        int r;
+        int r = 0;
 
         /* A session's commands come later, and see what was decided by then. */
-        if (!p->argv)
+        if (!s->argv)
                 return 0;
-        r = find_executable(p, p->project ? p->project : cwd, &executable);
-        if (r >= 0 && executable)
-                r = add_executable(p, executable);
-        for (char **argument = p->argv + 1; r >= 0 && *argument; argument++) {
+        if (find_executable(s, &executable) < 0)
+                return error_oom(err);
+        if (executable)
+                r = add_executable(s, executable, err);
+        for (char *const *argument = s->argv + 1; r >= 0 && *argument; argument++) {
                 const char *equals = (*argument)[0] == '-' ? strchr(*argument, '=') : NULL;
                 const char *path = equals ? equals + 1 : *argument;
 
@@ -394,7 +395,7 @@ int instance_add_command(struct nsrun_policy *p, const char *cwd, struct nsrun_e
                 if (++n > MOST_ARGUMENTS)
                         return refuse(err, NULL, "expose a folder that holds them, with --ro or --rw",
                                       "the command line names too many absolute paths");
-                r = add_argument(p, path);
+                r = add_argument(s, path, err);
         }
-        return r < 0 ? error_oom(err) : 0;
+        return r;
 }

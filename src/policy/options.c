@@ -55,12 +55,8 @@ static int apply_project(void *target, const struct option_spec *spec, const cha
         r = need_text(spec, value, err);
         if (r < 0)
                 return r;
-        r = set_string(&p->project, value, err);
-        if (r < 0)
-                return r;
-        free(TAKE_PTR(p->project_alias));
         p->no_project = false;
-        return 0;
+        return set_string(&p->project, value, err);
 }
 
 static int apply_no_project(void *target, nsrun_unused const struct option_spec *spec,
@@ -68,13 +64,12 @@ static int apply_no_project(void *target, nsrun_unused const struct option_spec 
         struct nsrun_policy *p = target;
 
         free(TAKE_PTR(p->project));
-        free(TAKE_PTR(p->project_alias));
         p->no_project = true;
         return 0;
 }
 
-static int apply_exposed(void *target, const struct option_spec *spec, const char *value,
-                         struct nsrun_error *err) {
+static int policy_options_apply_exposed(void *target, const struct option_spec *spec, const char *value,
+                                        struct nsrun_error *err) {
         static const struct {
                 const char *name;
                 const char *option;
@@ -91,7 +86,8 @@ static int apply_exposed(void *target, const struct option_spec *spec, const cha
                 return r;
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
                 if (streq(spec->name, kinds[i].name))
-                        return policy_add_rule(target, kinds[i].access, value, NULL, kinds[i].option) < 0
+                        return policy_add_rule(target, POLICY_BY_OPTION, kinds[i].access, value, NULL,
+                                               kinds[i].option) < 0
                                        ? error_oom(err)
                                        : 0;
         return option_refuse(spec, NULL, "no such access", NULL, err);
@@ -141,7 +137,9 @@ static int apply_bind(void *target, const struct option_spec *spec, const char *
         else if (n == 3 && !streq(parts[2], "rw"))
                 return option_refuse(spec, value, "neither ro nor rw after the second colon",
                                      "a colon in a path is written '\\:'", err);
-        return policy_add_rule(target, access, parts[0], parts[1], "--bind") < 0 ? error_oom(err) : 0;
+        return policy_add_rule(target, POLICY_BY_OPTION, access, parts[0], parts[1], "--bind") < 0
+                       ? error_oom(err)
+                       : 0;
 }
 
 static int apply_symlink(void *target, const struct option_spec *spec, const char *value,
@@ -166,13 +164,13 @@ static int apply_tmp(void *target, const struct option_spec *spec, const char *v
         r = need_text(spec, value, err);
         if (r < 0)
                 return r;
-        free(TAKE_PTR(p->tmp_alias));
-        p->has_playground = streq(value, "playground");
-        if (p->has_playground || streq(value, "tmpfs")) {
-                free(TAKE_PTR(p->tmp));
-                return 0;
-        }
-        return set_string(&p->tmp, value, err);
+        p->tmp_kind = streq(value, "scratch") ? POLICY_TMP_SCRATCH
+                      : streq(value, "tmpfs") ? POLICY_TMP_TMPFS
+                                              : POLICY_TMP_FOLDER;
+        if (p->tmp_kind == POLICY_TMP_FOLDER)
+                return set_string(&p->tmp, value, err);
+        free(TAKE_PTR(p->tmp));
+        return 0;
 }
 
 static int apply_tmpfs_size(void *target, const struct option_spec *spec, const char *value,
@@ -244,8 +242,8 @@ static int apply_hostname(void *target, const struct option_spec *spec, const ch
         return set_string(&p->hostname, value, err);
 }
 
-static int apply_seccomp(void *target, const struct option_spec *spec, const char *value,
-                         struct nsrun_error *err) {
+static int policy_options_apply_seccomp(void *target, const struct option_spec *spec, const char *value,
+                                        struct nsrun_error *err) {
         struct nsrun_policy *p = target;
         int r;
 
@@ -292,29 +290,15 @@ static int apply_chdir(void *target, const struct option_spec *spec, const char 
         return r < 0 ? r : set_string(&p->chdir, value, err);
 }
 
-/* Takes every entry for the `length` bytes of `name` out of v: the last word on a
- * variable counts. */
-static void forget(char **v, const char *name, size_t length) {
-        char **to = v;
-
-        for (char **from = v; from && *from; from++)
-                if (strncmp(*from, name, length) == 0 && ((*from)[length] == '\0' || (*from)[length] == '='))
-                        free(*from);
-                else
-                        *to++ = *from;
-        if (to)
-                *to = NULL;
-}
-
-static int apply_env(void *target, const struct option_spec *spec, const char *value,
-                     struct nsrun_error *err) {
+static int policy_options_apply_env(void *target, const struct option_spec *spec, const char *value,
+                                    struct nsrun_error *err) {
         struct nsrun_policy *p = target;
         size_t n = strcspn(value, "=");
 
         if (!environment_name_is_valid(value, n))
                 return option_refuse(spec, value, "not NAME or NAME=VALUE", NULL, err);
-        forget(p->env, value, n);
-        forget(p->unset, value, n);
+        environment_drop(p->env, value, n);
+        environment_drop(p->unset, value, n);
         return strv_add(&p->env, value) < 0 ? error_oom(err) : 0;
 }
 
@@ -325,8 +309,8 @@ static int apply_unsetenv(void *target, const struct option_spec *spec, const ch
 
         if (!environment_name_is_valid(value, n))
                 return option_refuse(spec, value, "not a variable's name", NULL, err);
-        forget(p->env, value, n);
-        forget(p->unset, value, n);
+        environment_drop(p->env, value, n);
+        environment_drop(p->unset, value, n);
         return strv_add(&p->unset, value) < 0 ? error_oom(err) : 0;
 }
 
@@ -428,15 +412,18 @@ const struct option_spec policy_options[] = {
          apply_project},
         {"no-project", 0, NULL, OPTION_COMPLETES_NOTHING, files,
          "an empty, ephemeral working directory (" POLICY_NO_PROJECT_DIR ") instead", apply_no_project},
-        {"ro", 0, "PATH", OPTION_COMPLETES_PATH, files, "expose PATH read-only, where it is", apply_exposed},
-        {"rw", 0, "PATH", OPTION_COMPLETES_PATH, files, "expose PATH writable, where it is", apply_exposed},
+        {"ro", 0, "PATH", OPTION_COMPLETES_PATH, files, "expose PATH read-only, where it is",
+         policy_options_apply_exposed},
+        {"rw", 0, "PATH", OPTION_COMPLETES_PATH, files, "expose PATH writable, where it is",
+         policy_options_apply_exposed},
         {"overlay", 0, "PATH", OPTION_COMPLETES_FOLDER, files,
-         "expose the folder PATH; what is written to it is thrown away at the end", apply_exposed},
+         "expose the folder PATH; what is written to it is thrown away at the end",
+         policy_options_apply_exposed},
         {"bind", 0, "SRC:DEST[:ro|rw]", OPTION_COMPLETES_PATH, files,
          "expose SRC at DEST, writable unless :ro (a colon in a path: '\\:')", apply_bind},
         {"symlink", 0, "TEXT:PATH", OPTION_COMPLETES_NOTHING, files, "make PATH a symlink that says TEXT",
          apply_symlink},
-        {"tmp", 0, "tmpfs|playground|DIR", OPTION_COMPLETES_CHOICE, files,
+        {"tmp", 0, "tmpfs|scratch|DIR", OPTION_COMPLETES_CHOICE, files,
          "what /tmp is: empty and in memory (the default), empty and below ~/.cache/nsrun, or the host's folder DIR; the latter two are at their own paths, too",
          apply_tmp},
         {"tmpfs-size", 0, "SIZE", OPTION_COMPLETES_NOTHING, files,
@@ -447,7 +434,7 @@ const struct option_spec policy_options[] = {
         {"chdir", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
          "start in DIR, absolute or relative to the project (default: the project)", apply_chdir},
         {"env", 0, "NAME[=VALUE]", OPTION_COMPLETES_VARIABLE, environment,
-         "set NAME, or pass the caller's NAME although it would be withheld", apply_env},
+         "set NAME, or pass the caller's NAME although it would be withheld", policy_options_apply_env},
         {"unsetenv", 0, "NAME", OPTION_COMPLETES_VARIABLE, environment, "don't pass NAME", apply_unsetenv},
         {"clean-env", 0, NULL, OPTION_COMPLETES_NOTHING, environment,
          "pass only HOME, USER, LOGNAME, SHELL, PATH, TERM, COLORTERM, LANG, LANGUAGE, LC_* and TZ",
@@ -460,7 +447,7 @@ const struct option_spec policy_options[] = {
          "what /proc is: new (the default) has the sandbox's processes alone; see nsrun(1)", apply_proc},
         {"seccomp", 0, "default|strict|nested|none|FILE", OPTION_COMPLETES_CHOICE, isolation,
          "which system calls are allowed: a policy of nsrun's own (see 'nsrun seccomp list'), or an OCI JSON file's",
-         apply_seccomp},
+         policy_options_apply_seccomp},
         {"seccomp-log", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
          "have the kernel log the calls that are denied (dmesg, the audit log)", apply_seccomp_log},
         {"strict-policy", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* struct nsrun_policy as an object: made, filled, freed.  Checks nothing but
- * single option values; see resolve.c for the rest. */
+ * single option values: what they lead to on the host is resolve.c's. */
 #include "policy.h"
 
+#include "base/array.h"
 #include "environment.h"
 #include "options.h"
 
@@ -26,27 +27,20 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         for (size_t i = 0; i < p->n_rules; i++)
                 policy_clear_rule(&p->rules[i]);
         free(p->rules);
-        for (size_t i = 0; i < p->n_links; i++) {
-                free(p->links[i].text);
-                free(p->links[i].path);
-        }
+        for (size_t i = 0; i < p->n_links; i++)
+                policy_clear_link(&p->links[i]);
         free(p->links);
         free(p->project);
-        free(p->project_alias);
         free(p->tmp);
-        free(p->tmp_alias);
         free(p->hostname);
         free(p->chdir);
         free(p->seccomp);
-        free(p->home);
         free(p->config);
         free(p->config_spelled);
         for (size_t i = 0; i < p->n_labels; i++)
                 free(p->labels[i]);
         free(p->labels);
         free(p->instance);
-        free(p->instance_root);
-        strv_free(p->instance_env);
         expose_clear(&p->expose);
         strv_free(p->env);
         strv_free(p->unset);
@@ -55,11 +49,6 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         free(p->session);
         strv_free(p->host_environ);
         strv_free(p->workspace_env);
-        strv_free(p->final_env);
-        strv_free(p->left_out);
-        strv_free(p->identity);
-        strv_free(p->ephemeral);
-        strv_free(p->held);
         free(p);
         return NULL;
 }
@@ -123,27 +112,11 @@ nsrun_public int nsrun_policy_set_environ(struct nsrun_policy *p, const char *co
         return 0;
 }
 
-/* Room for one more of `size` bytes each: the capacity is the next power of two. */
-static int make_room(void **items, size_t n, size_t size) {
-        void *grown;
-
-        if (n > 0 && (n & (n - 1)) != 0)
-                return 0;
-        grown = reallocarray(*items, n > 0 ? 2 * n : 1, size);
-        if (!grown)
-                return -ENOMEM;
-        *items = grown;
-        return 0;
-}
-
 const char *policy_keep_label(struct nsrun_policy *p, char *label) {
-        void *items = p->labels;
-
-        if (!label || make_room(&items, p->n_labels, sizeof(*p->labels)) < 0) {
+        if (!label || ARRAY_GROW(p->labels, p->n_labels) < 0) {
                 free(label);
                 return NULL;
         }
-        p->labels = items;
         p->labels[p->n_labels++] = label;
         return label;
 }
@@ -151,22 +124,25 @@ const char *policy_keep_label(struct nsrun_policy *p, char *label) {
 void policy_clear_rule(struct policy_rule *rule) {
         free(rule->source);
         free(rule->target);
-        free(rule->alias);
-        free(rule->spelled);
         *rule = (struct policy_rule){0};
 }
 
-int policy_add_rule(struct nsrun_policy *p, enum policy_access access, const char *source,
-                    const char *target, const char *option) {
+void policy_clear_link(struct policy_link *link) {
+        free(link->text);
+        free(link->path);
+        *link = (struct policy_link){0};
+}
+
+int policy_add_rule(struct nsrun_policy *p, enum policy_origin origin, enum policy_access access,
+                    const char *source, const char *target, const char *option) {
         _cleanup_free_ char *source_copy = strdup(source);
         _cleanup_free_ char *target_copy = target ? strdup(target) : NULL;
-        void *items = p->rules;
 
-        if (!source_copy || (target && !target_copy) || make_room(&items, p->n_rules, sizeof(*p->rules)) < 0)
+        if (!source_copy || (target && !target_copy) || ARRAY_GROW(p->rules, p->n_rules) < 0)
                 return -ENOMEM;
-        p->rules = items;
         p->rules[p->n_rules++] = (struct policy_rule){
                 .access = access,
+                .origin = origin,
                 .source = TAKE_PTR(source_copy),
                 .target = TAKE_PTR(target_copy),
                 .option = option,
@@ -174,25 +150,22 @@ int policy_add_rule(struct nsrun_policy *p, enum policy_access access, const cha
         return 0;
 }
 
-int policy_add_default(struct nsrun_policy *p, enum policy_access access, const char *source,
-                       const char *option) {
-        int r;
-
-        r = policy_add_rule(p, access, source, NULL, option);
-        if (r < 0)
-                return r;
-        p->rules[p->n_rules - 1].is_default = true;
-        return 0;
-}
-
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path) {
         _cleanup_free_ char *text_copy = strdup(text);
         _cleanup_free_ char *path_copy = strdup(path);
-        void *items = p->links;
 
-        if (!text_copy || !path_copy || make_room(&items, p->n_links, sizeof(*p->links)) < 0)
+        if (!text_copy || !path_copy || ARRAY_GROW(p->links, p->n_links) < 0)
                 return -ENOMEM;
-        p->links = items;
         p->links[p->n_links++] = (struct policy_link){TAKE_PTR(text_copy), TAKE_PTR(path_copy)};
         return 0;
+}
+
+void policy_set_instance(struct nsrun_policy *p, char *root, struct expose_list *expose) {
+        free(p->instance);
+        p->instance = root;
+        p->profile = POLICY_PROFILE_INSTANCE;
+        p->isolation = POLICY_ISOLATION_ON;
+        expose_clear(&p->expose);
+        p->expose = *expose;
+        *expose = (struct expose_list){0};
 }

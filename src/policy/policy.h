@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the user wants, as one struct.  Filled by options (options.c) or a
- * library's caller, checked and made absolute by policy_resolve(), then read by
- * plan/.  Validation and refusals live in this folder and only here. */
+/* What was asked for, as one struct: filled by options (options.c), configurations and a
+ * library's caller, and const for everybody else.  What it comes to is resolved.h's. */
 #pragma once
 
 #include "base/error.h"
@@ -48,26 +47,39 @@ enum policy_access {
         POLICY_OVERLAY
 };
 
-/* One path of the host that the sandbox sees. */
+enum policy_tmp {
+        POLICY_TMP_UNSAID,
+        POLICY_TMP_TMPFS,
+        POLICY_TMP_SCRATCH, /* a folder of the run directory */
+        POLICY_TMP_FOLDER
+};
+
+/* Who asked for a rule.  Of two for one target the former's stays: README has the rule. */
+enum policy_origin {
+        POLICY_BY_OPTION,
+        POLICY_BY_CONFIG,     /* or an expose path */
+        POLICY_BY_WORKSPACE,  /* a writable root */
+        POLICY_BY_DEFAULT,    /* nsrun itself: the project, git dirs, what a command line names */
+        POLICY_BY_TOOLCHAINS, /* nsrun's list of toolchain folders */
+        POLICY_BY_READABLE    /* a workspace's root that may only be read */
+};
+/* nsrun's own rules are left out where their source is missing. */
+static inline bool policy_is_default(enum policy_origin origin) {
+        return origin == POLICY_BY_DEFAULT || origin == POLICY_BY_TOOLCHAINS;
+}
+
+/* One path of the host that the sandbox is to see. */
 struct policy_rule {
         enum policy_access access;
-        char *source; /* as given; canonical after policy_resolve() */
-        char *target; /* NULL as given means "where the source is"; normalised after */
-        char *alias;  /* after: how the user spelled the target where that differs; a symlink */
-        const char
-                *option; /* who asked: "--ro", "the project", "toolchains"; static text, or one of labels */
-        char *spelled;   /* after: the source as given, absolute, where a symlink is on its way; or NULL */
-        bool is_default; /* nsrun's own: an explicit rule for the same target replaces it */
-        bool is_config;  /* a configuration's, or an expose path: an option's for the same target replaces it
-                          */
-        bool is_derived; /* made anew by each resolve */
-        bool is_to_be_made; /* the source is a folder that the run makes first */
-        bool is_directory;  /* after */
+        enum policy_origin origin;
+        char *source;       /* as given */
+        char *target;       /* as given; NULL: where the source is */
+        const char *option; /* "--ro", "the workspace", …: static, or one of the policy's labels */
 };
 
 struct policy_link {
         char *text;
-        char *path; /* normalised after */
+        char *path;
 };
 
 /* What the command may use up.  Plain data. */
@@ -84,24 +96,22 @@ struct policy_limits {
 };
 
 struct nsrun_policy {
-        char *project;       /* as given or NULL for "find it"; canonical after; NULL after for no_project */
-        char *project_alias; /* after: how it was spelled, where that differs; kept for a second resolve */
-        bool no_project;     /* an empty working directory on a tmpfs instead */
+        char *project;   /* NULL: to be found */
+        bool no_project; /* an empty working directory on a tmpfs instead */
         struct policy_rule *rules;
         size_t n_rules;
         struct policy_link *links;
         size_t n_links;
 
-        char *tmp;           /* a host folder for /tmp, canonical after, or NULL for a tmpfs */
-        char *tmp_alias;     /* after: as project_alias */
-        bool has_playground; /* /tmp is a folder of the run's umbrella; tmp is NULL then */
+        enum policy_tmp tmp_kind;
+        char *tmp;           /* the host's folder for /tmp; NULL: none */
         uint64_t tmpfs_size; /* bytes, the bound of each writable tmpfs */
         enum policy_net net;
         enum policy_proc proc;
         enum policy_backing backing;
         enum policy_landlock landlock;
-        char *seccomp;    /* one of nsrun's policies, "none", or a file, canonical after; NULL: "default" */
-        bool seccomp_log; /* the kernel logs what is denied */
+        char *seccomp;      /* one of nsrun's policies, "none", or a file; NULL: "default" */
+        bool seccomp_log;   /* the kernel logs what is denied */
         bool strict_policy; /* a call in the file that nsrun doesn't know is refused */
         struct policy_limits limits;
         bool new_session;
@@ -113,7 +123,6 @@ struct nsrun_policy {
         char **argv;    /* the command */
         char **given;   /* the names of the options that were set */
 
-        bool is_session;      /* of a session, which has no command of its own */
         char *session;        /* a session to run in: all but the command is its, and nothing is resolved */
         bool kills_leftovers; /* what the command leaves behind in the session ends with it */
 
@@ -132,45 +141,26 @@ struct nsrun_policy {
         const char *isolation_label; /* who said so, or NULL */
         struct expose_list expose;   /* what the isolation exposes, in the order given */
 
-        /* Of nsrun_policy_set_workspace(): no toolchains of the user's and no git dirs but its roots. */
+        /* Of nsrun_policy_set_workspace(): of the user's toolchains and git dirs just what its roots have.
+         */
         bool has_workspace;
+        bool has_toolchains;  /* the user's toolchains all the same: nsrun_toolchains_add() */
         char **workspace_env; /* "NAME=VALUE" */
         bool is_env_explicit; /* it goes before what is inherited; else it is git's identity */
-
-        /* Filled by policy_resolve(). */
-        char *home;          /* $HOME inside, normalised, or NULL for none of its own */
-        char **final_env;    /* what the command gets, but for PWD */
-        char **left_out;     /* names that were inherited and are withheld, sorted */
-        char **identity;     /* "GIT_AUTHOR_NAME=…" and so on: what git on the host says */
-        char **ephemeral;    /* folders that are a tmpfs of their own inside, with rules beneath them */
-        char **held;         /* names in those that nothing inside may take: empty, and can't be replaced */
-        char *instance_root; /* of the instance profile: canonical, and perhaps not there yet; else NULL */
-        char **instance_env; /* "HOME=…" and so on */
-        uid_t uid;
-        gid_t gid;
 };
 
 void policy_clear_rule(struct policy_rule *rule);
-/* Copies its strings. */
-int policy_add_rule(struct nsrun_policy *p, enum policy_access access, const char *source,
-                    const char *target, const char *option);
-/* One of nsrun's own, where the source is: it is left out where that is missing. */
-int policy_add_default(struct nsrun_policy *p, enum policy_access access, const char *source,
-                       const char *option);
+void policy_clear_link(struct policy_link *link);
+/* Copies its strings, but for `option`.  -ENOMEM. */
+int policy_add_rule(struct nsrun_policy *p, enum policy_origin origin, enum policy_access access,
+                    const char *source, const char *target, const char *option);
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
+/* Makes it a policy of the instance at `root`, isolated, which exposes these paths: takes both over. */
+void policy_set_instance(struct nsrun_policy *p, char *root, struct expose_list *expose);
 
 /* Keeps a text for as long as the policy lives, and takes it over; NULL for want of memory. */
 const char *policy_keep_label(struct nsrun_policy *p, char *label);
 
-/* Finds the project, makes every path canonical, merges nsrun's own defaults
- * (toolchains, see workspace/toolchains.h), decides the environment and refuses
- * what must be refused.  Changes nothing on the host.  Idempotent. */
-int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err);
-
-/* session.c: the same for a command in a session: -EPERM for what the session has decided. */
-int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err);
-/* The part of it that fills home, uid and gid.  -ENOMEM. */
-int policy_find_home(struct nsrun_policy *p);
 /* Whether nsrun_plan_new() would refuse for "isolation is disabled". */
 static inline bool policy_is_plain(const struct nsrun_policy *p) {
         return p->profile == POLICY_PROFILE_INSTANCE && p->isolation == POLICY_ISOLATION_OFF;

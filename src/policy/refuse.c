@@ -6,7 +6,7 @@
 #include <stdarg.h>
 
 #include "base/path.h"
-#include "workspace/project.h"
+#include "host/project.h"
 
 /* What nsrun makes in every sandbox. */
 static const char *const own_trees[] = {"/proc", "/dev"};
@@ -23,7 +23,7 @@ int refuse(struct nsrun_error *err, const char *path, const char *hint, const ch
         return -EPERM;
 }
 
-static int refuse_socket(const struct policy_rule *rule, const char *socket, struct nsrun_error *err) {
+static int refuse_socket(const struct resolved_rule *rule, const char *socket, struct nsrun_error *err) {
         _cleanup_free_ char *visible = str_visible(socket);
         char hint[sizeof(err->hint)];
 
@@ -42,7 +42,7 @@ static int refuse_socket(const struct policy_rule *rule, const char *socket, str
                       rule->option);
 }
 
-int refuse_source(const struct policy_rule *rule, char *const *sockets, struct nsrun_error *err) {
+int refuse_source(const struct resolved_rule *rule, char *const *sockets, struct nsrun_error *err) {
         const char *reason;
 
         if (streq(rule->source, "/"))

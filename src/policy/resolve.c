@@ -1,55 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A policy as it was asked for becomes one that can be planned: paths canonical,
- * defaults merged, conflicts settled or refused.  Reads the host only. */
+/* From what was asked to what it means here and now, step by step.  How one rule is
+ * resolved, and which of two rules stays, is in rules.c. */
 #include <sys/stat.h>
 
 #include "base/path.h"
 #include "environment.h"
 #include "git.h"
+#include "host/project.h"
+#include "host/sockets.h"
+#include "host/toolchains.h"
+#include "host/user.h"
 #include "instance.h"
 #include "limits.h"
-#include "policy.h"
 #include "refuse.h"
-#include "sockets.h"
-#include "workspace/project.h"
-#include "workspace/toolchains.h"
-#include "workspace/user.h"
 
-static const char asked_for_project[] = "--project";
-
-struct resolving {
-        struct nsrun_policy *policy;
-        char *cwd; /* NULL where it can't be told */
-        char **sockets;
-        struct gitdir gitdir;   /* where the project's .git is a file; else empty */
-        struct policy_rule tmp; /* what --tmp asks for, to be judged when all roots are known */
-};
-
-static void resolving_clear(struct resolving *c) {
-        gitdir_clear(&c->gitdir);
-        policy_clear_rule(&c->tmp);
-        free(c->cwd);
-        strv_free(c->sockets);
-}
-
-/* Takes the rules away that have been cleared, and keeps the order. */
-static void compact(struct nsrun_policy *p) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < p->n_rules; i++)
-                if (p->rules[i].source)
-                        p->rules[n++] = p->rules[i];
-        p->n_rules = n;
-}
-
-static void drop_defaults(struct nsrun_policy *p) {
-        for (size_t i = 0; i < p->n_rules; i++)
-                if (p->rules[i].is_default || p->rules[i].is_derived)
-                        policy_clear_rule(&p->rules[i]);
-        compact(p);
-        strv_free(TAKE_PTR(p->ephemeral));
-        strv_free(TAKE_PTR(p->held));
-        strv_free(TAKE_PTR(p->identity));
+void resolved_clear(struct resolved *s) {
+        for (size_t i = 0; i < s->n_rules; i++)
+                resolved_rule_clear(&s->rules[i]);
+        free(s->rules);
+        for (size_t i = 0; i < s->n_links; i++)
+                policy_clear_link(&s->links[i]);
+        free(s->links);
+        resolved_rule_clear(&s->tmp);
+        free(s->cwd);
+        strv_free(s->sockets);
+        free(s->home);
+        free(s->project);
+        strv_free(s->writable);
+        free(s->seccomp);
+        strv_free(s->env);
+        strv_free(s->left_out);
+        strv_free(s->identity);
+        strv_free(s->ephemeral);
+        strv_free(s->reserved);
+        free(s->git_dir);
+        free(s->git_common_dir);
+        free(s->instance_root);
+        strv_free(s->instance_env);
+        *s = (struct resolved){0};
 }
 
 /* Whether a tmpfs at `home` would stand in the way of what else is there. */
@@ -64,76 +52,13 @@ static bool home_is_unusable(const char *home) {
         return false;
 }
 
-int policy_find_home(struct nsrun_policy *p) {
-        const char *home = environment_get(environment_inherited(p), "HOME");
-        struct user user = {0};
-        char *normalised = NULL;
-        int r = 0;
+int policy_find_home(const char *named, char **ret) {
+        _cleanup_free_ char *home = NULL;
 
-        p->uid = geteuid();
-        p->gid = getegid();
-        if (!home || !path_is_absolute(home)) {
-                r = user_find(p->uid, p->gid, &user);
-                home = r < 0 ? NULL : user.home;
-        }
-        if (home && path_is_absolute(home)) {
-                normalised = path_normalise(home);
-                r = normalised ? 0 : -ENOMEM;
-        }
-        user_clear(&user);
-        if (r < 0)
-                return r;
-        if (normalised && home_is_unusable(normalised))
-                free(TAKE_PTR(normalised));
-        free(p->home);
-        p->home = normalised;
-        return 0;
-}
-
-/* How the user spelled a path, where that differs from what it leads to and is a
- * place that can hold a symlink; else NULL.  A lexical ".." may have crossed a
- * symlink: then the spelling leads elsewhere and is dropped. */
-static int find_alias(const struct resolving *c, const char *spelled, const char *canonical, char **ret) {
-        _cleanup_free_ char *absolute = NULL, *leads_to = NULL;
-        int r;
-
-        if (!path_is_absolute(spelled) && !c->cwd) {
-                *ret = NULL;
-                return 0;
-        }
-        absolute = path_join(c->cwd, spelled);
-        if (!absolute)
+        if (user_find_home(named, &home) < 0)
                 return -ENOMEM;
-        if (!streq(absolute, canonical) && !refuse_is_own(absolute)) {
-                r = path_canonical(absolute, &leads_to, NULL);
-                if (r == -ENOMEM)
-                        return r;
-        }
-        *ret = leads_to && streq(leads_to, canonical) ? TAKE_PTR(absolute) : NULL;
+        *ret = home && !home_is_unusable(home) ? TAKE_PTR(home) : NULL;
         return 0;
-}
-
-/* Remembers how a source was spelled where that is not its name: what lies in
- * between is judged when all roots are known. */
-static int remember_spelling(const struct resolving *c, struct policy_rule *rule, const char *spelled) {
-        if (streq(spelled, rule->source))
-                return 0;
-        free(TAKE_PTR(rule->spelled));
-        if (path_is_absolute(spelled))
-                rule->spelled = strdup(spelled);
-        else if (asprintf(&rule->spelled, "%s/%s", c->cwd ? c->cwd : "", spelled) < 0)
-                rule->spelled = NULL;
-        return rule->spelled ? 0 : -ENOMEM;
-}
-
-static int refuse_all_planted(const struct resolving *c, struct nsrun_error *err) {
-        const struct nsrun_policy *p = c->policy;
-        int r = c->tmp.spelled ? refuse_planted(p, &c->tmp, err) : 0;
-
-        for (size_t i = 0; i < p->n_rules && r >= 0; i++)
-                if (p->rules[i].spelled)
-                        r = refuse_planted(p, &p->rules[i], err);
-        return r;
 }
 
 static bool is_instance(const struct nsrun_policy *p) {
@@ -146,297 +71,197 @@ static int project_error(const struct nsrun_policy *p, int r, const char *path, 
                          "choose a folder with --project DIR, or use --no-project");
 }
 
-static int resolve_project(struct resolving *c, struct nsrun_error *err) {
+static int resolve_project(struct resolved *s, struct nsrun_error *err) {
         static const char hint[] = "choose a folder with --project DIR, or use --no-project";
-        _cleanup_free_ char *canonical = NULL;
-        struct nsrun_policy *p = c->policy;
-        const char *option = p->project       ? asked_for_project
-                             : is_instance(p) ? "the working directory"
-                                              : "the project";
+        const struct nsrun_policy *p = s->policy;
         const char *reason;
-        struct policy_rule *rule;
         unsigned mode = 0;
         int r;
 
         if (p->no_project)
                 return 0;
         if (p->project)
-                r = path_canonical(p->project, &canonical, &mode);
+                r = path_canonical(p->project, &s->project, &mode);
         else
-                r = !c->cwd          ? -ENOENT
-                    : is_instance(p) ? path_canonical(c->cwd, &canonical, NULL)
-                                     : project_find(c->cwd, &canonical);
+                r = !s->cwd          ? -ENOENT
+                    : is_instance(p) ? path_canonical(s->cwd, &s->project, NULL)
+                                     : project_find(s->cwd, &s->project);
         if (r < 0)
-                return project_error(p, r, p->project ? p->project : c->cwd, err);
+                return project_error(p, r, p->project ? p->project : s->cwd, err);
         if (p->project && (mode & S_IFMT) != S_IFDIR)
                 return project_error(p, -ENOTDIR, p->project, err);
-        reason = project_denied(canonical, p->home);
+        reason = project_denied(s->project, s->home);
         if (reason)
-                return refuse(err, canonical, hint, "%s can't be %s", reason,
+                return refuse(err, s->project, hint, "%s can't be %s", reason,
                               is_instance(p) ? "the working directory" : "the project");
-        if (p->project && !p->project_alias && find_alias(c, p->project, canonical, &p->project_alias) < 0)
-                return error_oom(err);
-        if (policy_add_default(p, POLICY_RW, canonical, option) < 0)
-                return error_oom(err);
-        rule = &p->rules[p->n_rules - 1];
-        if (p->project_alias && !(rule->alias = strdup(p->project_alias)))
-                return error_oom(err);
-        if (p->project && remember_spelling(c, rule, p->project) < 0)
-                return error_oom(err);
-        free(p->project);
-        p->project = TAKE_PTR(canonical);
         return 0;
 }
 
-/* The folder for /tmp, which is at its own path, too: a name that a program prints
- * then means the same on both sides.  An explicit rule for that path goes before. */
-static int resolve_tmp(struct resolving *c, struct nsrun_error *err) {
-        struct nsrun_policy *p = c->policy;
-        struct policy_rule *rule = &c->tmp;
+static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        const struct rule_request request = {
+                .access = POLICY_RW,
+                .origin = POLICY_BY_DEFAULT,
+                .option = p->project       ? "--project"
+                          : is_instance(p) ? "the working directory"
+                                           : "the project",
+                .source = s->project,
+                .spelled = p->project,
+        };
+
+        return s->project ? resolve_rule(s, &request, err) : 0;
+}
+
+/* Where the policy says nothing a session has a scratch folder: its commands share more than fits into
+ * memory. */
+static int resolve_tmp(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        struct resolved_rule *rule = &s->tmp;
         unsigned mode = 0;
         int r;
 
-        if (!p->tmp)
+        s->has_scratch =
+                p->tmp_kind == POLICY_TMP_SCRATCH || (p->tmp_kind == POLICY_TMP_UNSAID && s->is_session);
+        if (p->tmp_kind != POLICY_TMP_FOLDER)
                 return 0;
-        *rule = (struct policy_rule){.access = POLICY_RW, .option = "--tmp"};
+        *rule = (struct resolved_rule){.access = POLICY_RW, .option = "--tmp"};
         r = path_canonical(p->tmp, &rule->source, &mode);
         if (r == 0 && (mode & S_IFMT) != S_IFDIR)
                 r = -ENOTDIR;
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, p->tmp, "the folder of --tmp can't be opened",
                                  "create it first, or use --tmp=tmpfs");
-        r = refuse_source(rule, c->sockets, err);
-        if (r < 0)
-                return r;
-        if (remember_spelling(c, rule, p->tmp) < 0 ||
-            (!p->tmp_alias && find_alias(c, p->tmp, rule->source, &p->tmp_alias) < 0) ||
-            policy_add_default(p, POLICY_RW, rule->source, rule->option) < 0)
+        if (!streq(p->tmp, rule->source) && !(rule->spelled = resolve_spelling(s, p->tmp)))
                 return error_oom(err);
-        free(p->tmp);
-        p->tmp = strdup(rule->source);
-        rule = &p->rules[p->n_rules - 1];
-        if (!p->tmp || (p->tmp_alias && !(rule->alias = strdup(p->tmp_alias))))
-                return error_oom(err);
-        return 0;
+        r = refuse_source(rule, s->sockets, err);
+        return r < 0 ? r : refuse_secrets(rule, s->home, err);
 }
+
+/* The folder for /tmp is at its own path, too: a name that a program prints then means
+ * the same on both sides.  An explicit rule for that path goes before. */
+static int add_tmp_rule(struct resolved *s, struct nsrun_error *err) {
+        const struct rule_request request = {
+                .access = POLICY_RW,
+                .origin = POLICY_BY_DEFAULT,
+                .option = s->tmp.option,
+                .source = s->tmp.source,
+                .spelled = s->tmp.spelled,
+        };
+
+        return s->tmp.source ? resolve_rule(s, &request, err) : 0;
+}
+
+static int add_asked_rules(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        int r = 0;
+
+        for (size_t i = 0; i < p->n_rules && r >= 0; i++) {
+                const struct policy_rule *rule = &p->rules[i];
+                const struct rule_request request = {
+                        .access = rule->access,
+                        .origin = rule->origin,
+                        .option = rule->option,
+                        .source = rule->source,
+                        .target = rule->target,
+                };
+
+                r = resolve_rule(s, &request, err);
+        }
+        return r;
+}
+
+struct toolchain_rules {
+        struct resolved *resolved;
+        struct nsrun_error *err;
+        int r;
+};
 
 static int add_toolchain(void *data, const struct toolchain_entry *entry, const char *path) {
-        return policy_add_default(data, entry->access == TOOLCHAIN_OVERLAY ? POLICY_OVERLAY : POLICY_RO,
-                                  path, "toolchains");
+        struct toolchain_rules *t = data;
+        const struct rule_request request = {
+                .access = entry->access == TOOLCHAIN_OVERLAY ? POLICY_OVERLAY : POLICY_RO,
+                .origin = POLICY_BY_TOOLCHAINS,
+                .option = "toolchains",
+                .source = path,
+        };
+
+        t->r = resolve_rule(t->resolved, &request, t->err);
+        return t->r;
 }
 
-static int resolve_target(const struct resolving *c, struct policy_rule *rule, const char *spelled,
-                          struct nsrun_error *err) {
-        _cleanup_free_ char *normalised = NULL;
+static int add_toolchains(struct resolved *s, struct nsrun_error *err) {
+        struct toolchain_rules t = {.resolved = s, .err = err};
+        bool has_users = (!s->policy->has_workspace || s->policy->has_toolchains) && !is_instance(s->policy);
+        int r = toolchains_each(has_users ? s->home : NULL, add_toolchain, &t);
 
-        if (!rule->target) {
-                if (!rule->alias && find_alias(c, spelled, rule->source, &rule->alias) < 0)
-                        return error_oom(err);
-                rule->target = strdup(rule->source);
-                if (!rule->target)
-                        return error_oom(err);
-        } else {
-                if (!path_is_absolute(rule->target))
-                        return refuse(err, rule->target, "targets are absolute paths inside the sandbox",
-                                      "a relative target (%s)", rule->option);
-                normalised = path_normalise(rule->target);
-                if (!normalised)
-                        return error_oom(err);
-                free(rule->target);
-                rule->target = TAKE_PTR(normalised);
-        }
-        return refuse_target(c->policy, rule->target, rule->option, err);
+        return t.r < 0 ? t.r : r < 0 ? error_oom(err) : 0;
 }
 
-/* Whether a folder of nsrun's own lists is reached through a symlink below the
- * home folder, which a command may have planted in a run that could write there: it is
- * not taken, and --ro or --overlay ask for it. */
-static bool is_linked_default(const struct nsrun_policy *p, const struct policy_rule *rule,
-                              const char *spelled) {
-        const char *below = rule->is_default && p->home ? path_below(spelled, p->home) : NULL;
-        _cleanup_free_ char *home = NULL, *plain = NULL;
+static int add_links(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        int r = 0;
 
-        if (!below || !*below || streq(spelled, rule->source) || path_canonical(p->home, &home, NULL) < 0)
-                return false;
-        plain = path_join(home, below);
-        return !plain || !streq(plain, rule->source);
+        for (size_t i = 0; i < p->n_links && r >= 0; i++)
+                r = resolve_link(s, p->links[i].text, p->links[i].path, err);
+        return r;
 }
 
-static int resolve_rule(const struct resolving *c, struct policy_rule *rule, struct nsrun_error *err) {
-        _cleanup_free_ char *spelled = NULL, *canonical = NULL;
-        unsigned mode = 0;
+static int add_rules(struct resolved *s, struct nsrun_error *err) {
+        bool has_instance = is_instance(s->policy);
         int r;
 
-        r = path_canonical(rule->source, &canonical, &mode);
-        if (r == -ENOENT && rule->is_to_be_made) {
-                canonical = strdup(rule->source);
-                mode = S_IFDIR;
-                r = canonical ? 0 : -ENOMEM;
-        }
-        if (r == -ENOENT && rule->is_default) {
-                policy_clear_rule(rule); /* nsrun's own lists take what is there */
-                return 0;
-        }
-        if (r < 0)
-                return error_setf(err, NSRUN_STAGE_POLICY, r, rule->source,
-                                  r == -ENOENT ? "create it first, or leave the option out" : NULL,
-                                  "the source of %s can't be opened", rule->option);
-        spelled = TAKE_PTR(rule->source);
-        rule->source = TAKE_PTR(canonical);
-        rule->is_directory = (mode & S_IFMT) == S_IFDIR;
-        if (is_linked_default(c->policy, rule, spelled)) {
-                policy_clear_rule(rule);
-                return 0;
-        }
-        if (remember_spelling(c, rule, spelled) < 0)
-                return error_oom(err);
-        if (rule->access == POLICY_OVERLAY && !rule->is_directory)
-                return error_setf(err, NSRUN_STAGE_POLICY, -ENOTDIR, rule->source,
-                                  "expose it with --ro or --rw", "only a folder can be the source of %s",
-                                  rule->option);
-        r = refuse_source(rule, c->sockets, err);
-        if (r < 0)
-                return r;
-        return resolve_target(c, rule, spelled, err);
+        r = add_asked_rules(s, err);
+        if (r >= 0)
+                r = add_project_rule(s, err);
+        if (r >= 0)
+                r = add_tmp_rule(s, err);
+        if (r >= 0 && has_instance)
+                r = instance_add_rules(s, err);
+        else if (r >= 0 && !s->policy->has_workspace)
+                r = git_add_rules(s, err);
+        if (r >= 0)
+                r = add_toolchains(s, err);
+        if (r >= 0 && has_instance)
+                r = instance_add_command(s, err);
+        return r < 0 ? r : add_links(s, err);
 }
 
-/* The lightest one stays: an option's, a configuration's, one of nsrun's own. */
-static int weight(const struct policy_rule *rule) {
-        return rule->is_default ? 2 : rule->is_config ? 1 : 0;
+/* The project counts even where it is read-only: it need not have been so in the last run. */
+static int list_writable(struct resolved *s) {
+        int r = s->project ? strv_add(&s->writable, s->project) : 0;
+
+        if (r >= 0 && s->tmp.source)
+                r = strv_add(&s->writable, s->tmp.source);
+        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
+                if (s->rules[i].access == POLICY_RW)
+                        r = strv_add(&s->writable, s->rules[i].source);
+        return r;
 }
 
-/* By target; for one target by weight, then as given. */
-static int compare_rules(const void *a, const void *b) {
-        const struct policy_rule *x = *(struct policy_rule *const *)a, *y = *(struct policy_rule *const *)b;
-        int c = strcmp(x->target, y->target);
+static int refuse_all_untrusted_links(const struct resolved *s, struct nsrun_error *err) {
+        int r = s->tmp.spelled ? refuse_untrusted_link(s->writable, &s->tmp, err) : 0;
 
-        if (c != 0)
-                return c;
-        if (weight(x) != weight(y))
-                return weight(x) - weight(y);
-        return x < y ? -1 : x > y;
-}
-
-static int compare_target(const void *key, const void *element) {
-        return strcmp(key, (*(struct policy_rule *const *)element)->target);
-}
-
-static int refuse_two(const char *target, const char *a, const char *b, struct nsrun_error *err) {
-        return refuse(err, target, "keep one of them", "two rules for one target (%s and %s)", a, b);
-}
-
-/* Leaves one rule for each target in `sorted`, returns how many that are. */
-static int merge_sorted(struct policy_rule **sorted, size_t n, size_t *ret_n, struct nsrun_error *err) {
-        size_t kept = 0;
-
-        for (size_t i = 0; i < n; i++) {
-                struct policy_rule *rule = sorted[i], *first = kept > 0 ? sorted[kept - 1] : NULL;
-
-                if (!first || !streq(first->target, rule->target)) {
-                        sorted[kept++] = rule;
-                        continue;
-                }
-                if (!rule->is_default && weight(first) == weight(rule) &&
-                    (first->access != rule->access || !streq(first->source, rule->source)))
-                        return refuse_two(rule->target, first->option, rule->option, err);
-                if (!first->alias && streq(first->source, rule->source))
-                        first->alias = TAKE_PTR(rule->alias);
-                policy_clear_rule(rule);
-        }
-        *ret_n = kept;
-        return 0;
-}
-
-static int resolve_links(struct nsrun_policy *p, struct policy_rule **sorted, size_t n,
-                         struct nsrun_error *err) {
-        for (size_t i = 0; i < p->n_links; i++) {
-                struct policy_link *link = &p->links[i];
-                struct policy_rule **rule;
-                char *normalised;
-                int r;
-
-                if (!path_is_absolute(link->path))
-                        return refuse(err, link->path, "targets are absolute paths inside the sandbox",
-                                      "a relative target (--symlink)");
-                normalised = path_normalise(link->path);
-                if (!normalised)
-                        return error_oom(err);
-                free(link->path);
-                link->path = normalised;
-                r = refuse_target(p, link->path, "--symlink", err);
-                if (r < 0)
-                        return r;
-                rule = n > 0 ? bsearch(link->path, sorted, n, sizeof(*sorted), compare_target) : NULL;
-                if (rule)
-                        return refuse_two(link->path, (*rule)->option, "--symlink", err);
-                for (size_t j = i; j-- > 0;)
-                        if (streq(p->links[j].path, link->path) && !streq(p->links[j].text, link->text))
-                                return refuse_two(link->path, "--symlink", "--symlink", err);
-        }
-        return 0;
-}
-
-/* The same link twice is one. */
-static void merge_links(struct nsrun_policy *p) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < p->n_links; i++) {
-                bool is_known = false;
-
-                for (size_t j = 0; j < n && !is_known; j++)
-                        is_known = streq(p->links[j].path, p->links[i].path);
-                if (is_known) {
-                        free(p->links[i].text);
-                        free(p->links[i].path);
-                } else {
-                        p->links[n++] = p->links[i];
-                }
-        }
-        p->n_links = n;
-}
-
-/* Settles what takes two rules to see. */
-static int merge(struct nsrun_policy *p, struct nsrun_error *err) {
-        _cleanup_free_ struct policy_rule **sorted = NULL;
-        size_t n = 0;
-        int r;
-
-        sorted = calloc(p->n_rules + 1, sizeof(struct policy_rule *));
-        if (!sorted)
-                return error_oom(err);
-        for (size_t i = 0; i < p->n_rules; i++)
-                sorted[i] = &p->rules[i];
-        qsort(sorted, p->n_rules, sizeof(struct policy_rule *), compare_rules);
-        r = merge_sorted(sorted, p->n_rules, &n, err);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < n; i++)
-                if (sorted[i]->alias &&
-                    bsearch(sorted[i]->alias, sorted, n, sizeof(*sorted), compare_target))
-                        free(TAKE_PTR(sorted[i]->alias));
-        r = resolve_links(p, sorted, n, err);
-        if (r < 0)
-                return r;
-        merge_links(p);
-        compact(p);
-        return 0;
+        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
+                if (s->rules[i].spelled)
+                        r = refuse_untrusted_link(s->writable, &s->rules[i], err);
+        return r;
 }
 
 /* No mount point is made in a folder of the host, so the project is not to be seen
  * below one that is /tmp; an explicit rule says that there is one. */
-static int refuse_hidden_project(const struct nsrun_policy *p, struct nsrun_error *err) {
-        if (!p->tmp || !p->project || !path_is_beneath(p->project, "/tmp"))
+static int refuse_hidden_project(const struct resolved *s, struct nsrun_error *err) {
+        if (!s->tmp.source || !s->project || !path_is_beneath(s->project, "/tmp"))
                 return 0;
-        for (size_t i = 0; i < p->n_rules; i++)
-                if (!p->rules[i].is_default && streq(p->rules[i].target, p->project))
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (!policy_is_default(s->rules[i].origin) && streq(s->rules[i].target, s->project))
                         return 0;
-        return refuse(err, p->project, "choose a project elsewhere, or use --tmp=playground",
+        return refuse(err, s->project, "choose a project elsewhere, or use --tmp=scratch",
                       "the project would be hidden by the folder of --tmp");
 }
 
-static bool is_protected_at(const struct nsrun_policy *p, const char *source, const char *target) {
-        for (size_t i = 0; i < p->n_rules; i++) {
-                const struct policy_rule *rule = &p->rules[i];
+static bool is_protected_at(const struct resolved *s, const char *source, const char *target) {
+        for (size_t i = 0; i < s->n_rules; i++) {
+                const struct resolved_rule *rule = &s->rules[i];
 
                 if (rule->access != POLICY_RW && streq(rule->source, source) && streq(rule->target, target))
                         return true;
@@ -446,10 +271,10 @@ static bool is_protected_at(const struct nsrun_policy *p, const char *source, co
 
 /* The folder of --tmp is at /tmp, too: what is protected in it where it is would be writable
  * there. */
-static int refuse_tmp_around(const struct nsrun_policy *p, struct nsrun_error *err) {
-        for (size_t i = 0; p->tmp && i < p->n_rules; i++) {
-                const struct policy_rule *rule = &p->rules[i];
-                const char *below = path_below(rule->source, p->tmp);
+static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) {
+        for (size_t i = 0; s->tmp.source && i < s->n_rules; i++) {
+                const struct resolved_rule *rule = &s->rules[i];
+                const char *below = path_below(rule->source, s->tmp.source);
                 _cleanup_free_ char *other = NULL;
 
                 if (rule->access == POLICY_RW || !below || !*below || !streq(rule->target, rule->source))
@@ -457,23 +282,12 @@ static int refuse_tmp_around(const struct nsrun_policy *p, struct nsrun_error *e
                 other = path_join("/tmp", below);
                 if (!other)
                         return error_oom(err);
-                if (!is_protected_at(p, rule->source, other))
+                if (!is_protected_at(s, rule->source, other))
                         return refuse(err, rule->source,
-                                      "choose another folder for --tmp, or use --tmp=playground",
+                                      "choose another folder for --tmp, or use --tmp=scratch",
                                       "what %s protects could be written by way of /tmp", rule->option);
         }
         return 0;
-}
-
-static int resolve_rules(const struct resolving *c, size_t from, struct nsrun_error *err) {
-        struct nsrun_policy *p = c->policy;
-        int r = 0;
-
-        for (size_t i = from; i < p->n_rules && r >= 0; i++)
-                r = resolve_rule(c, &p->rules[i], err);
-        if (r >= 0)
-                compact(p);
-        return r;
 }
 
 static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err) {
@@ -489,85 +303,82 @@ static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err)
         return 0;
 }
 
-/* Inside, home is the instance's; until now it was the user's, whose secrets are refused. */
-static int move_home(struct nsrun_policy *p, struct nsrun_error *err) {
-        _cleanup_strv_ char **environment = NULL;
-        char *home = path_join(p->instance_root, INSTANCE_HOME);
-
-        if (!home || instance_environment(p->instance_root, &environment) < 0) {
-                free(home);
-                return error_oom(err);
-        }
-        free(p->home);
-        p->home = home;
-        strv_free(p->instance_env);
-        p->instance_env = TAKE_PTR(environment);
-        return 0;
-}
-
-int policy_resolve(struct nsrun_policy *p, struct nsrun_error *err) {
-        _cleanup_(resolving_clear) struct resolving c = {.policy = p};
-        int r;
-
-        if (!p->is_session && (!p->argv || !p->argv[0])) {
+/* What can be judged without a look at the host. */
+static int refuse_request(const struct resolved *s, struct nsrun_error *err) {
+        if (!s->is_session && (!s->argv || !s->argv[0])) {
                 (void)error_set(err, NSRUN_STAGE_USAGE, 0, NULL, "no command", NULL);
                 return -EINVAL;
         }
-        if (p->session)
-                return policy_resolve_session(p, err);
-        if (p->kills_leftovers)
+        if (s->policy->session)
+                return policy_resolve_session(s->policy, err);
+        if (s->policy->kills_leftovers)
                 return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
                                  "--kill-leftovers is for commands in a session",
                                  "name one with --session; without, all ends with the command");
-        r = refuse_profile(p, err);
-        if (r < 0)
-                return r;
-        if (!is_instance(p))
-                free(TAKE_PTR(p->instance_root));
-        strv_free(TAKE_PTR(p->instance_env));
-        c.cwd = getcwd(NULL, 0);
-        drop_defaults(p);
-        if (policy_find_home(p) < 0 || sockets_list(environment_inherited(p), p->home, &c.sockets) < 0)
-                return error_oom(err);
-        r = resolve_project(&c, err);
-        if (r >= 0)
-                r = resolve_tmp(&c, err);
-        if (r >= 0)
-                r = is_instance(p)     ? instance_add_rules(p, err)
-                    : p->has_workspace ? 0
-                                       : git_add_rules(p, &c.gitdir, err);
-        if (r < 0)
-                return r;
-        /* The system's are nobody's files. */
-        if (toolchains_each(p->has_workspace || is_instance(p) ? NULL : p->home, add_toolchain, p) < 0)
-                return error_oom(err);
-        r = resolve_rules(&c, 0, err);
-        if (r >= 0 && is_instance(p)) {
-                size_t n = p->n_rules;
+        return refuse_profile(s->policy, err);
+}
 
-                r = instance_add_command(p, c.cwd, err);
-                if (r >= 0)
-                        r = resolve_rules(&c, n, err);
-        }
-        if (r < 0)
+/* What takes all rules to see. */
+static int refuse_all(struct resolved *s, struct nsrun_error *err) {
+        int r;
+
+        r = refuse_hidden_project(s, err);
+        if (r >= 0)
+                r = refuse_tmp_around(s, err);
+        if (r >= 0)
+                r = refuse_all_untrusted_links(s, err);
+        if (r >= 0)
+                r = refuse_rundirs(s, err);
+        if (r >= 0)
+                r = refuse_hardening(s, err);
+        if (r >= 0)
+                r = refuse_records(s, err);
+        if (r >= 0)
+                r = refuse_limits(s->policy, err);
+        return r < 0 ? r : refuse_config(s, err);
+}
+
+/* Inside, home is the instance's; until now it was the user's, whose secrets are refused. */
+static int move_home(struct resolved *s, struct nsrun_error *err) {
+        free(s->home);
+        s->home = path_join(s->instance_root, INSTANCE_HOME);
+        return s->home && instance_environment(s->instance_root, &s->instance_env) >= 0 ? 0 : error_oom(err);
+}
+
+int policy_resolve(const struct policy_request *request, struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = request->policy;
+        char *const *inherited = environment_inherited(p);
+        int r;
+
+        *s = (struct resolved){
+                .policy = p,
+                .argv = request->is_session ? NULL
+                        : request->argv     ? request->argv
+                                            : p->argv,
+                .unset = request->unset,
+                .is_session = request->is_session,
+                .uid = geteuid(),
+                .gid = getegid(),
+        };
+        r = refuse_request(s, err);
+        if (r < 0 || p->session)
                 return r;
-        r = merge(p, err);
+        s->cwd = getcwd(NULL, 0);
+        if (policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 ||
+            sockets_list(inherited, s->home, &s->sockets) < 0)
+                return error_oom(err);
+        r = resolve_project(s, err);
         if (r >= 0)
-                r = refuse_hidden_project(p, err);
+                r = resolve_tmp(s, err);
         if (r >= 0)
-                r = refuse_tmp_around(p, err);
-        if (r < 0)
-                return r;
-        r = refuse_all_planted(&c, err);
+                r = add_rules(s, err);
         if (r >= 0)
-                r = refuse_hardening(p, c.cwd, err);
+                r = resolve_conflicts(s, err);
+        if (r >= 0 && list_writable(s) < 0)
+                r = error_oom(err);
         if (r >= 0)
-                r = refuse_records(p, err);
+                r = refuse_all(s, err);
         if (r >= 0)
-                r = refuse_limits(p, err);
-        if (r >= 0)
-                r = refuse_config(p, err);
-        if (r >= 0)
-                r = is_instance(p) ? move_home(p, err) : git_find_identity(p, c.gitdir.common_dir, err);
-        return r < 0 ? r : environment_resolve(p, err);
+                r = is_instance(p) ? move_home(s, err) : git_find_identity(s, err);
+        return r < 0 ? r : environment_resolve(s, err);
 }

@@ -4,9 +4,9 @@
  * change nothing: who asks for a narrower sandbox must not believe to have it.  And what no
  * sandbox may see of sessions. */
 #include "base/path.h"
+#include "disk/records.h"
+#include "disk/rundir.h"
 #include "refuse.h"
-#include "workspace/records.h"
-#include "workspace/umbrella.h"
 
 int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err) {
         static const char *const allowed[] = {"session", "kill-leftovers", "env",      "unsetenv",
@@ -32,8 +32,8 @@ int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err
         return 0;
 }
 
-static int refuse_rule(const struct policy_rule *rule, const char *base, bool is_hidden,
-                       struct nsrun_error *err) {
+static int policy_session_refuse_rule(const struct resolved_rule *rule, const char *base, bool is_hidden,
+                                      struct nsrun_error *err) {
         /* What is above the cache folder shows an empty one. */
         if (!path_is_beneath(rule->source, base) && (is_hidden || !path_is_beneath(base, rule->source)))
                 return 0;
@@ -41,29 +41,28 @@ static int refuse_rule(const struct policy_rule *rule, const char *base, bool is
                       "%s would expose the records of nsrun's sessions", rule->option);
 }
 
-static int refuse_base(const struct nsrun_policy *p, const char *base, struct nsrun_error *err) {
-        const struct policy_rule tmp = {.source = p->tmp, .option = "--tmp"};
+static int refuse_base(const struct resolved *s, const char *base, struct nsrun_error *err) {
         _cleanup_free_ char *cache = NULL;
-        bool is_hidden = umbrella_find_base(&cache, NULL) >= 0 && path_is_beneath(base, cache);
+        bool is_hidden = rundir_find_base(&cache, NULL) >= 0 && path_is_beneath(base, cache);
         int r = 0;
 
         /* At /tmp nothing is hidden. */
-        if (p->tmp)
-                r = refuse_rule(&tmp, base, false, err);
-        for (size_t i = 0; i < p->n_rules && r >= 0; i++)
-                r = refuse_rule(&p->rules[i], base, is_hidden, err);
+        if (s->tmp.source)
+                r = policy_session_refuse_rule(&s->tmp, base, false, err);
+        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
+                r = policy_session_refuse_rule(&s->rules[i], base, is_hidden, err);
         return r;
 }
 
-int refuse_records(const struct nsrun_policy *p, struct nsrun_error *err) {
+int refuse_records(const struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ char *base = NULL;
         char usual[64];
         int r;
 
         /* Sessions of a login are there, also where this process knows nothing of it. */
-        (void)snprintf(usual, sizeof(usual), "/run/user/%u/nsrun/sessions", (unsigned)p->uid);
-        r = refuse_base(p, usual, err);
+        (void)snprintf(usual, sizeof(usual), "/run/user/%u/nsrun/sessions", (unsigned)s->uid);
+        r = refuse_base(s, usual, err);
         if (r < 0 || records_find_base(&base, NULL) < 0)
                 return r;
-        return refuse_base(p, base, err);
+        return refuse_base(s, base, err);
 }

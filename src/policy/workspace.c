@@ -19,14 +19,15 @@ static void drop_roots(struct nsrun_policy *p) {
 }
 
 /* The project and the temp have fields of their own. */
-static int add_roots(struct nsrun_policy *p, const struct workspace *w) {
+static int policy_workspace_add_roots(struct nsrun_policy *p, const struct workspace *w) {
         int r = 0;
 
         for (size_t i = 1; i < w->n_roots && r >= 0; i++) {
                 const struct workspace_root *root = &w->roots[i];
 
                 if (!w->temp || !streq(root->path, w->temp))
-                        r = policy_add_rule(p, root->is_writable ? POLICY_RW : POLICY_RO, root->path, NULL,
+                        r = policy_add_rule(p, root->is_writable ? POLICY_BY_WORKSPACE : POLICY_BY_READABLE,
+                                            root->is_writable ? POLICY_RW : POLICY_RO, root->path, NULL,
                                             option);
         }
         return r;
@@ -40,6 +41,9 @@ nsrun_public int nsrun_policy_set_workspace(struct nsrun_policy *p, struct nsrun
         const char *const *env;
         int r;
 
+        if (workspace->is_allow_all)
+                return refuse(error, NULL, "name the folders that it may write, or run without a sandbox",
+                              "a workspace that allows everything can't be a sandbox's");
         if (w->temp && !w->alias_tmp_to_temp)
                 return refuse(error, w->temp,
                               "the sandbox has the temp at /tmp, where the workspace would look for another "
@@ -53,21 +57,39 @@ nsrun_public int nsrun_policy_set_workspace(struct nsrun_policy *p, struct nsrun
         if (!project || (w->temp && !tmp) || strv_copy((char *const *)(uintptr_t)env, &copy) < 0)
                 return error_oom(error);
         drop_roots(p);
-        if (add_roots(p, w) < 0) {
+        if (policy_workspace_add_roots(p, w) < 0) {
                 drop_roots(p);
                 return error_oom(error);
         }
         free(p->project);
         p->project = TAKE_PTR(project);
-        free(TAKE_PTR(p->project_alias));
         p->no_project = false;
         free(p->tmp);
         p->tmp = TAKE_PTR(tmp);
-        free(TAKE_PTR(p->tmp_alias));
-        p->has_playground = false;
+        p->tmp_kind = p->tmp ? POLICY_TMP_FOLDER : POLICY_TMP_UNSAID;
         p->has_workspace = true;
         p->is_env_explicit = workspace->is_env_explicit;
         strv_free(p->workspace_env);
         p->workspace_env = TAKE_PTR(copy);
+        return 0;
+}
+
+nsrun_public int nsrun_toolchains_add(struct nsrun_workspace *workspace, struct nsrun_policy *policy,
+                                      struct nsrun_error *error) {
+        int (*const lists[])(char ***, struct nsrun_error *) = {nsrun_toolchains_readable,
+                                                                nsrun_toolchains_overlay};
+
+        for (size_t i = 0; workspace && i < ARRAY_SIZE(lists); i++) {
+                _cleanup_strv_ char **paths = NULL;
+                int r = lists[i](&paths, error);
+
+                STRV_FOREACH (path, paths)
+                        if (r >= 0)
+                                r = nsrun_workspace_add_readable(workspace, *path, error);
+                if (r < 0)
+                        return r;
+        }
+        if (policy)
+                policy->has_toolchains = true;
         return 0;
 }

@@ -27,7 +27,7 @@ static int write_value(int dir, const char *name, const char *text) {
         return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
-static int random_name(char name[16]) {
+static int cgroup_random_name(char name[16]) {
         uint64_t bits;
 
         if (getrandom(&bits, sizeof(bits), GRND_INSECURE) != (ssize_t)sizeof(bits) && /* 5.6 */
@@ -38,10 +38,10 @@ static int random_name(char name[16]) {
 }
 
 /* -EAGAIN: a sweeper took it for a dead one's, try another name. */
-static int make_one(int parent, char name[16], int *ret) {
+static int cgroup_make_one(int parent, char name[16], int *ret) {
         _cleanup_close_ int fd = -EBADF;
         struct stat held, named;
-        int r = random_name(name);
+        int r = cgroup_random_name(name);
 
         if (r < 0)
                 return r;
@@ -60,17 +60,17 @@ static int make_one(int parent, char name[16], int *ret) {
         return 0;
 }
 
-static int make_locked(int parent, char name[16], int *ret) {
+static int cgroup_make_locked(int parent, char name[16], int *ret) {
         int r = -EAGAIN;
 
         for (int i = 0; i < NAME_TRIES && r == -EAGAIN; i++)
-                r = make_one(parent, name, ret);
+                r = cgroup_make_one(parent, name, ret);
         if (r < 0)
                 name[0] = '\0';
         return r;
 }
 
-static void sweep_one(int parent, const char *name) {
+static void cgroup_sweep_one(int parent, const char *name) {
         _cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct stat st;
 
@@ -90,7 +90,7 @@ static void sweep(int parent) {
         }
         while ((entry = readdir(dir)))
                 if (startswith(entry->d_name, NAME_PREFIX))
-                        sweep_one(parent, entry->d_name);
+                        cgroup_sweep_one(parent, entry->d_name);
         (void)closedir(dir);
 }
 
@@ -110,7 +110,7 @@ static int lift_descriptor(int *fd) {
 static int move_out(struct cgroup *c, struct nsrun_error *err) {
         int r;
 
-        r = make_locked(c->place.fd, c->supervisor, &c->supervisor_fd);
+        r = cgroup_make_locked(c->place.fd, c->supervisor, &c->supervisor_fd);
         if (r >= 0)
                 r = lift_descriptor(&c->supervisor_fd);
         if (r >= 0)
@@ -166,7 +166,7 @@ static int make(struct cgroup *c, const struct policy_limits *limits, struct nsr
                 r = c->place.is_own ? move_out(c, err) : 0;
         }
         if (r >= 0)
-                r = make_locked(c->place.fd, c->name, &c->launch.fd);
+                r = cgroup_make_locked(c->place.fd, c->name, &c->launch.fd);
         if (r >= 0)
                 r = lift_descriptor(&c->launch.fd);
         if (r >= 0 && (c->launch.procs_fd = openat(c->launch.fd, "cgroup.procs", O_WRONLY | O_CLOEXEC)) < 0)
@@ -182,7 +182,7 @@ static int make(struct cgroup *c, const struct policy_limits *limits, struct nsr
 const struct nsrun_error cgroup_by_rlimit = {
         .what = "the number of processes is bounded by RLIMIT_NPROC, as no cgroup can be made for it"};
 
-/* That of a session, which its keeper removes. */
+/* That of a session, which its monitor removes. */
 static int open_session_cgroup(const struct plan_join *join, struct cgroup *c, struct launch_params *params,
                                struct nsrun_error *err) {
         params->n_processes = join->n_processes;

@@ -27,7 +27,7 @@ void cgroup_names(unsigned controllers, char to[32]) {
 }
 
 /* The whole of a file of the kernel's; NULL for what can't be read. */
-static char *read_text(int dir, const char *name) {
+static char *cgroup_place_read_text(int dir, const char *name) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
         char part[4096];
@@ -107,7 +107,7 @@ int cgroup_folder(const char *mountinfo, const char *cgroup, char **ret) {
 
 /* Those that a file of a cgroup's lists. */
 static unsigned read_controllers(int fd, const char *name) {
-        _cleanup_free_ char *text = read_text(fd, name);
+        _cleanup_free_ char *text = cgroup_place_read_text(fd, name);
         unsigned found = 0;
 
         for (const char *at = text; at && *at;) {
@@ -146,7 +146,7 @@ static bool is_writable(int fd) {
 
 /* Whether nobody but this process is in it.  A process of another pid namespace reads as 0. */
 static bool is_alone(int fd) {
-        _cleanup_free_ char *text = read_text(fd, "cgroup.procs");
+        _cleanup_free_ char *text = cgroup_place_read_text(fd, "cgroup.procs");
         char own[24];
 
         (void)snprintf(own, sizeof(own), "%d\n", getpid());
@@ -161,7 +161,7 @@ static bool can_move_out(int fd, unsigned wanted) {
 }
 
 /* Whether children of it have `wanted`; with `enables` they are made to, where that goes. */
-static bool is_fit(int fd, unsigned wanted, bool enables) {
+static bool cgroup_place_is_fit(int fd, unsigned wanted, bool enables) {
         unsigned missing;
 
         if (!is_writable(fd))
@@ -179,7 +179,7 @@ static bool is_cgroup(int fd) {
 }
 
 /* 1 with *ret: a folder at or above `own`. */
-static int search(const char *own, unsigned wanted, bool enables, struct cgroup_place *ret) {
+static int cgroup_place_search(const char *own, unsigned wanted, bool enables, struct cgroup_place *ret) {
         _cleanup_free_ char *path = strdup(own);
 
         while (path) {
@@ -188,7 +188,7 @@ static int search(const char *own, unsigned wanted, bool enables, struct cgroup_
 
                 if (fd < 0 || !is_cgroup(fd))
                         return 0;
-                if (is_fit(fd, wanted, enables)) {
+                if (cgroup_place_is_fit(fd, wanted, enables)) {
                         *ret = (struct cgroup_place){.fd = TAKE_FD(fd), .path = TAKE_PTR(path)};
                         return 1;
                 }
@@ -209,7 +209,7 @@ static bool is_in_v1(const char *cgroup, const char *name) {
         return false;
 }
 
-static int fail(const char *cgroup, const char *own, unsigned wanted, struct nsrun_error *err) {
+static int cgroup_place_fail(const char *cgroup, const char *own, unsigned wanted, struct nsrun_error *err) {
         static const char what[] = "no cgroup can be made that has the controllers";
         const char *hint = geteuid() == 0 ? "systemd-run --scope -p Delegate=yes nsrun ... gives one"
                                           : "systemd-run --user --scope -p Delegate=yes nsrun ... gives one";
@@ -226,24 +226,24 @@ static int fail(const char *cgroup, const char *own, unsigned wanted, struct nsr
 }
 
 int cgroup_find_place(unsigned wanted, bool may_move, struct cgroup_place *ret, struct nsrun_error *err) {
-        _cleanup_free_ char *mountinfo = read_text(AT_FDCWD, "/proc/self/mountinfo"),
-                            *cgroup = read_text(AT_FDCWD, "/proc/self/cgroup"), *own = NULL;
+        _cleanup_free_ char *mountinfo = cgroup_place_read_text(AT_FDCWD, "/proc/self/mountinfo"),
+                            *cgroup = cgroup_place_read_text(AT_FDCWD, "/proc/self/cgroup"), *own = NULL;
         _cleanup_close_ int fd = -EBADF;
         int r;
 
         if (mountinfo && cgroup && cgroup_folder(mountinfo, cgroup, &own) == -ENOMEM)
                 return error_oom(err);
         if (!own)
-                return fail(cgroup ? cgroup : "", NULL, wanted, err);
+                return cgroup_place_fail(cgroup ? cgroup : "", NULL, wanted, err);
         fd = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (may_move && fd >= 0 && can_move_out(fd, wanted)) {
                 *ret = (struct cgroup_place){.fd = TAKE_FD(fd), .path = TAKE_PTR(own), .is_own = true};
                 return 0;
         }
-        r = search(own, wanted, false, ret);
+        r = cgroup_place_search(own, wanted, false, ret);
         if (r == 0)
-                r = search(own, wanted, true, ret);
+                r = cgroup_place_search(own, wanted, true, ret);
         if (r < 0)
                 return error_oom(err);
-        return r > 0 ? 0 : fail(cgroup, own, wanted, err);
+        return r > 0 ? 0 : cgroup_place_fail(cgroup, own, wanted, err);
 }

@@ -71,7 +71,7 @@ static const struct {
         {"personality", 0, "persona", NULL, false},
 };
 
-static void add(char text[128], const char *word) {
+static void decode_add(char text[128], const char *word) {
         size_t n = strlen(text);
 
         (void)snprintf(text + n, 128 - n, "%s%s", n > 0 ? "|" : "", word);
@@ -83,12 +83,12 @@ static void name_flags(char text[128], const struct value_name *names, uint64_t 
         text[0] = '\0';
         for (; names->name; names++)
                 if (value & names->value) {
-                        add(text, names->name);
+                        decode_add(text, names->name);
                         value &= ~names->value;
                 }
         (void)snprintf(rest, sizeof(rest), "0x%jx", (uintmax_t)value);
         if (value != 0 || text[0] == '\0')
-                add(text, rest);
+                decode_add(text, rest);
 }
 
 static void name_value(char text[128], const struct value_name *names, uint64_t value) {

@@ -86,7 +86,8 @@ static void read_comm(uint32_t pid, char comm[32]) {
         comm[n > 0 ? n - (comm[n - 1] == '\n') : 0] = '\0';
 }
 
-static void remember(struct denials *denials, const struct seccomp_notif *question, uint32_t action) {
+static void denials_remember(struct denials *denials, const struct seccomp_notif *question,
+                             uint32_t action) {
         struct denial d = {.arch = arch_of(&question->data), .number = question->data.nr, .action = action};
         const char *name = name_of(&d);
         uint64_t arguments[6];
@@ -127,7 +128,7 @@ int denials_answer(struct denials *denials, int listener) {
         if (r < 0)
                 return r;
         action = seccomp_simulate(filter->code, filter->n, &question.data);
-        remember(denials, &question, action);
+        denials_remember(denials, &question, action);
         r = sys_seccomp_answer(listener, &question, -(int)(action & SECCOMP_RET_DATA));
         return r == -ENOENT || r == -EINTR ? 0 : r;
 }
@@ -168,7 +169,7 @@ static void add_others(struct json_document *d, struct json_value *to, uint64_t 
         json_add_number(d, to, "count", count);
 }
 
-static int write_line(int fd, struct json_document *d, struct nsrun_error *err) {
+static int denials_write_line(int fd, struct json_document *d, struct nsrun_error *err) {
         return status_write_line(fd, d, "the report of denied calls can't be written", NULL, err);
 }
 
@@ -180,7 +181,7 @@ static int write_denial(const struct denial *denial, int fd, struct nsrun_error 
         if (r < 0)
                 return r;
         add_denial(&d, d.root, denial);
-        return write_line(fd, &d, err);
+        return denials_write_line(fd, &d, err);
 }
 
 int denials_write(const struct denials *denials, int fd, struct nsrun_error *err) {
@@ -195,7 +196,7 @@ int denials_write(const struct denials *denials, int fd, struct nsrun_error *err
         if (r < 0)
                 return r;
         add_others(&d, d.root, denials->others);
-        return write_line(fd, &d, err);
+        return denials_write_line(fd, &d, err);
 }
 
 int denials_format(const struct denials *denials, char **ret, struct nsrun_error *err) {

@@ -2,11 +2,11 @@
 /* What a plan needs on disk before it is launched. */
 #pragma once
 
+#include "disk/rundir.h"
 #include "launch/launch.h"
-#include "workspace/umbrella.h"
 
-/* Makes the umbrella, with its playground, where the plan has need of them, and tells
- * `params` of it; else *u stays an UMBRELLA_INIT.  The umbrella is the caller's to
+/* Makes the run directory, with its scratch folder, where the plan has need of them, and tells
+ * `params` of it; else *u stays an RUNDIR_INIT.  The run directory is the caller's to
  * remove, also after a failure. */
-int disk_prepare(const struct nsrun_plan *plan, struct umbrella *u, struct launch_params *params,
+int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_params *params,
                  struct nsrun_error *err);

@@ -4,16 +4,16 @@
 
 #include <stdlib.h>
 
-static const char *find(const char *variable, const char *installed) {
+static const char *programs_find(const char *variable, const char *installed) {
         const char *path = secure_getenv(variable);
 
         return path ? path : installed;
 }
 
 const char *program_init(void) {
-        return find("NSRUN_INIT", NSRUN_INIT_PATH);
+        return programs_find("NSRUN_INIT", NSRUN_INIT_PATH);
 }
 
-const char *program_keeper(void) {
-        return find("NSRUN_KEEPER", NSRUN_KEEPER_PATH);
+const char *program_monitor(void) {
+        return programs_find("NSRUN_MONITOR", NSRUN_MONITOR_PATH);
 }

@@ -2,6 +2,6 @@
 /* nsrun's own other programs: where they were installed, or in a build folder. */
 #pragma once
 
-/* NSRUN_INIT and NSRUN_KEEPER in the environment name others. */
+/* NSRUN_INIT and NSRUN_MONITOR in the environment name others. */
 const char *program_init(void);
-const char *program_keeper(void);
+const char *program_monitor(void);

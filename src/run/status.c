@@ -31,7 +31,7 @@ int status_write_line(int fd, struct json_document *d, const char *what, const c
         return 0;
 }
 
-static int write_line(int fd, struct json_document *d, struct nsrun_error *err) {
+static int run_status_write_line(int fd, struct json_document *d, struct nsrun_error *err) {
         return status_write_line(fd, d, "the status can't be written",
                                  "--status-fd names a descriptor that is open for writing", err);
 }
@@ -104,7 +104,7 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
         json_add_number(&d, landlock, "abi", (uint64_t)plan->landlock_abi);
         if (pids_limit)
                 json_add_string(&d, d.root, "pids_limit", pids_limit);
-        return write_line(fd, &d, err);
+        return run_status_write_line(fd, &d, err);
 }
 
 int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err) {
@@ -116,7 +116,7 @@ int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err)
                 return r;
         json_add_string(&d, d.root, "message", note->what);
         json_add_string(&d, d.root, "path", note->path);
-        return write_line(fd, &d, err);
+        return run_status_write_line(fd, &d, err);
 }
 
 int status_exited(int fd, int status, bool has_oom_kill, struct nsrun_error *err) {
@@ -132,7 +132,7 @@ int status_exited(int fd, int status, bool has_oom_kill, struct nsrun_error *err
                 json_add_number(&d, d.root, "code", (uint64_t)WEXITSTATUS(status));
         if (has_oom_kill)
                 json_add_bool(&d, d.root, "oom_kill", true);
-        return write_line(fd, &d, err);
+        return run_status_write_line(fd, &d, err);
 }
 
 int status_failed(int fd, const struct nsrun_error *failure, struct nsrun_error *err) {
@@ -142,10 +142,10 @@ int status_failed(int fd, const struct nsrun_error *failure, struct nsrun_error 
         r = open_event(&d, "failed", err);
         if (r < 0)
                 return r;
-        json_add_string(&d, d.root, "stage", error_stage_name(failure->stage));
+        json_add_string(&d, d.root, "stage", nsrun_stage_name(failure->stage));
         json_add_number(&d, d.root, "errno", (uint64_t)failure->error);
         json_add_string(&d, d.root, "path", failure->path);
         json_add_string(&d, d.root, "message", failure->what);
         json_add_string(&d, d.root, "hint", failure->hint);
-        return write_line(fd, &d, err);
+        return run_status_write_line(fd, &d, err);
 }

@@ -10,25 +10,16 @@
 
 #include "base/json.h"
 #include "base/sys.h"
-#include "cgroup.h"
-#include "denials.h"
-#include "disk.h"
-#include "oom.h"
+#include "run.h"
 #include "status.h"
 
-struct run {
+struct supervised {
+        struct run run;
         const struct supervise_params *params;
         const struct nsrun_plan *plan;
-        struct launch launch;
         int signal_fd;
-        int terminal_fd; /* ours to hand to the command's process group and back; or -1 */
-        int listener;    /* the kernel's questions about denied calls; or -EBADF */
-        struct denials *denials;
-        struct cgroup cgroup;
-        struct oom_watch memory; /* of `cgroup`, where --status-fd wants to know */
+        int terminal_fd; /* the program's, to hand to the command's process group and back; or -1 */
         bool was_asked_to_stop;
-        bool has_exited;
-        int status; /* wait(2)'s, of the command */
         struct nsrun_error *err;
 };
 
@@ -43,17 +34,17 @@ static void passed_on(sigset_t *set) {
                 (void)sigdelset(set, own[i]);
 }
 
-static void take_signals(struct run *run) {
+static void take_signals(struct supervised *s) {
         struct signalfd_siginfo info;
 
-        while (sys_read(run->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        while (sys_read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
                 int signal = (int)info.ssi_signo;
 
-                /* A write to a closed pipe of our own is no news for the command. */
+                /* A write to a closed pipe of nsrun's own is no news for the command. */
                 if (signal == SIGPIPE)
                         continue;
-                run->was_asked_to_stop |= signal == SIGTSTP;
-                (void)launch_signal(&run->launch, signal);
+                s->was_asked_to_stop |= signal == SIGTSTP;
+                (void)launch_signal(&s->run.launch, signal);
         }
 }
 
@@ -65,9 +56,9 @@ static void warn_unless_told(int r) {
                               strerror(-r));
 }
 
-static void give_terminal(const struct run *run, pid_t group) {
-        if (run->terminal_fd >= 0 && group > 0)
-                (void)sys_ioctl(run->terminal_fd, TIOCSPGRP, &group);
+static void give_terminal(const struct supervised *s, pid_t group) {
+        if (s->terminal_fd >= 0 && group > 0)
+                (void)sys_ioctl(s->terminal_fd, TIOCSPGRP, &group);
 }
 
 static pid_t terminal_group(int fd) {
@@ -76,157 +67,119 @@ static pid_t terminal_group(int fd) {
         return sys_ioctl(fd, TIOCGPGRP, &group) < 0 ? -1 : group;
 }
 
-/* The command stopped.  Where the user asked for that the shell that watches nsrun
+/* The command stopped.  Where the user asked for that, the shell that watches nsrun
  * shall see a stopped job, and "fg" wakes both; a stop of the command's own making
- * is none of ours, and must not keep us from signals. */
-static void stop_too(struct run *run, int signal) {
+ * doesn't stop nsrun, which must go on hearing signals. */
+static void stop_too(struct supervised *s, int signal) {
         pid_t group = -1;
 
-        if (!run->was_asked_to_stop && run->terminal_fd < 0)
+        if (!s->was_asked_to_stop && s->terminal_fd < 0)
                 return;
-        run->was_asked_to_stop = false;
+        s->was_asked_to_stop = false;
         /* Without a shell that could say "fg" (an orphaned process group) the kernel
-         * ignores ^Z, and refuses the terminal to the background: so do we. */
+         * ignores ^Z, and refuses the terminal to the background: so does nsrun. */
         if (getsid(getppid()) != getsid(0)) {
                 if (signal == SIGTTIN || signal == SIGTTOU)
-                        (void)launch_signal(&run->launch, SIGHUP);
-                (void)launch_signal(&run->launch, SIGCONT);
+                        (void)launch_signal(&s->run.launch, SIGHUP);
+                (void)launch_signal(&s->run.launch, SIGCONT);
                 return;
         }
-        if (run->terminal_fd >= 0)
-                group = terminal_group(run->terminal_fd);
-        give_terminal(run, getpgrp());
+        if (s->terminal_fd >= 0)
+                group = terminal_group(s->terminal_fd);
+        give_terminal(s, getpgrp());
         (void)sys_kill(getpid(), SIGSTOP);
-        if (run->terminal_fd >= 0 && terminal_group(run->terminal_fd) == getpgrp())
-                give_terminal(run, group);
+        if (s->terminal_fd >= 0 && terminal_group(s->terminal_fd) == getpgrp())
+                give_terminal(s, group);
 }
 
-static int take_report(struct run *run, const struct launch_report *report) {
-        int fd = run->params->status_fd;
+static void tell_started(const struct supervised *s, const struct launch_report *report) {
+        int fd = s->params->status_fd;
 
-        switch (report->kind) {
-        case LAUNCH_FAILED:
-                *run->err = report->error;
-                return -report->error.error;
-        case LAUNCH_STARTED:
-                if (fd >= 0)
-                        warn_unless_told(status_started(fd, run->plan, &run->launch, report,
-                                                        cgroup_pids_by(&run->cgroup, run->plan), NULL));
-                return 0;
-        case LAUNCH_NOTE:
-                (void)fprintf(stderr, "nsrun: note: %s: %s\n", report->error.what, report->error.path);
-                if (fd >= 0)
-                        warn_unless_told(status_note(fd, &report->error, NULL));
-                return 0;
-        case LAUNCH_BUILT: /* a raw plan's */
-                return 0;
-        case LAUNCH_STOPPED:
-                stop_too(run, report->status);
-                return 0;
-        case LAUNCH_EXITED:
-                run->has_exited = true;
-                run->status = report->status;
-                return 0;
-        }
-        return -EPROTO;
+        if (fd >= 0)
+                warn_unless_told(status_started(fd, s->plan, &s->run.launch, report,
+                                                cgroup_pids_by(&s->run.cgroup, s->plan), NULL));
 }
 
-/* First the listener itself, then what it asks.  Without one the calls fail all the same. */
-static void take_denial(struct run *run, int events) {
-        if (run->listener < 0) {
-                run->listener = launch_receive_listener(&run->launch);
-                close_fdp(&run->launch.listener_socket);
-        } else if (!(events & POLLIN) || denials_answer(run->denials, run->listener) < 0) {
-                /* Nobody is left to ask (POLLHUP): before 6.6 taking a question would wait for ever. */
-                close_fdp(&run->listener);
-        }
+/* What became of a limit of processes is in the `started` line. */
+static int tell_note(void *data, const struct nsrun_error *note) {
+        const struct supervised *s = data;
+
+        if (note == &cgroup_by_rlimit)
+                return 0;
+        (void)fprintf(stderr, "nsrun: note: %s: %s\n", note->what, note->path);
+        if (s->params->status_fd >= 0)
+                warn_unless_told(status_note(s->params->status_fd, note, NULL));
+        return 0;
 }
 
 /* Until pid 1 has told how the command ended, or the pipe ends, and pid 1 with it. */
-static int watch(struct run *run) {
-        struct pollfd fds[] = {{.fd = run->launch.report_fd, .events = POLLIN},
-                               {.fd = run->signal_fd, .events = POLLIN},
+static int supervise_watch(struct supervised *s) {
+        struct pollfd fds[] = {{.fd = s->run.launch.report_fd, .events = POLLIN},
+                               {.fd = s->signal_fd, .events = POLLIN},
                                {.events = POLLIN}};
 
-        for (;;) {
+        /* After the command's end nothing follows, and nothing is left to pass a signal on to. */
+        while (!s->run.has_exited) {
                 struct launch_report report;
                 int r;
 
-                fds[2].fd = run->listener >= 0 ? run->listener : run->launch.listener_socket;
+                fds[2].fd = run_denials_fd(&s->run);
                 r = sys_poll(fds, ARRAY_SIZE(fds), -1);
                 if (r < 0 && r != -EINTR)
-                        return error_set(run->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
+                        return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
                 if (fds[1].revents)
-                        take_signals(run);
+                        take_signals(s);
                 if (fds[2].revents)
-                        take_denial(run, fds[2].revents);
+                        run_take_denial(&s->run, fds[2].revents);
                 if (!fds[0].revents)
                         continue;
-                r = launch_read_report(&run->launch, &report);
-                if (r == 0)
-                        return 0;
-                if (r > 0)
-                        r = take_report(run, &report);
-                if (r < 0)
-                        return error_set(run->err, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                         "pid 1's report can't be read", NULL);
-                /* Nothing follows it, and nothing is left to pass a signal on to. */
-                if (run->has_exited)
-                        return 0;
+                r = run_take_report(&s->run, &report, s->err);
+                if (r <= 0)
+                        return r;
+                if (report.kind == LAUNCH_STARTED)
+                        tell_started(s, &report);
+                if (report.kind == LAUNCH_STOPPED)
+                        stop_too(s, report.status);
         }
-}
-
-/* Ends what still runs, and waits until the sandbox is gone.  Its wait(2) status. */
-static int finish(struct run *run, bool has_failed) {
-        int status = 0;
-
-        if (has_failed)
-                (void)launch_signal(&run->launch, SIGKILL);
-        /* In a session its reaper may stay, for what the command left behind.  Else it is waited for: where
-         * pid 1 collects no orphans, as in many containers, the session could never end. */
-        if (!run->launch.is_nested || !run->has_exited)
-                status = launch_wait(&run->launch);
-        launch_end_session(run->plan, &run->launch, status);
-        launch_close(&run->launch);
-        close_fdp(&run->listener);
-        return status;
+        return 0;
 }
 
 /* The command has run: its status counts, whatever becomes of the report. */
-static void tell_denials(const struct run *run) {
+static void tell_denials(const struct supervised *s) {
         struct nsrun_error err = {0};
 
-        if (denials_write(run->denials, run->params->report_fd, &err) < 0)
+        if (denials_write(s->run.denials, s->params->report_fd, &err) < 0)
                 (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, strerror(err.error));
 }
 
-static int run_plan(struct run *run, struct launch_params *params) {
+/* From the launch to the command's end: *ret is its wait(2) status. */
+static int run_plan(struct supervised *s, const struct run_params *params, int *ret) {
+        struct run *run = &s->run;
         int r, init_status;
 
-        if (run->params->status_fd >= 0 && (run->cgroup.controllers & CGROUP_MEMORY))
-                oom_watch_begin(&run->memory, &run->cgroup);
-        r = launch_start(run->plan, params, &run->launch, run->err);
+        r = run_begin(s->plan, params, run, s->err);
         if (r < 0)
                 return r;
-        r = watch(run);
-        init_status = finish(run, r < 0);
+        r = supervise_watch(s);
         if (r < 0)
                 return r;
+        init_status = run_wait(run);
         if (!run->has_exited && !WIFSIGNALED(init_status))
-                return error_set(run->err, NSRUN_STAGE_SUPERVISE, -EIO, NULL, "pid 1 ended without a report",
+                return error_set(s->err, NSRUN_STAGE_SUPERVISE, -EIO, NULL, "pid 1 ended without a report",
                                  NULL);
         if (!run->has_exited) {
                 (void)fprintf(stderr, "nsrun: %s was killed by signal %d, and %s with it\n",
                               run->launch.is_join ? "the command's reaper" : "the sandbox's pid 1",
                               WTERMSIG(init_status),
-                              run->launch.is_join && run->plan->is_scoped ? "the session" : "the command");
+                              run->launch.is_join && s->plan->is_scoped ? "the session" : "the command");
                 run->status = init_status;
         }
         if (run->denials)
-                tell_denials(run);
-        if (run->params->status_fd >= 0)
-                warn_unless_told(status_exited(run->params->status_fd, run->status,
-                                               oom_watch_ended(&run->memory), NULL));
+                tell_denials(s);
+        if (s->params->status_fd >= 0)
+                warn_unless_told(status_exited(s->params->status_fd, run->status,
+                                               run_ran_out_of_memory(run, false), NULL));
+        *ret = run->status;
         return 0;
 }
 
@@ -253,74 +206,71 @@ static int find_terminal(void) {
         return -1;
 }
 
-int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
-              struct nsrun_error *err) {
-        struct run run = {.params = params,
-                          .plan = plan,
-                          .launch = LAUNCH_INIT,
-                          .signal_fd = -EBADF,
-                          .terminal_fd = -1,
-                          .listener = -EBADF,
-                          .cgroup = CGROUP_INIT,
-                          .memory = OOM_WATCH_INIT,
-                          .err = err};
-        struct umbrella umbrella = UMBRELLA_INIT;
-        struct launch_params launch_params = {
-                .umbrella_fd = -EBADF,
-                .lock_fd = -EBADF,
-                .terminal_fd = -1,
-                .wants_started = params->status_fd >= 0,
-                .wants_denials = params->report_fd >= 0 && plan->seccomp.code,
-                .dies_with_thread = true,
-                .command_line = params->command_line,
-                .command_line_size = params->command_line_size,
-        };
+/* The signals that are the command's come by s->signal_fd from here on; *ret_before is the mask that the
+ * command gets. */
+static int take_over_signals(struct supervised *s, sigset_t *ret_before) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
-        sigset_t set, before, terminal_output;
+        sigset_t set, terminal_output;
         int r;
 
-        r = check_output_fd(params->status_fd, "--status-fd", err);
-        if (r >= 0)
-                r = check_output_fd(params->report_fd, "--report", err);
-        if (r >= 0 && launch_params.wants_denials && denials_new(plan, &run.denials) < 0)
-                r = error_oom(err);
-        if (r < 0)
-                return r;
-        if (plan->seccomp_cache)
-                seccomp_remember(&plan->seccomp, plan->seccomp_cache);
-        /* Ignored by a careless parent, it would keep us from learning the end. */
+        /* Ignored by a careless parent, it would keep nsrun from learning the end. */
         (void)sigaction(SIGCHLD, &standard, NULL);
-        if (!plan->new_session)
-                run.terminal_fd = launch_params.terminal_fd = find_terminal();
         passed_on(&set);
-        r = sys_sigmask(SIG_BLOCK, &set, &before);
-        /* Taking the terminal back from the background would stop us. */
+        r = sys_sigmask(SIG_BLOCK, &set, ret_before);
+        /* Taking the terminal back from the background would stop nsrun. */
         (void)sigemptyset(&terminal_output);
         (void)sigaddset(&terminal_output, SIGTTOU);
         if (r >= 0)
                 r = sys_sigmask(SIG_BLOCK, &terminal_output, NULL);
-        run.signal_fd = r < 0 ? r : sys_signalfd(&set);
-        if (run.signal_fd < 0) {
-                run.denials = denials_free(run.denials);
-                return error_set(err, NSRUN_STAGE_SUPERVISE, run.signal_fd, NULL, "no signalfd", NULL);
-        }
-        launch_params.mask = &before;
-        r = disk_prepare(plan, &umbrella, &launch_params, err);
         if (r >= 0)
-                r = cgroup_prepare(plan, true, &run.cgroup, &launch_params, err);
+                r = s->signal_fd = sys_signalfd(&set);
+        if (r < 0)
+                return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd", NULL);
+        return 0;
+}
+
+int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
+              struct nsrun_error *err) {
+        struct supervised s = {.run = RUN_INIT,
+                               .params = params,
+                               .plan = plan,
+                               .signal_fd = -EBADF,
+                               .terminal_fd = plan->new_session ? -1 : find_terminal(),
+                               .err = err};
+        sigset_t before;
+        const struct run_params run_params = {
+                .launch = {.pass_fds = params->pass_fds,
+                           .n_pass_fds = params->n_pass_fds,
+                           .terminal_fd = s.terminal_fd,
+                           .mask = &before,
+                           .wants_started = params->status_fd >= 0,
+                           .wants_denials = params->report_fd >= 0,
+                           .dies_with_thread = true,
+                           .command_line = params->command_line,
+                           .command_line_size = params->command_line_size},
+                .owns_pass_fds = true,
+                .may_move = true,
+                .note = tell_note,
+                .data = &s,
+        };
+        int r, status = 0;
+
+        r = check_output_fd(params->status_fd, "--status-fd", err);
         if (r >= 0)
-                r = run_plan(&run, &launch_params);
-        give_terminal(&run, getpgrp());
-        (void)oom_watch_ended(&run.memory);
-        cgroup_remove(&run.cgroup);
-        umbrella_remove(&umbrella);
-        close_fdp(&run.signal_fd);
-        run.denials = denials_free(run.denials);
+                r = check_output_fd(params->report_fd, "--report", err);
+        if (r >= 0)
+                r = take_over_signals(&s, &before);
+        if (r < 0)
+                return r;
+        r = run_plan(&s, &run_params, &status);
+        run_end(&s.run);
+        give_terminal(&s, getpgrp());
+        close_fdp(&s.signal_fd);
         if (r < 0) {
                 supervise_report_failure(params->status_fd, err);
                 return r;
         }
-        *ret_status = WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);
+        *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One run of the nsrun program, from a plan to an exit status: the umbrella,
+/* One run of the nsrun program, from a plan to an exit status: the run directory,
  * the launch, signals and terminal stops, the status lines.  Owns the process's signals
  * while it runs, so it is not for the library (sandbox.c is). */
 #pragma once
@@ -7,8 +7,10 @@
 #include "plan/plan.h"
 
 struct supervise_params {
-        int status_fd;      /* JSON lines, or -1 */
-        int report_fd;      /* JSON lines of denied calls, when the command has ended; or -1 */
+        int status_fd;       /* JSON lines, or -1 */
+        int report_fd;       /* JSON lines of denied calls, when the command has ended; or -1 */
+        const int *pass_fds; /* what the command gets beside its standard streams; closed when it has them */
+        size_t n_pass_fds;
         char *command_line; /* the program's own argv area, hidden from the sandbox; or NULL */
         size_t command_line_size;
 };

@@ -29,6 +29,7 @@ struct entry {
 
 struct compiler {
         const struct rules *rules;
+        bool is_big_endian; /* the machine's, and so its sub-architectures' */
         struct leaf *leaves;
         size_t n_leaves;
         struct range *ranges;
@@ -88,16 +89,12 @@ static size_t emit_jump(struct compiler *c, uint16_t operation, uint32_t k, size
 
 /* --------------------------------------------------------------- conditions */
 
-static size_t low_word(unsigned argument) {
-        return offsetof(struct seccomp_data, args) + 8 * argument;
-}
-
-static size_t high_word(unsigned argument) {
-        return low_word(argument) + 4;
+/* Where the less (0) or the more (1) significant word of an argument is. */
+static size_t word_offset(const struct compiler *c, unsigned argument, unsigned word) {
+        return offsetof(struct seccomp_data, args) + 8 * argument + 4 * (c->is_big_endian ? 1 - word : word);
 }
 
 static size_t emit_equal(struct compiler *c, const struct rule_condition *condition, size_t yes, size_t no) {
-        const size_t offsets[] = {low_word(condition->argument), high_word(condition->argument)};
         size_t position = yes;
 
         for (unsigned word = 0; word < 2; word++) {
@@ -109,7 +106,7 @@ static size_t emit_equal(struct compiler *c, const struct rule_condition *condit
                 (void)emit_jump(c, BPF_JEQ, value, position, no);
                 if (mask != UINT32_MAX)
                         (void)emit(c, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
-                position = emit_load(c, offsets[word]);
+                position = emit_load(c, word_offset(c, condition->argument, word));
         }
         return position;
 }
@@ -121,10 +118,10 @@ static size_t emit_greater(struct compiler *c, const struct rule_condition *cond
         size_t position;
 
         (void)emit_jump(c, operation, low, yes, no);
-        position = emit_load(c, low_word(condition->argument));
+        position = emit_load(c, word_offset(c, condition->argument, 0));
         position = emit_jump(c, BPF_JEQ, high, position, no);
         (void)emit_jump(c, BPF_JGT, high, yes, position);
-        return emit_load(c, high_word(condition->argument));
+        return emit_load(c, word_offset(c, condition->argument, 1));
 }
 
 static size_t emit_condition(struct compiler *c, const struct rule_condition *condition, size_t yes,
@@ -273,7 +270,7 @@ static int add_range(struct compiler *c, uint32_t start, size_t leaf) {
         return 0;
 }
 
-static int compare_entries(const void *a, const void *b) {
+static int compile_compare_entries(const void *a, const void *b) {
         const struct entry *x = a, *y = b;
 
         if (x->number != y->number)
@@ -282,7 +279,7 @@ static int compare_entries(const void *a, const void *b) {
 }
 
 /* Every call that the policy names of the architectures with this AUDIT_ARCH. */
-static int collect(struct compiler *c, uint32_t audit, struct entry **ret, size_t *ret_n) {
+static int compile_collect(struct compiler *c, uint32_t audit, struct entry **ret, size_t *ret_n) {
         struct entry *entries;
         size_t n = 0, most = 1;
 
@@ -302,7 +299,7 @@ static int collect(struct compiler *c, uint32_t audit, struct entry **ret, size_
                                 if (number >= 0)
                                         entries[n++] = (struct entry){(uint32_t)number, &c->rules->rules[i]};
                         }
-        qsort(entries, n, sizeof(*entries), compare_entries);
+        qsort(entries, n, sizeof(*entries), compile_compare_entries);
         *ret = entries;
         *ret_n = n;
         return 0;
@@ -322,7 +319,7 @@ static int make_ranges(struct compiler *c, uint32_t audit) {
         if (r >= 0)
                 r = add_range(c, 0, other);
         if (r >= 0)
-                r = collect(c, audit, &entries, &n);
+                r = compile_collect(c, audit, &entries, &n);
         for (size_t i = 0, next; r >= 0 && i < n; i = next) {
                 size_t leaf = 0;
 
@@ -411,7 +408,8 @@ static void compiler_clear(struct compiler *c) {
 
 int seccomp_compile(const char *file, const struct rules *rules, enum syscall_arch native,
                     struct seccomp_filter *ret, struct nsrun_error *err) {
-        _cleanup_(compiler_clear) struct compiler c = {.rules = rules};
+        _cleanup_(compiler_clear) struct compiler c = {.rules = rules,
+                                                       .is_big_endian = syscall_arch_is_big_endian(native)};
         struct sock_filter *code;
         int r;
 

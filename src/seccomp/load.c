@@ -57,31 +57,17 @@ static int compile_text(const char *name, const char *text, struct seccomp_loade
         ret->flags = (rules.wants_log ? SECCOMP_FILTER_FLAG_LOG : 0U) |
                      (rules.wants_spec_allow ? SECCOMP_FILTER_FLAG_SPEC_ALLOW : 0U);
         ret->warnings = TAKE_PTR(rules.warnings);
-        /* One with warnings is compiled each time, so that they are told each time. */
-        ret->is_fresh = !ret->warnings;
         return 0;
 }
 
-static int load_file(const char *path, bool is_strict, const char *cache_folder, struct seccomp_loaded *ret,
-                     struct nsrun_error *err) {
+static int load_file(const char *path, bool is_strict, struct seccomp_loaded *ret, struct nsrun_error *err) {
         _cleanup_loaded_ struct seccomp_loaded loaded = {0};
-        struct cache_entry entry = {.filter = {0}};
         _cleanup_free_ char *text = NULL;
         int r;
 
         r = seccomp_read_file(path, &text, err);
-        if (r < 0)
-                return r;
-        r = cache_key(text, strlen(text), loaded.key);
         if (r >= 0)
-                r = cache_folder ? cache_load(cache_folder, loaded.key, &entry) : -ENOENT;
-        if (r >= 0) {
-                loaded.code = loaded.owned = entry.filter.code;
-                loaded.n = entry.filter.n;
-                loaded.flags = entry.flags;
-        } else {
                 r = compile_text(path, text, &loaded, err);
-        }
         if (r < 0)
                 return r;
         if (is_strict && loaded.warnings) {
@@ -95,26 +81,17 @@ static int load_file(const char *path, bool is_strict, const char *cache_folder,
         return 0;
 }
 
-int seccomp_load(const char *name, bool is_strict, const char *cache_folder, struct seccomp_loaded *ret,
-                 struct nsrun_error *err) {
+int seccomp_load(const char *name, bool is_strict, struct seccomp_loaded *ret, struct nsrun_error *err) {
         const struct seccomp_shipped *shipped = seccomp_find_shipped(name);
 
         if (!shipped && !streq(name, "none"))
-                return load_file(name, is_strict, cache_folder, ret, err);
+                return load_file(name, is_strict, ret, err);
         *ret = (struct seccomp_loaded){0};
         if (shipped) {
                 ret->code = shipped->code;
                 ret->n = shipped->n;
         }
         return 0;
-}
-
-void seccomp_remember(const struct seccomp_loaded *loaded, const char *cache_folder) {
-        const struct cache_entry entry = {.filter = {.code = loaded->owned, .n = loaded->n},
-                                          .flags = loaded->flags};
-
-        if (loaded->is_fresh && loaded->owned)
-                (void)cache_store(cache_folder, loaded->key, &entry);
 }
 
 void seccomp_loaded_clear(struct seccomp_loaded *loaded) {

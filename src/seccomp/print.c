@@ -49,7 +49,7 @@ static void add_call(struct strbuf *b, const struct rules *rules, const char *na
         strbuf_add(b, "\n");
 }
 
-static void add_arch(struct strbuf *b, const struct rules *rules, enum syscall_arch arch) {
+static void seccomp_print_add_arch(struct strbuf *b, const struct rules *rules, enum syscall_arch arch) {
         _cleanup_free_ const struct rule **named = calloc(rules->n_rules + 1, sizeof(named[0]));
         const char *name;
 
@@ -74,10 +74,10 @@ static void add_arch(struct strbuf *b, const struct rules *rules, enum syscall_a
 }
 
 void seccomp_print_pfc(struct strbuf *b, const struct rules *rules, enum syscall_arch native) {
-        add_arch(b, rules, native);
+        seccomp_print_add_arch(b, rules, native);
         for (enum syscall_arch arch = 0; arch < N_SYSCALL_ARCHS; arch++)
                 if (arch != native && rules->has_arch[arch])
-                        add_arch(b, rules, arch);
+                        seccomp_print_add_arch(b, rules, arch);
         strbuf_add(b, "all other architectures: errno ENOSYS\n");
 }
 

@@ -23,8 +23,8 @@ struct reader {
 
 #define HINT "nsrun(1), \"Seccomp policies\", has the form"
 
-static int refuse(const struct reader *in, const char *format, ...) nsrun_printf(2, 3);
-static int refuse(const struct reader *in, const char *format, ...) {
+static int rules_refuse(const struct reader *in, const char *format, ...) nsrun_printf(2, 3);
+static int rules_refuse(const struct reader *in, const char *format, ...) {
         char text[256];
         va_list ap;
 
@@ -36,18 +36,18 @@ static int refuse(const struct reader *in, const char *format, ...) {
         return -EINVAL;
 }
 
-static int refuse_rule(const struct reader *in, const char *format, ...) nsrun_printf(2, 3);
-static int refuse_rule(const struct reader *in, const char *format, ...) {
+static int rules_refuse_rule(const struct reader *in, const char *format, ...) nsrun_printf(2, 3);
+static int rules_refuse_rule(const struct reader *in, const char *format, ...) {
         char text[256];
         va_list ap;
 
         va_start(ap, format);
         (void)vsnprintf(text, sizeof(text), format, ap);
         va_end(ap);
-        return refuse(in, "rule %zu of \"syscalls\": %s", in->index + 1, text);
+        return rules_refuse(in, "rule %zu of \"syscalls\": %s", in->index + 1, text);
 }
 
-static int warn(struct reader *in, const char *name) {
+static int rules_warn(struct reader *in, const char *name) {
         _cleanup_free_ char *text = NULL;
 
         if (asprintf(&text, "rule %zu of \"syscalls\" names a call that nsrun doesn't know: %s",
@@ -86,14 +86,14 @@ static int read_errno(const struct reader *in, const struct json_value *of, cons
 
                 found = text ? errno_by_name(text) : -1;
                 if (found < 0)
-                        return refuse(in, "\"%s\" is no error's name", name_key);
+                        return rules_refuse(in, "\"%s\" is no error's name", name_key);
                 *ret = (uint32_t)found;
                 return 0;
         }
         if (json_kind(number) == JSON_NULL)
                 return 0;
         if (!json_number(number, &value) || value > GREATEST_ERRNO)
-                return refuse(in, "\"%s\" is no number from 0 to %d", number_key, GREATEST_ERRNO);
+                return rules_refuse(in, "\"%s\" is no number from 0 to %d", number_key, GREATEST_ERRNO);
         *ret = (uint32_t)value;
         return 0;
 }
@@ -105,7 +105,7 @@ static int read_action(const struct reader *in, const struct json_value *of, con
         int r;
 
         if (!name)
-                return refuse(in, "\"%s\" is missing, or no text", action_key);
+                return rules_refuse(in, "\"%s\" is missing, or no text", action_key);
         if (streq(name, "SCMP_ACT_NOTIFY"))
                 return error_set(in->err, NSRUN_STAGE_POLICY, -EOPNOTSUPP, in->file,
                                  "the seccomp policy: nobody would answer SCMP_ACT_NOTIFY",
@@ -118,7 +118,7 @@ static int read_action(const struct reader *in, const struct json_value *of, con
                         *ret = actions[i].action | (actions[i].has_errno ? number : 0);
                         return 0;
                 }
-        return refuse(in, "unknown action \"%s\"", name);
+        return rules_refuse(in, "unknown action \"%s\"", name);
 }
 
 /* --------------------------------------------------------------- conditions */
@@ -144,7 +144,7 @@ static int read_operator(const struct reader *in, const struct json_value *arg, 
                         *ret = operators[i].operator;
                         return 0;
                 }
-        return refuse_rule(in, "unknown operator \"%s\"", name ? name : "");
+        return rules_refuse_rule(in, "unknown operator \"%s\"", name ? name : "");
 }
 
 static int read_condition(const struct reader *in, const struct json_value *arg, struct rule *rule) {
@@ -155,22 +155,22 @@ static int read_condition(const struct reader *in, const struct json_value *arg,
         int r;
 
         if (json_kind(arg) != JSON_OBJECT)
-                return refuse_rule(in, "\"args\" has something that is no object");
+                return rules_refuse_rule(in, "\"args\" has something that is no object");
         if (unknown)
-                return refuse_rule(in, "unknown key \"%s\" in \"args\"", unknown);
+                return rules_refuse_rule(in, "unknown key \"%s\" in \"args\"", unknown);
         if (!json_number(json_get(arg, "index"), &index) || index > 5)
-                return refuse_rule(in, "\"index\" is no number from 0 to 5");
+                return rules_refuse_rule(in, "\"index\" is no number from 0 to 5");
         if (!json_number(json_get(arg, "value"), &value))
-                return refuse_rule(in, "\"value\" is no number of 64 bits");
+                return rules_refuse_rule(in, "\"value\" is no number of 64 bits");
         if (json_kind(json_get(arg, "valueTwo")) != JSON_NULL &&
             !json_number(json_get(arg, "valueTwo"), &second))
-                return refuse_rule(in, "\"valueTwo\" is no number of 64 bits");
+                return rules_refuse_rule(in, "\"valueTwo\" is no number of 64 bits");
         r = read_operator(in, arg, &condition->operator);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < rule->n_conditions; i++)
                 if (rule->conditions[i].argument == index)
-                        return refuse_rule(
+                        return rules_refuse_rule(
                                 in,
                                 "two conditions on argument %u; write two rules (runc reads them as alternatives, others as both)",
                                 (unsigned)index);
@@ -185,11 +185,11 @@ static int read_conditions(const struct reader *in, const struct json_value *arg
         int r = 0;
 
         if (json_kind(args) != JSON_NULL && json_kind(args) != JSON_ARRAY)
-                return refuse_rule(in, "\"args\" is no array");
+                return rules_refuse_rule(in, "\"args\" is no array");
         for (size_t i = 0; r >= 0 && i < json_length(args); i++) {
                 /* Six arguments, each at most once: no room is ever missing. */
                 if (rule->n_conditions == ARRAY_SIZE(rule->conditions))
-                        return refuse_rule(in, "more than six conditions");
+                        return rules_refuse_rule(in, "more than six conditions");
                 r = read_condition(in, json_at(args, i), rule);
         }
         return r;
@@ -197,17 +197,12 @@ static int read_conditions(const struct reader *in, const struct json_value *arg
 
 /* ------------------------------------------------------ includes and excludes */
 
-/* As Docker and Podman name architectures there: like Go does. */
-static const char *go_arch(enum syscall_arch arch) {
-        return arch == SYSCALL_ARCH_X86_64 ? "amd64" : "arm64";
-}
-
 static int kernel_is_at_least(const struct reader *in, const char *text, bool *ret) {
         unsigned major, minor;
         int end = 0;
 
         if (sscanf(text, "%u.%u%n", &major, &minor, &end) < 2 || (text[end] != '\0' && text[end] != '.'))
-                return refuse_rule(in, "\"minKernel\" is no version: \"%s\"", text);
+                return rules_refuse_rule(in, "\"minKernel\" is no version: \"%s\"", text);
         *ret = in->target->kernel_major > major ||
                (in->target->kernel_major == major && in->target->kernel_minor >= minor);
         return 0;
@@ -224,21 +219,21 @@ static int read_facts(const struct reader *in, const struct json_value *of, stru
         const struct json_value *archs = json_get(of, "arches"), *kernel = json_get(of, "minKernel");
 
         if (json_kind(of) != JSON_NULL && json_kind(of) != JSON_OBJECT)
-                return refuse_rule(in, "\"includes\" and \"excludes\" are objects");
+                return rules_refuse_rule(in, "\"includes\" and \"excludes\" are objects");
         if (unknown)
-                return refuse_rule(in, "unknown key \"%s\" in \"includes\" or \"excludes\"", unknown);
+                return rules_refuse_rule(in, "unknown key \"%s\" in \"includes\" or \"excludes\"", unknown);
         ret->has_caps = json_length(json_get(of, "caps")) > 0;
         ret->has_archs = json_length(archs) > 0;
         for (size_t i = 0; i < json_length(archs); i++) {
                 const char *name = json_text(json_at(archs, i));
 
-                ret->arch_matches |= name && streq(name, go_arch(in->target->arch));
+                ret->arch_matches |= name && streq(name, syscall_arch_docker_name(in->target->arch));
         }
         ret->has_kernel = json_kind(kernel) != JSON_NULL;
         if (!ret->has_kernel)
                 return 0;
         if (!json_text(kernel))
-                return refuse_rule(in, "\"minKernel\" is no text");
+                return rules_refuse_rule(in, "\"minKernel\" is no text");
         return kernel_is_at_least(in, json_text(kernel), &ret->kernel_matches);
 }
 
@@ -263,9 +258,9 @@ static int is_for_us(const struct reader *in, const struct json_value *rule, boo
 
 static int add_name(struct reader *in, struct rule *rule, const char *name) {
         if (!name || !*name)
-                return refuse_rule(in, "a name that is no text");
+                return rules_refuse_rule(in, "a name that is no text");
         if (syscall_number(in->target->arch, name) == -ENOENT)
-                return warn(in, name);
+                return rules_warn(in, name);
         return strv_add(&rule->names, name) < 0 ? error_oom(in->err) : 0;
 }
 
@@ -275,11 +270,11 @@ static int read_names(struct reader *in, const struct json_value *from, struct r
         int r = 0;
 
         if (json_kind(name) != JSON_NULL && json_kind(names) != JSON_NULL)
-                return refuse_rule(in, "both \"name\" and \"names\"");
+                return rules_refuse_rule(in, "both \"name\" and \"names\"");
         if (json_kind(name) != JSON_NULL)
                 return add_name(in, rule, json_text(name));
         if (json_kind(names) != JSON_ARRAY || json_length(names) == 0)
-                return refuse_rule(in, "\"names\" is missing, empty, or no array");
+                return rules_refuse_rule(in, "\"names\" is missing, empty, or no array");
         for (size_t i = 0; r >= 0 && i < json_length(names); i++)
                 r = add_name(in, rule, json_text(json_at(names, i)));
         return r;
@@ -298,9 +293,9 @@ static int read_rule(struct reader *in, const struct json_value *from) {
         int r;
 
         if (json_kind(from) != JSON_OBJECT)
-                return refuse_rule(in, "no object");
+                return rules_refuse_rule(in, "no object");
         if (unknown)
-                return refuse_rule(in, "unknown key \"%s\"", unknown);
+                return rules_refuse_rule(in, "unknown key \"%s\"", unknown);
         r = read_action(in, from, "action", "errnoRet", "errno", &rule.action);
         if (r >= 0)
                 r = read_conditions(in, json_get(from, "args"), &rule);
@@ -319,7 +314,7 @@ static int read_rules(struct reader *in, const struct json_value *from) {
         int r = 0;
 
         if (json_kind(from) != JSON_NULL && json_kind(from) != JSON_ARRAY)
-                return refuse(in, "\"syscalls\" is no array");
+                return rules_refuse(in, "\"syscalls\" is no array");
         in->rules->rules = calloc(json_length(from) + 1, sizeof(*in->rules->rules));
         if (!in->rules->rules)
                 return error_oom(in->err);
@@ -331,12 +326,12 @@ static int read_rules(struct reader *in, const struct json_value *from) {
 /* ---------------------------------------------------------- the whole policy */
 
 /* An architecture that isn't ours is nothing to us: the machine never makes its calls. */
-static int add_arch(struct reader *in, const struct json_value *name) {
+static int rules_add_arch(struct reader *in, const struct json_value *name) {
         const char *text = json_text(name);
         enum syscall_arch arch;
 
         if (!text || !startswith(text, "SCMP_ARCH_"))
-                return refuse(in, "\"%s\" is no architecture", text ? text : "");
+                return rules_refuse(in, "\"%s\" is no architecture", text ? text : "");
         arch = syscall_arch_by_name(text);
         if (arch < N_SYSCALL_ARCHS && syscall_arch_runs_on(arch, in->target->arch))
                 in->rules->has_arch[arch] = true;
@@ -354,13 +349,13 @@ static int read_arch_map(struct reader *in, const struct json_value *map) {
                 const char *unknown = json_unknown_key(row, keys, ARRAY_SIZE(keys));
 
                 if (unknown)
-                        return refuse(in, "unknown key \"%s\" in \"archMap\"", unknown);
+                        return rules_refuse(in, "unknown key \"%s\" in \"archMap\"", unknown);
                 if (!name)
-                        return refuse(in, "\"archMap\" has a row without an architecture");
+                        return rules_refuse(in, "\"archMap\" has a row without an architecture");
                 if (syscall_arch_by_name(name) != in->target->arch)
                         continue;
                 for (size_t j = 0; r >= 0 && j < json_length(below); j++)
-                        r = add_arch(in, json_at(below, j));
+                        r = rules_add_arch(in, json_at(below, j));
         }
         return r;
 }
@@ -375,12 +370,12 @@ static int read_flags(struct reader *in, const struct json_value *flags) {
                         in->rules->wants_spec_allow = true;
                 /* A command starts with one thread: there are no others to synchronise. */
                 else if (!name || !streq(name, "SECCOMP_FILTER_FLAG_TSYNC"))
-                        return refuse(in, "unknown flag \"%s\"", name ? name : "");
+                        return rules_refuse(in, "unknown flag \"%s\"", name ? name : "");
         }
         return 0;
 }
 
-static int read_policy(struct reader *in, const struct json_value *root) {
+static int rules_read_policy(struct reader *in, const struct json_value *root) {
         static const char *const keys[] = {"defaultAction", "defaultErrnoRet", "defaultErrno",
                                            "architectures", "archMap",         "flags",
                                            "syscalls",      "comment"};
@@ -388,14 +383,14 @@ static int read_policy(struct reader *in, const struct json_value *root) {
         int r;
 
         if (json_kind(root) != JSON_OBJECT)
-                return refuse(in, "the file is no object");
+                return rules_refuse(in, "the file is no object");
         if (unknown)
-                return refuse(in, "unknown key \"%s\"", unknown);
+                return rules_refuse(in, "unknown key \"%s\"", unknown);
         in->rules->has_arch[in->target->arch] = true;
         r = read_action(in, root, "defaultAction", "defaultErrnoRet", "defaultErrno",
                         &in->rules->default_action);
         for (size_t i = 0; r >= 0 && i < json_length(json_get(root, "architectures")); i++)
-                r = add_arch(in, json_at(json_get(root, "architectures"), i));
+                r = rules_add_arch(in, json_at(json_get(root, "architectures"), i));
         if (r >= 0)
                 r = read_arch_map(in, json_get(root, "archMap"));
         if (r >= 0)
@@ -428,7 +423,7 @@ int rules_parse(const char *file, const char *text, size_t size, const struct ru
                                  "the JSON library can't be loaded", "install json-c (Debian: libjson-c5)");
         if (r < 0)
                 return error_oom(err);
-        r = read_policy(&in, document.root);
+        r = rules_read_policy(&in, document.root);
         if (r < 0)
                 return r;
         *ret = rules;

@@ -9,7 +9,7 @@
 
 #define NO_FILTER SECCOMP_RET_KILL_PROCESS
 
-static bool load(const struct seccomp_data *data, uint32_t at, uint32_t *ret) {
+static bool simulate_load(const struct seccomp_data *data, uint32_t at, uint32_t *ret) {
         if (at % sizeof(*ret) != 0 || at > sizeof(*data) - sizeof(*ret))
                 return false;
         memcpy(ret, (const char *)data + at, sizeof(*ret));
@@ -42,7 +42,7 @@ uint32_t seccomp_simulate(const struct sock_filter *code, size_t n, const struct
                 case BPF_RET | BPF_K:
                         return i->k;
                 case BPF_LD | BPF_W | BPF_ABS:
-                        if (!load(data, i->k, &a))
+                        if (!simulate_load(data, i->k, &a))
                                 return NO_FILTER;
                         break;
                 case BPF_ALU | BPF_AND | BPF_K:

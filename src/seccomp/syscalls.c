@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Looking names and numbers up in the table. */
+/* Looking architectures, names and numbers up. */
 #include "syscalls.h"
 
-#include <linux/audit.h>
-
-#define NAME_SIZE 32
-
-/* Names, not pointers to them: those would have to be relocated at the start of every run of
- * a position-independent program, and a run seldom needs the table. */
-struct syscall_row {
-        char name[NAME_SIZE];
-        int32_t numbers[N_SYSCALL_ARCHS]; /* -1: the architecture has no such call */
-};
-
-/* Sorted by name. */
-#define SYSCALL(name, x86_64, x86, x32, aarch64, arm) {#name, {x86_64, x86, x32, aarch64, arm}},
-static const struct syscall_row rows[] = {
-#include "syscalls.inc"
-};
-#undef SYSCALL
-#define SYSCALL(name, ...) _Static_assert(sizeof(#name) <= NAME_SIZE, "NAME_SIZE is too small");
-#include "syscalls.inc"
-#undef SYSCALL
+#include "table.h"
 
 static const struct {
-        const char *name, *oci;
+        const char *name, *oci, *docker;
         uint32_t audit;
+        enum syscall_arch machine;
 } archs[N_SYSCALL_ARCHS] = {
-        [SYSCALL_ARCH_X86_64] = {"x86_64", "SCMP_ARCH_X86_64", AUDIT_ARCH_X86_64},
-        [SYSCALL_ARCH_X86] = {"x86", "SCMP_ARCH_X86", AUDIT_ARCH_I386},
-        [SYSCALL_ARCH_X32] = {"x32", "SCMP_ARCH_X32", AUDIT_ARCH_X86_64},
-        [SYSCALL_ARCH_AARCH64] = {"aarch64", "SCMP_ARCH_AARCH64", AUDIT_ARCH_AARCH64},
-        [SYSCALL_ARCH_ARM] = {"arm", "SCMP_ARCH_ARM", AUDIT_ARCH_ARM},
+#define ARCH(id, name, docker, audit, machine) \
+        {name, "SCMP_ARCH_" #id, docker, audit, SYSCALL_ARCH_##machine},
+        SYSCALL_ARCHS(ARCH)
+#undef ARCH
 };
 
 uint32_t syscall_arch_audit(enum syscall_arch arch) {
@@ -40,6 +21,10 @@ uint32_t syscall_arch_audit(enum syscall_arch arch) {
 
 const char *syscall_arch_name(enum syscall_arch arch) {
         return archs[arch].name;
+}
+
+const char *syscall_arch_docker_name(enum syscall_arch arch) {
+        return archs[arch].docker;
 }
 
 enum syscall_arch syscall_arch_by_name(const char *name) {
@@ -52,11 +37,15 @@ enum syscall_arch syscall_arch_by_name(const char *name) {
 }
 
 bool syscall_arch_runs_on(enum syscall_arch arch, enum syscall_arch native) {
-        if (native == SYSCALL_ARCH_X86_64)
-                return arch == SYSCALL_ARCH_X86_64 || arch == SYSCALL_ARCH_X86 || arch == SYSCALL_ARCH_X32;
-        if (native == SYSCALL_ARCH_AARCH64)
-                return arch == SYSCALL_ARCH_AARCH64 || arch == SYSCALL_ARCH_ARM;
-        return arch == native;
+        return arch == native || archs[arch].machine == native;
+}
+
+bool syscall_arch_is_big_endian(enum syscall_arch arch) {
+        return (archs[arch].audit & __AUDIT_ARCH_LE) == 0;
+}
+
+bool syscall_arch_is_known(enum syscall_arch arch) {
+        return syscall_number(arch, "execve") >= 0;
 }
 
 static int compare_name(const void *name, const void *row) {
@@ -69,7 +58,8 @@ static uint32_t mark_of(enum syscall_arch arch) {
 }
 
 int syscall_number(enum syscall_arch arch, const char *name) {
-        const struct syscall_row *row = bsearch(name, rows, ARRAY_SIZE(rows), sizeof(rows[0]), compare_name);
+        const struct syscall_row *row =
+                bsearch(name, syscall_table, n_syscall_table, sizeof(*row), compare_name);
 
         if (!row)
                 return -ENOENT;
@@ -79,14 +69,14 @@ int syscall_number(enum syscall_arch arch, const char *name) {
 }
 
 const char *syscall_name_at(size_t i) {
-        return i < ARRAY_SIZE(rows) ? rows[i].name : NULL;
+        return i < n_syscall_table ? syscall_table[i].name : NULL;
 }
 
 const char *syscall_name(enum syscall_arch arch, uint32_t number) {
         uint32_t plain = number ^ mark_of(arch);
 
-        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-                if (rows[i].numbers[arch] >= 0 && (uint32_t)rows[i].numbers[arch] == plain)
-                        return rows[i].name;
+        for (size_t i = 0; i < n_syscall_table; i++)
+                if (syscall_table[i].numbers[arch] >= 0 && (uint32_t)syscall_table[i].numbers[arch] == plain)
+                        return syscall_table[i].name;
         return NULL;
 }

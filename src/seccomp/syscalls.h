@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The names and numbers of system calls, for the architectures that a machine of
- * ours may run.  The table is our own (syscalls.inc), so that a call is known by its
- * name whatever kernel headers or libraries the build finds. */
+/* The names and numbers of system calls.  The table is made when nsrun is built, from libseccomp
+ * and a supplement to it, so a policy means the same wherever that nsrun runs. */
 #pragma once
 
+#include "archs.h"
 #include "base/macro.h"
-
-enum syscall_arch {
-        SYSCALL_ARCH_X86_64,
-        SYSCALL_ARCH_X86,
-        SYSCALL_ARCH_X32, /* x86_64's AUDIT_ARCH with numbers from SYSCALL_X32_BIT on */
-        SYSCALL_ARCH_AARCH64,
-        SYSCALL_ARCH_ARM,
-        N_SYSCALL_ARCHS,
-};
-
-/* What marks x32's numbers (__X32_SYSCALL_BIT). */
-#define SYSCALL_X32_BIT 0x40000000U
 
 #if defined(__x86_64__)
 #define SYSCALL_ARCH_NATIVE SYSCALL_ARCH_X86_64
 #elif defined(__aarch64__)
 #define SYSCALL_ARCH_NATIVE SYSCALL_ARCH_AARCH64
+#elif defined(__riscv) && __riscv_xlen == 64
+#define SYSCALL_ARCH_NATIVE SYSCALL_ARCH_RISCV64
+#elif defined(__powerpc64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define SYSCALL_ARCH_NATIVE SYSCALL_ARCH_PPC64LE
+#elif defined(__s390x__)
+#define SYSCALL_ARCH_NATIVE SYSCALL_ARCH_S390X
+#elif defined(__loongarch64) || (defined(__loongarch_grlen) && __loongarch_grlen == 64)
+#define SYSCALL_ARCH_NATIVE SYSCALL_ARCH_LOONGARCH64
 #else
-#error "no table of system calls for this architecture"
+#error "nsrun's seccomp policies are for x86_64, aarch64, riscv64, ppc64le, s390x and loongarch64"
 #endif
 
 /* AUDIT_ARCH_*, as struct seccomp_data has it. */
 uint32_t syscall_arch_audit(enum syscall_arch arch);
-/* "x86_64", "x86", "x32", "aarch64", "arm": OCI's SCMP_ARCH_* in lower case. */
+/* libseccomp's name, which is OCI's SCMP_ARCH_* in lower case. */
 const char *syscall_arch_name(enum syscall_arch arch);
-/* By that name or OCI's.  N_SYSCALL_ARCHS: none of ours. */
+/* The name by which Docker's and Podman's profiles include and exclude rules: "amd64", "arm64", … */
+const char *syscall_arch_docker_name(enum syscall_arch arch);
+/* By libseccomp's name or OCI's.  N_SYSCALL_ARCHS: no architecture of the table's. */
 enum syscall_arch syscall_arch_by_name(const char *name);
 /* Whether a process of a machine of `native` may make calls of `arch`. */
 bool syscall_arch_runs_on(enum syscall_arch arch, enum syscall_arch native);
+/* Whether the more significant word of an argument comes first in struct seccomp_data. */
+bool syscall_arch_is_big_endian(enum syscall_arch arch);
+/* Whether the table has the architecture's numbers: a libseccomp that is older than the architecture
+ * gives none but the supplement's. */
+bool syscall_arch_is_known(enum syscall_arch arch);
 
 /* The number of a call, x32's with its bit.  -ENOSYS: another architecture's call;
  * -ENOENT: nobody's. */

@@ -157,7 +157,7 @@ static size_t next_name(struct walk *k, char name[PATH_MAX]) {
         return n;
 }
 
-static int walk(struct walk *k) {
+static int workspace_resolve_walk(struct walk *k) {
         char name[PATH_MAX];
         size_t n;
         int r;
@@ -187,8 +187,8 @@ static bool has_dot_dot(const char *path) {
 
 /* A path that exists and has no symlink in it, which is nearly every one, costs
  * one open.  -EAGAIN: it must be walked. */
-static int resolve_plain(const struct workspace *w, const char *absolute, char host[PATH_MAX],
-                         const struct workspace_root **ret_root) {
+static int resolve_plain(const struct workspace *w, const char *absolute, char at[PATH_MAX],
+                         char host[PATH_MAX], const struct workspace_root **ret_root) {
         _cleanup_free_ char *normal = NULL;
         _cleanup_close_ int fd = -EBADF;
         int r;
@@ -198,6 +198,9 @@ static int resolve_plain(const struct workspace *w, const char *absolute, char h
         normal = path_normalise(absolute);
         if (!normal)
                 return -ENOMEM;
+        if (strlen(normal) >= PATH_MAX)
+                return -ENAMETOOLONG;
+        strcpy(at, normal);
         r = host_path(w, normal, host);
         if (r < 0)
                 return r;
@@ -223,8 +226,8 @@ static void start_walk(struct walk *k, const char *absolute) {
         memcpy(k->rest, absolute + skip, strlen(absolute + skip) + 1);
 }
 
-static int resolve_walking(const struct workspace *w, const char *absolute, char host[PATH_MAX],
-                           const struct workspace_root **ret_root) {
+static int resolve_walking(const struct workspace *w, const char *absolute, char at[PATH_MAX],
+                           char host[PATH_MAX], const struct workspace_root **ret_root) {
         struct walk *k = calloc(1, sizeof(*k));
         int r;
 
@@ -232,16 +235,18 @@ static int resolve_walking(const struct workspace *w, const char *absolute, char
                 return -ENOMEM;
         k->w = w;
         start_walk(k, absolute);
-        r = walk(k);
-        if (r == 0)
-                r = host_path(w, *k->at ? k->at : "/", host);
-        if (r == 0)
-                *ret_root = root_of(w, *k->at ? k->at : "/", host);
+        r = workspace_resolve_walk(k);
+        strcpy(at, *k->at ? k->at : "/");
         free(k);
+        if (r == 0)
+                r = host_path(w, at, host);
+        if (r == 0)
+                *ret_root = root_of(w, at, host);
         return r;
 }
 
-static int resolve(const struct workspace *w, const char *path, char host[PATH_MAX],
+/* `at` is what the sandbox calls it, `host` where that is on the host. */
+static int resolve(const struct workspace *w, const char *path, char at[PATH_MAX], char host[PATH_MAX],
                    const struct workspace_root **ret_root) {
         char absolute[2 * PATH_MAX]; /* a relative path may be as long as an absolute one */
         int n, r;
@@ -255,17 +260,14 @@ static int resolve(const struct workspace *w, const char *path, char host[PATH_M
                     : snprintf(absolute, sizeof(absolute), "%s/%s", workspace_place(&w->roots[0]), path);
         if (n < 0 || (size_t)n >= sizeof(absolute))
                 return -ENAMETOOLONG;
-        r = resolve_plain(w, absolute, host, ret_root);
-        return r == -EAGAIN ? resolve_walking(w, absolute, host, ret_root) : r;
+        r = resolve_plain(w, absolute, at, host, ret_root);
+        return r == -EAGAIN ? resolve_walking(w, absolute, at, host, ret_root) : r;
 }
 
-/* resolve(), and the root that allows it. */
-static int resolve_within(const struct workspace *w, enum workspace_access access, const char *path,
-                          char host[PATH_MAX], const struct workspace_root **ret_root,
-                          struct nsrun_error *err) {
-        const struct workspace_root *root = NULL;
+/* What resolve() said, as a refusal where nothing allows it. */
+static int judge_place(const struct workspace *w, int r, enum workspace_access access, const char *path,
+                       const char *host, const struct workspace_root *root, struct nsrun_error *err) {
         const char *why;
-        int r = resolve(w, path, host, &root);
 
         if (r == -ENOMEM)
                 return error_oom(err);
@@ -279,18 +281,83 @@ static int resolve_within(const struct workspace *w, enum workspace_access acces
         if (access == WORKSPACE_WRITE && !root->is_writable)
                 return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path,
                                  "the path is in a folder that may only be read", NULL);
+        return 0;
+}
+
+int workspace_find(const struct workspace *w, enum workspace_access access, const char *path,
+                   char host[PATH_MAX], const struct workspace_root **ret_root, struct nsrun_error *err) {
+        const struct workspace_root *root = NULL;
+        char at[PATH_MAX];
+        int r = resolve(w, path, at, host, &root);
+
+        r = judge_place(w, r, access, path, host, root, err);
+        if (r < 0)
+                return r;
         *ret_root = root;
+        return 0;
+}
+
+/* The folder's path and the entry's name.  A slash at the end means nothing. */
+static int split_entry(const char *path, char folder[PATH_MAX], char name[NAME_MAX + 1]) {
+        size_t end = strlen(path), start;
+
+        while (end > 1 && path[end - 1] == '/')
+                end--;
+        for (start = end; start > 0 && path[start - 1] != '/';)
+                start--;
+        if (end - start > NAME_MAX || start >= PATH_MAX)
+                return -ENAMETOOLONG;
+        memcpy(name, path + start, end - start);
+        name[end - start] = '\0';
+        if (end == 0)
+                return -ENOENT;
+        if (start == end || streq(name, ".") || streq(name, ".."))
+                return -EINVAL;
+        memcpy(folder, start > 0 ? path : ".", start > 0 ? start : 1);
+        folder[start > 0 ? start : 1] = '\0';
+        return 0;
+}
+
+int workspace_find_entry(const struct workspace *w, enum workspace_access access, const char *path,
+                         struct workspace_entry *ret, struct nsrun_error *err) {
+        char folder[PATH_MAX], at[PATH_MAX], entry[PATH_MAX], host[PATH_MAX];
+        const struct workspace_root *root = NULL;
+        int r;
+
+        r = split_entry(path, folder, ret->name);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, path,
+                                 r == -EINVAL ? "the path names no entry of a folder"
+                                              : "the path can't be followed",
+                                 NULL);
+        r = resolve(w, folder, at, ret->folder, &root);
+        if (r == 0 && (size_t)snprintf(entry, sizeof(entry), "%s/%s", streq(at, "/") ? "" : at, ret->name) >=
+                              sizeof(entry))
+                r = -ENAMETOOLONG;
+        if (r == 0)
+                r = host_path(w, entry, host);
+        root = r == 0 ? root_of(w, entry, host) : NULL;
+        r = judge_place(w, r, access, path, host, root, err);
+        if (r < 0)
+                return r;
+        ret->root = root;
+        ret->is_root = streq(host, root->path);
+        ret->holds_root = false;
+        for (size_t i = 0; i < w->n_roots; i++)
+                if (w->roots[i].path && !streq(w->roots[i].path, host))
+                        ret->holds_root |= path_is_beneath(w->roots[i].path, host) ||
+                                           path_is_beneath(workspace_place(&w->roots[i]), entry);
         return 0;
 }
 
 int workspace_resolve(const struct workspace *w, enum workspace_access access, const char *path, char **ret,
                       struct nsrun_error *err) {
-        const struct workspace_root *root;
+        const struct workspace_root *root = NULL;
         char host[PATH_MAX];
         char *copy;
         int r;
 
-        r = resolve_within(w, access, path, host, &root, err);
+        r = workspace_find(w, access, path, host, &root, err);
         if (r < 0)
                 return r;
         copy = strdup(host);
@@ -316,7 +383,7 @@ static int open_in_root(const struct workspace_root *root, const char *host, int
 
 int workspace_open(const struct workspace *w, enum workspace_access access, const char *path, int flags,
                    mode_t mode, int *ret_fd, struct nsrun_error *err) {
-        const struct workspace_root *root;
+        const struct workspace_root *root = NULL;
         char host[PATH_MAX];
         int r = -EAGAIN;
 
@@ -331,7 +398,7 @@ int workspace_open(const struct workspace *w, enum workspace_access access, cons
         if (!(flags & O_CREAT) && (flags & O_TMPFILE) != O_TMPFILE)
                 mode = 0; /* openat2(2) refuses one where nothing is made */
         for (unsigned i = 0; i < OPEN_TRIES && r == -EAGAIN; i++) {
-                r = resolve_within(w, access, path, host, &root, err);
+                r = workspace_find(w, access, path, host, &root, err);
                 if (r < 0)
                         return r;
                 r = open_in_root(root, host, flags, mode);

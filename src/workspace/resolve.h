@@ -3,7 +3,26 @@
  * whether a workspace allows it.  Paths mean what they mean inside the sandbox. */
 #pragma once
 
+#include <limits.h>
+
 #include "roots.h"
+
+/* What `path` leads to and the root that allows it: workspace_resolve() without a copy. */
+int workspace_find(const struct workspace *w, enum workspace_access access, const char *path,
+                   char host[PATH_MAX], const struct workspace_root **ret_root, struct nsrun_error *err);
+
+/* An entry of a folder by its name: what is renamed, removed or made, itself and not where it leads. */
+struct workspace_entry {
+        char folder[PATH_MAX]; /* canonical host path of the folder, beneath root's unless is_root */
+        char name[NAME_MAX + 1];
+        const struct workspace_root *root; /* the innermost that holds the entry */
+        bool is_root;                      /* the entry is that root */
+        bool holds_root;                   /* another root is beneath it */
+};
+/* Finds the folder as workspace_resolve() does, and judges the entry in it.  -EINVAL: the path ends with
+ * "." or "..", or is "/".  Errors as there. */
+int workspace_find_entry(const struct workspace *w, enum workspace_access access, const char *path,
+                         struct workspace_entry *ret, struct nsrun_error *err);
 
 /* The canonical host path that `path` leads to.  Relative ones begin at the
  * project.  It need not exist: existence is the caller's concern, so a missing tail

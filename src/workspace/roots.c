@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "project.h"
+#include "host/project.h"
 
 /* The root at just this place inside. */
 static struct workspace_root *find_root(struct workspace *w, const char *place) {
@@ -59,15 +59,13 @@ static int add_canonical(struct workspace *w, enum workspace_access access, char
         return 0;
 }
 
-static int refuse(const char *path, const char *role, const char *why, struct nsrun_error *err) {
+static int roots_refuse(const char *path, const char *role, const char *why, struct nsrun_error *err) {
         return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, path, "choose a folder further down",
                           "%s can't be %s", why, role);
 }
 
-int workspace_set_project(struct workspace *w, const char *project, const char *home,
-                          struct nsrun_error *err) {
+static int find_project(const char *project, char **ret, struct nsrun_error *err) {
         _cleanup_free_ char *path = NULL;
-        const char *why;
         unsigned mode;
         int r;
 
@@ -76,9 +74,35 @@ int workspace_set_project(struct workspace *w, const char *project, const char *
                 r = -ENOTDIR;
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, project, "the project can't be opened", NULL);
+        *ret = TAKE_PTR(path);
+        return 0;
+}
+
+int workspace_allow_all(struct workspace *w, const char *project, struct nsrun_error *err) {
+        char *path = NULL, *all;
+        int r;
+
+        r = find_project(project, &path, err);
+        if (r >= 0)
+                r = add_canonical(w, WORKSPACE_WRITE, path, NULL, err);
+        if (r < 0)
+                return r;
+        all = strdup("/");
+        return all ? add_canonical(w, WORKSPACE_WRITE, all, NULL, err) : error_oom(err);
+}
+
+int workspace_set_project(struct workspace *w, const char *project, const char *home,
+                          struct nsrun_error *err) {
+        _cleanup_free_ char *path = NULL;
+        const char *why;
+        int r;
+
+        r = find_project(project, &path, err);
+        if (r < 0)
+                return r;
         why = project_denied(path, home);
         if (why)
-                return refuse(path, "the project", why, err);
+                return roots_refuse(path, "the project", why, err);
         return add_canonical(w, WORKSPACE_WRITE, TAKE_PTR(path), NULL, err);
 }
 
@@ -93,7 +117,7 @@ int workspace_add_bind(struct workspace *w, enum workspace_access access, const 
                 return error_set(err, NSRUN_STAGE_POLICY, r, given, "the root can't be opened", NULL);
         why = access == WORKSPACE_WRITE ? writable_denied(path) : NULL;
         if (why)
-                return refuse(path, "writable", why, err);
+                return roots_refuse(path, "writable", why, err);
         if (target && !streq(target, path) && !(place = strdup(target)))
                 return error_oom(err);
         return add_canonical(w, access, TAKE_PTR(path), TAKE_PTR(place), err);

@@ -31,6 +31,8 @@ struct workspace {
  * relative paths begin.  `home` as for project_denied().  To be called first. */
 int workspace_set_project(struct workspace *w, const char *project, const char *home,
                           struct nsrun_error *err);
+/* In its place, for tools that nothing confines: the project, any folder, and "/". */
+int workspace_allow_all(struct workspace *w, const char *project, struct nsrun_error *err);
 /* Another root, which must exist; a relative one begins at the working directory.
  * A root added twice is writable if it was so once. */
 int workspace_add_root(struct workspace *w, enum workspace_access access, const char *path,

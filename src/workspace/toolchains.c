@@ -1,112 +1,48 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of toolchain folders.  Every entry holds content alone: what the
- * toolchain keeps beside it (credentials, configuration, anything that a later
- * run outside the sandbox would execute) is named in the comment and not exposed.
- * Only what exists is used, so nobody gets a phantom ~/.rustup. */
-#include "toolchains.h"
+/* nsrun_toolchains_*(): the lists of toolchain folders for a library's host. */
+#include "host/toolchains.h"
 
-#include <sys/stat.h>
-
+#include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
+#include "host/user.h"
 
-#define READABLE(p) \
-        { .access = TOOLCHAIN_READABLE, .path = (p) }
-#define OVERLAY(p) \
-        { .access = TOOLCHAIN_OVERLAY, .path = (p) }
-
-/* clang-format off */
-const struct toolchain_entry toolchain_entries[] = {
-        /* Installed out of band by the user: to be read and run, not to be written. */
-        READABLE("/usr"),
-        READABLE("/opt"),
-        READABLE("~/.local/share/mise"),
-        READABLE("~/.config/mise"),              /* which version of what; not its neighbours in ~/.config */
-        READABLE("~/.asdf"),
-        READABLE("~/.rbenv"),
-        READABLE("~/.pyenv"),
-        READABLE("~/.nvm"),
-        READABLE("~/.rustup"),
-        READABLE("~/.cargo/bin"),                /* programs; not ../credentials.toml, ../config.toml, ../env */
-        READABLE("~/.bun/bin"),                  /* programs; not ~/.bunfig.toml and its registry tokens */
-        READABLE("~/.deno/bin"),                 /* programs; not ../credentials.json, deployctl's token */
-        READABLE("~/.sdkman/candidates"),        /* the JDKs and tools; not ../etc, ../var, ../ext */
-        READABLE("~/.local/share/uv/python"),    /* interpreters; not ../credentials, which uv auth writes */
-        READABLE("~/.local/share/uv/tools"),     /* what ~/.local/bin's links lead to; likewise */
-        READABLE("~/.local/share/pipx/venvs"),   /* the same for pipx; not ../logs */
-        READABLE("~/.local/bin"),                /* programs; writable it would run outside the sandbox later */
-
-        /* Caches that the toolchain itself writes to as it runs. */
-        OVERLAY("~/.cargo/registry"),            /* not ../credentials.toml: the publishing tokens */
-        OVERLAY("~/.m2/repository"),             /* not ../settings.xml, ../settings-security.xml: passwords */
-        OVERLAY("~/.gradle/caches"),             /* not ../gradle.properties: signing keys and tokens; not */
-        OVERLAY("~/.gradle/wrapper/dists"),      /* ../init.d: runs in every later build; not ../enterprise: */
-        OVERLAY("~/.gradle/jdks"),               /* keys; not ../daemon: logs that repeat -P properties */
-        OVERLAY("~/.ivy2/cache"),                /* not ../.credentials */
-        OVERLAY("~/go/pkg/mod"),                 /* not ~/.netrc, ~/.config/go/env */
-        OVERLAY("~/.cache/pip"),                 /* not ~/.config/pip/pip.conf: index URLs with passwords */
-        OVERLAY("~/.cache/uv"),                  /* not ~/.config/uv */
-        OVERLAY("~/.npm"),                       /* the cache; the tokens are in ~/.npmrc */
-        OVERLAY("~/.local/share/pnpm/store"),    /* not ~/.config/pnpm/rc */
-        OVERLAY("~/.nuget/packages"),            /* not ../NuGet/NuGet.Config: feed passwords */
-        OVERLAY("~/.cargo/git"),                 /* checkouts; Cargo keeps no URL and no login in them */
-        OVERLAY("~/.bun/install/cache"),         /* not ../global: what later runs outside would load */
-        OVERLAY("~/.cache/deno/npm"),            /* downloads, each by its kind; */
-        OVERLAY("~/.cache/deno/remote"),         /* not ../location_data: the scripts' */
-        OVERLAY("~/.cache/deno/deps"),           /* local storage, which may hold logins */
-        OVERLAY("~/.cache/yarn"),                /* archives; the tokens are in ~/.yarnrc */
-        OVERLAY("~/.yarn/berry/cache"),          /* archives; the tokens are in ~/.yarnrc.yml */
-        OVERLAY("~/.cache/go-build"),            /* objects under their hashes */
-        {.access = TOOLCHAIN_OVERLAY, .path = "~/.cache/ccache",
-         .unless = "ccache.conf"},               /* objects; CCACHE_DIR's users keep the configuration in it,
-                                                    remote_storage passwords included */
-        OVERLAY("~/.konan/cache"),               /* not the compilers beside them: */
-        OVERLAY("~/.konan/dependencies"),        /* they run outside later */
-        OVERLAY("~/.pub-cache/hosted"),          /* not ../credentials.json, ../log, ../bin, */
-        OVERLAY("~/.pub-cache/hosted-hashes"),   /* ../global_packages; the hashes are what */
-        OVERLAY("~/.pub-cache/git"),             /* pub checks hosted/ against */
-        OVERLAY("~/.gem/ruby"),                  /* not ../credentials: the RubyGems key */
-        OVERLAY("~/.local/share/gem/ruby"),      /* likewise, where Ruby 3 keeps it */
-        OVERLAY("~/.bundle/cache"),              /* not ../config: credentials of private sources */
+struct listing {
+        enum toolchain_access access;
+        const char *home;
+        char **paths;
 };
-/* clang-format on */
 
-const size_t n_toolchain_entries = ARRAY_SIZE(toolchain_entries);
+static int list_toolchain(void *data, const struct toolchain_entry *entry, const char *path) {
+        _cleanup_free_ char *canonical = NULL;
+        struct listing *l = data;
 
-/* 1: it is there and may be shown; 0: it is not; -ENOMEM. */
-static int is_present(const struct toolchain_entry *entry, const char *path) {
-        _cleanup_free_ char *forbidden = NULL;
-        struct stat st;
-
-        if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        if (entry->access != l->access)
                 return 0;
-        if (!entry->unless)
-                return 1;
-        forbidden = path_join(path, entry->unless);
-        if (!forbidden)
-                return -ENOMEM;
-        /* Only a plain "no such file" will do: what can't be looked at may be there. */
-        return lstat(forbidden, &st) < 0 && errno == ENOENT;
+        if (path_canonical(path, &canonical, NULL) < 0 || toolchains_is_linked(l->home, path, canonical))
+                return 0;
+        return strv_add(&l->paths, path);
 }
 
-int toolchains_each(const char *home,
-                    int (*found)(void *data, const struct toolchain_entry *entry, const char *path),
-                    void *data) {
-        for (size_t i = 0; i < n_toolchain_entries; i++) {
-                const struct toolchain_entry *entry = &toolchain_entries[i];
-                const char *below_home = startswith(entry->path, "~/");
-                _cleanup_free_ char *path = NULL;
-                int r;
+static int list_toolchains(enum toolchain_access access, char ***ret, struct nsrun_error *err) {
+        struct listing l = {.access = access};
+        _cleanup_free_ char *home = NULL;
 
-                if (below_home && !home)
-                        continue;
-                path = below_home ? path_join(home, below_home) : strdup(entry->path);
-                if (!path)
-                        return -ENOMEM;
-                r = is_present(entry, path);
-                if (r > 0)
-                        r = found(data, entry, path);
-                if (r != 0)
-                        return r;
+        if (user_find_home(getenv("HOME"), &home) < 0)
+                return error_oom(err);
+        l.home = home;
+        if (toolchains_each(home, list_toolchain, &l) < 0) {
+                strv_free(l.paths);
+                return error_oom(err);
         }
+        *ret = l.paths;
         return 0;
+}
+
+nsrun_public int nsrun_toolchains_readable(char ***ret, struct nsrun_error *error) {
+        return list_toolchains(TOOLCHAIN_READABLE, ret, error);
+}
+
+nsrun_public int nsrun_toolchains_overlay(char ***ret, struct nsrun_error *error) {
+        return list_toolchains(TOOLCHAIN_OVERLAY, ret, error);
 }

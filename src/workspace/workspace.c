@@ -7,59 +7,58 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "gitdir.h"
-#include "identity.h"
+#include "host/identity.h"
 #include "resolve.h"
 
-/* ----------------------------------------------------- umbrellas and their end */
+/* ----------------------------------------------------- run directories and their end */
 
-static pthread_mutex_t with_umbrella_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct nsrun_workspace *with_umbrella;
+static pthread_mutex_t with_rundir_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct nsrun_workspace *with_rundir;
 
-static void remember(struct nsrun_workspace *w) {
-        (void)pthread_mutex_lock(&with_umbrella_lock);
-        w->next = with_umbrella;
-        with_umbrella = w;
-        (void)pthread_mutex_unlock(&with_umbrella_lock);
+static void workspace_remember(struct nsrun_workspace *w) {
+        (void)pthread_mutex_lock(&with_rundir_lock);
+        w->next = with_rundir;
+        with_rundir = w;
+        (void)pthread_mutex_unlock(&with_rundir_lock);
 }
 
-static void forget(const struct nsrun_workspace *w) {
-        (void)pthread_mutex_lock(&with_umbrella_lock);
-        for (struct nsrun_workspace **at = &with_umbrella; *at; at = &(*at)->next)
+static void workspace_forget(const struct nsrun_workspace *w) {
+        (void)pthread_mutex_lock(&with_rundir_lock);
+        for (struct nsrun_workspace **at = &with_rundir; *at; at = &(*at)->next)
                 if (*at == w) {
                         *at = w->next;
                         break;
                 }
-        (void)pthread_mutex_unlock(&with_umbrella_lock);
+        (void)pthread_mutex_unlock(&with_rundir_lock);
 }
 
 /* Of a host that ends by exit(3), or unloads the library, without having freed them.
  * Whoever holds the lock in that moment keeps theirs for the next sweep: waiting
  * here could last for ever. */
-static __attribute__((__destructor__)) void remove_umbrellas(void) {
-        if (pthread_mutex_trylock(&with_umbrella_lock) != 0)
+static __attribute__((__destructor__)) void remove_rundirs(void) {
+        if (pthread_mutex_trylock(&with_rundir_lock) != 0)
                 return;
-        for (struct nsrun_workspace *w = with_umbrella; w; w = w->next)
+        for (struct nsrun_workspace *w = with_rundir; w; w = w->next)
                 if (w->owner == getpid())
-                        umbrella_remove(&w->umbrella);
-        (void)pthread_mutex_unlock(&with_umbrella_lock);
+                        rundir_remove(&w->rundir);
+        (void)pthread_mutex_unlock(&with_rundir_lock);
 }
 
-static int need_umbrella(struct nsrun_workspace *w, struct nsrun_error *err) {
+static int need_rundir(struct nsrun_workspace *w, struct nsrun_error *err) {
         int r;
 
-        if (w->umbrella.path)
+        if (w->rundir.path)
                 return 0;
-        r = umbrella_make(&w->umbrella, err);
+        r = rundir_make(&w->rundir, err);
         if (r < 0)
                 return r;
         w->owner = getpid();
-        remember(w);
+        workspace_remember(w);
         return 0;
 }
 
 /* Lets go without taking anything away. */
-static void leave_umbrella(struct umbrella *u) {
+static void leave_rundir(struct rundir *u) {
         close_fdp(&u->lock_fd);
         close_fdp(&u->dir_fd);
         close_fdp(&u->base_fd);
@@ -67,20 +66,22 @@ static void leave_umbrella(struct umbrella *u) {
 }
 
 nsrun_public int nsrun_sweep(struct nsrun_error *error) {
-        return umbrella_sweep_all(error);
+        return rundir_sweep_all(error);
 }
 
 /* ------------------------------------------------------------------- the object */
 
-nsrun_public int nsrun_workspace_new(const char *project, struct nsrun_workspace **ret,
-                                     struct nsrun_error *error) {
+static int workspace_make(const char *project, bool is_allow_all, struct nsrun_workspace **ret,
+                          struct nsrun_error *error) {
         struct nsrun_workspace *w = calloc(1, sizeof(*w));
         int r;
 
         if (!w)
                 return error_oom(error);
-        w->umbrella = UMBRELLA_INIT;
-        r = workspace_set_project(&w->roots, project, getenv("HOME"), error);
+        w->rundir = RUNDIR_INIT;
+        w->is_allow_all = is_allow_all;
+        r = is_allow_all ? workspace_allow_all(&w->roots, project, error)
+                         : workspace_set_project(&w->roots, project, getenv("HOME"), error);
         if (r < 0) {
                 (void)nsrun_workspace_free(w);
                 return r;
@@ -89,18 +90,30 @@ nsrun_public int nsrun_workspace_new(const char *project, struct nsrun_workspace
         return 0;
 }
 
+nsrun_public int nsrun_workspace_new(const char *project, struct nsrun_workspace **ret,
+                                     struct nsrun_error *error) {
+        return workspace_make(project, false, ret, error);
+}
+
+nsrun_public int nsrun_workspace_new_allow_all(const char *project, struct nsrun_workspace **ret,
+                                               struct nsrun_error *error) {
+        return workspace_make(project, true, ret, error);
+}
+
 nsrun_public struct nsrun_workspace *nsrun_workspace_free(struct nsrun_workspace *w) {
         if (!w)
                 return NULL;
-        if (w->umbrella.path) {
-                forget(w);
+        if (w->rundir.path) {
+                workspace_forget(w);
                 if (w->owner == getpid())
-                        umbrella_remove(&w->umbrella);
+                        rundir_remove(&w->rundir);
                 else
-                        leave_umbrella(&w->umbrella);
+                        leave_rundir(&w->rundir);
         }
         workspace_clear(&w->roots);
         strv_free(w->env);
+        strv_free(w->readable);
+        strv_free(w->writable);
         free(w);
         return NULL;
 }
@@ -124,13 +137,41 @@ nsrun_public int nsrun_workspace_set_temp(struct nsrun_workspace *w, int alias_t
                 w->roots.alias_tmp_to_temp = alias_tmp_to_temp != 0;
                 return 0;
         }
-        r = need_umbrella(w, error);
+        r = need_rundir(w, error);
         if (r >= 0)
-                r = umbrella_make_playground(&w->umbrella, error);
+                r = rundir_make_scratch(&w->rundir, error);
         if (r < 0)
                 return r;
-        path = path_join(w->umbrella.path, UMBRELLA_PLAYGROUND);
+        path = path_join(w->rundir.path, RUNDIR_SCRATCH);
         return path ? workspace_set_temp(&w->roots, path, alias_tmp_to_temp != 0, error) : error_oom(error);
+}
+
+/* The list that is asked for, made anew in *kept. */
+static int workspace_list_roots(const struct workspace *w, bool writable_alone, char ***kept,
+                                const char *const **ret, struct nsrun_error *err) {
+        _cleanup_strv_ char **list = NULL;
+
+        for (size_t i = 0; i < w->n_roots; i++)
+                if ((w->roots[i].is_writable || !writable_alone) && strv_add(&list, w->roots[i].path) < 0)
+                        return error_oom(err);
+        strv_free(*kept);
+        *kept = TAKE_PTR(list);
+        *ret = (const char *const *)*kept;
+        return 0;
+}
+
+nsrun_public int nsrun_workspace_readable(struct nsrun_workspace *w, const char *const **ret,
+                                          struct nsrun_error *error) {
+        return workspace_list_roots(&w->roots, false, &w->readable, ret, error);
+}
+
+nsrun_public int nsrun_workspace_writable(struct nsrun_workspace *w, const char *const **ret,
+                                          struct nsrun_error *error) {
+        return workspace_list_roots(&w->roots, true, &w->writable, ret, error);
+}
+
+nsrun_public int nsrun_workspace_has_tmp_alias(const struct nsrun_workspace *w) {
+        return w->roots.temp && w->roots.alias_tmp_to_temp;
 }
 
 nsrun_public const char *nsrun_workspace_project(const struct nsrun_workspace *w) {
@@ -141,12 +182,12 @@ nsrun_public const char *nsrun_workspace_temp(const struct nsrun_workspace *w) {
         return w->roots.temp;
 }
 
-nsrun_public int nsrun_workspace_umbrella(struct nsrun_workspace *w, const char **ret,
-                                          struct nsrun_error *error) {
-        int r = need_umbrella(w, error);
+nsrun_public int nsrun_workspace_rundir(struct nsrun_workspace *w, const char **ret,
+                                        struct nsrun_error *error) {
+        int r = need_rundir(w, error);
 
         if (r >= 0)
-                *ret = w->umbrella.path;
+                *ret = w->rundir.path;
         return r;
 }
 
@@ -168,19 +209,13 @@ nsrun_public int nsrun_workspace_set_env(struct nsrun_workspace *w, const char *
         return 0;
 }
 
-/* What git says, or nothing where the project's .git file can't be believed. */
+/* What git's files say. */
 static int find_identity(const struct nsrun_workspace *w, char ***ret) {
-        _cleanup_gitdir_ struct gitdir dirs = {0};
         _cleanup_identity_ struct identity id = {0};
         _cleanup_strv_ char **writable = NULL, **env = NULL;
         struct identity_request request = {.project = w->roots.roots[0].path, .environ = environ};
-        const char *why, *hint;
-        int r;
+        int r = 0;
 
-        r = gitdir_find(request.project, &dirs, &why, &hint);
-        if (r == -EPERM)
-                return 0;
-        request.common_dir = dirs.common_dir;
         for (size_t i = 0; i < w->roots.n_roots && r >= 0; i++)
                 if (w->roots.roots[i].is_writable)
                         r = strv_add(&writable, w->roots.roots[i].path);

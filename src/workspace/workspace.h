@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The public workspace as an object: its roots, its umbrella and its environment.
+/* The public workspace as an object: its roots, its run directory and its environment.
  * nsrun.h documents the functions; policy/ makes rules of it. */
 #pragma once
 
+#include "disk/rundir.h"
 #include "roots.h"
-#include "umbrella.h"
 
 struct nsrun_workspace {
         struct workspace roots; /* roots[0] is the project, always there */
-        struct umbrella umbrella;
+        struct rundir rundir;
         pid_t owner; /* a forked copy must not remove it */
         char **env;  /* "NAME=VALUE" */
         bool has_env;
         bool is_env_explicit;
-        struct nsrun_workspace *next; /* of those with an umbrella */
+        bool is_allow_all;
+        char **readable, **writable;  /* what nsrun_workspace_readable() and _writable() gave out last */
+        struct nsrun_workspace *next; /* of those with a run directory */
 };

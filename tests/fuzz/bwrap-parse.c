@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Fuzzes bubblewrap's command line: NUL-separated words, and after a word that is "|" what --args
- * reads.  Built with libFuzzer where clang has it (-DFUZZ_WITH_LIBFUZZER), else with a plain main.
+ * reads.  Built with libFuzzer where clang has it (-DFUZZ_WITH_LIBFUZZER), else with fuzz.h's main.
  * Includes the source that reads descriptors, so that it gets at none but the fuzzer's own. */
+#include "fuzz.h"
 #include <fcntl.h>
 #include <sys/types.h>
-#include <time.h>
-
-#include "base/macro.h"
 
 /* What --args' descriptor holds for this input; 7 is its number, and no other can be read. */
 #define DATA_FD 7
@@ -41,14 +39,6 @@ static int fuzz_close(int fd) {
 #include "bwrap/options.h"
 
 #define MOST_WORDS 4096
-
-#define CHECK(what)                                                                              \
-        do {                                                                                     \
-                if (!(what)) {                                                                   \
-                        (void)fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what); \
-                        abort();                                                                 \
-                }                                                                                \
-        } while (0)
 
 /* A word that is one byte from 0x80 on stands for an option, so that a change of one bit finds
  * the next. */
@@ -99,8 +89,6 @@ static void check(const struct bwrap_config *config, const struct nsrun_error *e
         CHECK(!config->as_pid_1 || config->unshare_pid || !config->argv);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n);
-
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
         static const char *no_environment[] = {"HOME=/root", "PATH=/bin", NULL};
         extern char **environ;
@@ -110,12 +98,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
         size_t at = 0;
         int argc = 0, r;
 
-        text = malloc(n + 1);
+        text = input_text(input, n);
         if (!text)
                 return 0;
-        if (n > 0)
-                memcpy(text, input, n);
-        text[n] = '\0';
         argv[argc++] = (char *)(uintptr_t) "bwrap";
         while (at < n && argc <= MOST_WORDS) {
                 const char *word = text + at;
@@ -143,17 +128,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
 }
 
 #ifndef FUZZ_WITH_LIBFUZZER
-
-/* xorshift64*: good enough to deal words, and the same on every machine. */
-static uint64_t state = 1;
-
-static uint64_t draw(uint64_t below) {
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        return (state * UINT64_C(2685821657736338717) >> 33) % below;
-}
-
 /* Options and plausible values, and now and then noise. */
 static size_t make_input(uint8_t *to, size_t size) {
         static const char *const values[] = {
@@ -180,45 +154,4 @@ static size_t make_input(uint8_t *to, size_t size) {
         }
         return n;
 }
-
-static int run_file(const char *path) {
-        static uint8_t input[1 << 20];
-        FILE *f = fopen(path, "re");
-        size_t n;
-
-        if (!f) {
-                perror(path);
-                return 1;
-        }
-        n = fread(input, 1, sizeof(input), f);
-        (void)fclose(f);
-        return LLVMFuzzerTestOneInput(input, n);
-}
-
-/* bwrap-parse SECONDS [SEED], or bwrap-parse FILE... to run what once failed. */
-int main(int argc, char **argv) {
-        uint8_t input[8192];
-        char *end = NULL;
-        long seconds = argc > 1 ? strtol(argv[1], &end, 10) : 0;
-        struct timespec now, start;
-        uint64_t n = 0;
-        int r = 0;
-
-        if (argc < 2 || *end) {
-                for (int i = 1; i < argc && r == 0; i++)
-                        r = run_file(argv[i]);
-                return argc < 2 ? 2 : r;
-        }
-        if (argc > 2)
-                state = strtoull(argv[2], NULL, 10) | 1;
-        (void)clock_gettime(CLOCK_MONOTONIC, &start);
-        do {
-                for (int i = 0; i < 1000; i++, n++)
-                        (void)LLVMFuzzerTestOneInput(input, make_input(input, sizeof(input)));
-                (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        } while (now.tv_sec - start.tv_sec < seconds);
-        printf("%llu inputs in %ld s\n", (unsigned long long)n, (long)(now.tv_sec - start.tv_sec));
-        return 0;
-}
-
 #endif

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Fuzzes configuration files: the text is applied to a policy.  Built with libFuzzer where
- * clang has it (-DFUZZ_WITH_LIBFUZZER), else with a plain main. */
-#include <time.h>
+ * clang has it (-DFUZZ_WITH_LIBFUZZER), else with fuzz.h's main. */
+
+#include "fuzz.h"
 
 #include "base/json_map.h"
 #include "policy/config.h"
-
-#define CHECK(what)                                                                              \
-        do {                                                                                     \
-                if (!(what)) {                                                                   \
-                        (void)fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what); \
-                        abort();                                                                 \
-                }                                                                                \
-        } while (0)
 
 /* "/c:LINE:COLUMN: ": a place that the text has. */
 static void check_place(const char *what, const char *text) {
@@ -36,7 +29,8 @@ static void check_place(const char *what, const char *text) {
 
 static void check_policy(const struct nsrun_policy *p) {
         for (size_t i = 0; i < p->n_rules; i++) {
-                CHECK(p->rules[i].source[0] == '/' && !p->rules[i].target && p->rules[i].is_config);
+                CHECK(p->rules[i].source[0] == '/' && !p->rules[i].target &&
+                      p->rules[i].origin == POLICY_BY_CONFIG);
                 check_place(p->rules[i].option, "");
         }
         for (size_t i = 0; i < p->expose.n; i++) {
@@ -73,20 +67,15 @@ static void check_map(const char *text, size_t n) {
         }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n);
-
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
         static const char *const environment[] = {"HOME=/root", NULL};
         struct nsrun_policy *p = NULL;
         struct nsrun_error err = {0};
-        char *text = malloc(n + 1);
+        char *text = input_text(input, n);
         int r;
 
         if (!text)
                 return 0;
-        if (n > 0)
-                memcpy(text, input, n);
-        text[n] = '\0';
         check_map(text, n);
         if (nsrun_policy_new(&p) == 0 && nsrun_policy_set_environ(p, environment) == 0) {
                 r = config_apply(p, "/c", text, &err);
@@ -103,17 +92,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
 }
 
 #ifndef FUZZ_WITH_LIBFUZZER
-
-/* xorshift64*: the same on every machine. */
-static uint64_t state = 1;
-
-static uint64_t draw(uint64_t below) {
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        return (state * UINT64_C(2685821657736338717) >> 33) % below;
-}
-
 /* Tokens that fit more often than not. */
 static size_t make_input(uint8_t *to, size_t size) {
         static const char *const tokens[] = {
@@ -156,59 +134,9 @@ static size_t make_input(uint8_t *to, size_t size) {
 
         if (draw(4) > 0)
                 to[n++] = '{';
-        for (uint64_t words = draw(40); words > 0 && n + 64 < size; words--) {
-                const char *token = tokens[draw(ARRAY_SIZE(tokens))];
-
-                if (draw(30) == 0) {
-                        to[n++] = (uint8_t)draw(256);
-                        continue;
-                }
-                memcpy(to + n, token, strlen(token));
-                n += strlen(token);
-        }
+        n += deal_tokens(to + n, size - n - 1, tokens, ARRAY_SIZE(tokens));
         if (draw(4) > 0)
                 to[n++] = '}';
         return n;
 }
-
-static int run_file(const char *path) {
-        static uint8_t input[1 << 20];
-        FILE *f = fopen(path, "re");
-        size_t n;
-
-        if (!f) {
-                perror(path);
-                return 1;
-        }
-        n = fread(input, 1, sizeof(input), f);
-        (void)fclose(f);
-        return LLVMFuzzerTestOneInput(input, n);
-}
-
-/* config-parse SECONDS [SEED], or config-parse FILE... to run what once failed. */
-int main(int argc, char **argv) {
-        uint8_t input[8192];
-        char *end = NULL;
-        long seconds = argc > 1 ? strtol(argv[1], &end, 10) : 0;
-        struct timespec now, start;
-        uint64_t n = 0;
-        int r = 0;
-
-        if (argc < 2 || *end) {
-                for (int i = 1; i < argc && r == 0; i++)
-                        r = run_file(argv[i]);
-                return argc < 2 ? 2 : r;
-        }
-        if (argc > 2)
-                state = strtoull(argv[2], NULL, 10) | 1;
-        (void)clock_gettime(CLOCK_MONOTONIC, &start);
-        do {
-                for (int i = 0; i < 1000; i++, n++)
-                        (void)LLVMFuzzerTestOneInput(input, make_input(input, sizeof(input)));
-                (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        } while (now.tv_sec - start.tv_sec < seconds);
-        printf("%llu inputs in %ld s\n", (unsigned long long)n, (long)(now.tv_sec - start.tv_sec));
-        return 0;
-}
-
 #endif

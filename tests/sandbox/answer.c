@@ -14,12 +14,14 @@
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -40,6 +42,7 @@
 #define NR_QUOTACTL_FD    443
 #define NR_OPEN_TREE_ATTR 467
 #define NR_NOBODYS        999
+#define NOWHERE           (-1L)      /* a descriptor that is none: the kernel says EBADF */
 #define HIGH              (1L << 32) /* beyond what the kernel reads of an int */
 #define NEW_TIME          0x80
 #define FAMILY_VSOCK      40
@@ -56,7 +59,7 @@ struct call {
         const char *name;
         enum gate gate;
         long number;
-        long arguments[3]; /* those that a filter may look at */
+        long arguments[4]; /* those that a filter may look at */
 };
 
 static const struct call calls[] = {
@@ -134,8 +137,24 @@ static const struct call calls[] = {
         {"ioctl-TIOCSTI-high", GATE_NATIVE, SYS_ioctl, {0, TIOCSTI | HIGH}},
         {"ioctl-TIOCLINUX", GATE_NATIVE, SYS_ioctl, {0, TIOCLINUX}},
         {"ioctl-TIOCLINUX-high", GATE_NATIVE, SYS_ioctl, {0, TIOCLINUX | HIGH}},
+        {"ioctl-TIOCSETD", GATE_NATIVE, SYS_ioctl, {0, TIOCSETD}},
+        {"ioctl-TIOCEXCL", GATE_NATIVE, SYS_ioctl, {0, TIOCEXCL}},
         {"ioctl-TIOCGWINSZ", GATE_NATIVE, SYS_ioctl, {0, TIOCGWINSZ}},
 
+        {"fchmodat-plain", GATE_NATIVE, SYS_fchmodat, {NOWHERE, 0, 0755}},
+        {"fchmodat-setuid", GATE_NATIVE, SYS_fchmodat, {NOWHERE, 0, 04755}},
+        {"fchmod-setgid", GATE_NATIVE, SYS_fchmod, {NOWHERE, 02755}},
+        {"openat-plain", GATE_NATIVE, SYS_openat, {NOWHERE, 0, O_CREAT | O_WRONLY, 0755}},
+        {"openat-setuid", GATE_NATIVE, SYS_openat, {NOWHERE, 0, O_CREAT | O_WRONLY, 04755}},
+        {"openat-tmpfile-setgid", GATE_NATIVE, SYS_openat, {NOWHERE, 0, O_TMPFILE | O_WRONLY, 02755}},
+        {"mknodat-setuid", GATE_NATIVE, SYS_mknodat, {NOWHERE, 0, S_IFREG | 04755}},
+        {"openat2", GATE_NATIVE, SYS_openat2, {NOWHERE}},
+
+        {"socket-sctp", GATE_NATIVE, SYS_socket, {AF_INET, SOCK_STREAM, IPPROTO_SCTP}},
+        {"socket-sctp-by-type", GATE_NATIVE, SYS_socket, {AF_INET, SOCK_SEQPACKET}},
+        {"socket-dccp", GATE_NATIVE, SYS_socket, {AF_INET6, SOCK_DCCP, 33}},
+        {"socket-l2tp", GATE_NATIVE, SYS_socket, {AF_INET, SOCK_DGRAM, 115}},
+        {"socket-tcp", GATE_NATIVE, SYS_socket, {AF_INET, SOCK_STREAM, IPPROTO_TCP}},
         {"socket-unix", GATE_NATIVE, SYS_socket, {AF_UNIX, SOCK_STREAM}},
         {"socket-inet", GATE_NATIVE, SYS_socket, {AF_INET, SOCK_DGRAM}},
         {"socket-inet6", GATE_NATIVE, SYS_socket, {AF_INET6, SOCK_STREAM}},
@@ -259,7 +278,7 @@ static long make_call(const struct call *call) {
                 return (int)r;
         }
 #endif
-        r = syscall((long)wire_number(call), a[0], a[1], a[2], 0L, 0L, 0L);
+        r = syscall((long)wire_number(call), a[0], a[1], a[2], a[3], 0L, 0L);
         return r < 0 ? -errno : r;
 }
 

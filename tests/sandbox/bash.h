@@ -62,5 +62,3 @@ static inline void expect_end(const struct told *t, const char *status, const ch
         expect_member(t, "signal", signal);
         expect_member(t, "timed_out", timed_out);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)

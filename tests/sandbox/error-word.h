@@ -11,11 +11,22 @@ static inline const char *error_word(int number) {
                 int number;
                 const char *word;
         } words[] = {
-                {0, "ok"},          {EACCES, "EACCES"}, {EAFNOSUPPORT, "EAFNOSUPPORT"},
-                {EBADF, "EBADF"},   {EINVAL, "EINVAL"}, {EIO, "EIO"},
-                {ENOENT, "ENOENT"}, {ENOSYS, "ENOSYS"}, {ENOTTY, "ENOTTY"},
-                {ENXIO, "ENXIO"},   {EPERM, "EPERM"},   {EPROTONOSUPPORT, "EPROTONOSUPPORT"},
-                {EROFS, "EROFS"},   {ESRCH, "ESRCH"},   {ETXTBSY, "ETXTBSY"},
+                {0, "ok"},
+                {EACCES, "EACCES"},
+                {EAFNOSUPPORT, "EAFNOSUPPORT"},
+                {EBADF, "EBADF"},
+                {EINVAL, "EINVAL"},
+                {EIO, "EIO"},
+                {ENOENT, "ENOENT"},
+                {ENOSYS, "ENOSYS"},
+                {ENOTTY, "ENOTTY"},
+                {ENXIO, "ENXIO"},
+                {EPERM, "EPERM"},
+                {EPROTONOSUPPORT, "EPROTONOSUPPORT"},
+                {EROFS, "EROFS"},
+                {ESOCKTNOSUPPORT, "ESOCKTNOSUPPORT"},
+                {ESRCH, "ESRCH"},
+                {ETXTBSY, "ETXTBSY"},
                 {EXDEV, "EXDEV"},
         };
         static char other[32];

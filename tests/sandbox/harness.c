@@ -13,15 +13,10 @@
 
 int deadline_seconds = 120;
 
-bool is_thorough(void) {
-        const char *ci = getenv("CI"), *slow = getenv("NSRUN_TEST_SLOW");
+static bool is_set(const char *variable) {
+        const char *value = getenv(variable);
 
-        return (ci && *ci) || (slow && *slow);
-}
-
-void want_time(void) {
-        if (!is_thorough())
-                skip_because("skipped: it takes seconds; NSRUN_TEST_SLOW=1 runs it");
+        return value && *value;
 }
 
 bool takes_samples(void) {
@@ -279,6 +274,14 @@ const char *program(void) {
         return path && *path ? path : "./nsrun";
 }
 
+bool in_a_session(void) {
+        return is_set("NSRUN_IN_SESSIONS");
+}
+
+bool by_the_library(void) {
+        return is_set("NSRUN_IN_LIBRARY");
+}
+
 const char **nsrun_argv(const struct site *s, const char *const *arguments) {
         const char **argv;
         size_t n = 0;
@@ -498,7 +501,7 @@ static char *find_records(const struct site *s) {
 }
 
 char *leftovers(const struct site *s) {
-        _cleanup_free_ char *mounts = mounts_now(), *umbrellas = path_of(s->cache, "nsrun");
+        _cleanup_free_ char *mounts = mounts_now(), *rundirs = path_of(s->cache, "nsrun");
         siginfo_t info = {.si_pid = 0};
 
         if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG) == 0)
@@ -511,8 +514,8 @@ char *leftovers(const struct site *s) {
         }
         /* The folder itself may stay, and in it the compiled policies and where sessions had their
          * records. */
-        if (access(umbrellas, F_OK) == 0) {
-                _cleanup_free_ char *seen = snapshot(umbrellas);
+        if (access(rundirs, F_OK) == 0) {
+                _cleanup_free_ char *seen = snapshot(rundirs);
 
                 for (const char *line = strchr(seen, '\n') + 1; *line; line = strchr(line, '\n') + 1)
                         if (!startswith(line, "/seccomp/") && !startswith(line, "/sessions/ "))

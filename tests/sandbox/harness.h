@@ -3,18 +3,12 @@
  * comparing the tree before and after, and finding what a run left behind. */
 #pragma once
 
+#include "../test.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-
-#include <cmocka.h>
-
-#include "base/macro.h"
 
 /* A test's own corner of the host.  HOME, XDG_CACHE_HOME and XDG_RUNTIME_DIR name the last
  * three for everything that is run meanwhile. */
@@ -29,9 +23,11 @@ struct site {
 };
 
 /* For cmocka's setup and teardown: *state is a struct site.  The teardown fails
- * the test where a process, a mount, an umbrella or a session's record is left. */
+ * the test where a process, a mount, a run directory or a session's record is left. */
 int site_setup(void **state);
 int site_teardown(void **state);
+#undef TEST
+#define TEST(name) TEST_WITH(name, site_setup, site_teardown)
 
 /* folder/name, for the caller to free. */
 char *path_of(const char *folder, const char *name);
@@ -52,18 +48,23 @@ char *file_text(const char *path);
 #if __has_feature(address_sanitizer)
 #define IS_SANITIZED 1
 #endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
+#if __has_feature(thread_sanitizer)
 #define IS_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#endif
+/* ThreadSanitizer has a thread of its own in every program, and unshare(CLONE_NEWUSER) wants one. */
+#ifdef __SANITIZE_THREAD__
+#define IS_THREAD_SANITIZED 1
+#else
+#define IS_THREAD_SANITIZED 0
 #endif
 #ifndef IS_SANITIZED
 #define IS_SANITIZED 0
 #endif
 
-/* Whether there are minutes to spend: in a continuous-integration run, and with NSRUN_TEST_SLOW=1. */
-bool is_thorough(void);
-/* Skips the test where there are not. */
-void want_time(void);
 /* Whether what goes through hundreds of cases takes some of them: as root, and sanitized.  An
  * ordinary user's run takes all. */
 bool takes_samples(void);
@@ -112,6 +113,12 @@ void run_inside(const struct site *s, struct outcome *ret, const char *script);
 void run_outside(const struct site *s, struct outcome *ret, const char *script);
 /* `nsrun` itself. */
 const char *program(void);
+/* Whether program() runs each command in a session of its own, and whether it is a host of the
+ * library (in-session.c, in-library.c). */
+bool in_a_session(void);
+bool by_the_library(void);
+/* What in-library.c says where nsrun tells of the signal. */
+#define KILLED_BY_THE_LIBRARY "nsrun: the sandbox was killed\n"
 /* The array for run(): the program, "run", "--project", PROJECT, then `arguments`.
  * The caller frees the array alone. */
 const char **nsrun_argv(const struct site *s, const char *const *arguments);
@@ -134,7 +141,7 @@ void expect_unchanged(const char *path, char *before);
 void collect_orphans(void);
 
 /* What is left of runs, in words, or NULL: children of ours or of a dead child,
- * mounts that weren't there, umbrellas, records of sessions.  A session's keeper is a child
+ * mounts that weren't there, run directories, records of sessions.  A session's monitor is a child
  * of a dead child. */
 char *leftovers(const struct site *s);
 

@@ -57,7 +57,7 @@ static int wait_for(pid_t pid) {
         return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* The keepers are ours by now: they would be dead children of whoever watches us. */
+/* The monitors are ours by now: they would be dead children of whoever watches us. */
 static void leave(int status) {
         while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
                 ;

@@ -164,6 +164,8 @@ static inline int layer_teardown(void **state) {
         return 0;
 }
 
+#define LAYER_TEST(name) TEST_WITH(name, layer_setup, layer_teardown)
+
 /* Runs a script in the folder behind a descriptor: that of the overlay, or of the base. */
 static inline void layer_sh(int folder, const char *script) {
         pid_t pid = fork();

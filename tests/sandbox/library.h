@@ -34,7 +34,7 @@ static inline int start_command(const struct site *s, const char *const *argv, s
         if (r >= 0)
                 r = nsrun_plan_new(policy, &plan, err);
         if (r >= 0)
-                r = nsrun_start(plan, ret, err);
+                r = nsrun_start(plan, NULL, ret, err);
         (void)nsrun_plan_free(plan);
         (void)nsrun_policy_free(policy);
         return r;

@@ -63,7 +63,7 @@ static void print_status(void) {
 }
 
 /* The six letters that every run has of its own. */
-static void forget_umbrella(char *path) {
+static void forget_rundir(char *path) {
         char *name = strstr(path, "/workspace-");
 
         if (name && strlen(name) >= 17)
@@ -82,7 +82,7 @@ static void print_mounts(void) {
                 if (!rest || sscanf(line, "%*s %*s %*s %*s %4095s %511s", target, options) != 2 ||
                     sscanf(rest, " - %63s", kind) != 1)
                         continue;
-                forget_umbrella(target);
+                forget_rundir(target);
                 (void)snprintf(text, sizeof(text), "%s %s %s", target, options, kind);
                 add(text);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the tests of sessions share: starting one, running commands in it, ending it.  The
- * keeper becomes our child, as what a dead child leaves does: collect_orphans() waits for it. */
+ * monitor becomes our child, as what a dead child leaves does: collect_orphans() waits for it. */
 #pragma once
 
 #include <poll.h>
@@ -23,10 +23,10 @@ static inline int nested_teardown(void **state) {
         return site_teardown(state);
 }
 
-#define IN_BOTH_MODES(test)                                                  \
-        {#test, test, site_setup, site_teardown, NULL}, {                    \
-#test " (nested)", test, nested_setup, nested_teardown, NULL \
-        }
+#define TEST_IN_BOTH_MODES(name)                                \
+        TEST_WITH(name, site_setup, site_teardown);             \
+        TEST_AGAIN(name, nested, nested_setup, nested_teardown) \
+        static void name(nsrun_unused void **state)
 
 /* How much, in the normal suite or with NSRUN_TEST_LONG=1. */
 static inline int size_of_test(int normal, int all) {
@@ -133,7 +133,7 @@ static inline int open_pidfd(pid_t pid) {
         return fd;
 }
 
-/* "keeper" or "init". */
+/* "monitor" or "init". */
 static inline int session_pidfd(const struct site *s, const char *id, const char *key) {
         return open_pidfd((pid_t)session_number(s, id, key));
 }
@@ -166,7 +166,7 @@ static inline void end_session(const struct site *s, const char *id, const char 
         collect_orphans();
 }
 
-/* A list removes the records of killed keepers, and a next start their umbrellas. */
+/* A list removes the records of killed monitors, and a next start their run directories. */
 static inline void sweep(const struct site *s) {
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *id = NULL;

@@ -131,7 +131,7 @@ static void judge(const struct step *step, const struct outcome *o) {
         (void)json_object_put(object);
 }
 
-static void fifty_commands_have_the_right_results(void **state) {
+TEST(fifty_commands_have_the_right_results) {
         static const char *const programs[] = {"git", "cc", "make", "python3", "curl", "pgrep"};
         const struct site *s = *state;
 
@@ -172,7 +172,7 @@ static char *example(const char *mark) {
         return text;
 }
 
-static void the_readmes_example_works(void **state) {
+TEST(the_readmes_example_works) {
         const struct site *s = *state;
         _cleanup_free_ char *text = example("In Python:"), *folder = text_of("%s", program()),
                             *script = NULL, *path = NULL, *old = text_of("%s", getenv("PATH"));
@@ -199,15 +199,9 @@ static void the_readmes_example_works(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(the_readmes_example_works, site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(fifty_commands_have_the_right_results, site_setup,
-                                                site_teardown),
-        };
-
         /* Those of the make that may run this are none of the agent's. */
         (void)unsetenv("MAKEFLAGS");
         (void)unsetenv("MFLAGS");
         (void)unsetenv("MAKELEVEL");
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -10,7 +10,7 @@
 
 /* --------------------------------------------------------------- confirmation */
 
-static void a_program_is_shown_the_command_and_decides(void **state) {
+TEST(a_program_is_shown_the_command_and_decides) {
         const struct site *s = *state;
         _cleanup_free_ char *yes = path_of(s->outside, "yes"), *option = text_of("--confirm=%s", yes),
                             *path = path_of(s->outside, "prompt"), *prompt = NULL, *script = NULL;
@@ -41,6 +41,10 @@ static void a_program_is_shown_the_command_and_decides(void **state) {
 static const char lies[] =
         "Error: the program that confirms lies in a writable folder, where a command could "
         "change it: @; keep it outside of what a command may write";
+
+static const char nobody[] =
+        "Error: nobody can be asked to confirm the command: @: No such file or directory; "
+        "name it by its path where it isn't one of the system's";
 
 /* The message has the path where the words have an @. */
 static void expect_planted(const struct site *s, struct outcome *o, const char *words, const char *path) {
@@ -74,7 +78,7 @@ static void run_with_path(const struct site *s, struct outcome *ret, char *path,
         free(argv);
 }
 
-static void what_a_command_may_write_confirms_nothing(void **state) {
+TEST(what_a_command_may_write_confirms_nothing) {
         const struct site *s = *state;
         _cleanup_free_ char *bin = path_of(s->project, "bin"), *planted = path_of(bin, "planted"),
                             *option = text_of("--confirm=%s", planted),
@@ -91,15 +95,20 @@ static void what_a_command_may_write_confirms_nothing(void **state) {
         expect_planted(s, &o, lies, planted);
         run_with_path(s, &o, first, "--confirm=./bin/planted", "--net=host");
         expect_planted(s, &o, lies, planted);
+        /* By its name it is none of PATH's: neither in a folder that somebody may write to, nor in the
+         * current one, by an empty entry or another relative one. */
         run_with_path(s, &o, first, "--confirm=planted", "--net=host");
-        expect_planted(s, &o, lies, planted);
-        /* The current folder is no place to look: neither an empty entry nor another relative one. */
-        run_with_path(s, &o, relative, "--confirm=planted", "--net=host");
-        expect_planted(s, &o,
-                       "Error: nobody can be asked to confirm the command: @: No such file or directory",
-                       "planted");
+        expect_planted(s, &o, nobody, "planted");
         make_program(s->outside, "planted", "#!/bin/sh\nexit 1\n");
         run_with_path(s, &o, relative, "--confirm=planted", "--net=host");
+        expect_planted(s, &o, nobody, "planted");
+        run_with_path(s, &o, relative, "--confirm=planted", "--no-sandbox");
+        expect_planted(s, &o, nobody, "planted");
+        /* What the system has behind it counts. */
+        make_program(s->project, "bin/false", "#!/bin/sh\nexit 0\n");
+        run_with_path(s, &o, first, "--confirm=false", "--net=host");
+        expect_planted(s, &o, "Error: user declined the bash command.@", "");
+        run_with_path(s, &o, first, "--confirm=false", "--no-sandbox");
         expect_planted(s, &o, "Error: user declined the bash command.@", "");
         BASH(s, &o, writable, other, "touch ran");
         expect_planted(s, &o, lies, outer);
@@ -117,7 +126,7 @@ static void what_a_command_may_write_confirms_nothing(void **state) {
         expect_status(&o, 0);
 }
 
-static void what_a_session_may_write_confirms_nothing_in_it(void **state) {
+TEST_IN_BOTH_MODES(what_a_session_may_write_confirms_nothing_in_it) {
         const struct site *s = *state;
         _cleanup_free_ char *writable = text_of("--rw=%s", s->outside),
                             *inner = path_of(s->project, "planted"), *outer = path_of(s->outside, "planted"),
@@ -183,7 +192,7 @@ static void run_at_terminal(const struct site *s, const char *answer, const char
         free(argv);
 }
 
-static void a_person_is_asked_on_the_terminal(void **state) {
+TEST(a_person_is_asked_on_the_terminal) {
         static const struct {
                 const char *answer, *before;
                 bool is_yes;
@@ -206,7 +215,7 @@ static void a_person_is_asked_on_the_terminal(void **state) {
 }
 
 /* Also while somebody is asked nsrun can be got rid of, and so can the program that asks. */
-static void signals_work_while_somebody_is_asked(void **state) {
+TEST(signals_work_while_somebody_is_asked) {
         const struct site *s = *state;
         _cleanup_free_ char *ask = path_of(s->outside, "ask"), *option = text_of("--confirm=%s", ask);
         _cleanup_outcome_ struct outcome at_terminal = {0}, by_program = {0};
@@ -223,7 +232,7 @@ static void signals_work_while_somebody_is_asked(void **state) {
 }
 
 /* Nobody waits for its answer any more. */
-static void the_program_that_asks_ends_with_nsrun(void **state) {
+TEST(the_program_that_asks_ends_with_nsrun) {
         const struct site *s = *state;
         _cleanup_free_ char *ask = path_of(s->outside, "ask"), *option = text_of("--confirm=%s", ask);
         static const int signals[] = {SIGTERM, SIGKILL};
@@ -251,7 +260,7 @@ static void leave_terminal(void *data nsrun_unused) {
                 _exit(119);
 }
 
-static void without_a_terminal_nobody_is_asked(void **state) {
+TEST(without_a_terminal_nobody_is_asked) {
         static const char *const options[] = {"--confirm=tty", "--no-sandbox"};
 
         for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
@@ -277,7 +286,7 @@ static const char warning[] =
         "credentials, browser sessions; leave --no-sandbox away, or have a container around it\n";
 #define PLAIN "--no-sandbox", "--confirm=never"
 
-static void without_a_sandbox_it_warns_and_does_the_same(void **state) {
+TEST(without_a_sandbox_it_warns_and_does_the_same) {
         const struct site *s = *state;
         _cleanup_free_ char *command = text_of("pwd; cat %s/secret; cat; exit 3", s->outside),
                             *expected =
@@ -310,7 +319,8 @@ static void become_nobody(void *data nsrun_unused) {
 }
 
 /* As sudo does. */
-static void the_deadline_ends_the_wait_for_what_has_become_root(void **state) {
+/* Only root makes a setuid program. */
+TEST_IF(geteuid() == 0, the_deadline_ends_the_wait_for_what_has_become_root, site_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *script = text_of("cd %s && cp \"$(command -v setpriv)\" become && "
                                               "cp \"$0\" nsrun && chmod 750 .. . nsrun && "
@@ -339,7 +349,7 @@ static void the_deadline_ends_the_wait_for_what_has_become_root(void **state) {
 }
 
 /* Where a sandbox can't be had, that is the result, and nothing runs outside of one. */
-static void nothing_falls_back_to_no_sandbox(void **state) {
+TEST(nothing_falls_back_to_no_sandbox) {
         const struct site *s = *state;
         _cleanup_free_ char *ran = path_of(s->project, "ran"), *option = text_of("--seccomp=%s", s->outside);
         _cleanup_outcome_ struct outcome o = {0};
@@ -351,20 +361,5 @@ static void nothing_falls_back_to_no_sandbox(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_program_is_shown_the_command_and_decides),
-                TEST(what_a_command_may_write_confirms_nothing),
-                IN_BOTH_MODES(what_a_session_may_write_confirms_nothing_in_it),
-                TEST(a_person_is_asked_on_the_terminal),
-                TEST(signals_work_while_somebody_is_asked),
-                TEST(the_program_that_asks_ends_with_nsrun),
-                TEST(without_a_terminal_nobody_is_asked),
-                TEST(without_a_sandbox_it_warns_and_does_the_same),
-                TEST(nothing_falls_back_to_no_sandbox),
-                /* Only root makes a setuid program. */
-                TEST(the_deadline_ends_the_wait_for_what_has_become_root),
-        };
-
-        return _cmocka_run_group_tests("bash confirm", tests, ARRAY_SIZE(tests) - (geteuid() != 0), NULL,
-                                       NULL);
+        return run_all_tests();
 }

@@ -68,7 +68,7 @@ static void fail_every_call(const struct site *s, int error) {
         assert_int_equal(n_wrong, 0);
 }
 
-static void a_failing_call_never_makes_a_result_lie(void **state) {
+TEST(a_failing_call_never_makes_a_result_lie) {
         static const int errors[] = {EIO, EPERM, ENOMEM, ENOSYS};
 
         for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
@@ -76,9 +76,5 @@ static void a_failing_call_never_makes_a_result_lie(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_failing_call_never_makes_a_result_lie),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

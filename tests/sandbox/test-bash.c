@@ -11,7 +11,7 @@
 
 /* -------------------------------------------------------------------- the text */
 
-static void the_text_is_the_references_byte_for_byte(void **state) {
+TEST(the_text_is_the_references_byte_for_byte) {
         static const struct {
                 const char *command;
                 int status;
@@ -41,7 +41,7 @@ static void the_text_is_the_references_byte_for_byte(void **state) {
         }
 }
 
-static void a_refusal_is_the_result_and_nothing_ran(void **state) {
+TEST(a_refusal_is_the_result_and_nothing_ran) {
         const struct site *s = *state;
         static const struct {
                 const char *option, *command, *expected;
@@ -85,7 +85,7 @@ static void a_refusal_is_the_result_and_nothing_ran(void **state) {
         assert_int_equal(access(ran, F_OK), 0);
 }
 
-static void what_is_no_command_line_is_told_on_stderr(void **state) {
+TEST(what_is_no_command_line_is_told_on_stderr) {
         _cleanup_outcome_ struct outcome none = {0}, two = {0}, words = {0}, report = {0}, session = {0},
                                          folder = {0};
         const struct site *s = *state;
@@ -117,7 +117,7 @@ static void what_is_no_command_line_is_told_on_stderr(void **state) {
 
 /* ---------------------------------------------------------------- where it runs */
 
-static void each_command_begins_at_the_project(void **state) {
+TEST(each_command_begins_at_the_project) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome first = {0}, second = {0};
         _cleanup_free_ char *expected = text_of("$ pwd\n%s\n\n\nexit status: 0", s->project);
@@ -129,7 +129,7 @@ static void each_command_begins_at_the_project(void **state) {
         expect_out(&second, expected);
 }
 
-static void no_startup_file_is_read(void **state) {
+TEST(no_startup_file_is_read) {
         const struct site *s = *state;
         _cleanup_free_ char *file = path_of(s->project, "rc");
         _cleanup_outcome_ struct outcome inside = {0}, set = {0}, outside = {0};
@@ -149,14 +149,14 @@ static void no_startup_file_is_read(void **state) {
         expect_out(&set, "$ echo done\ndone\n\n\nexit status: 0");
 }
 
-static void a_command_that_begins_with_a_dash_is_one(void **state) {
+TEST(a_command_that_begins_with_a_dash_is_one) {
         _cleanup_outcome_ struct outcome o = {0};
 
         BASH(*state, &o, "--", "-l() { echo ran; }; -l");
         expect_out(&o, "$ -l() { echo ran; }; -l\nran\n\n\nexit status: 0");
 }
 
-static void it_is_in_a_sandbox(void **state) {
+TEST(it_is_in_a_sandbox) {
         const struct site *s = *state;
         _cleanup_free_ char *command = text_of("cat %s/secret", s->outside);
         _cleanup_outcome_ struct outcome inside = {0}, outside = {0};
@@ -171,7 +171,7 @@ static void it_is_in_a_sandbox(void **state) {
 
 /* -------------------------------------------------------------------- how it ends */
 
-static void a_deadline_ends_whatever_runs(void **state) {
+TEST(a_deadline_ends_whatever_runs) {
         static const char *const commands[] = {
                 "echo a; sleep 1000",
                 "echo a; while :; do :; done",
@@ -195,7 +195,7 @@ static void a_deadline_ends_whatever_runs(void **state) {
         }
 }
 
-static void everybody_gets_sigterm_first(void **state) {
+TEST(everybody_gets_sigterm_first) {
         const struct site *s = *state;
         _cleanup_told_ struct told polite = {0}, stopped = {0}, stubborn = {0};
         _cleanup_free_ char *path = path_of(s->project, "other"), *other = NULL;
@@ -221,7 +221,7 @@ static void everybody_gets_sigterm_first(void **state) {
         expect_member(&stubborn, "oom_killed", "false");
 }
 
-static void ends_are_told_apart(void **state) {
+TEST(ends_are_told_apart) {
         static const struct {
                 const char *command;
                 int exit_status;
@@ -242,7 +242,7 @@ static void ends_are_told_apart(void **state) {
         }
 }
 
-static void who_holds_the_output_is_waited_for(void **state) {
+TEST(who_holds_the_output_is_waited_for) {
         _cleanup_told_ struct told held = {0}, short_one = {0}, redirected = {0}, closed = {0};
 
         TOLD(*state, &held, "--timeout=1", "sleep 1000 & echo started");
@@ -263,7 +263,7 @@ static void who_holds_the_output_is_waited_for(void **state) {
 
 /* ------------------------------------------------------------------------ limits */
 
-static void a_fork_bomb_ends_at_its_deadline(void **state) {
+TEST(a_fork_bomb_ends_at_its_deadline) {
         static const char bomb[] = "b() { b | b & }; b >/dev/null 2>&1; echo lit; sleep 1000";
         const struct site *s = *state;
         _cleanup_told_ struct told t = {0}, after = {0};
@@ -292,7 +292,7 @@ static void enter_cgroup(void *data) {
 
 /* In a cgroup of the caller's, as a container is: the count isn't the sandbox's own then.  Needs root,
  * and a memory controller of either version. */
-static void the_callers_cgroup_counts_too(void **state) {
+TEST(the_callers_cgroup_counts_too) {
         static const char *const places[][3] = {
                 {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "67108864"},
                 {"/sys/fs/cgroup", "memory.max", "67108864"},
@@ -331,7 +331,7 @@ static void the_callers_cgroup_counts_too(void **state) {
 }
 
 /* An OOM kill, a SIGKILL and a deadline that needed one end alike, and are told apart. */
-static void an_oom_kill_is_told_from_other_ends(void **state) {
+TEST(an_oom_kill_is_told_from_other_ends) {
         const struct site *s = *state;
         _cleanup_told_ struct told eaten = {0}, enough = {0}, killed = {0}, late = {0};
 
@@ -386,7 +386,7 @@ static long run_measured(const struct site *s, const char *command, const char *
         return usage.ru_maxrss;
 }
 
-static void output_of_any_size_is_held_in_constant_memory(void **state) {
+TEST(output_of_any_size_is_held_in_constant_memory) {
         bool is_long = getenv("NSRUN_TEST_LONG");
         long without = run_measured(*state, "true", "\"bytes_total\":0,\"bytes_omitted\":0,");
         long with = run_measured(*state, is_long ? "head -c 10G /dev/zero" : "head -c 1G /dev/zero",
@@ -398,7 +398,7 @@ static void output_of_any_size_is_held_in_constant_memory(void **state) {
         assert_true(with < without + (IS_SANITIZED ? 16384 : 512));
 }
 
-static void both_ends_of_the_output_and_a_marker_are_told(void **state) {
+TEST(both_ends_of_the_output_and_a_marker_are_told) {
         _cleanup_outcome_ struct outcome o = {0};
         const char *marker;
 
@@ -410,7 +410,7 @@ static void both_ends_of_the_output_and_a_marker_are_told(void **state) {
         expect_in(o.out, "xxend\n\n\nexit status: 0");
 }
 
-static void many_commands_in_a_row_leave_nothing(void **state) {
+TEST(many_commands_in_a_row_leave_nothing) {
         int n = getenv("NSRUN_TEST_LONG") ? 10000 : 200;
         long first = 0, most = 0;
 
@@ -428,7 +428,7 @@ static void many_commands_in_a_row_leave_nothing(void **state) {
 
 /* ---------------------------------------------------------------------- the rest */
 
-static void a_signal_to_nsrun_ends_the_command_and_nsrun(void **state) {
+TEST(a_signal_to_nsrun_ends_the_command_and_nsrun) {
         static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL};
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->project, "fifo");
@@ -457,7 +457,7 @@ static void a_signal_to_nsrun_ends_the_command_and_nsrun(void **state) {
 }
 
 /* nsrun is behind: all that the command wrote lies in a pipe which it made larger. */
-static void output_is_whole_however_large_the_pipe_is(void **state) {
+TEST(output_is_whole_however_large_the_pipe_is) {
         const struct site *s = *state;
         _cleanup_free_ char *ready = path_of(s->project, "ready"), *go = path_of(s->project, "go"),
                             *children_path = NULL, *children = NULL, *line = NULL;
@@ -496,7 +496,7 @@ static void output_is_whole_however_large_the_pipe_is(void **state) {
         expect_member(&told, "bytes_total", "1000000");
 }
 
-static void denied_calls_are_reported_where_asked_for(void **state) {
+TEST(denied_calls_are_reported_where_asked_for) {
         _cleanup_told_ struct told with = {0}, none = {0}, without = {0};
         struct json_object *report;
 
@@ -513,28 +513,5 @@ static void denied_calls_are_reported_where_asked_for(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_text_is_the_references_byte_for_byte),
-                TEST(a_refusal_is_the_result_and_nothing_ran),
-                TEST(what_is_no_command_line_is_told_on_stderr),
-                TEST(each_command_begins_at_the_project),
-                TEST(no_startup_file_is_read),
-                TEST(a_command_that_begins_with_a_dash_is_one),
-                TEST(it_is_in_a_sandbox),
-                TEST(a_deadline_ends_whatever_runs),
-                TEST(everybody_gets_sigterm_first),
-                TEST(ends_are_told_apart),
-                TEST(who_holds_the_output_is_waited_for),
-                TEST(a_fork_bomb_ends_at_its_deadline),
-                TEST(the_callers_cgroup_counts_too),
-                TEST(an_oom_kill_is_told_from_other_ends),
-                TEST(output_of_any_size_is_held_in_constant_memory),
-                TEST(output_is_whole_however_large_the_pipe_is),
-                TEST(both_ends_of_the_output_and_a_marker_are_told),
-                TEST(many_commands_in_a_row_leave_nothing),
-                TEST(a_signal_to_nsrun_ends_the_command_and_nsrun),
-                TEST(denied_calls_are_reported_where_asked_for),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

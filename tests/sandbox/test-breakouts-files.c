@@ -6,7 +6,7 @@
 
 /* --------------------------------------------------------------------- files */
 
-static void kernel_files_are_not_written_to(void **state) {
+TEST(kernel_files_are_not_written_to) {
         static const char *const files[] = {
                 "/proc/sys/kernel/core_pattern",
                 "/proc/sys/kernel/hostname",
@@ -46,7 +46,7 @@ static void kernel_files_are_not_written_to(void **state) {
         expect_inside(s, NULL, WORDS("process-file", "child", "../sys/kernel/core_pattern"), "ok");
 }
 
-static void devices_of_the_host_are_not_there(void **state) {
+TEST(devices_of_the_host_are_not_there) {
         static const char *const files[] = {
                 "/dev/kmsg",  "/dev/mem",     "/dev/port",    "/dev/vda",         "/dev/sda",
                 "/dev/fuse",  "/dev/kvm",     "/dev/net/tun", "/dev/userfaultfd", "/dev/loop-control",
@@ -69,7 +69,7 @@ static void devices_of_the_host_are_not_there(void **state) {
                 expect_inside(s, NULL, WORDS("disk"), "EPERM");
 }
 
-static void a_running_program_is_not_overwritten(void **state) {
+TEST(a_running_program_is_not_overwritten) {
         const struct site *s = *state;
         _cleanup_free_ char *bind = text_of("%s/attempt:/mine:ro", s->project);
         _cleanup_outcome_ struct outcome o = {0};
@@ -84,7 +84,7 @@ static void a_running_program_is_not_overwritten(void **state) {
 }
 
 /* Of all programs that run in there, which nsrun itself is one of, none opens. */
-static void no_process_inside_leads_to_nsruns_own_program(void **state) {
+TEST(no_process_inside_leads_to_nsruns_own_program) {
         static const char script[] = "for p in /proc/[0-9]*; do "
                                      "(exec 9<$p/exe) 2>/dev/null && readlink -f $p/exe; done; echo end";
         const struct site *s = *state;
@@ -99,7 +99,7 @@ static void no_process_inside_leads_to_nsruns_own_program(void **state) {
         assert_int_equal(access(real, X_OK), 0);
 }
 
-static void climbing_ends_at_the_sandboxs_root(void **state) {
+TEST(climbing_ends_at_the_sandboxs_root) {
         const struct site *s = *state;
         _cleanup_free_ char *secret = path_of(s->outside, "secret");
 
@@ -111,7 +111,7 @@ static void climbing_ends_at_the_sandboxs_root(void **state) {
         expect_outside(s, WORDS("unshare", "-Ur"), WORDS("chroot", secret), "ok");
 }
 
-static void a_namespace_of_ones_own_is_no_way_to_a_mount(void **state) {
+TEST(a_namespace_of_ones_own_is_no_way_to_a_mount) {
         const struct site *s = *state;
 
         expect_both(s, WORDS("namespace"), "EPERM", "ok");
@@ -121,7 +121,7 @@ static void a_namespace_of_ones_own_is_no_way_to_a_mount(void **state) {
 }
 
 /* What "nested" opens is a namespace's own: its root has all capabilities in there. */
-static void the_root_of_a_nested_namespace_rules_nothing_else(void **state) {
+TEST(the_root_of_a_nested_namespace_rules_nothing_else) {
         const struct site *s = *state;
         /* user_namespaces(7): without CAP_SETFCAP root can't be mapped to anybody (5.12). */
         const char *enter = geteuid() == 0 ? "-Um" : "-Urm";
@@ -155,7 +155,7 @@ static void leak_a_folder(void *data) {
                 _exit(123);
 }
 
-static void an_open_folder_of_the_caller_is_no_way_out(void **state) {
+TEST(an_open_folder_of_the_caller_is_no_way_out) {
         static const char *const numbers[] = {"3", "77"};
         const struct site *s = *state;
         _cleanup_free_ char *helper = helper_path("attempt"), *bind = text_of("%s:/attempt:ro", helper);
@@ -201,7 +201,7 @@ static char *handle_of(const char *path) {
 }
 
 /* The way out of early Docker: no folder leads there, but the file system is the same. */
-static void a_file_handle_opens_nothing(void **state) {
+TEST(a_file_handle_opens_nothing) {
         const struct site *s = *state;
         _cleanup_free_ char *secret = path_of(s->outside, "secret"), *handle = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -216,7 +216,7 @@ static void a_file_handle_opens_nothing(void **state) {
         expect_out(&o, geteuid() == 0 ? "ok\n" : "EPERM\n");
 }
 
-static void a_hard_link_carries_nothing_into_a_writable_folder(void **state) {
+TEST(a_hard_link_carries_nothing_into_a_writable_folder) {
         const struct site *s = *state;
         _cleanup_free_ char *secret = path_of(s->outside, "secret"), *link = path_of(s->project, "linked");
 
@@ -230,7 +230,7 @@ static void a_hard_link_carries_nothing_into_a_writable_folder(void **state) {
 /* Root can give a program away, and set it to run as its new owner; an ordinary user
  * has those of the system.  A libc ignores LD_SHOW_AUXV in a program that has just
  * gained something. */
-static void a_setuid_program_gives_nothing(void **state) {
+TEST(a_setuid_program_gives_nothing) {
         static const char system[] = "LD_SHOW_AUXV=1 $(command -v passwd) --help | tr -s ' ' | grep AT_EUID";
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->project, "attempt"),
@@ -258,7 +258,7 @@ static void a_setuid_program_gives_nothing(void **state) {
 
 /* The file and its bit are on the host's disk, as chmod(1) by the same user on the host
  * would leave them; in the sandbox it gives nothing, by nosuid and no_new_privs. */
-static void a_dropped_setuid_file_gives_nothing_inside(void **state) {
+TEST(a_dropped_setuid_file_gives_nothing_inside) {
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->project, "dropped"),
                             *ids = text_of("%u %u 1\n", geteuid(), getegid());
@@ -277,23 +277,6 @@ static void a_dropped_setuid_file_gives_nothing_inside(void **state) {
         print_message("the host sees: owner %u, mode %04o\n", st.st_uid, st.st_mode & 07777);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(kernel_files_are_not_written_to),
-                TEST(devices_of_the_host_are_not_there),
-                TEST(a_running_program_is_not_overwritten),
-                TEST(no_process_inside_leads_to_nsruns_own_program),
-                TEST(climbing_ends_at_the_sandboxs_root),
-                TEST(a_namespace_of_ones_own_is_no_way_to_a_mount),
-                TEST(the_root_of_a_nested_namespace_rules_nothing_else),
-                TEST(an_open_folder_of_the_caller_is_no_way_out),
-                TEST(a_file_handle_opens_nothing),
-                TEST(a_hard_link_carries_nothing_into_a_writable_folder),
-                TEST(a_setuid_program_gives_nothing),
-                TEST(a_dropped_setuid_file_gives_nothing_inside),
-        };
-
-        return cmocka_run_group_tests_name("breakouts by files", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -17,7 +17,7 @@
 static const char *const memory_attempts[] = {"ptrace", "seize", "vm-write", "vm-read", "descriptor-of"};
 
 /* The command may do all of it to a process of its own. */
-static void pid_1_is_nobodys_to_take_over(void **state) {
+TEST(pid_1_is_nobodys_to_take_over) {
         static const char *const files[] = {"mem",     "environ", "maps",   "auxv",   "root",
                                             "cwd",     "exe",     "fd/0",   "fd/1",   "ns/mnt",
                                             "ns/user", "ns/pid",  "ns/net", "ns/ipc", "ns/uts"};
@@ -33,7 +33,7 @@ static void pid_1_is_nobodys_to_take_over(void **state) {
         }
 }
 
-static void pid_1_tells_nothing_of_the_host(void **state) {
+TEST(pid_1_tells_nothing_of_the_host) {
         static const char *const files[] = {"cmdline", "comm",      "status",  "stat",
                                             "cgroup",  "mountinfo", "environ", "limits"};
         const struct site *s = *state;
@@ -54,7 +54,7 @@ static void pid_1_tells_nothing_of_the_host(void **state) {
         expect_out(&o, "ok\n/proc/self/cmdline: /attempt read /proc/self/cmdline \n");
 }
 
-static void the_hosts_processes_are_out_of_reach(void **state) {
+TEST(the_hosts_processes_are_out_of_reach) {
         const struct site *s = *state;
         const char *const argv[] = {"cat", NULL};
         struct running victim;
@@ -114,7 +114,7 @@ static char *at_a_terminal(const struct site *s, const char *option, const char 
         return TAKE_PTR(o.out);
 }
 
-static void nothing_is_typed_into_a_terminal_that_is_shared(void **state) {
+TEST(nothing_is_typed_into_a_terminal_that_is_shared) {
         static const char *const names[] = {"tiocsti", "tiocsti-high", "tioclinux"};
         const struct site *s = *state;
 
@@ -131,7 +131,7 @@ static void nothing_is_typed_into_a_terminal_that_is_shared(void **state) {
         }
 }
 
-static void no_other_terminal_is_there(void **state) {
+TEST(no_other_terminal_is_there) {
         const struct site *s = *state;
         int terminal, side;
         char name[64];
@@ -151,7 +151,7 @@ static void keep_a_key(nsrun_unused void *data) {
                 _exit(errno == ENOSYS ? 122 : 123);
 }
 
-static void the_callers_keys_are_not_the_commands(void **state) {
+TEST(the_callers_keys_are_not_the_commands) {
         const struct site *s = *state;
         _cleanup_free_ char *helper = helper_path("attempt"), *bind = text_of("%s:/attempt:ro", helper);
         const char *const outside[] = {helper, "key", "nsrun-secret", NULL};
@@ -201,7 +201,7 @@ static bool has_scopes(void) {
 }
 
 /* With a shared network X11's and D-Bus's abstract sockets would be in reach. */
-static void an_abstract_socket_of_the_host_is_out_of_reach(void **state) {
+TEST(an_abstract_socket_of_the_host_is_out_of_reach) {
         static const struct {
                 const char *attempt;
                 int type;
@@ -225,7 +225,7 @@ static void an_abstract_socket_of_the_host_is_out_of_reach(void **state) {
         }
 }
 
-static void two_processes_inside_talk_by_an_abstract_socket(void **state) {
+TEST(two_processes_inside_talk_by_an_abstract_socket) {
         const struct site *s = *state;
         _cleanup_free_ char *name = text_of("nsrun-pair-%d", getpid());
 
@@ -234,7 +234,7 @@ static void two_processes_inside_talk_by_an_abstract_socket(void **state) {
 }
 
 /* An ordinary user may make them in a namespace of his own, on the host. */
-static void there_are_no_raw_sockets(void **state) {
+TEST(there_are_no_raw_sockets) {
         const char *const *enter = WORDS("unshare", "-Urn");
         const struct site *s = *state;
 
@@ -247,7 +247,7 @@ static void there_are_no_raw_sockets(void **state) {
         expect_outside(s, enter, WORDS("packet"), "ok");
 }
 
-static void message_queues_of_the_host_are_not_there(void **state) {
+TEST(message_queues_of_the_host_are_not_there) {
         const struct site *s = *state;
         _cleanup_free_ char *name = text_of("/nsrun-%d", getpid());
         mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, NULL);
@@ -263,21 +263,6 @@ static void message_queues_of_the_host_are_not_there(void **state) {
         expect_out(&outside, "ok\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(pid_1_is_nobodys_to_take_over),
-                TEST(pid_1_tells_nothing_of_the_host),
-                TEST(the_hosts_processes_are_out_of_reach),
-                TEST(nothing_is_typed_into_a_terminal_that_is_shared),
-                TEST(no_other_terminal_is_there),
-                TEST(the_callers_keys_are_not_the_commands),
-                TEST(an_abstract_socket_of_the_host_is_out_of_reach),
-                TEST(two_processes_inside_talk_by_an_abstract_socket),
-                TEST(there_are_no_raw_sockets),
-                TEST(message_queues_of_the_host_are_not_there),
-        };
-
-        return cmocka_run_group_tests_name("breakouts", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -28,7 +28,7 @@ static void build_twice(const struct site *s, const char *cache, const char *bui
         free(before);
 }
 
-static void npm_builds_twice_from_a_warm_cache(void **state) {
+TEST(npm_builds_twice_from_a_warm_cache) {
         /* What is published under a version never changes. */
         static const char package[] =
                 "{\"name\": \"user\", \"version\": \"1.0.0\", \"private\": true,\n"
@@ -42,7 +42,6 @@ static void npm_builds_twice_from_a_warm_cache(void **state) {
         _cleanup_free_ char *cache = path_of(s->home, ".npm");
         _cleanup_outcome_ struct outcome o = {0};
 
-        want_time();
         if (!has_program("npm"))
                 skip_because("skipped: npm is not installed");
         run_outside(s, &o, "npm view left-pad@1.3.0 version");
@@ -86,7 +85,7 @@ static const char make_pom[] =
 /* A JVM knows its home from passwd, and the host's is not the test's. */
 #define USE_HOME "export MAVEN_OPTS=\"-Duser.home=$HOME\"\n"
 
-static void maven_builds_twice_from_a_warm_cache(void **state) {
+TEST(maven_builds_twice_from_a_warm_cache) {
         static const char build[] =
                 /* With what the cache has, and with something that it hasn't. */
                 USE_HOME "build() { mvn -B -q \"$@\" package >log </dev/null || { cat log; exit 1; }; }\n"
@@ -97,7 +96,6 @@ static void maven_builds_twice_from_a_warm_cache(void **state) {
         _cleanup_free_ char *warm = text_of("%s%s", make_pom, USE_HOME "mvn -B -q package");
         _cleanup_outcome_ struct outcome o = {0};
 
-        want_time();
         if (!has_program("mvn") || !has_program("javac") ||
             access("/usr/share/maven-repo/org/apache/maven/plugins/maven-jar-plugin", F_OK) < 0)
                 skip_because("skipped: Maven, a JDK and Debian's Maven plugins are not installed");
@@ -114,13 +112,6 @@ static void maven_builds_twice_from_a_warm_cache(void **state) {
         build_twice(s, cache, build, "made\ncommons-cli\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(npm_builds_twice_from_a_warm_cache),
-                TEST(maven_builds_twice_from_a_warm_cache),
-        };
-
-        return cmocka_run_group_tests_name("builds", tests, NULL, NULL);
+        return run_all_tests();
 }

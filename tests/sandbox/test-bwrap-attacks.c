@@ -185,7 +185,7 @@ static void expect_links_to_be_evil(const struct site *s) {
         }
 }
 
-static void a_planted_link_leads_no_operation_out(void **state) {
+TEST(a_planted_link_leads_no_operation_out) {
         const struct site *s = *state;
         unsigned n_ran = 0, n = 0;
 
@@ -199,7 +199,7 @@ static void a_planted_link_leads_no_operation_out(void **state) {
         assert_true(n_ran > 0 && n_ran < n);
 }
 
-static void a_planted_link_leads_no_operation_out_without_openat2(void **state) {
+TEST(a_planted_link_leads_no_operation_out_without_openat2) {
         const struct site *s = *state;
         unsigned n_ran;
 
@@ -245,7 +245,7 @@ static void race(const struct site *s, const char *denied) {
                 }
 }
 
-static void a_link_swapped_in_meanwhile_leads_no_operation_out(void **state) {
+TEST(a_link_swapped_in_meanwhile_leads_no_operation_out) {
         static const char *const leads_to[] = {"/oldroot#", "../outside"};
         const struct site *s = *state;
 
@@ -285,7 +285,7 @@ static void run_bwrap(const struct site *s, struct outcome *ret, const char *pro
         run(&(struct request){.argv = argv, .cwd = s->root}, ret);
 }
 
-static void proc_sys_can_not_be_written_not_even_by_root(void **state) {
+TEST(proc_sys_can_not_be_written_not_even_by_root) {
         static const char script[] =
                 "(: >>/proc/sys/kernel/domainname) 2>&1; (: >>/proc/sys/kernel/hostname) 2>&1";
         /* An ordinary user's are not covered: the files say no, and a sandbox in the sandbox needs it so. */
@@ -314,7 +314,7 @@ static void proc_sys_can_not_be_written_not_even_by_root(void **state) {
 }
 
 /* The monitor's argv names host paths and --setenv's values. */
-static void pid_1_shows_no_argv_of_the_hosts(void **state) {
+TEST(pid_1_shows_no_argv_of_the_hosts) {
         static const char script[] = "tr '\\0' ' ' </proc/1/cmdline; echo; ls /proc";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -372,7 +372,7 @@ static unsigned kill_at_random(const struct site *s, const char *const *argv, un
         return n_killed;
 }
 
-static void a_monitor_killed_at_any_moment_leaves_no_process(void **state) {
+TEST(a_monitor_killed_at_any_moment_leaves_no_process) {
         /* Without --die-with-parent a command that runs already goes on: it has to end by itself. */
         const char *const ending[] = {our_bwrap(),     "--ro-bind", "/",    "/",
                                       "--unshare-all", "--dev",     "/dev", "--proc",
@@ -417,7 +417,7 @@ static void feed_options(int fd) {
         (void)close(fd);
 }
 
-static void die_with_parent_has_no_window(void **state) {
+TEST(die_with_parent_has_no_window) {
         static const char script[] =
                 "\"$0\" --args 30 --ro-bind / / --die-with-parent --unshare-pid sleep 1000; :";
         const struct site *s = *state;
@@ -446,7 +446,7 @@ static void die_with_parent_has_no_window(void **state) {
 /* ----------------------------------------------------------------- the reaper */
 
 /* It has the command's uid, and no filter. */
-static void the_reaper_can_not_be_reached(void **state) {
+TEST(the_reaper_can_not_be_reached) {
         static const char script[] =
                 "readlink /proc/1/fd/0; cat /proc/1/environ; head -c 1 /proc/1/exe; (: 3<>/proc/1/mem); "
                 "cat /proc/1/fd/9/../file; readlink /proc/$$/fd/0 >&2 && echo control";
@@ -484,7 +484,7 @@ static void the_reaper_can_not_be_reached(void **state) {
 /* ------------------------------------------------------------------- nesting */
 
 /* A new proc is refused by the kernel where the one that is seen has covered parts. */
-static void it_runs_inside_itself(void **state) {
+TEST(it_runs_inside_itself) {
         const struct site *s = *state;
         const char *b = our_bwrap();
         _cleanup_outcome_ struct outcome o = {0};
@@ -506,7 +506,7 @@ static void it_runs_inside_itself(void **state) {
         expect_in(o.err, "bwrap: ");
 }
 
-static void it_runs_through_proc_self_exe_and_as_a_copy(void **state) {
+TEST(it_runs_through_proc_self_exe_and_as_a_copy) {
         static const char *const through[] = {
                 "/proc/self/fd/30", "--ro-bind", "/", "/", "echo", "run", NULL};
         const struct site *s = *state;
@@ -524,21 +524,6 @@ static void it_runs_through_proc_self_exe_and_as_a_copy(void **state) {
         expect_out(&o, "copy\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_planted_link_leads_no_operation_out),
-                TEST(a_planted_link_leads_no_operation_out_without_openat2),
-                TEST(a_link_swapped_in_meanwhile_leads_no_operation_out),
-                TEST(proc_sys_can_not_be_written_not_even_by_root),
-                TEST(pid_1_shows_no_argv_of_the_hosts),
-                TEST(a_monitor_killed_at_any_moment_leaves_no_process),
-                TEST(die_with_parent_has_no_window),
-                TEST(the_reaper_can_not_be_reached),
-                TEST(it_runs_inside_itself),
-                TEST(it_runs_through_proc_self_exe_and_as_a_copy),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -32,7 +32,6 @@ static void install(const struct site *s) {
         _cleanup_outcome_ struct outcome o = {0};
         char ours[PATH_MAX];
 
-        want_time();
         for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
                 if (!has_program(programs[i]))
                         skip_because("skipped: %s is not installed", programs[i]);
@@ -68,7 +67,7 @@ static void run_srt(const struct site *s, struct outcome *ret, const char *comma
         collect_orphans();
 }
 
-static void a_write_in_the_project_is_kept(void **state) {
+TEST_WITH(a_write_in_the_project_is_kept, NULL, NULL) {
         const struct site *s = *state;
         _cleanup_free_ char *file = path_of(s->project, "made");
         _cleanup_free_ char *text = NULL;
@@ -84,7 +83,7 @@ static void a_write_in_the_project_is_kept(void **state) {
         assert_string_equal(text, "text\n");
 }
 
-static void a_write_outside_the_project_is_denied(void **state) {
+TEST_WITH(a_write_outside_the_project_is_denied, NULL, NULL) {
         static const char attempt[] =
                 "echo text >../outside/made; echo $?; echo more >>../outside/there; echo $?; "
                 "rm ../outside/there; echo $?; cat ../outside/there";
@@ -108,7 +107,7 @@ static void a_write_outside_the_project_is_denied(void **state) {
         expect_status(&o, 0);
 }
 
-static void what_is_to_stay_hidden_in_the_project_is(void **state) {
+TEST_WITH(what_is_to_stay_hidden_in_the_project_is, NULL, NULL) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -123,7 +122,7 @@ static void what_is_to_stay_hidden_in_the_project_is(void **state) {
         expect_status(&o, 0);
 }
 
-static void a_status_and_a_signal_come_through(void **state) {
+TEST_WITH(a_status_and_a_signal_come_through, NULL, NULL) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -138,7 +137,7 @@ static void a_status_and_a_signal_come_through(void **state) {
         expect_status(&o, 128 + SIGKILL);
 }
 
-static void its_namespaces_are_its_own(void **state) {
+TEST_WITH(its_namespaces_are_its_own, NULL, NULL) {
         static const char look[] = "for n in mnt net pid; do readlink /proc/self/ns/$n; done";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome inside = {0}, outside = {0};
@@ -158,7 +157,7 @@ static void its_namespaces_are_its_own(void **state) {
 }
 
 /* The control for all the others: it is our program that srt has run. */
-static void without_our_program_the_command_does_not_run(void **state) {
+TEST_WITH(without_our_program_the_command_does_not_run, NULL, NULL) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -170,14 +169,5 @@ static void without_our_program_the_command_does_not_run(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_write_in_the_project_is_kept),
-                cmocka_unit_test(a_write_outside_the_project_is_denied),
-                cmocka_unit_test(what_is_to_stay_hidden_in_the_project_is),
-                cmocka_unit_test(a_status_and_a_signal_come_through),
-                cmocka_unit_test(its_namespaces_are_its_own),
-                cmocka_unit_test(without_our_program_the_command_does_not_run),
-        };
-
-        return cmocka_run_group_tests_name("bwrap-callers", tests, site_setup, site_teardown);
+        return run_all_tests_in(site_setup, site_teardown);
 }

@@ -250,43 +250,43 @@ static void compare_cases(const struct site *s, const struct bwrap_case *cases, 
                 fail_msg("%zu of %zu command lines differ", n_wrong, n_run);
 }
 
-static void binds_are_as_bubblewraps(void **state) {
+TEST(binds_are_as_bubblewraps) {
         compare_cases(*state, bind_cases, ARRAY_SIZE(bind_cases));
 }
 
-static void made_files_and_folders_are_as_bubblewraps(void **state) {
+TEST(made_files_and_folders_are_as_bubblewraps) {
         compare_cases(*state, made_cases, ARRAY_SIZE(made_cases));
 }
 
-static void proc_dev_and_whole_roots_are_as_bubblewraps(void **state) {
+TEST(proc_dev_and_whole_roots_are_as_bubblewraps) {
         compare_cases(*state, special_cases, ARRAY_SIZE(special_cases));
 }
 
-static void namespaces_and_ids_are_as_bubblewraps(void **state) {
+TEST(namespaces_and_ids_are_as_bubblewraps) {
         compare_cases(*state, namespace_cases, ARRAY_SIZE(namespace_cases));
 }
 
-static void privileges_and_filters_are_as_bubblewraps(void **state) {
+TEST(privileges_and_filters_are_as_bubblewraps) {
         compare_cases(*state, privilege_cases, ARRAY_SIZE(privilege_cases));
 }
 
-static void the_environment_and_the_folder_are_as_bubblewraps(void **state) {
+TEST(the_environment_and_the_folder_are_as_bubblewraps) {
         compare_cases(*state, environment_cases, ARRAY_SIZE(environment_cases));
 }
 
-static void processes_and_descriptors_are_as_bubblewraps(void **state) {
+TEST(processes_and_descriptors_are_as_bubblewraps) {
         compare_cases(*state, process_cases, ARRAY_SIZE(process_cases));
 }
 
-static void command_lines_are_refused_as_by_bubblewrap(void **state) {
+TEST(command_lines_are_refused_as_by_bubblewrap) {
         compare_cases(*state, refusal_cases, ARRAY_SIZE(refusal_cases));
 }
 
-static void options_given_twice_are_as_with_bubblewrap(void **state) {
+TEST(options_given_twice_are_as_with_bubblewrap) {
         compare_cases(*state, repeated_cases, ARRAY_SIZE(repeated_cases));
 }
 
-static void help_lists_every_option_of_bubblewraps(nsrun_unused void **state) {
+TEST(help_lists_every_option_of_bubblewraps) {
         const char *const theirs[] = {"bwrap", "--help", NULL}, *const ours[] = {our_bwrap(), "--help",
                                                                                  NULL};
         _cleanup_outcome_ struct outcome a = {0}, b = {0};
@@ -315,7 +315,7 @@ static void help_lists_every_option_of_bubblewraps(nsrun_unused void **state) {
 }
 
 /* Runs last. */
-static void every_excuse_is_needed(nsrun_unused void **state) {
+TEST(every_excuse_is_needed) {
         size_t n_idle = 0;
 
         if (!judging_bwrap())
@@ -330,22 +330,6 @@ static void every_excuse_is_needed(nsrun_unused void **state) {
         assert_int_equal(n_idle, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(binds_are_as_bubblewraps),
-                TEST(made_files_and_folders_are_as_bubblewraps),
-                TEST(proc_dev_and_whole_roots_are_as_bubblewraps),
-                TEST(namespaces_and_ids_are_as_bubblewraps),
-                TEST(privileges_and_filters_are_as_bubblewraps),
-                TEST(the_environment_and_the_folder_are_as_bubblewraps),
-                TEST(processes_and_descriptors_are_as_bubblewraps),
-                TEST(command_lines_are_refused_as_by_bubblewrap),
-                TEST(options_given_twice_are_as_with_bubblewrap),
-                TEST(help_lists_every_option_of_bubblewraps),
-                TEST(every_excuse_is_needed),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

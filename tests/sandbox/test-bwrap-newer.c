@@ -143,11 +143,11 @@ static void check_all(const struct site *s, const struct expectation *all, size_
                 fail_msg("%zu of %zu command lines are not as expected", n_wrong, n);
 }
 
-static void overlays_are_as_the_manual_has_them(void **state) {
+TEST(overlays_are_as_the_manual_has_them) {
         check_all(*state, overlays, ARRAY_SIZE(overlays));
 }
 
-static void newer_options_are_as_the_manual_has_them(void **state) {
+TEST(newer_options_are_as_the_manual_has_them) {
         check_all(*state, small_options, ARRAY_SIZE(small_options));
 }
 
@@ -178,7 +178,7 @@ static pid_t pid_in(const char *json) {
         return (pid_t)strtol(strchr(at, ':') + 1, NULL, 10);
 }
 
-static void the_command_waits_for_the_block_fd(void **state) {
+TEST(the_command_waits_for_the_block_fd) {
         const struct site *s = *state;
         const char *const argv[] = {our_bwrap(), "--ro-bind", "/",  "/",  "--block-fd", "30",
                                     "--info-fd", "31",        "sh", "-c", "echo ran",   NULL};
@@ -227,7 +227,7 @@ static void write_maps(pid_t pid, unsigned inside) {
         }
 }
 
-static void the_caller_writes_the_id_maps(void **state) {
+TEST(the_caller_writes_the_id_maps) {
         const struct site *s = *state;
         const char *const argv[] = {our_bwrap(), "--unshare-user",
                                     "--ro-bind", "/",
@@ -259,7 +259,7 @@ static void the_caller_writes_the_id_maps(void **state) {
                 (void)close(block[i]), (void)close(info[i]);
 }
 
-static void a_lock_is_held_as_long_as_the_sandbox_runs(void **state) {
+TEST(a_lock_is_held_as_long_as_the_sandbox_runs) {
         const struct site *s = *state;
         _cleanup_free_ char *file = path_of(s->project, "lock");
         const char *const argv[] = {our_bwrap(),   "--bind", "/",  "/",  "--unshare-pid",
@@ -292,7 +292,7 @@ static void a_lock_is_held_as_long_as_the_sandbox_runs(void **state) {
 }
 
 /* Its write end is open as long as anything of the sandbox is. */
-static void the_sync_fd_closes_with_the_sandbox(void **state) {
+TEST(the_sync_fd_closes_with_the_sandbox) {
         const struct site *s = *state;
         const char *const argv[] = {our_bwrap(), "--ro-bind", "/",  "/",  "--unshare-pid",
                                     "--sync-fd", "30",        "sh", "-c", "echo ready; read word; echo done",
@@ -325,7 +325,7 @@ static void the_sync_fd_closes_with_the_sandbox(void **state) {
 }
 
 /* The limit was 9,000. */
-static void twenty_thousand_arguments_are_read(void **state) {
+TEST(twenty_thousand_arguments_are_read) {
         const struct site *s = *state;
         const char *const argv[] = {our_bwrap(), "--args", "30", "--ro-bind",  "/",
                                     "/",         "sh",     "-c", "echo $LAST", NULL};
@@ -347,7 +347,7 @@ static void twenty_thousand_arguments_are_read(void **state) {
 }
 
 /* "The pid 1 process exits … when there are no other processes in the sandbox left." */
-static void what_runs_in_the_background_outlives_the_command(void **state) {
+TEST(what_runs_in_the_background_outlives_the_command) {
         static const char script[] = "{ read word; echo $word; } <\"$0\" & exit 3";
         const struct site *s = *state;
         _cleanup_free_ char *fifo = path_of(s->project, "fifo");
@@ -372,7 +372,7 @@ static void what_runs_in_the_background_outlives_the_command(void **state) {
 }
 
 /* The caller dies, and with it, at once, the sandbox: finish() waits for whoever holds the output. */
-static void it_dies_with_its_parent(void **state) {
+TEST(it_dies_with_its_parent) {
         static const char script[] =
                 "\"$0\" --ro-bind / / --unshare-pid --die-with-parent sh -c 'echo ready; exec sleep 1000' & wait";
         const struct site *s = *state;
@@ -391,7 +391,7 @@ static void it_dies_with_its_parent(void **state) {
 }
 
 /* A failure after the child is there leaves it nowhere. */
-static void a_descriptor_that_can_not_be_written_leaves_nothing(void **state) {
+TEST(a_descriptor_that_can_not_be_written_leaves_nothing) {
         static const char *const options[] = {"--info-fd", "--json-status-fd"};
         const struct site *s = *state;
 
@@ -412,21 +412,6 @@ static void a_descriptor_that_can_not_be_written_leaves_nothing(void **state) {
         }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(overlays_are_as_the_manual_has_them),
-                TEST(newer_options_are_as_the_manual_has_them),
-                TEST(the_command_waits_for_the_block_fd),
-                TEST(the_caller_writes_the_id_maps),
-                TEST(a_lock_is_held_as_long_as_the_sandbox_runs),
-                TEST(the_sync_fd_closes_with_the_sandbox),
-                TEST(twenty_thousand_arguments_are_read),
-                TEST(what_runs_in_the_background_outlives_the_command),
-                TEST(it_dies_with_its_parent),
-                TEST(a_descriptor_that_can_not_be_written_leaves_nothing),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -38,11 +38,11 @@ static void expect_no_pair(void **state, const char *script) {
         assert_int_equal(c.list[1].kind, CHANGE_DELETED);
 }
 
-static void a_file_that_grows_is_no_rename_and_read_no_further(void **state) {
+LAYER_TEST(a_file_that_grows_is_no_rename_and_read_no_further) {
         expect_no_pair(state, "truncate -s 128M [on]*");
 }
 
-static void a_file_that_shrinks_is_no_rename(void **state) {
+LAYER_TEST(a_file_that_shrinks_is_no_rename) {
         expect_no_pair(state, "truncate -s 5 [on]*");
 }
 
@@ -97,7 +97,8 @@ static void sh_after_each_tool(const struct layer *y, const char *script) {
 
 #define HUNK(path) "diff --git a/" path " b/" path "\n--- a/" path "\n+++ b/" path "\n@@ -1 +1 @@\n-1\n+2\n"
 
-static void a_file_that_cannot_be_read_is_told_in_its_place(void **state) {
+/* Root reads everything. */
+TEST_IF(geteuid() != 0, a_file_that_cannot_be_read_is_told_in_its_place, layer_setup, layer_teardown) {
         struct layer *y =
                 layer_change(state, "for i in a c e mode; do echo 1 >$i; done; chmod 755 mode",
                              "for i in a c e; do echo 2 >$i; done; echo new >'b\"'; mkdir d; echo 3 >d/x;"
@@ -115,7 +116,7 @@ static void a_file_that_cannot_be_read_is_told_in_its_place(void **state) {
         layer_sh(y->l.merged_fd, "chmod 700 *");
 }
 
-static void files_swapped_meanwhile_end_nothing(void **state) {
+LAYER_TEST(files_swapped_meanwhile_end_nothing) {
         struct layer *y =
                 layer_change(state, "for i in a b c d z; do echo 1 >$i; done; ln -s 1 l",
                              "for i in a b c d e z; do echo 2 >$i; done; ln -sfn 2 l; mkdir f; echo 2 >f/x");
@@ -134,7 +135,7 @@ static void files_swapped_meanwhile_end_nothing(void **state) {
         sh_after_each_tool(y, "[ $(cat a b c d z | tr -d '\\n') = 21112 ]; [ $(readlink l) = 1 ]");
 }
 
-static void names_with_blanks_are_whole_without_hunks(void **state) {
+LAYER_TEST(names_with_blanks_are_whole_without_hunks) {
         struct layer *y = layer_change(
                 state, ": >'empty gone'; echo 1 >'of mode'; seq 9 >'old name'; echo 1 >'of text'",
                 ": >' empty new'; rm 'empty gone'; chmod 755 'of mode'; mv 'old name' 'n w';"
@@ -152,7 +153,7 @@ static void names_with_blanks_are_whole_without_hunks(void **state) {
 }
 
 /* Each tool says which they are, and does nothing with them. */
-static void binary_files_are_refused_one_by_one(void **state) {
+LAYER_TEST(binary_files_are_refused_one_by_one) {
         struct layer *y = layer_change(
                 state, "for i in changed gone mode; do printf 'a\\0b' >$i; done; echo 1 >i; echo 1 >x",
                 "printf 'a\\0bc' >changed; rm gone; echo c >>mode; chmod 755 mode;"
@@ -184,7 +185,7 @@ static void binary_files_are_refused_one_by_one(void **state) {
         sh_in_copy(y, script);
 }
 
-static void a_text_of_too_many_lines_is_no_text(void **state) {
+LAYER_TEST(a_text_of_too_many_lines_is_no_text) {
         struct layer *y = layer_change(
                 state, "yes '' | head -n 500000 >a; cp a b; cp a type; echo >>type; cp type gone",
                 "{ yes '' | head -n 499999; printf end; } >a; echo >>b; rm gone type; ln -s t type;"
@@ -207,25 +208,6 @@ static void a_text_of_too_many_lines_is_no_text(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_file_that_grows_is_no_rename_and_read_no_further,
-                                                layer_setup, layer_teardown),
-                cmocka_unit_test_setup_teardown(a_file_that_shrinks_is_no_rename, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(names_with_blanks_are_whole_without_hunks, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(binary_files_are_refused_one_by_one, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(a_text_of_too_many_lines_is_no_text, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(files_swapped_meanwhile_end_nothing, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_told_in_its_place, layer_setup,
-                                                layer_teardown),
-        };
-
         (void)umask(022);
-        /* Root reads everything. */
-        return _cmocka_run_group_tests("changes-diff", tests, ARRAY_SIZE(tests) - (geteuid() == 0), NULL,
-                                       NULL);
+        return run_all_tests();
 }

@@ -104,11 +104,9 @@ static bool kill_once(unsigned n) {
         return is_over;
 }
 
-static void a_killed_commit_leaves_each_path_old_or_new(void **state) {
-        const unsigned stride = takes_samples() ? 41 : is_thorough() ? 7 : 23;
+TEST_WITH(a_killed_commit_leaves_each_path_old_or_new, NULL, NULL) {
+        const unsigned stride = takes_samples() ? 41 : is_full() ? 7 : 23;
         unsigned n = 1;
-
-        (void)state;
         while (!kill_once(n))
                 n += stride;
         print_message("killed at %u calls\n", n / stride);
@@ -124,7 +122,7 @@ static void expect_failure(int r, const struct nsrun_error *err, int error, cons
         assert_string_equal(err->what, what);
 }
 
-static void for_want_of_room_nothing_is_committed(void **state) {
+LAYER_TEST(for_want_of_room_nothing_is_committed) {
         _cleanup_changes_report_ struct changes_report report = {0};
         _cleanup_free_ char *old = NULL, *now = NULL;
         struct nsrun_error err = {0};
@@ -188,7 +186,7 @@ static unsigned depth_of(int dir) {
         return n;
 }
 
-static void five_thousand_levels_are_committed_and_removed(void **state) {
+LAYER_TEST(five_thousand_levels_are_committed_and_removed) {
         struct layer *y = *state;
 
         layer_mount(y);
@@ -202,7 +200,7 @@ static void five_thousand_levels_are_committed_and_removed(void **state) {
         layer_expect(y, "");
 }
 
-static void a_path_too_long_is_said_and_the_rest_is_done(void **state) {
+LAYER_TEST(a_path_too_long_is_said_and_the_rest_is_done) {
         _cleanup_changes_report_ struct changes_report report = {0};
         _cleanup_changes_ struct changes c = {0};
         struct nsrun_error err = {0};
@@ -230,7 +228,7 @@ static double cpu_seconds(void) {
 }
 
 /* Whether a folder is needed is not looked for in all that lies beneath it. */
-static void one_path_beside_a_deep_tree_takes_a_look_at_it_and_no_more(void **state) {
+LAYER_TEST(one_path_beside_a_deep_tree_takes_a_look_at_it_and_no_more) {
         _cleanup_changes_ struct changes c = {0};
         struct layer *y = *state;
         double start, look, commit;
@@ -247,7 +245,7 @@ static void one_path_beside_a_deep_tree_takes_a_look_at_it_and_no_more(void **st
         assert_true(commit < 5 * look);
 }
 
-static void a_planted_symlink_never_moves_a_commit(void **state) {
+LAYER_TEST(a_planted_symlink_never_moves_a_commit) {
         _cleanup_changes_report_ struct changes_report report = {0}, forced = {0};
         _cleanup_close_ int root = -EBADF, base = -EBADF;
         struct nsrun_error err = {0};
@@ -269,7 +267,7 @@ static void a_planted_symlink_never_moves_a_commit(void **state) {
                        "[ ! -L base/d ]; [ $(wc -l <base/d/x) = 2 ]");
 }
 
-static void what_is_mounted_on_the_host_is_not_written_to(void **state) {
+LAYER_TEST(what_is_mounted_on_the_host_is_not_written_to) {
         _cleanup_changes_report_ struct changes_report report = {0};
         struct nsrun_error err = {0};
         struct layer *y = *state;
@@ -302,7 +300,7 @@ static _Noreturn void swap_for_ever(int base) {
         }
 }
 
-static void a_folder_swapped_for_a_link_leads_no_commit_astray(void **state) {
+LAYER_TEST(a_folder_swapped_for_a_link_leads_no_commit_astray) {
         struct layer *y = *state;
         _cleanup_close_ int base = layer_folder(y, "base"), root = layer_folder(y, "record/..");
         _cleanup_free_ char *pristine = NULL, *now = NULL;
@@ -347,7 +345,7 @@ static void mark(int upper, const char *path, const char *name, const char *valu
         assert_int_equal(fsetxattr(fd, name, value, strlen(value), 0), 0);
 }
 
-static void whiteouts_that_are_files_are_read(void **state) {
+LAYER_TEST(whiteouts_that_are_files_are_read) {
         struct layer *y = *state;
         _cleanup_close_ int base = layer_folder(y, "base"), upper = layer_folder(y, "upper");
 
@@ -370,7 +368,7 @@ static void expect_unknown(struct layer *y, const char *path, const char *what) 
         expect_failure(changes_scan(&y->l, &c, &err), &err, EOPNOTSUPP, path, what);
 }
 
-static void redirects_and_metacopy_are_refused(void **state) {
+LAYER_TEST(redirects_and_metacopy_are_refused) {
         struct layer *y = *state;
         _cleanup_close_ int upper = layer_folder(y, "upper");
 
@@ -385,7 +383,7 @@ static void redirects_and_metacopy_are_refused(void **state) {
 }
 
 /* A folder that a killed commit left is known by the record, not by its name. */
-static void a_users_folder_of_such_a_name_is_the_users(void **state) {
+LAYER_TEST(a_users_folder_of_such_a_name_is_the_users) {
         struct layer *y = *state;
         _cleanup_close_ int base = layer_folder(y, "base");
 
@@ -397,30 +395,6 @@ static void a_users_folder_of_such_a_name_is_the_users(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_killed_commit_leaves_each_path_old_or_new),
-                cmocka_unit_test_setup_teardown(for_want_of_room_nothing_is_committed, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(five_thousand_levels_are_committed_and_removed, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(one_path_beside_a_deep_tree_takes_a_look_at_it_and_no_more,
-                                                layer_setup, layer_teardown),
-                cmocka_unit_test_setup_teardown(a_path_too_long_is_said_and_the_rest_is_done, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(a_planted_symlink_never_moves_a_commit, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(a_folder_swapped_for_a_link_leads_no_commit_astray,
-                                                layer_setup, layer_teardown),
-                cmocka_unit_test_setup_teardown(whiteouts_that_are_files_are_read, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(redirects_and_metacopy_are_refused, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(a_users_folder_of_such_a_name_is_the_users, layer_setup,
-                                                layer_teardown),
-                cmocka_unit_test_setup_teardown(what_is_mounted_on_the_host_is_not_written_to, layer_setup,
-                                                layer_teardown),
-        };
-
         (void)umask(022);
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -123,8 +123,6 @@ static void operate(int dir, struct dice *d) {
                 (void)fchmodat(dir, path, roll(d, 2) ? 0700 : 0555, 0);
         else if (what == 14)
                 set_time(dir, path, d);
-        else if (what == 15 && roll(d, 3) == 0)
-                (void)mkfifoat(dir, path, 0640);
         else if (what == 15 && is_type(dir, path, S_IFREG))
                 (void)linkat(dir, path, dir, other, 0);
 }
@@ -262,28 +260,19 @@ static void repeat(void (*round)(uint64_t seed), unsigned divisor) {
         }
 }
 
-static void a_commit_does_to_the_host_what_was_done_in_the_overlay(void **state) {
-        (void)state;
+TEST_WITH(a_commit_does_to_the_host_what_was_done_in_the_overlay, NULL, NULL) {
         repeat(round_of_commits, 1);
 }
 
-static void a_discard_makes_the_overlay_what_the_host_is(void **state) {
-        (void)state;
+TEST_WITH(a_discard_makes_the_overlay_what_the_host_is, NULL, NULL) {
         repeat(round_of_discards, 1);
 }
 
-static void commits_and_discards_of_single_paths_come_to_an_end(void **state) {
-        (void)state;
+TEST_WITH(commits_and_discards_of_single_paths_come_to_an_end, NULL, NULL) {
         repeat(round_of_single_commits, 3);
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_commit_does_to_the_host_what_was_done_in_the_overlay),
-                cmocka_unit_test(a_discard_makes_the_overlay_what_the_host_is),
-                cmocka_unit_test(commits_and_discards_of_single_paths_come_to_an_end),
-        };
-
         (void)umask(022);
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

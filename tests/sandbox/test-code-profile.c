@@ -135,7 +135,7 @@ static const char search[] =
         "find / -path /usr -prune -o -path /opt -prune -o -path /proc -prune -o -path /sys -prune -o "
         "-path /dev -prune -o -type f -print0 2>/dev/null | xargs -0 grep -ahsF -e SECRET- -e SHOWN- --; true";
 
-static void no_secret_can_be_read_by_any_path(void **state) {
+TEST_WITH(no_secret_can_be_read_by_any_path, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *outside = text_of("grep -rahsF -e SECRET- '%s'", s->home);
         _cleanup_outcome_ struct outcome o = {0};
@@ -153,7 +153,7 @@ static void no_secret_can_be_read_by_any_path(void **state) {
         expect_not_in(o.out, "SECRET-");
 }
 
-static void each_secret_is_missing_where_it_was(void **state) {
+TEST_WITH(each_secret_is_missing_where_it_was, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         char *script = NULL;
@@ -176,7 +176,7 @@ static void each_secret_is_missing_where_it_was(void **state) {
         free(script);
 }
 
-static void a_cache_takes_writes_and_throws_them_away(void **state) {
+TEST_WITH(a_cache_takes_writes_and_throws_them_away, setup, site_teardown) {
         const struct site *s = *state;
         char *before = snapshot(s->home);
         _cleanup_outcome_ struct outcome o = {0};
@@ -197,7 +197,7 @@ static void a_cache_takes_writes_and_throws_them_away(void **state) {
         expect_out(&o, "SHOWN-.cargo/registry/f\n");
 }
 
-static void a_toolchain_can_only_be_read(void **state) {
+TEST_WITH(a_toolchain_can_only_be_read, setup, site_teardown) {
         const struct site *s = *state;
         char *before = snapshot(s->home);
         _cleanup_outcome_ struct outcome o = {0};
@@ -211,7 +211,7 @@ static void a_toolchain_can_only_be_read(void **state) {
         expect_unchanged(s->home, before);
 }
 
-static void beside_a_cache_there_is_room_for_what_its_owner_makes(void **state) {
+TEST_WITH(beside_a_cache_there_is_room_for_what_its_owner_makes, setup, site_teardown) {
         const struct site *s = *state;
         char *before = snapshot(s->home);
         _cleanup_outcome_ struct outcome o = {0};
@@ -229,7 +229,7 @@ static void beside_a_cache_there_is_room_for_what_its_owner_makes(void **state) 
 }
 
 /* An option protects what the project's own repository would let the command change. */
-static void a_repository_can_be_protected(void **state) {
+TEST_WITH(a_repository_can_be_protected, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -248,17 +248,6 @@ static void a_repository_can_be_protected(void **state) {
         expect_in(o.err, ".git/config: Read-only file system");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(no_secret_can_be_read_by_any_path),
-                TEST(each_secret_is_missing_where_it_was),
-                TEST(a_cache_takes_writes_and_throws_them_away),
-                TEST(a_toolchain_can_only_be_read),
-                TEST(beside_a_cache_there_is_room_for_what_its_owner_makes),
-                TEST(a_repository_can_be_protected),
-        };
-
-        return cmocka_run_group_tests_name("the code profile", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -44,7 +44,7 @@ static void make_home_config_again(const struct site *s, const char *text) {
         write_config(s, folder, "config.json", text);
 }
 
-static void the_users_file_is_found_and_no_config_does_without(void **state) {
+TEST(the_users_file_is_found_and_no_config_does_without) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *other = path_of(s->root, "xdg");
@@ -71,7 +71,7 @@ static void the_users_file_is_found_and_no_config_does_without(void **state) {
 }
 
 /* Somebody meant one to be there: to run without would be to run with less than that. */
-static void a_symlink_to_no_configuration_is_an_error(void **state) {
+TEST(a_symlink_to_no_configuration_is_an_error) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *xdg = path_of(s->root, "xdg"), *folder = path_of(xdg, "nsrun"),
@@ -107,7 +107,7 @@ static void stage_system_config(nsrun_unused void *data) {
         stage_make_file("/etc/nsrun/config.json", "{\"env\": {\"WHO\": \"system\"}}");
 }
 
-static void the_systems_file_is_read_where_the_user_has_none(void **state) {
+TEST(the_systems_file_is_read_where_the_user_has_none) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         const char *const argv[] = {program(), "run", "--", "sh", "-c", "echo $WHO", NULL};
@@ -123,7 +123,7 @@ static void the_systems_file_is_read_where_the_user_has_none(void **state) {
         expect_out(&o, "\n");
 }
 
-static void a_project_folder_configures_nothing(void **state) {
+TEST(a_project_folder_configures_nothing) {
         static const char *const names[] = {"config.json", "nsrun.json", ".nsrun.json"};
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -138,7 +138,7 @@ static void a_project_folder_configures_nothing(void **state) {
         expect_out(&o, "\n");
 }
 
-static void the_command_line_goes_before_the_configuration(void **state) {
+TEST(the_command_line_goes_before_the_configuration) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *file = path_of(s->root, "c.json"), *shown = path_of(s->root, "shown");
@@ -159,7 +159,7 @@ static void the_command_line_goes_before_the_configuration(void **state) {
         expect_out(&o, "o c\nnew\n");
 }
 
-static void a_configuration_that_a_command_could_write_is_refused(void **state) {
+TEST(a_configuration_that_a_command_could_write_is_refused) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *good = path_of(s->root, "c.json"), *planted = path_of(s->project, "link");
@@ -195,7 +195,7 @@ static void a_configuration_that_a_command_could_write_is_refused(void **state) 
         expect_out(&o, "c\n");
 }
 
-static void no_command_writes_a_configuration_for_later_runs(void **state) {
+TEST(no_command_writes_a_configuration_for_later_runs) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *config = path_of(s->home, ".config"), *own = path_of(config, "nsrun");
@@ -246,7 +246,7 @@ static void no_command_writes_a_configuration_for_later_runs(void **state) {
         expect_status(&o, 0);
 }
 
-static void what_a_configuration_asks_for_is_refused_where_it_stands(void **state) {
+TEST(what_a_configuration_asks_for_is_refused_where_it_stands) {
         static const struct {
                 const char *text, *line;
         } cases[] = {
@@ -293,7 +293,7 @@ static void what_a_configuration_asks_for_is_refused_where_it_stands(void **stat
         expect_status(&o, 0);
 }
 
-static void help_comes_before_a_broken_configuration(void **state) {
+TEST(help_comes_before_a_broken_configuration) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -314,7 +314,7 @@ static void help_comes_before_a_broken_configuration(void **state) {
         expect_line(s, &o, "the configuration can't be opened: --: No such file or directory");
 }
 
-static void limits_are_those_of_the_configuration(void **state) {
+TEST(limits_are_those_of_the_configuration) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *file = path_of(s->root, "c.json");
@@ -332,7 +332,7 @@ static void limits_are_those_of_the_configuration(void **state) {
 }
 
 /* One that is set up with it; its commands take little else, and none of it again. */
-static void a_session_has_its_configuration_from_its_start(void **state) {
+TEST(a_session_has_its_configuration_from_its_start) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         const char *start[] = {program(), "session", "start", "--name", "s1", "--profile=instance", NULL};
@@ -363,7 +363,7 @@ static void a_session_has_its_configuration_from_its_start(void **state) {
         expect_line(s, &o, "@root/home/.config/nsrun/config.json:1:2: it ends too early");
 }
 
-static void an_agent_reads_what_is_wrong_with_a_configuration_as_json(void **state) {
+TEST(an_agent_reads_what_is_wrong_with_a_configuration_as_json) {
         const struct site *s = *state;
         const char *const argv[] = {program(), "bash", "--json", "true", NULL};
         _cleanup_free_ char *line =
@@ -385,21 +385,5 @@ static void an_agent_reads_what_is_wrong_with_a_configuration_as_json(void **sta
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-                TEST(the_users_file_is_found_and_no_config_does_without),
-                TEST(a_symlink_to_no_configuration_is_an_error),
-                TEST(the_systems_file_is_read_where_the_user_has_none),
-                TEST(a_project_folder_configures_nothing),
-                TEST(the_command_line_goes_before_the_configuration),
-                TEST(a_configuration_that_a_command_could_write_is_refused),
-                TEST(no_command_writes_a_configuration_for_later_runs),
-                TEST(what_a_configuration_asks_for_is_refused_where_it_stands),
-                TEST(help_comes_before_a_broken_configuration),
-                TEST(limits_are_those_of_the_configuration),
-                TEST(a_session_has_its_configuration_from_its_start),
-                TEST(an_agent_reads_what_is_wrong_with_a_configuration_as_json),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -99,7 +99,7 @@ static bool has_int80(void) {
         return o.status == 0;
 }
 
-static void each_kind_is_told_once_as_what_it_was(void **state) {
+TEST(each_kind_is_told_once_as_what_it_was) {
         const struct site *s = *state;
         _cleanup_free_ char *option = report_option(s), *path = path_of(s->outside, "report");
         const char *words[ARRAY_SIZE(kinds) + 1] = {NULL};
@@ -138,7 +138,7 @@ static void each_kind_is_told_once_as_what_it_was(void **state) {
         assert_int_equal(line, r.n);
 }
 
-static void the_calls_get_the_answers_that_they_get_without(void **state) {
+TEST(the_calls_get_the_answers_that_they_get_without) {
         const struct site *s = *state;
         _cleanup_free_ char *option = report_option(s);
         const char *words[ARRAY_SIZE(kinds) + 1] = {NULL};
@@ -153,7 +153,7 @@ static void the_calls_get_the_answers_that_they_get_without(void **state) {
         assert_int_equal(with.status, without.status);
 }
 
-static void what_is_allowed_is_nobodys_business(void **state) {
+TEST(what_is_allowed_is_nobodys_business) {
         static const char *const policies[] = {"--seccomp=default", "--seccomp=none"};
         const struct site *s = *state;
         _cleanup_free_ char *option = report_option(s), *path = path_of(s->outside, "report"),
@@ -175,7 +175,7 @@ static void what_is_allowed_is_nobodys_business(void **state) {
         }
 }
 
-static void a_hostile_name_is_only_a_string(void **state) {
+TEST(a_hostile_name_is_only_a_string) {
         static const char *const names[] = {"a\"},{\"b\\", "\x01\x1b[2J\x7f", "\xff\xc3(\xe2\x82", "x\ny"};
         static const char *const found[] = {"a\"},{\"b\\", "\x01\x1b[2J\x7f", "\xef\xbf\xbd\xef\xbf\xbd(",
                                             "x\ny"};
@@ -198,7 +198,7 @@ static void a_hostile_name_is_only_a_string(void **state) {
         }
 }
 
-static void more_kinds_than_anybody_reads_are_only_counted(void **state) {
+TEST(more_kinds_than_anybody_reads_are_only_counted) {
         enum {
                 MOST = 1000,
                 MORE = 37
@@ -235,7 +235,7 @@ static void give_descriptor(void *data) {
                 _exit(119);
 }
 
-static void a_report_goes_to_a_descriptor_too(void **state) {
+TEST(a_report_goes_to_a_descriptor_too) {
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->outside, "report"), *word = text_of("%d", SYS_mount);
         _cleanup_free_ const char **argv =
@@ -280,7 +280,7 @@ static void a_report_goes_to_a_descriptor_too(void **state) {
 #define HELP   "; see 'nsrun run --help'"
 #define OPENED "nsrun: --report: the file can't be opened: "
 
-static void a_report_goes_through_no_link_and_to_no_device(void **state) {
+TEST(a_report_goes_through_no_link_and_to_no_device) {
         static const struct {
                 const char *name, *line; /* "@" is the path */
         } cases[] = {
@@ -327,7 +327,7 @@ static void a_report_goes_through_no_link_and_to_no_device(void **state) {
 
 /* --------------------------------------------------------- floods and ends */
 
-static void many_at_once_get_their_answers(void **state) {
+TEST(many_at_once_get_their_answers) {
         const struct site *s = *state;
         _cleanup_free_ char *option = report_option(s), *path = path_of(s->outside, "report"),
                             *word = text_of("100x%d", SYS_mount);
@@ -346,7 +346,7 @@ static void many_at_once_get_their_answers(void **state) {
         assert_int_equal(number_of(r.lines[0], "count"), 3200);
 }
 
-static void a_flood_of_denied_calls_holds_up_nothing(void **state) {
+TEST(a_flood_of_denied_calls_holds_up_nothing) {
         const struct site *s = *state;
         _cleanup_free_ char *option = report_option(s), *path = path_of(s->outside, "report"),
                             *started = text_of("%d", SYS_getpid),
@@ -383,7 +383,7 @@ static void a_flood_of_denied_calls_holds_up_nothing(void **state) {
 static const char until_through[] =
         "echo ready; while ./raw %d >/dev/null; [ $? -ne 0 ]; do :; done; echo through";
 
-static void without_a_supervisor_calls_fail_and_everything_ends(void **state) {
+TEST(without_a_supervisor_calls_fail_and_everything_ends) {
         const struct site *s = *state;
         _cleanup_free_ char *report = report_option(s), *policy = make_policy(s, DENY("\"getppid\"", "7")),
                             *option = text_of("--seccomp=%s", policy),
@@ -413,7 +413,7 @@ static void without_a_supervisor_calls_fail_and_everything_ends(void **state) {
         expect_out(&o, "ready\nthrough\n");
 }
 
-static void a_killed_caller_of_a_denied_call_is_no_trouble(void **state) {
+TEST(a_killed_caller_of_a_denied_call_is_no_trouble) {
         const struct site *s = *state;
         _cleanup_free_ char *option = report_option(s),
                             *script = text_of(
@@ -427,22 +427,6 @@ static void a_killed_caller_of_a_denied_call_is_no_trouble(void **state) {
         expect_status(&o, 6);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(each_kind_is_told_once_as_what_it_was),
-                TEST(the_calls_get_the_answers_that_they_get_without),
-                TEST(what_is_allowed_is_nobodys_business),
-                TEST(a_hostile_name_is_only_a_string),
-                TEST(more_kinds_than_anybody_reads_are_only_counted),
-                TEST(a_report_goes_to_a_descriptor_too),
-                TEST(a_report_goes_through_no_link_and_to_no_device),
-                TEST(many_at_once_get_their_answers),
-                TEST(a_flood_of_denied_calls_holds_up_nothing),
-                TEST(without_a_supervisor_calls_fail_and_everything_ends),
-                TEST(a_killed_caller_of_a_denied_call_is_no_trouble),
-        };
-
-        return cmocka_run_group_tests_name("denials", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -72,7 +72,7 @@ static void plant_from_inside(const struct site *s, const char *text) {
         expect_status(&o, 0);
 }
 
-static void a_planted_link_into_proc_is_no_working_directory(void **state) {
+TEST(a_planted_link_into_proc_is_no_working_directory) {
         static const char *const links[] = {
                 "/proc/self/cwd",        "/proc/self/root",       "/proc/1/cwd",        "/proc/1/root",
                 "/proc/thread-self/cwd", "/proc/self/task/1/cwd", "/proc/self/cwd/etc", "/dev/fd/0",
@@ -89,10 +89,13 @@ static void a_planted_link_into_proc_is_no_working_directory(void **state) {
         relink(s, "two", "sub");
         before = snapshot(s->outside);
         for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+                /* Of a process that joins there is no task 1. */
+                bool may_be_missing = in_a_session() && streq(links[i], "/proc/self/task/1/cwd");
+
                 plant_from_inside(s, links[i]);
-                expect_no_way_in(s, none, "sub", false);
-                expect_no_way_in(s, none, "two", false);
-                expect_no_way_in(s, none, "sub/usr", false);
+                expect_no_way_in(s, none, "sub", may_be_missing);
+                expect_no_way_in(s, none, "two", may_be_missing);
+                expect_no_way_in(s, none, "sub/usr", may_be_missing);
         }
         plant_from_inside(s, "/proc/thread-self/fd");
         expect_no_way_in(s, none, "sub/0", false);
@@ -115,7 +118,7 @@ static void a_planted_link_into_proc_is_no_working_directory(void **state) {
 }
 
 /* pid 1 has the host's folders open while it builds the sandbox. */
-static void no_descriptor_of_pid_1_is_a_working_directory(void **state) {
+TEST(no_descriptor_of_pid_1_is_a_working_directory) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         const char *const options[][3] = {{NULL}, {"--overlay", layered}, {"--ro", layered}};
@@ -142,7 +145,7 @@ static void no_descriptor_of_pid_1_is_a_working_directory(void **state) {
         expect_out(&o, "secret\n");
 }
 
-static void without_openat2_a_link_is_no_working_directory_either(void **state) {
+TEST(without_openat2_a_link_is_no_working_directory_either) {
         static const char *const errors[] = {"38" /* ENOSYS */, "1" /* EPERM */};
         const struct site *s = *state;
         _cleanup_free_ char *deny = helper_path("deny");
@@ -176,7 +179,7 @@ static char *planted_line(const char *option, const char *link, const char *sour
 }
 
 /* "@": the project; the command reads and writes all that it can reach. */
-static void a_source_behind_a_planted_link_is_refused(void **state) {
+TEST(a_source_behind_a_planted_link_is_refused) {
         static const struct {
                 const char *option, *value, *link;
         } cases[] = {
@@ -238,7 +241,7 @@ static void a_source_behind_a_planted_link_is_refused(void **state) {
 }
 
 /* In the other folders that a run may write to. */
-static void a_link_in_any_writable_root_is_no_way_to_a_source(void **state) {
+TEST(a_link_in_any_writable_root_is_no_way_to_a_source) {
         const struct site *s = *state;
         _cleanup_free_ char *uv = path_of(s->home, ".local/share/uv"), *link = path_of(uv, "python"),
                             *share = path_of(s->home, ".local/share"), *tmp = path_of(s->root, "tmp"),
@@ -282,7 +285,7 @@ static void a_link_in_any_writable_root_is_no_way_to_a_source(void **state) {
 }
 
 /* The parents of what a rule protects stay where they are. */
-static void what_is_protected_can_not_be_moved_away(void **state) {
+TEST(what_is_protected_can_not_be_moved_away) {
         static const char script[] = "mv a b || mv a/b x || mv a/b/hooks x || rmdir a/b/hooks; mkdir -p "
                                      "a/b/hooks && echo evil >a/b/hooks/h";
         const struct site *s = *state;
@@ -309,7 +312,7 @@ static void lead_a_session(nsrun_unused void *data) {
                 _exit(123);
 }
 
-static void a_signal_to_ones_own_group_stays_in_the_sandbox(void **state) {
+TEST(a_signal_to_ones_own_group_stays_in_the_sandbox) {
         static const char suicide[] = "kill -9 0";
         static const char *const options[] = {"--new-session", "--no-new-session"};
         const struct site *s = *state;
@@ -390,7 +393,7 @@ static void run_nested(const struct site *s, bool is_masked, const char *option,
             ret);
 }
 
-static void a_nested_proc_shows_no_more_than_the_sandboxs_own(void **state) {
+TEST(a_nested_proc_shows_no_more_than_the_sandboxs_own) {
         static const char refused[] = "unshare: ok\nproc: Operation not permitted\n";
         static const char *const options[] = {"--proc=subset", "--proc=auto", "--proc=new", "--proc=none"};
         static const char *const notes[] = {
@@ -433,7 +436,7 @@ static _Noreturn void nest_cgroups(void) {
         _exit(0);
 }
 
-static void no_nested_namespace_has_the_callers_cgroup(void **state) {
+TEST(no_nested_namespace_has_the_callers_cgroup) {
         const struct site *s = *state;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
         _cleanup_free_ char *bind = text_of("%s:/probe:ro", self);
@@ -453,7 +456,7 @@ static void no_nested_namespace_has_the_callers_cgroup(void **state) {
 
 /* --------------------------------------------------------------- nsrun itself */
 
-static void nsrun_itself_is_no_command(void **state) {
+TEST(nsrun_itself_is_no_command) {
         static const struct {
                 const char *name, *text; /* a script; NULL: there already */
         } commands[] = {
@@ -478,8 +481,8 @@ static void nsrun_itself_is_no_command(void **state) {
         relink(s, "link", "/proc/self/exe");
         relink(s, "far", "/proc/self/root/usr/bin/env");
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-                /* In a session (in-session.c) the command has another pid. */
-                if (strstr(commands[i].name, "/task/2/") && getenv("NSRUN_REAL"))
+                /* In a session the command has another pid. */
+                if (strstr(commands[i].name, "/task/2/") && in_a_session())
                         continue;
                 _cleanup_free_ char *line = text_of("nsrun: command can't be executed: %s: Too many levels "
                                                     "of symbolic links",
@@ -511,7 +514,35 @@ static void nsrun_itself_is_no_command(void **state) {
         expect_out(&o, "fine\n");
 }
 
-static void without_openat2_nsrun_itself_is_no_command_either(void **state) {
+/* Nobody but the kernel can read the first line: nsrun learns where it led when the command runs.  Where
+ * that has ended by then it was nsrun, told nothing that it could do anything with. */
+TEST(a_script_that_can_not_be_read_leads_back_to_nsrun_for_a_moment_only) {
+        static const char line[] =
+                "nsrun: the command leads back to nsrun through /proc: ./script: Too many levels of symbolic "
+                "links; name a program\n";
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->project, "script");
+        _cleanup_outcome_ struct outcome o = {0};
+        unsigned n_refused = 0;
+
+        make_script(s, "script", "#!/bin/true\n");
+        assert_int_equal(chmod(path, 0111), 0);
+        RUN(s, &o, "--", "./script");
+        expect_status(&o, 0);
+        assert_int_equal(unlink(path), 0);
+        make_script(s, "script", "#!/proc/self/exe\n");
+        assert_int_equal(chmod(path, 0111), 0);
+        for (int i = 0; i < 20; i++) {
+                RUN(s, &o, "--", "./script");
+                expect_out(&o, "");
+                if (o.status != 125)
+                        expect_status(&o, 126);
+                n_refused += o.status == 126 && strstr(o.err, line);
+        }
+        assert_true(n_refused > 0);
+}
+
+TEST(without_openat2_nsrun_itself_is_no_command_either) {
         static const char *const errors[] = {"38" /* ENOSYS */, "1" /* EPERM */};
         static const char *const names[] = {"./link", "./script"};
         const struct site *s = *state;
@@ -547,7 +578,7 @@ static void without_openat2_nsrun_itself_is_no_command_either(void **state) {
         }
 }
 
-static void a_fifo_as_a_command_holds_up_nobody(void **state) {
+TEST(a_fifo_as_a_command_holds_up_nobody) {
         const struct site *s = *state;
         _cleanup_free_ char *fifo = path_of(s->project, "fifo");
         _cleanup_outcome_ struct outcome o = {0};
@@ -573,27 +604,10 @@ static void a_fifo_as_a_command_holds_up_nobody(void **state) {
         }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(int argc, char **argv) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_planted_link_into_proc_is_no_working_directory),
-                TEST(no_descriptor_of_pid_1_is_a_working_directory),
-                TEST(without_openat2_a_link_is_no_working_directory_either),
-                TEST(a_source_behind_a_planted_link_is_refused),
-                TEST(a_link_in_any_writable_root_is_no_way_to_a_source),
-                TEST(what_is_protected_can_not_be_moved_away),
-                TEST(a_signal_to_ones_own_group_stays_in_the_sandbox),
-                TEST(a_nested_proc_shows_no_more_than_the_sandboxs_own),
-                TEST(no_nested_namespace_has_the_callers_cgroup),
-                TEST(nsrun_itself_is_no_command),
-                TEST(without_openat2_nsrun_itself_is_no_command_either),
-                TEST(a_fifo_as_a_command_holds_up_nobody),
-        };
-
         if (argc == 2 && streq(argv[1], "nested-proc"))
                 mount_nested_proc();
         if (argc == 2 && streq(argv[1], "nested-cgroup"))
                 nest_cgroups();
-        return cmocka_run_group_tests_name("escapes", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -53,7 +53,7 @@ static void compare(const struct site *s, const char *const *names, const char *
         expect_out(&o, inside);
 }
 
-static void certificates_are_there_and_private_keys_are_not(void **state) {
+TEST(certificates_are_there_and_private_keys_are_not) {
         static const char *const names[] = {"ssl/certs/ca.pem",      "ssl/private/key.pem",
                                             "ssl/openssl.cnf",       "pki/tls/certs/ca.pem",
                                             "pki/tls/private/k.key", "pki/CA/private/ca.key",
@@ -68,7 +68,7 @@ static void certificates_are_there_and_private_keys_are_not(void **state) {
 }
 
 /* The machine's own, whoever may enter its folder of keys. */
-static void the_machines_private_keys_are_not_visible(void **state) {
+TEST(the_machines_private_keys_are_not_visible) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -80,7 +80,7 @@ static void the_machines_private_keys_are_not_visible(void **state) {
         expect_out(&o, "certs\n");
 }
 
-static void maven_gets_its_settings_and_no_password(void **state) {
+TEST(maven_gets_its_settings_and_no_password) {
         static const char *const names[] = {"maven/m2.conf", "maven/logging/simplelogger.properties",
                                             "maven/settings.xml", "mavenrc", NULL};
 
@@ -89,7 +89,7 @@ static void maven_gets_its_settings_and_no_password(void **state) {
                 "maven/logging/simplelogger.properties\nmaven/m2.conf\n");
 }
 
-static void a_jdk_gets_its_settings_and_no_password(void **state) {
+FULL_TEST(a_jdk_gets_its_settings_and_no_password, site_setup, site_teardown) {
 #define SETTINGS "java-99-openjdk/management/management.properties", "java-99-openjdk/security/java.security"
         static const char *const without[] = {SETTINGS, "java-99/x", NULL},
                                  *const with[] = {SETTINGS, "java-99-openjdk/management/jmxremote.password",
@@ -112,15 +112,6 @@ static void a_jdk_gets_its_settings_and_no_password(void **state) {
                 "java/java-99-openjdk/security/java.security\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(certificates_are_there_and_private_keys_are_not),
-                TEST(the_machines_private_keys_are_not_visible),
-                TEST(maven_gets_its_settings_and_no_password),
-                TEST(a_jdk_gets_its_settings_and_no_password),
-        };
-
-        return cmocka_run_group_tests_name("etc", tests, NULL, NULL);
+        return run_all_tests();
 }

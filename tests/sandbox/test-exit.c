@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 
-static void the_exit_status_is_the_commands_own(void **state) {
+TEST(the_exit_status_is_the_commands_own) {
         static const struct {
                 const char *script;
                 int status;
@@ -43,7 +43,7 @@ static void make_program(const char *folder, const char *name, const char *text,
         assert_int_equal(chmod(path, mode), 0);
 }
 
-static void a_command_that_can_not_be_run_is_127_or_126(void **state) {
+TEST(a_command_that_can_not_be_run_is_127_or_126) {
         static const struct {
                 const char *command;
                 int status;
@@ -77,7 +77,7 @@ static void a_command_that_can_not_be_run_is_127_or_126(void **state) {
         expect_out(&o, "shown\n");
 }
 
-static void the_command_is_found_as_execvp_finds_it(void **state) {
+TEST(the_command_is_found_as_execvp_finds_it) {
         const struct site *s = *state;
         _cleanup_free_ char *folder = path_of(s->project, "bin");
         _cleanup_free_ char *path =
@@ -97,7 +97,7 @@ static void the_command_is_found_as_execvp_finds_it(void **state) {
         expect_in(o.out, "/bin/bare one 2\n");
 }
 
-static void orphans_are_reaped_and_belong_to_pid_1(void **state) {
+TEST(orphans_are_reaped_and_belong_to_pid_1) {
         static const char script[] =
                 "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "
                 "sh -c 'sh -c \"echo \\$\\$ >>/tmp/pids\" & '; done; "
@@ -136,7 +136,7 @@ static bool is_running(const char *word) {
         return found;
 }
 
-static void what_is_left_in_the_background_is_dead_when_nsrun_returns(void **state) {
+TEST(what_is_left_in_the_background_is_dead_when_nsrun_returns) {
         const struct site *s = *state;
         _cleanup_free_ char *word = text_of("31%06d", getpid());
         _cleanup_free_ char *script =
@@ -176,7 +176,7 @@ static void start(const struct site *s, const char *option, const char *script, 
         assert_string_equal(line, "ready\n");
 }
 
-static void signals_sent_to_nsrun_reach_the_command(void **state) {
+TEST(signals_sent_to_nsrun_reach_the_command) {
         static const struct {
                 const char *name;
                 int signal;
@@ -201,7 +201,7 @@ static void signals_sent_to_nsrun_reach_the_command(void **state) {
                 }
 }
 
-static void a_signal_ends_the_command_and_nsrun_says_which(void **state) {
+TEST(a_signal_ends_the_command_and_nsrun_says_which) {
         static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
         const struct site *s = *state;
 
@@ -216,7 +216,7 @@ static void a_signal_ends_the_command_and_nsrun_says_which(void **state) {
         }
 }
 
-static void the_sandbox_dies_with_nsrun(void **state) {
+TEST(the_sandbox_dies_with_nsrun) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         struct running running;
@@ -238,7 +238,7 @@ static void take_terminal(void *data) {
                 _exit(123);
 }
 
-static void control_c_reaches_the_command_once(void **state) {
+TEST(control_c_reaches_the_command_once) {
         static const char *const options[] = {"--new-session", "--no-new-session"};
         const struct site *s = *state;
 
@@ -288,7 +288,7 @@ static void lead_a_group(nsrun_unused void *data) {
                 _exit(123);
 }
 
-static void a_stop_that_is_asked_for_stops_both(void **state) {
+TEST(a_stop_that_is_asked_for_stops_both) {
         static const char *const options[] = {"--new-session", "--no-new-session"};
         const struct site *s = *state;
 
@@ -315,7 +315,7 @@ static void a_stop_that_is_asked_for_stops_both(void **state) {
 }
 
 /* test-terminal.c has a shell; here nobody could say "fg", and the kernel would ignore ^Z. */
-static void control_z_without_a_shell_stops_nothing(void **state) {
+TEST(control_z_without_a_shell_stops_nothing) {
         static const char *const options[] = {"--new-session", "--no-new-session"};
         const struct site *s = *state;
 
@@ -342,7 +342,7 @@ static void control_z_without_a_shell_stops_nothing(void **state) {
 }
 
 /* Else a command could keep nsrun, and with it a caller's signals, waiting. */
-static void a_command_that_stops_itself_does_not_stop_nsrun(void **state) {
+TEST(a_command_that_stops_itself_does_not_stop_nsrun) {
         static const char *const options[] = {"--new-session", "--no-new-session"};
         const struct site *s = *state;
 
@@ -405,7 +405,7 @@ static void expect_no_more(int fd) {
         assert_int_equal(read(fd, &byte, 1), 0);
 }
 
-static void status_lines_tell_of_start_and_end(void **state) {
+TEST(status_lines_tell_of_start_and_end) {
         static const char *const names[] = {"user", "mnt", "pid", "ipc", "uts", "net"};
         const struct site *s = *state;
         _cleanup_free_ const char **argv = nsrun_argv(
@@ -470,7 +470,7 @@ static struct json_object *run_for_event(const struct site *s, const char *const
         return object;
 }
 
-static void status_lines_tell_of_failures(void **state) {
+TEST(status_lines_tell_of_failures) {
         static const struct {
                 const char *arguments[6];
                 int status, error;
@@ -501,25 +501,6 @@ static void status_lines_tell_of_failures(void **state) {
         }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_exit_status_is_the_commands_own),
-                TEST(a_command_that_can_not_be_run_is_127_or_126),
-                TEST(the_command_is_found_as_execvp_finds_it),
-                TEST(orphans_are_reaped_and_belong_to_pid_1),
-                TEST(what_is_left_in_the_background_is_dead_when_nsrun_returns),
-                TEST(signals_sent_to_nsrun_reach_the_command),
-                TEST(a_signal_ends_the_command_and_nsrun_says_which),
-                TEST(the_sandbox_dies_with_nsrun),
-                TEST(control_c_reaches_the_command_once),
-                TEST(a_stop_that_is_asked_for_stops_both),
-                TEST(control_z_without_a_shell_stops_nothing),
-                TEST(a_command_that_stops_itself_does_not_stop_nsrun),
-                TEST(status_lines_tell_of_start_and_end),
-                TEST(status_lines_tell_of_failures),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -141,30 +141,30 @@ static void fail_with(const struct site *s, const int *errors, size_t n, const c
                 fail_every_call(&(struct trial){s, argv, errors[i], status_fd});
 }
 
-static void a_failing_call_never_starts_a_half_confined_command(void **state) {
+TEST(a_failing_call_never_starts_a_half_confined_command) {
         static const int errors[] = {EPERM, ENOMEM, EINVAL};
 
         fail_with(*state, errors, ARRAY_SIZE(errors), (const char *const[]){NULL}, 0);
 }
 
-static void a_missing_call_never_starts_a_half_confined_command(void **state) {
+TEST(a_missing_call_never_starts_a_half_confined_command) {
         static const int errors[] = {ENOSYS};
 
         fail_with(*state, errors, ARRAY_SIZE(errors), (const char *const[]){NULL}, 0);
 }
 
-static void a_failing_call_leaves_no_overlay_and_no_umbrella(void **state) {
+TEST(a_failing_call_leaves_no_overlay_and_no_rundir) {
         static const int errors[] = {EIO, EPERM};
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
-        const char *const options[] = {"--overlay",        layered, "--net=none", "--hostname=inside",
-                                       "--tmp=playground", NULL};
+        const char *const options[] = {"--overlay",         layered,         "--net=none",
+                                       "--hostname=inside", "--tmp=scratch", NULL};
 
         make_folder(s->root, "layered");
         fail_with(s, errors, ARRAY_SIZE(errors), options, 0);
 }
 
-static void a_failing_call_leaves_no_overlay_in_memory(void **state) {
+TEST(a_failing_call_leaves_no_overlay_in_memory) {
         static const int errors[] = {ENOSPC};
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
@@ -175,13 +175,13 @@ static void a_failing_call_leaves_no_overlay_in_memory(void **state) {
         fail_with(s, errors, ARRAY_SIZE(errors), options, 0);
 }
 
-static void a_failing_call_makes_no_half_an_instance(void **state) {
+TEST(a_failing_call_makes_no_half_an_instance) {
         static const int errors[] = {EIO, ENOSPC};
 
         fail_with(*state, errors, ARRAY_SIZE(errors), (const char *const[]){"--profile=instance", NULL}, 0);
 }
 
-static void a_failing_call_never_makes_the_status_lines_lie(void **state) {
+TEST(a_failing_call_never_makes_the_status_lines_lie) {
         static const int errors[] = {EIO};
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->root, "status");
@@ -192,7 +192,7 @@ static void a_failing_call_never_makes_the_status_lines_lie(void **state) {
 }
 
 /* The filter is a file's, and the kernel asks nsrun about what it denies. */
-static void a_failing_call_never_starts_an_unfiltered_command(void **state) {
+TEST(a_failing_call_never_starts_an_unfiltered_command) {
         static const int errors[] = {EIO, EPERM, ENOSYS};
         const struct site *s = *state;
         _cleanup_free_ char *seccomp = text_of("--seccomp=%s/own.json", s->outside),
@@ -206,7 +206,7 @@ static void a_failing_call_never_starts_an_unfiltered_command(void **state) {
 }
 
 /* look(1) tells them. */
-static void a_failing_call_never_starts_an_unlimited_command(void **state) {
+TEST(a_failing_call_never_starts_an_unlimited_command) {
         static const int errors[] = {EPERM, EAGAIN, ENOSYS};
         /* The host's root is bounded by a cgroup alone. */
         const char *const options[] = {"--limit=nofile=64:65", "--limit=core=0",
@@ -216,24 +216,5 @@ static void a_failing_call_never_starts_an_unlimited_command(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_failing_call_never_starts_a_half_confined_command,
-                                                site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(a_missing_call_never_starts_a_half_confined_command,
-                                                site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(a_failing_call_leaves_no_overlay_and_no_umbrella, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(a_failing_call_leaves_no_overlay_in_memory, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(a_failing_call_never_starts_an_unfiltered_command,
-                                                site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(a_failing_call_never_starts_an_unlimited_command, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(a_failing_call_makes_no_half_an_instance, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(a_failing_call_never_makes_the_status_lines_lie, site_setup,
-                                                site_teardown),
-        };
-
-        return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -9,7 +9,7 @@
 
 #include "probe.h"
 
-static void binds_are_read_only_or_writable_as_asked(void **state) {
+TEST(binds_are_read_only_or_writable_as_asked) {
         const struct site *s = *state;
         _cleanup_free_ char *writable = path_of(s->root, "writable");
         _cleanup_free_ char *script = text_of("cat %s/note; echo x >%s/note; echo y >%s/note; cat %s/note",
@@ -33,7 +33,7 @@ static void binds_are_read_only_or_writable_as_asked(void **state) {
         expect_status(&o, 0);
 }
 
-static void a_bind_puts_a_source_at_another_place(void **state) {
+TEST(a_bind_puts_a_source_at_another_place) {
         const struct site *s = *state;
         _cleanup_free_ char *read_only = text_of("%s:/data:ro", s->outside);
         _cleanup_free_ char *writable = text_of("%s:/srv/deep/er:rw", s->outside);
@@ -53,7 +53,7 @@ static void a_bind_puts_a_source_at_another_place(void **state) {
         expect_out(&o, "content\nmore\nfile\nnew\n");
 }
 
-static void a_rule_inside_another_rule_decides_there(void **state) {
+TEST(a_rule_inside_another_rule_decides_there) {
         const struct site *s = *state;
         _cleanup_free_ char *git = path_of(s->project, ".git");
         _cleanup_free_ char *build = path_of(git, "build");
@@ -90,7 +90,7 @@ static void enter_with_a_mount(void *data) {
                 _exit(125);
 }
 
-static void a_mount_below_a_read_only_source_is_read_only_too(void **state) {
+TEST(a_mount_below_a_read_only_source_is_read_only_too) {
         const struct site *s = *state;
         _cleanup_free_ char *sub = path_of(s->outside, "sub");
         _cleanup_free_ char *script = text_of("grep -c ' %s ' /proc/self/mounts; : >%s/x", sub, sub);
@@ -137,15 +137,15 @@ static void overlay_writes_are_gone_after(const struct site *s, const char *opti
         expect_unchanged(s->outside, before);
 }
 
-static void overlay_writes_are_seen_inside_and_thrown_away(void **state) {
+TEST(overlay_writes_are_seen_inside_and_thrown_away) {
         overlay_writes_are_gone_after(*state, "--overlay-backing=disk");
 }
 
-static void overlays_in_memory_do_the_same(void **state) {
+TEST(overlays_in_memory_do_the_same) {
         overlay_writes_are_gone_after(*state, "--overlay-backing=tmpfs");
 }
 
-static void several_overlays_each_have_a_layer_of_their_own(void **state) {
+TEST(several_overlays_each_have_a_layer_of_their_own) {
         const struct site *s = *state;
         _cleanup_free_ char *a = path_of(s->outside, "a");
         _cleanup_free_ char *b = path_of(s->outside, "b");
@@ -166,7 +166,7 @@ static void several_overlays_each_have_a_layer_of_their_own(void **state) {
         assert_int_equal(rmdir(c), 0);
 }
 
-static void caches_of_toolchains_are_overlays_by_default(void **state) {
+TEST(caches_of_toolchains_are_overlays_by_default) {
         const struct site *s = *state;
         _cleanup_free_ char *npm = path_of(s->home, ".npm");
         _cleanup_outcome_ struct outcome o = {0};
@@ -194,7 +194,7 @@ static const char *const odd_names[] = {
         "caf\xc3\xa9", "\xff\xfe",    "-dash",       "$(reboot)`x`",
 };
 
-static void odd_names_are_only_names(void **state) {
+TEST(odd_names_are_only_names) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -233,7 +233,7 @@ static void odd_names_are_only_names(void **state) {
         }
 }
 
-static void colons_in_a_bind_are_escaped(void **state) {
+TEST(colons_in_a_bind_are_escaped) {
         const struct site *s = *state;
         _cleanup_free_ char *bind = text_of("%s/a\\:b:/c\\:d\\\\e:ro", s->outside);
         _cleanup_outcome_ struct outcome o = {0};
@@ -246,7 +246,7 @@ static void colons_in_a_bind_are_escaped(void **state) {
 
 /* ------------------------------------------------------------ tmpfs and /tmp */
 
-static void tmp_is_empty_and_gone_after_or_a_folder_of_the_host(void **state) {
+TEST(tmp_is_empty_and_gone_after_or_a_folder_of_the_host) {
         const struct site *s = *state;
         _cleanup_free_ char *option = text_of("--tmp=%s", s->outside);
         _cleanup_outcome_ struct outcome o = {0};
@@ -264,7 +264,7 @@ static void tmp_is_empty_and_gone_after_or_a_folder_of_the_host(void **state) {
         expect_out(&o, "kept\n");
 }
 
-static void tmp_is_one_folder_by_both_its_names(void **state) {
+TEST(tmp_is_one_folder_by_both_its_names) {
         const struct site *s = *state;
         _cleanup_free_ char *option = text_of("--tmp=%s", s->outside), *file = path_of(s->outside, "made");
         const char *const resolve[] = {program(), "resolve",   "--project", s->project, option,
@@ -291,7 +291,7 @@ static void tmp_is_one_folder_by_both_its_names(void **state) {
         expect_in(o.err, "Read-only file system");
 }
 
-static void a_tmpfs_ends_at_its_bound(void **state) {
+TEST(a_tmpfs_ends_at_its_bound) {
         static const char script[] =
                 "for d in /tmp /dev/shm ~; do head -c $1 /dev/zero >$d/x || echo $d full; rm $d/x; done; "
                 "i=0; while true >/tmp/$i; do i=$((i+1)); done 2>/dev/null; test $i -lt 100000 && echo bounded";
@@ -308,7 +308,7 @@ static void a_tmpfs_ends_at_its_bound(void **state) {
 
 /* ------------------------------------------------- the project, links, chdir */
 
-static void the_project_is_the_git_top_level(void **state) {
+TEST(the_project_is_the_git_top_level) {
         const struct site *s = *state;
         _cleanup_free_ char *deep = path_of(s->project, "a/b");
         _cleanup_free_ char *expected = text_of("%s\n%s\n.git\na\n", s->project, s->project);
@@ -323,7 +323,7 @@ static void the_project_is_the_git_top_level(void **state) {
         expect_out(&o, expected);
 }
 
-static void without_a_project_there_is_an_empty_folder(void **state) {
+TEST(without_a_project_there_is_an_empty_folder) {
         const struct site *s = *state;
         const char *const argv[] = {program(),
                                     "run",
@@ -346,7 +346,7 @@ static void without_a_project_there_is_an_empty_folder(void **state) {
         expect_unchanged(s->project, before);
 }
 
-static void links_are_made_as_asked(void **state) {
+TEST(links_are_made_as_asked) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -356,7 +356,7 @@ static void links_are_made_as_asked(void **state) {
         expect_out(&o, "/usr/bin\nnowhere\n");
 }
 
-static void a_path_works_as_the_user_spelled_it(void **state) {
+TEST(a_path_works_as_the_user_spelled_it) {
         const struct site *s = *state;
         _cleanup_free_ char *spelled = path_of(s->root, "alias/sub");
         _cleanup_free_ char *script = text_of("cat %s/file %s/sub/file; readlink %s/alias || readlink %s",
@@ -377,7 +377,7 @@ static void a_path_works_as_the_user_spelled_it(void **state) {
         expect_out(&o, "sub\n");
 }
 
-static void the_command_starts_where_chdir_says(void **state) {
+TEST(the_command_starts_where_chdir_says) {
         const struct site *s = *state;
         _cleanup_free_ char *expected = text_of("%s/sub\n", s->project);
         _cleanup_outcome_ struct outcome o = {0};
@@ -389,7 +389,7 @@ static void the_command_starts_where_chdir_says(void **state) {
         expect_out(&o, "/usr/bin\n/usr/bin\n");
 }
 
-static void a_device_file_in_a_project_opens_nothing(void **state) {
+TEST(a_device_file_in_a_project_opens_nothing) {
         const struct site *s = *state;
         _cleanup_free_ char *node = path_of(s->project, "node");
         _cleanup_outcome_ struct outcome o = {0};
@@ -406,31 +406,7 @@ static void a_device_file_in_a_project_opens_nothing(void **state) {
         expect_status(&o, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(int argc, char **argv) {
-        const struct CMUnitTest tests[] = {
-                TEST(binds_are_read_only_or_writable_as_asked),
-                TEST(a_bind_puts_a_source_at_another_place),
-                TEST(a_rule_inside_another_rule_decides_there),
-                TEST(a_mount_below_a_read_only_source_is_read_only_too),
-                TEST(overlay_writes_are_seen_inside_and_thrown_away),
-                TEST(overlays_in_memory_do_the_same),
-                TEST(several_overlays_each_have_a_layer_of_their_own),
-                TEST(caches_of_toolchains_are_overlays_by_default),
-                TEST(odd_names_are_only_names),
-                TEST(colons_in_a_bind_are_escaped),
-                TEST(tmp_is_empty_and_gone_after_or_a_folder_of_the_host),
-                TEST(tmp_is_one_folder_by_both_its_names),
-                TEST(a_tmpfs_ends_at_its_bound),
-                TEST(the_project_is_the_git_top_level),
-                TEST(without_a_project_there_is_an_empty_folder),
-                TEST(links_are_made_as_asked),
-                TEST(a_path_works_as_the_user_spelled_it),
-                TEST(the_command_starts_where_chdir_says),
-                TEST(a_device_file_in_a_project_opens_nothing),
-        };
-
         probe_main(argc, argv);
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -3,6 +3,7 @@
  * project, commits work and reach the host, while nothing that git on the host would
  * execute can be planted; and a .git file that lies shows nobody's repository. */
 #include "harness.h"
+#include "session.h"
 
 /* root/main with its worktree root/work, a bare repository with a worktree within
  * it, and root/super with its submodule. */
@@ -62,7 +63,7 @@ static void expect_host(const struct site *s, const char *name, const char *comm
 
 static const char *const projects[] = {"work", "bare.git/within", "super/sub"};
 
-static void a_commit_inside_reaches_the_host(void **state) {
+TEST_WITH(a_commit_inside_reaches_the_host, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -79,7 +80,7 @@ static void a_commit_inside_reaches_the_host(void **state) {
         }
 }
 
-static void the_daily_commands_work_in_a_worktree(void **state) {
+TEST_WITH(the_daily_commands_work_in_a_worktree, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -97,8 +98,28 @@ static void the_daily_commands_work_in_a_worktree(void **state) {
         }
 }
 
+TEST_WITH(a_submodule_is_a_repository_to_work_in, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        run_in(s, &o, "super/sub",
+               "set -e; git checkout -q -b side; echo a >>file1; git stash -q; git stash pop -q; git commit -qam a\n"
+               "git rebase -q -f HEAD~2; git gc -q --prune=now; git clone -q --bare . local.git\n"
+               "git fetch -q ./local.git side; git worktree add -q tree HEAD 2>/dev/null; cd tree\n"
+               "git commit -q --allow-empty -m there; cd ..; git worktree list | wc -l | tr -d ' '\n"
+               "git worktree remove tree; rm -r local.git; git status --short");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        expect_out(&o, "2\n");
+        expect_host(s, "super/sub",
+                    "git fsck 2>&1 | grep -v '^dangling'; git log -1 --format=%s; git status --short",
+                    "a\n");
+        expect_host(s, "super", "git submodule --quiet update; git -C sub log -1 --format=%s", "3\n");
+}
+
 /* Packing takes branches out of refs/: into a file that must not be the sandbox's own. */
-static void no_branch_is_lost_with_the_sandbox(void **state) {
+TEST_WITH(no_branch_is_lost_with_the_sandbox, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -114,7 +135,7 @@ static void no_branch_is_lost_with_the_sandbox(void **state) {
 }
 
 /* Each line: where, as the shell has it, and the error it must meet. */
-static void nothing_that_the_host_would_run_can_be_planted(void **state) {
+TEST_WITH(nothing_that_the_host_would_run_can_be_planted, setup, site_teardown) {
         static const char plant[] =
                 "common=$(cd \"$(git rev-parse --git-common-dir)\" && pwd)\n"
                 "mine=$(cd \"$(git rev-parse --git-dir)\" && pwd)\n"
@@ -150,7 +171,7 @@ static void nothing_that_the_host_would_run_can_be_planted(void **state) {
 }
 
 /* What is made beside them in a worktree's repository is gone with the sandbox. */
-static void names_that_git_obeys_do_not_outlive_the_sandbox(void **state) {
+TEST_WITH(names_that_git_obeys_do_not_outlive_the_sandbox, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -176,7 +197,7 @@ static void names_that_git_obeys_do_not_outlive_the_sandbox(void **state) {
 }
 
 /* Nothing of the main checkout but its repository's parts is seen. */
-static void a_worktree_shows_no_other_checkout(void **state) {
+TEST_WITH(a_worktree_shows_no_other_checkout, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -189,12 +210,129 @@ static void a_worktree_shows_no_other_checkout(void **state) {
         expect_host(s, "main", "ls file1", "file1\n");
 }
 
+/* Each plants something that git on the host would obey or write through, and is `said` afterwards; `probe`,
+ * on the host, would make root/outside/marker. */
+TEST_WITH(what_git_never_made_is_gone_before_git_sees_it, setup, site_teardown) {
+        static const char evil[] =
+                "mkdir -p evil/objects evil/refs evil/hooks; cp \"$mine/HEAD\" evil\n"
+                "printf '[core]\\nfsmonitor=touch %s/outside/marker; false\\n' \"$ROOT\" >evil/config\n"
+                "echo \"$PWD/evil\" >\"$mine/commondir\"\n";
+        static const char commit[] = "git commit -q --allow-empty -m next; true";
+        static const struct {
+                const char *project, *plant, *probe, *said;
+        } cases[] = {
+                {"super/sub", evil, "git status",
+                 "a commondir that the command made in a git dir, which git would have obeyed, is moved aside: "},
+                {"super/sub", evil, "cd .. && git status", "is moved aside: "},
+                {"super/sub", "ln -sf \"$ROOT/outside/marker\" \"$mine/logs/HEAD\"", commit,
+                 "a symlink that the command left in a git dir is removed: "},
+                {"super/sub", "ln -sf \"$ROOT/outside/marker\" \"$mine/COMMIT_EDITMSG\"", commit,
+                 "is removed: "},
+                {"super/sub",
+                 "ln -sf \"$ROOT/outside/marker\" \"$mine/logs/HEAD\"; chmod 300 \"$mine/logs\"", commit,
+                 "is removed: "},
+                {"work", "ln -sf \"$ROOT/outside/marker\" \"$mine/logs/HEAD\"", commit, "is removed: "},
+                {"work", "ln -sf \"$ROOT/outside/marker\" \"$mine/MERGE_RR\"",
+                 "echo x >>\"$(git rev-parse --git-dir)/MERGE_RR\"", "is removed: "},
+                {"work",
+                 "common=$(git rev-parse --git-common-dir)\n"
+                 "ln -sf \"$ROOT/outside/marker\" \"$common/logs/refs/heads/topic\"",
+                 commit, "is removed: "},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *marker = path_of(s->outside, "marker");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *plant =
+                        text_of("mine=$(cd \"$(git rev-parse --git-dir)\" && pwd)\n%s", cases[i].plant);
+                _cleanup_free_ char *by_hand = text_of("export ROOT='%s'; cd '%s/%s'\n%s\n%s", s->root,
+                                                       s->root, cases[i].project, plant, cases[i].probe);
+                _cleanup_free_ char *probe =
+                        text_of("cd '%s/%s'\n%s", s->root, cases[i].project, cases[i].probe);
+                _cleanup_free_ char *clean =
+                        text_of("cd '%s' && find . -type l -delete; rm -f super/.git/modules/sub/commondir; "
+                                "chmod 755 super/.git/modules/sub/logs",
+                                s->root);
+
+                run_in(s, &o, cases[i].project, plant);
+                expect_status(&o, 0);
+                expect_in(o.err, "nsrun: note: ");
+                expect_in(o.err, cases[i].said);
+                run_outside(s, &o, probe);
+                if (access(marker, F_OK) == 0)
+                        fail_msg("case %zu: git on the host obeyed: %s", i, cases[i].plant);
+                /* A second run has nothing to say. */
+                run_in(s, &o, cases[i].project, "git status --short");
+                expect_status(&o, 0);
+                assert_string_equal(o.err, "");
+                /* The probe works: by hand on the host the same is obeyed. */
+                run_outside(s, &o, by_hand);
+                if (unlink(marker) < 0)
+                        fail_msg("case %zu: git did not obey: %s; %s%s", i, cases[i].plant, o.out, o.err);
+                run_outside(s, &o, clean);
+        }
+}
+
+/* A process that a command left behind plants it when the session ends: after the last command. */
+TEST_WITH(what_git_never_made_is_gone_with_a_session_too, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *work = path_of(s->root, "work"), *id = NULL,
+                            *logs = path_of(s->root, "main/.git/worktrees/work/logs"),
+                            *link = path_of(logs, "HEAD"), *marker = path_of(logs, "planted");
+        _cleanup_outcome_ struct outcome o = {0};
+        struct stat st;
+
+        NEED_GIT();
+        SESSION(s, &o, "start", "--project", work);
+        expect_status(&o, 0);
+        id = strndup(o.out, strcspn(o.out, "\n"));
+        JOIN_SCRIPT(
+                s, id, &o,
+                "logs=$(cd \"$(git rev-parse --git-dir)/logs\" && pwd) || exit 1\n"
+                "(trap 'ln -sf /outside \"$logs/HEAD\"; : >\"$logs/planted\"; exit' TERM; echo ready >/tmp/ready;"
+                " while :; do sleep 1; done) >/dev/null 2>&1 &\n"
+                "while ! [ -e /tmp/ready ]; do :; done");
+        expect_status(&o, 0);
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        collect_orphans();
+        /* It was there. */
+        assert_int_equal(unlink(marker), 0);
+        assert_true(lstat(link, &st) < 0 || !S_ISLNK(st.st_mode));
+}
+
+/* A rebase that stopped goes on on the host, and what it would run is told. */
+TEST_WITH(a_rebase_that_would_run_a_command_is_told, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        for (size_t i = 0; i < 2; i++) {
+                run_in(s, &o, projects[i],
+                       "GIT_SEQUENCE_EDITOR='sed -i s/^pick/edit/' git rebase -q -i HEAD~2; true");
+                expect_status(&o, 0);
+                expect_not_in(o.err, "nsrun:");
+                expect_host(
+                        s, projects[i],
+                        "git rebase --continue >/dev/null 2>&1; git rebase --continue >/dev/null 2>&1; git status --short",
+                        "");
+                run_in(s, &o, projects[i], "git rebase -q -x false HEAD~2 2>/dev/null; true");
+                expect_status(&o, 0);
+                expect_in(o.err,
+                          "nsrun: note: git rebase --continue would run commands that the command left: ");
+                expect_in(o.err, "/rebase-merge/git-rebase-todo\n");
+                expect_host(s, projects[i], "git rebase --abort; git status --short", "");
+        }
+}
+
 #define DOUBT "nsrun: the project's .git file can't be believed: "
 #define REPAIR                                                                                           \
         "; if the folder was moved run 'git worktree repair' there, else remove the file; a git dir of " \
         "another kind agrees with 'git config core.worktree FOLDER'"
 
-static void a_git_file_that_lies_is_refused(void **state) {
+TEST_WITH(a_git_file_that_lies_is_refused, setup, site_teardown) {
         static const struct {
                 const char *leads_to; /* below the root */
                 const char *why;
@@ -227,7 +365,7 @@ static void a_git_file_that_lies_is_refused(void **state) {
 }
 
 /* What a command can write on one run does not open another repository to the next. */
-static void a_worktree_cannot_lead_the_next_run_astray(void **state) {
+TEST_WITH(a_worktree_cannot_lead_the_next_run_astray, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -240,7 +378,7 @@ static void a_worktree_cannot_lead_the_next_run_astray(void **state) {
         expect_in(o.err, DOUBT "it leads to no repository: ");
 }
 
-static void the_identity_is_the_hosts(void **state) {
+TEST_WITH(the_identity_is_the_hosts, setup, site_teardown) {
         static const char show[] = "env | grep '^GIT_[AC]' | sort";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -270,20 +408,6 @@ static void the_identity_is_the_hosts(void **state) {
         expect_out(&o, "");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_commit_inside_reaches_the_host),
-                TEST(the_daily_commands_work_in_a_worktree),
-                TEST(no_branch_is_lost_with_the_sandbox),
-                TEST(nothing_that_the_host_would_run_can_be_planted),
-                TEST(names_that_git_obeys_do_not_outlive_the_sandbox),
-                TEST(a_worktree_shows_no_other_checkout),
-                TEST(a_git_file_that_lies_is_refused),
-                TEST(a_worktree_cannot_lead_the_next_run_astray),
-                TEST(the_identity_is_the_hosts),
-        };
-
-        return cmocka_run_group_tests_name("git inside", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -67,7 +67,7 @@ static void stage_limited(void *data) {
         stage_write(host->path, "0");
 }
 
-static void a_limit_of_no_namespaces_is_named(void **state) {
+TEST(a_limit_of_no_namespaces_is_named) {
         static const struct {
                 const char *kind, *name;
         } kinds[] = {{"user", "user"}, {"mnt", "mount"}, {"pid", "pid"},
@@ -91,7 +91,7 @@ static void a_limit_of_no_namespaces_is_named(void **state) {
 }
 
 /* The sandbox itself allows none below it, and nsrun in nsrun shall work. */
-static void a_host_without_cgroup_namespaces_will_do(void **state) {
+TEST(a_host_without_cgroup_namespaces_will_do) {
         struct host host = {.path = "/proc/sys/user/max_cgroup_namespaces"};
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -104,7 +104,7 @@ static void stage_deep(nsrun_unused void *data) {
                 ;
 }
 
-static void a_nesting_too_deep_is_named(void **state) {
+TEST(a_nesting_too_deep_is_named) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -115,7 +115,7 @@ static void a_nesting_too_deep_is_named(void **state) {
                        "the kernel's own end)");
 }
 
-static void a_filter_that_refuses_namespaces_is_named(void **state) {
+TEST(a_filter_that_refuses_namespaces_is_named) {
         const struct site *s = *state;
         _cleanup_free_ char *line = text_of("nsrun: a seccomp filter, as containers have one, refuses user "
                                             "namespaces: Operation not permitted; %s",
@@ -128,7 +128,7 @@ static void a_filter_that_refuses_namespaces_is_named(void **state) {
         expect_fine(&o);
 }
 
-static void a_filter_that_refuses_mounts_is_named(void **state) {
+TEST(a_filter_that_refuses_mounts_is_named) {
         const struct site *s = *state;
         _cleanup_free_ char *line =
                 text_of("nsrun: a seccomp filter, as containers have one, refuses mounts in "
@@ -148,7 +148,7 @@ static void stage_kernel_file(void *data) {
         stage_make_file(host->path, host->text);
 }
 
-static void debians_switch_is_named(void **state) {
+TEST(debians_switch_is_named) {
         const struct site *s = *state;
         struct host off = {.path = "/proc/sys/kernel/unprivileged_userns_clone", .text = "0\n"};
         struct host on = {.path = off.path, .text = "1\n"};
@@ -167,7 +167,7 @@ static void debians_switch_is_named(void **state) {
 }
 
 /* Ubuntu lets the namespaces be made and then refuses the mounts in them. */
-static void apparmors_switch_is_named(void **state) {
+TEST(apparmors_switch_is_named) {
         const struct site *s = *state;
         struct host on = {.path = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", .text = "1\n"};
         struct host off = {.path = on.path, .text = "0\n"};
@@ -197,7 +197,7 @@ static void stage_chroot(void *data) {
                 stage_fail("chroot");
 }
 
-static void a_chroot_is_among_the_reasons(void **state) {
+TEST(a_chroot_is_among_the_reasons) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -214,7 +214,7 @@ static void stage_no_proc(nsrun_unused void *data) {
         stage_tmpfs("/proc", 0);
 }
 
-static void a_host_without_proc_is_refused(void **state) {
+TEST(a_host_without_proc_is_refused) {
         static const char line[] = "nsrun: the id map can't be written: /proc/self/uid_map: No such file or "
                                    "directory; nsrun needs a mounted /proc to start from";
         const struct site *s = *state;
@@ -236,7 +236,7 @@ static void stage_masked(nsrun_unused void *data) {
         stage_bind("/dev/null", "/proc/interrupts");
 }
 
-static void a_masked_proc_is_refused_unless_another_is_chosen(void **state) {
+TEST(a_masked_proc_is_refused_unless_another_is_chosen) {
         static const char look[] = "echo $$; test -e /proc/self/status || echo none";
         const struct site *s = *state;
         struct host host = {0};
@@ -259,7 +259,7 @@ static void a_masked_proc_is_refused_unless_another_is_chosen(void **state) {
 
 /* Whether a masked /proc forbids subset=pid too depends on the kernel: what nsrun
  * says of its choice must be what it did. */
-static void proc_auto_takes_what_it_can_get_and_says_so(void **state) {
+TEST(proc_auto_takes_what_it_can_get_and_says_so) {
         static const char look[] = "test -e /proc/self/status && echo status; test -e /proc/meminfo && echo "
                                    "meminfo; :";
         static const char note[] =
@@ -293,7 +293,7 @@ static void proc_auto_takes_what_it_can_get_and_says_so(void **state) {
 }
 
 /* It shows the host's processes; it gives none of them away. */
-static void a_bound_proc_opens_no_host_process(void **state) {
+TEST(a_bound_proc_opens_no_host_process) {
         const struct site *s = *state;
         _cleanup_free_ char *look = text_of(
                 "cd /proc/%d && cat comm >/dev/null && echo seen; ls root/ "
@@ -335,7 +335,7 @@ static void stage_overlaid_cache(void *data) {
                 stage_fail("an overlay");
 }
 
-static void a_cache_that_carries_no_overlay_is_refused(void **state) {
+TEST(a_cache_that_carries_no_overlay_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         _cleanup_free_ char *line =
@@ -359,24 +359,6 @@ static void a_cache_that_carries_no_overlay_is_refused(void **state) {
         assert_int_equal(rmdir(layered), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_limit_of_no_namespaces_is_named),
-                TEST(a_host_without_cgroup_namespaces_will_do),
-                TEST(a_nesting_too_deep_is_named),
-                TEST(a_filter_that_refuses_namespaces_is_named),
-                TEST(a_filter_that_refuses_mounts_is_named),
-                TEST(debians_switch_is_named),
-                TEST(apparmors_switch_is_named),
-                TEST(a_chroot_is_among_the_reasons),
-                TEST(a_host_without_proc_is_refused),
-                TEST(a_masked_proc_is_refused_unless_another_is_chosen),
-                TEST(proc_auto_takes_what_it_can_get_and_says_so),
-                TEST(a_bound_proc_opens_no_host_process),
-                TEST(a_cache_that_carries_no_overlay_is_refused),
-        };
-
-        return cmocka_run_group_tests_name("host", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -29,7 +29,7 @@ static void start_ready(const struct site *s, const char *const *arguments, stru
 }
 
 /* Nothing in the sandbox may decide that its supervisor no longer takes signals. */
-static void a_command_that_stops_itself_does_not_stop_nsrun(void **state) {
+TEST(a_command_that_stops_itself_does_not_stop_nsrun) {
         static const char *const scripts[] = {
                 "while read _ _ state _ </proc/2/stat; do [ $state = T ] && kill -CONT 2; done 2>/dev/null & "
                 "for i in 1 2 3 4 5 6 7 8 9 10; do kill -STOP $$; done; echo ready; exec sleep 1000",
@@ -89,7 +89,7 @@ static void copy_self(const struct site *s) {
         expect_status(&o, 0);
 }
 
-static void a_flood_of_signals_hides_no_end(void **state) {
+TEST(a_flood_of_signals_hides_no_end) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         struct running running;
@@ -116,7 +116,7 @@ static void a_flood_of_signals_hides_no_end(void **state) {
 
 /* A host of the library whose threads may come and go has no other net: pid 1 must
  * see that it is gone, whatever else there is to see. */
-static void a_flood_of_signals_does_not_outlive_the_librarys_host(void **state) {
+TEST(a_flood_of_signals_does_not_outlive_the_librarys_host) {
         const struct site *s = *state;
         int fd, go[2];
         pid_t pid;
@@ -169,7 +169,7 @@ static void run_with_status(const struct site *s, int fd, const char *const *com
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = give_status_fd, .data = &fd}, ret);
 }
 
-static void a_status_fd_that_fails_keeps_the_commands_status(void **state) {
+TEST(a_status_fd_that_fails_keeps_the_commands_status) {
         static const char no_room[] =
                 "nsrun: the status can't be written to --status-fd: No space left on device\n"
                 "nsrun: the status can't be written to --status-fd: No space left on device\n";
@@ -200,7 +200,7 @@ static void a_status_fd_that_fails_keeps_the_commands_status(void **state) {
 }
 
 /* The reader goes when it knows that the command runs. */
-static void a_reader_that_leaves_after_the_start_changes_nothing(void **state) {
+TEST(a_reader_that_leaves_after_the_start_changes_nothing) {
         const struct site *s = *state;
         _cleanup_free_ const char **argv = nsrun_argv(
                 s, (const char *const[]){"--status-fd", "9", "--", "sh", "-c", "read x; exit 3", NULL});
@@ -237,7 +237,7 @@ static long number_in(const char *line, const char *key) {
 }
 
 /* Another child of pid 1 is never taken for the command. */
-static void the_command_pid_is_the_commands(void **state) {
+TEST(the_command_pid_is_the_commands) {
         const struct site *s = *state;
         _cleanup_free_ const char **argv =
                 nsrun_argv(s, (const char *const[]){"--status-fd", "9", "--", "sh", "-c",
@@ -276,7 +276,7 @@ static void the_command_pid_is_the_commands(void **state) {
 }
 
 /* One that has ended before nsrun looks is left out, or right; the run is fine. */
-static void the_status_of_a_quick_command_is_whole(void **state) {
+TEST(the_status_of_a_quick_command_is_whole) {
         const struct site *s = *state;
 
         for (int i = 0; i < 20; i++) {
@@ -309,7 +309,7 @@ static void limit_files(void *data) {
                 _exit(123);
 }
 
-static void too_few_descriptors_are_named_and_the_remedy_too(void **state) {
+TEST(too_few_descriptors_are_named_and_the_remedy_too) {
         static const char line_end[] = ": Too many open files; raise the limit of open files (ulimit -n)\n";
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
@@ -364,7 +364,7 @@ static void stage_small_cache(void *data) {
 }
 
 /* Where overlayfs can't make what it needs it mounts all the same, but read-only. */
-static void an_overlay_is_writable_or_refused(void **state) {
+TEST(an_overlay_is_writable_or_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         _cleanup_free_ char *line = text_of("nsrun: there is no room for the overlay's layers: %s: No space "
@@ -429,7 +429,7 @@ static void stage_home(void *data) {
                 stage_fail("HOME");
 }
 
-static void without_a_usable_home_the_one_of_passwd_serves(void **state) {
+TEST(without_a_usable_home_the_one_of_passwd_serves) {
         static const char *const homes[] = {NULL, "", "relative/home"};
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *real = passwd_home(),
@@ -462,7 +462,7 @@ static void without_a_usable_home_the_one_of_passwd_serves(void **state) {
         }
 }
 
-static void an_odd_home_adds_nothing_to_passwd(void **state) {
+TEST(an_odd_home_adds_nothing_to_passwd) {
         static const char *const homes[] = {"/h\nevil:x:0:0::/:/bin/sh", "/h:o,m", "/home/plain"};
         const struct site *s = *state;
         const char *const argv[] = {program(), "run", "--project", s->project,
@@ -496,14 +496,14 @@ static void mask_everything(nsrun_unused void *data) {
         (void)umask(0777);
 }
 
-static void a_umask_of_0777_breaks_no_later_run(void **state) {
+TEST(a_umask_of_0777_breaks_no_later_run) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *cache = path_of(s->cache, "new"),
-                            *umbrellas = path_of(cache, "nsrun");
+                            *rundirs = path_of(cache, "nsrun");
         _cleanup_free_ const char **argv =
                 nsrun_argv(s, (const char *const[]){"--overlay", layered, "--", "sh", "-c",
                                                     "umask; echo y >../layered/file", NULL});
-        const char *const folders[] = {cache, umbrellas};
+        const char *const folders[] = {cache, rundirs};
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->root, "layered");
@@ -526,7 +526,7 @@ static void a_umask_of_0777_breaks_no_later_run(void **state) {
 
 /* ---------------------------------------------------------- commands that fail */
 
-static void what_is_there_and_can_not_be_executed_is_126(void **state) {
+TEST(what_is_there_and_can_not_be_executed_is_126) {
         static const char long_name[] =
                 "./1234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234"
                 "567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890"
@@ -560,26 +560,8 @@ static void what_is_there_and_can_not_be_executed_is_126(void **state) {
         expect_refusal(&o, 126, "nsrun: command can't be executed: ./busy: Text file busy");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(int argc, char **argv) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_command_that_stops_itself_does_not_stop_nsrun),
-                TEST(a_flood_of_signals_hides_no_end),
-                TEST(a_flood_of_signals_does_not_outlive_the_librarys_host),
-                TEST(a_status_fd_that_fails_keeps_the_commands_status),
-                TEST(a_reader_that_leaves_after_the_start_changes_nothing),
-                TEST(the_command_pid_is_the_commands),
-                TEST(the_status_of_a_quick_command_is_whole),
-                TEST(too_few_descriptors_are_named_and_the_remedy_too),
-                TEST(an_overlay_is_writable_or_refused),
-                TEST(without_a_usable_home_the_one_of_passwd_serves),
-                TEST(an_odd_home_adds_nothing_to_passwd),
-                TEST(a_umask_of_0777_breaks_no_later_run),
-                TEST(what_is_there_and_can_not_be_executed_is_126),
-        };
-
         if (argc == 3 && streq(argv[1], "flood"))
                 flood((unsigned)atoi(argv[2]));
-        return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -41,7 +41,7 @@ static void expect_line(const struct site *s, const struct outcome *o, const cha
         expect_refusal(o, 125, whole);
 }
 
-static void the_home_is_the_instances_and_lives_on(void **state) {
+TEST(the_home_is_the_instances_and_lives_on) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *kept = NULL;
@@ -66,7 +66,7 @@ static void the_home_is_the_instances_and_lives_on(void **state) {
         expect_in(o.err, "Read-only file system");
 }
 
-static void the_root_is_chosen_by_the_option_or_the_variable(void **state) {
+TEST(the_root_is_chosen_by_the_option_or_the_variable) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *a = path_of(s->root, "a"), *b = path_of(s->root, "b/c");
@@ -96,7 +96,7 @@ static void the_root_is_chosen_by_the_option_or_the_variable(void **state) {
                 "use --no-project");
 }
 
-static void a_plan_makes_nothing(void **state) {
+TEST(a_plan_makes_nothing) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         char *before = snapshot(s->root);
@@ -107,7 +107,7 @@ static void a_plan_makes_nothing(void **state) {
         expect_unchanged(s->root, before);
 }
 
-static void exposed_paths_are_where_they_should_be(void **state) {
+TEST(exposed_paths_are_where_they_should_be) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *file = path_of(s->root, "c.json"), *ro = path_of(s->root, "ro");
@@ -134,7 +134,7 @@ static void exposed_paths_are_where_they_should_be(void **state) {
         expect_text(s, o.out, "w\n");
 }
 
-static void hostile_expose_paths_are_refused_where_they_stand(void **state) {
+TEST(hostile_expose_paths_are_refused_where_they_stand) {
         static const struct {
                 const char *item, *line;
         } cases[] = {
@@ -189,7 +189,7 @@ static void hostile_expose_paths_are_refused_where_they_stand(void **state) {
         expect_status(&o, 0);
 }
 
-static void ten_thousand_expose_paths_are_applied_exactly(void **state) {
+TEST(ten_thousand_expose_paths_are_applied_exactly) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *file = path_of(s->root, "c.json"), *shown = path_of(s->root, "shown");
@@ -225,7 +225,7 @@ static void ten_thousand_expose_paths_are_applied_exactly(void **state) {
 
 /* ----------------------------------------------------------- the command line */
 
-static void files_named_are_read_only_and_folders_are_writable(void **state) {
+TEST(files_named_are_read_only_and_folders_are_writable) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *folder = path_of(s->outside, "folder"), *key = path_of(s->outside, "key");
@@ -252,7 +252,7 @@ static void files_named_are_read_only_and_folders_are_writable(void **state) {
         expect_out(&o, "other\n");
 }
 
-static void what_is_missing_can_be_made_but_not_in_a_home(void **state) {
+TEST(what_is_missing_can_be_made_but_not_in_a_home) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *made = path_of(s->outside, "new/file"), *at_home = path_of(s->home, "new");
@@ -281,7 +281,7 @@ static void what_is_missing_can_be_made_but_not_in_a_home(void **state) {
         expect_out(&o, ".nsrun\n");
 }
 
-static void the_executable_comes_with_its_folder(void **state) {
+TEST(the_executable_comes_with_its_folder) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *bin = path_of(s->outside, "bin"), *real = path_of(s->outside, "real");
@@ -305,7 +305,7 @@ static void the_executable_comes_with_its_folder(void **state) {
         expect_out(&o, "data\n");
 }
 
-static void a_planted_executable_brings_no_folder(void **state) {
+TEST(a_planted_executable_brings_no_folder) {
         const struct site *s = *state;
         _cleanup_free_ char *tool = path_of(s->project, "tool"), *target = path_of(s->outside, "tool.sh");
         _cleanup_free_ char *by_hand = path_of(s->root, "tool");
@@ -331,7 +331,7 @@ static void a_planted_executable_brings_no_folder(void **state) {
         }
 }
 
-static void a_folder_that_is_read_only_stays_so_whatever_is_named_in_it(void **state) {
+TEST(a_folder_that_is_read_only_stays_so_whatever_is_named_in_it) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *file = path_of(s->root, "c.json"), *sub = path_of(s->outside, "sub");
@@ -348,7 +348,7 @@ static void a_folder_that_is_read_only_stays_so_whatever_is_named_in_it(void **s
         expect_status(&o, 0);
 }
 
-static void a_socket_that_the_command_line_names_is_refused(void **state) {
+TEST(a_socket_that_the_command_line_names_is_refused) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *path = path_of(s->root, "d.sock"), *host = text_of("unix://%s", path);
@@ -367,7 +367,7 @@ static void a_socket_that_the_command_line_names_is_refused(void **state) {
 
 /* ------------------------------------------------------------------- hostility */
 
-static void an_earlier_command_moves_no_folder_of_the_instance(void **state) {
+TEST(an_earlier_command_moves_no_folder_of_the_instance) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *script =
@@ -392,7 +392,7 @@ static void an_earlier_command_moves_no_folder_of_the_instance(void **state) {
         expect_unchanged(s->outside, before);
 }
 
-static void a_configuration_in_the_instance_is_refused(void **state) {
+TEST(a_configuration_in_the_instance_is_refused) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *root = path_of(s->home, ".nsrun"), *file = path_of(root, "c.json");
@@ -410,7 +410,7 @@ static void a_configuration_in_the_instance_is_refused(void **state) {
 
 /* ------------------------------------------------------------------- the rest */
 
-static void a_disabled_isolation_runs_plainly_and_says_so(void **state) {
+TEST(a_disabled_isolation_runs_plainly_and_says_so) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *file = path_of(s->root, "c.json"), *home = text_of("%s\n", s->home);
@@ -443,7 +443,7 @@ static void a_disabled_isolation_runs_plainly_and_says_so(void **state) {
 }
 
 /* Else a command would write the file that leads the next one out of the sandbox. */
-static void a_planted_configuration_disables_nothing(void **state) {
+TEST(a_planted_configuration_disables_nothing) {
         static const char text[] = "{\"isolation\": {\"enabled\": false}}";
         const struct site *s = *state;
         _cleanup_free_ char *root = path_of(s->home, ".nsrun"), *real = path_of(s->outside, "c.json"),
@@ -479,7 +479,7 @@ static void a_planted_configuration_disables_nothing(void **state) {
         expect_status(&o, 0);
 }
 
-static void the_plan_is_logged_as_one_line(void **state) {
+TEST(the_plan_is_logged_as_one_line) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *start = expanded(
@@ -498,26 +498,5 @@ static void the_plan_is_logged_as_one_line(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-                TEST(the_home_is_the_instances_and_lives_on),
-                TEST(the_root_is_chosen_by_the_option_or_the_variable),
-                TEST(a_plan_makes_nothing),
-                TEST(exposed_paths_are_where_they_should_be),
-                TEST(hostile_expose_paths_are_refused_where_they_stand),
-                TEST(ten_thousand_expose_paths_are_applied_exactly),
-                TEST(files_named_are_read_only_and_folders_are_writable),
-                TEST(what_is_missing_can_be_made_but_not_in_a_home),
-                TEST(the_executable_comes_with_its_folder),
-                TEST(a_planted_executable_brings_no_folder),
-                TEST(a_folder_that_is_read_only_stays_so_whatever_is_named_in_it),
-                TEST(a_socket_that_the_command_line_names_is_refused),
-                TEST(an_earlier_command_moves_no_folder_of_the_instance),
-                TEST(a_configuration_in_the_instance_is_refused),
-                TEST(a_disabled_isolation_runs_plainly_and_says_so),
-                TEST(a_planted_configuration_disables_nothing),
-                TEST(the_plan_is_logged_as_one_line),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -27,19 +27,22 @@ static void run_script(const struct site *s, const struct nsrun_isolation *isola
         struct nsrun_error err = {0};
         struct nsrun_exit end = {0};
 
-        expect_good(nsrun_isolation_run(isolation, policy, &end, &err), &err);
+        expect_good(nsrun_isolation_run(isolation, policy, NULL, &end, &err), &err);
         assert_int_equal(end.signal, 0);
         assert_int_equal(end.code, code);
         (void)nsrun_policy_free(policy);
 }
 
-static void a_new_isolation_is_off_and_keeps_what_it_is_told(void **state) {
+TEST(a_new_isolation_is_off_and_keeps_what_it_is_told) {
         static const struct nsrun_expose_path paths[] = {{"/a/../b", "", "ro"}};
         const struct site *s = *state;
-        struct nsrun_isolation_config config = {
-                .enabled = 1, .root = s->outside, .expose_paths = paths, .n_expose_paths = 1};
+        struct nsrun_isolation_config config = {.size = sizeof(config),
+                                                .enabled = 1,
+                                                .root = s->outside,
+                                                .expose_paths = paths,
+                                                .n_expose_paths = 1};
         struct nsrun_isolation *isolation = make(NULL);
-        struct nsrun_isolation_config now;
+        struct nsrun_isolation_config now = NSRUN_ISOLATION_CONFIG_INIT;
 
         nsrun_isolation_current(isolation, &now);
         assert_int_equal(now.enabled, 0);
@@ -56,12 +59,16 @@ static void a_new_isolation_is_off_and_keeps_what_it_is_told(void **state) {
         assert_null(nsrun_isolation_free(NULL));
 }
 
-static void an_enabled_isolation_runs_in_the_instance(void **state) {
+TEST(an_enabled_isolation_runs_in_the_instance) {
         const struct site *s = *state;
         _cleanup_free_ char *root = path_of(s->root, "instance"), *shown = path_of(s->root, "shown");
         const struct nsrun_expose_path paths[] = {{shown, "/shown", "ro"}};
-        struct nsrun_isolation *isolation = make(&(struct nsrun_isolation_config){
-                .enabled = 1, .root = root, .expose_paths = paths, .n_expose_paths = 1});
+        struct nsrun_isolation *isolation =
+                make(&(struct nsrun_isolation_config){.size = sizeof(struct nsrun_isolation_config),
+                                                      .enabled = 1,
+                                                      .root = root,
+                                                      .expose_paths = paths,
+                                                      .n_expose_paths = 1});
         _cleanup_free_ char *home = text_of("[ $HOME = %s/runtime-user-env/home ]", root);
         struct nsrun_error err = {0};
 
@@ -76,7 +83,7 @@ static void an_enabled_isolation_runs_in_the_instance(void **state) {
         (void)nsrun_isolation_free(isolation);
 }
 
-static void a_preflight_says_what_would_go_wrong(void **state) {
+TEST(a_preflight_says_what_would_go_wrong) {
         static const struct nsrun_expose_path no_mode[] = {{"/a", "", "x"}};
         static const struct nsrun_expose_path all[] = {{"/", "/x", "ro"}};
         const struct site *s = *state;
@@ -86,15 +93,18 @@ static void a_preflight_says_what_would_go_wrong(void **state) {
                         "symbolic links; something else is there, which a command may have "
                         "put there: remove it",
                         link);
-        struct nsrun_isolation_config config = {.enabled = 1, .root = "."};
+        struct nsrun_isolation_config config = {.size = sizeof(config), .enabled = 1, .root = "."};
         struct nsrun_isolation *isolation = make(&config);
         struct nsrun_error err = {0};
 
         expect_error(
                 nsrun_isolation_preflight(isolation, &err), -EINVAL, NSRUN_STAGE_POLICY, &err,
                 "the instance root is relative: .; name an absolute path with --instance DIR or NSRUN_HOME");
-        config = (struct nsrun_isolation_config){
-                .enabled = 1, .root = root, .expose_paths = no_mode, .n_expose_paths = 1};
+        config = (struct nsrun_isolation_config){.size = sizeof(struct nsrun_isolation_config),
+                                                 .enabled = 1,
+                                                 .root = root,
+                                                 .expose_paths = no_mode,
+                                                 .n_expose_paths = 1};
         assert_int_equal(nsrun_isolation_configure(isolation, &config), 0);
         expect_error(nsrun_isolation_preflight(isolation, &err), -EINVAL, NSRUN_STAGE_POLICY, &err,
                      "expose_paths: the mode is neither ro nor rw: x; choose ro or rw");
@@ -116,11 +126,11 @@ static void a_preflight_says_what_would_go_wrong(void **state) {
 }
 
 /* In a child, which becomes a host without user namespaces. */
-static void a_preflight_says_where_no_sandbox_can_be_had(void **state) {
+TEST_IF(!IS_THREAD_SANITIZED, a_preflight_says_where_no_sandbox_can_be_had, site_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *root = path_of(s->root, "instance");
-        struct nsrun_isolation *isolation =
-                make(&(struct nsrun_isolation_config){.enabled = 1, .root = root});
+        struct nsrun_isolation *isolation = make(&(struct nsrun_isolation_config){
+                .size = sizeof(struct nsrun_isolation_config), .enabled = 1, .root = root});
         struct nsrun_error err = {0};
         int status = -1;
         pid_t pid = fork();
@@ -144,7 +154,7 @@ static void a_preflight_says_where_no_sandbox_can_be_had(void **state) {
         (void)nsrun_isolation_free(isolation);
 }
 
-static void a_disabled_isolation_runs_plainly_and_notes_it(void **state) {
+TEST(a_disabled_isolation_runs_plainly_and_notes_it) {
         const struct site *s = *state;
         struct nsrun_isolation *isolation = make(NULL);
         _cleanup_free_ char *script =
@@ -155,7 +165,7 @@ static void a_disabled_isolation_runs_plainly_and_notes_it(void **state) {
 
         expect_good(nsrun_isolation_preflight(isolation, &err), &err);
         run_script(s, isolation, script, 3);
-        expect_good(nsrun_isolation_start(isolation, policy, &sandbox, &err), &err);
+        expect_good(nsrun_isolation_start(isolation, policy, NULL, &sandbox, &err), &err);
         assert_string_equal(nsrun_sandbox_notes(sandbox)[0],
                             "isolation is disabled: the command runs with no sandbox at all");
         assert_null(nsrun_sandbox_notes(sandbox)[1]);
@@ -166,20 +176,21 @@ static void a_disabled_isolation_runs_plainly_and_notes_it(void **state) {
         (void)nsrun_policy_free(policy);
 
         policy = script_policy(s, "exec sleep 1000");
-        expect_good(nsrun_isolation_start(isolation, policy, &sandbox, &err), &err);
+        expect_good(nsrun_isolation_start(isolation, policy, NULL, &sandbox, &err), &err);
         assert_int_equal(nsrun_sandbox_kill(sandbox, SIGKILL), 0);
         expect_end(sandbox, -1, SIGKILL);
         (void)nsrun_sandbox_free(sandbox);
         /* What was never had is not given back: the host's standard input is its own. */
         assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
         /* The end of one that still runs comes with its free. */
-        expect_good(nsrun_isolation_start(isolation, policy, &sandbox, &err), &err);
+        expect_good(nsrun_isolation_start(isolation, policy, NULL, &sandbox, &err), &err);
         (void)nsrun_sandbox_free(sandbox);
         (void)nsrun_policy_free(policy);
 
         policy = make_policy(s, (const char *const[]){"/no/such/command", NULL});
-        expect_error(nsrun_isolation_start(isolation, policy, &sandbox, &err), -ENOENT, NSRUN_STAGE_EXEC,
-                     &err, "the command can't be executed: /no/such/command: No such file or directory");
+        expect_error(nsrun_isolation_start(isolation, policy, NULL, &sandbox, &err), -ENOENT,
+                     NSRUN_STAGE_EXEC, &err,
+                     "the command can't be executed: /no/such/command: No such file or directory");
         (void)nsrun_policy_free(policy);
         (void)nsrun_isolation_free(isolation);
 }
@@ -191,11 +202,11 @@ static void keep_line(void *data, const char *line) {
         *kept = strdup(line);
 }
 
-static void each_start_is_logged_once(void **state) {
+TEST(each_start_is_logged_once) {
         const struct site *s = *state;
         _cleanup_free_ char *root = path_of(s->root, "instance"), *line = NULL, *start = NULL;
-        struct nsrun_isolation *isolation =
-                make(&(struct nsrun_isolation_config){.enabled = 1, .root = root});
+        struct nsrun_isolation *isolation = make(&(struct nsrun_isolation_config){
+                .size = sizeof(struct nsrun_isolation_config), .enabled = 1, .root = root});
 
         start = text_of("{\"level\":\"debug\",\"message\":\"linux isolation mount plan\",\"root\":\"%s\","
                         "\"command\":[\"sh\",\"-c\",\"exit 0\"],\"working_dir\":\"%s\",\"mounts\":[",
@@ -208,11 +219,11 @@ static void each_start_is_logged_once(void **state) {
         (void)nsrun_isolation_free(isolation);
 }
 
-static void a_prepared_command_can_be_planned(void **state) {
+TEST(a_prepared_command_can_be_planned) {
         const struct site *s = *state;
         _cleanup_free_ char *root = path_of(s->root, "instance"), *text = NULL, *resolved = NULL;
-        struct nsrun_isolation *isolation =
-                make(&(struct nsrun_isolation_config){.enabled = 1, .root = root});
+        struct nsrun_isolation *isolation = make(&(struct nsrun_isolation_config){
+                .size = sizeof(struct nsrun_isolation_config), .enabled = 1, .root = root});
         struct nsrun_policy *policy = script_policy(s, "exit 0");
         struct nsrun_plan *plan = NULL;
         struct nsrun_error err = {0};
@@ -236,16 +247,5 @@ static void a_prepared_command_can_be_planned(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-                TEST(a_new_isolation_is_off_and_keeps_what_it_is_told),
-                TEST(an_enabled_isolation_runs_in_the_instance),
-                TEST(a_preflight_says_what_would_go_wrong),
-                TEST(a_preflight_says_where_no_sandbox_can_be_had),
-                TEST(a_disabled_isolation_runs_plainly_and_notes_it),
-                TEST(each_start_is_logged_once),
-                TEST(a_prepared_command_can_be_planned),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nsrun is killed before every system call of a run, and at random moments: no
- * process, no mount and no lock outlives it, and the next run takes its umbrella
+ * process, no mount and no lock outlives it, and the next run takes its run directory
  * away.  Everything in a sandbox holds the run's outputs, so their end, which
  * finish() waits for, is the end of the last process. */
 #include <sys/syscall.h>
@@ -24,8 +24,8 @@ static void kill_by_pidfd(const struct running *r, int signal) {
         assert_int_equal(syscall(SYS_pidfd_send_signal, r->pidfd, signal, NULL, 0), 0);
 }
 
-/* Umbrellas of killed runs may be there; nothing else. */
-static void expect_only_umbrellas(const struct site *s) {
+/* Run directories of killed runs may be there; nothing else. */
+static void expect_only_rundirs(const struct site *s) {
         _cleanup_free_ char *path = path_of(s->cache, "nsrun");
         const char *const argv[] = {"rm", "-rf", "--", path, NULL};
         _cleanup_outcome_ struct outcome o = {0};
@@ -38,7 +38,7 @@ static void expect_only_umbrellas(const struct site *s) {
                 fail_msg("left behind: %s", left);
 }
 
-/* A run that ends by itself takes the dead ones' umbrellas away with its own. */
+/* A run that ends by itself takes the dead ones' run directories away with its own. */
 static void expect_reclaimed(const struct site *s, const char *layered) {
         _cleanup_outcome_ struct outcome o = {0};
         char *left = NULL;
@@ -75,14 +75,14 @@ static unsigned kill_at_every_call(const struct site *s, const char *const *opti
                 if (layered)
                         expect_reclaimed(s, layered);
                 else
-                        expect_only_umbrellas(s);
+                        expect_only_rundirs(s);
         }
         expect_status(&o, 0);
         assert_true(n > 100);
         return n - 1;
 }
 
-static void killed_before_any_call_nothing_survives(void **state) {
+TEST(killed_before_any_call_nothing_survives) {
         const char *const none[] = {NULL}, *const other[] = {"--no-new-session", "--net=none", NULL};
         unsigned n;
 
@@ -91,7 +91,7 @@ static void killed_before_any_call_nothing_survives(void **state) {
         print_message("killed at %u calls\n", n);
 }
 
-static void the_next_run_reclaims_a_killed_runs_umbrella(void **state) {
+TEST(the_next_run_reclaims_a_killed_runs_rundir) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         const char *const options[] = {"--overlay", layered, NULL};
@@ -102,7 +102,7 @@ static void the_next_run_reclaims_a_killed_runs_umbrella(void **state) {
         print_message("killed at %u calls\n", n);
 }
 
-static void killed_at_random_moments_nothing_survives(void **state) {
+TEST(killed_at_random_moments_nothing_survives) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         _cleanup_free_ const char **argv = NULL;
@@ -124,7 +124,7 @@ static void killed_at_random_moments_nothing_survives(void **state) {
                 if (o.status != 0)
                         expect_status(&o, 1000 + SIGKILL);
                 n_killed += o.status != 0;
-                /* Now and then, so that some have several umbrellas to find. */
+                /* Now and then, so that some have several run directories to find. */
                 if (i % 7 == 0)
                         expect_reclaimed(s, layered);
         }
@@ -148,7 +148,7 @@ static void spawn_waiting(const struct site *s, const char *layered, const char 
 
 static const char waiting[] = "setsid sleep 1000 & echo ready; exec sleep 1000";
 
-static void killed_while_the_command_runs_nothing_survives(void **state) {
+TEST(killed_while_the_command_runs_nothing_survives) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         _cleanup_outcome_ struct outcome o = {0};
@@ -175,7 +175,7 @@ static void wait_for_stop(const struct running *r) {
         assert_int_equal(info.si_code, CLD_STOPPED);
 }
 
-static void stopped_and_killed_nothing_survives(void **state) {
+TEST(stopped_and_killed_nothing_survives) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         _cleanup_outcome_ struct outcome o = {0};
@@ -219,7 +219,7 @@ static void wait_for_state(pid_t pid, char wanted) {
         fail_msg("process %d is never in state %c", pid, wanted);
 }
 
-static void killed_while_the_command_is_stopped_nothing_survives(void **state) {
+TEST(killed_while_the_command_is_stopped_nothing_survives) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *line = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -236,7 +236,7 @@ static void killed_while_the_command_is_stopped_nothing_survives(void **state) {
         expect_reclaimed(s, layered);
 }
 
-static void a_killed_pid_1_ends_the_run_with_a_word(void **state) {
+TEST(a_killed_pid_1_ends_the_run_with_a_word) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *line = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -253,7 +253,7 @@ static void a_killed_pid_1_ends_the_run_with_a_word(void **state) {
         expect_reclaimed(s, layered);
 }
 
-static void a_stopped_pid_1_dies_with_nsrun(void **state) {
+TEST(a_stopped_pid_1_dies_with_nsrun) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *line = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -271,23 +271,5 @@ static void a_stopped_pid_1_dies_with_nsrun(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(killed_before_any_call_nothing_survives, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(the_next_run_reclaims_a_killed_runs_umbrella, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(killed_at_random_moments_nothing_survives, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(killed_while_the_command_runs_nothing_survives, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(stopped_and_killed_nothing_survives, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(killed_while_the_command_is_stopped_nothing_survives,
-                                                site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(a_killed_pid_1_ends_the_run_with_a_word, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(a_stopped_pid_1_dies_with_nsrun, site_setup, site_teardown),
-        };
-
-        return cmocka_run_group_tests_name("kill", tests, NULL, NULL);
+        return run_all_tests();
 }

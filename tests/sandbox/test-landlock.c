@@ -128,7 +128,7 @@ static long landlock_abi(void) {
                         skip_because("this kernel's Landlock has no scopes: ABI %ld", landlock_abi()); \
         } while (0)
 
-static void the_hosts_abstract_sockets_are_out_of_reach(void **state) {
+TEST(the_hosts_abstract_sockets_are_out_of_reach) {
         static const char *const options[] = {"--landlock=auto", "--landlock=require", "--new-session"};
         const struct site *s = *state;
         _cleanup_(close_sockets) struct sockets k;
@@ -146,7 +146,7 @@ static void the_hosts_abstract_sockets_are_out_of_reach(void **state) {
         }
 }
 
-static void a_signal_reaches_what_is_inside_and_nothing_else(void **state) {
+TEST(a_signal_reaches_what_is_inside_and_nothing_else) {
         const struct site *s = *state;
         const char *const argv[] = {"sleep", "1000", NULL};
         _cleanup_outcome_ struct outcome o = {0};
@@ -191,7 +191,7 @@ static void expect_told(const struct site *s, int error, const char *option, con
         expect_in(o.out, status);
 }
 
-static void what_became_of_it_is_told(void **state) {
+TEST(what_became_of_it_is_told) {
         static const int errors[] = {ENOSYS, EOPNOTSUPP};
         const struct site *s = *state;
         _cleanup_free_ char *abi = text_of("\"landlock\":{\"scoped\":true,\"abi\":%ld}", landlock_abi());
@@ -207,7 +207,7 @@ static void what_became_of_it_is_told(void **state) {
                     abi);
 }
 
-static void where_the_kernel_has_none_auto_goes_on_and_require_does_not(void **state) {
+TEST(where_the_kernel_has_none_auto_goes_on_and_require_does_not) {
         static const struct {
                 int error;
                 const char *line;
@@ -240,7 +240,7 @@ static void where_the_kernel_has_none_auto_goes_on_and_require_does_not(void **s
 }
 
 /* Landlock that is there and then fails: no command without it. */
-static void a_scope_that_can_not_be_entered_starts_nothing(void **state) {
+TEST(a_scope_that_can_not_be_entered_starts_nothing) {
         const struct site *s = *state;
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EPERM);
         const char *const before[] = {deny, number, "landlock_restrict_self", NULL};
@@ -277,7 +277,7 @@ static void expect_flags(const struct site *s, const char *option, const char *f
         expect_in(text, expected);
 }
 
-static void only_who_asks_for_it_has_denials_logged(void **state) {
+TEST(only_who_asks_for_it_has_denials_logged) {
         const struct site *s = *state;
         _cleanup_free_ char *file = text_of("--seccomp=%s/own.json", s->outside);
 
@@ -290,19 +290,8 @@ static void only_who_asks_for_it_has_denials_logged(void **state) {
         expect_flags(s, file, "SECCOMP_FILTER_FLAG_LOG");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(int argc, char **argv) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_hosts_abstract_sockets_are_out_of_reach),
-                TEST(a_signal_reaches_what_is_inside_and_nothing_else),
-                TEST(what_became_of_it_is_told),
-                TEST(where_the_kernel_has_none_auto_goes_on_and_require_does_not),
-                TEST(a_scope_that_can_not_be_entered_starts_nothing),
-                TEST(only_who_asks_for_it_has_denials_logged),
-        };
-
         if (argc == 5 && streq(argv[1], "attempt"))
                 attempt(argv[2], argv[3], argv[4]);
-        return cmocka_run_group_tests_name("landlock", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -20,13 +20,13 @@ static struct nsrun_policy *new_policy(const struct site *s) {
         return policy;
 }
 
-static void one_policy_runs_one_command_after_the_other(void **state) {
+TEST(one_policy_runs_one_command_after_the_other) {
         struct nsrun_policy *policy = new_policy(*state);
 
         for (int i = 0; i < 20; i++) {
                 _cleanup_free_ char *command = text_of("echo %d >>log; wc -l <log; exit %d", i, i),
                                     *text = NULL, *expected = NULL;
-                struct nsrun_bash_result result = {0};
+                struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
                 struct nsrun_error err = {0};
                 size_t size = 0;
 
@@ -71,12 +71,16 @@ static void take(const char *bytes, size_t n, void *data) {
         seen->total += n;
 }
 
-static void a_host_is_asked_and_gets_the_output_as_it_is(void **state) {
+TEST(a_host_is_asked_and_gets_the_output_as_it_is) {
         struct nsrun_policy *policy = new_policy(*state);
         struct seen seen = {.answer = 1};
-        struct nsrun_bash_options options = {
-                .timeout = 30, .description = "Count", .confirm = answer, .output = take, .data = &seen};
-        struct nsrun_bash_result result = {0};
+        struct nsrun_bash_options options = {.size = sizeof(options),
+                                             .timeout = 30,
+                                             .description = "Count",
+                                             .confirm = answer,
+                                             .output = take,
+                                             .data = &seen};
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         struct nsrun_error err = {0};
 
         expect_good(
@@ -102,9 +106,9 @@ static void a_host_is_asked_and_gets_the_output_as_it_is(void **state) {
 }
 
 /* The kernel takes no argument of more than 128 KiB. */
-static void a_command_that_is_too_long_is_told_as_that(void **state) {
+TEST(a_command_that_is_too_long_is_told_as_that) {
         struct nsrun_policy *policy = new_policy(*state);
-        struct nsrun_bash_result result = {0};
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         _cleanup_free_ char *command = malloc(200001);
         struct nsrun_error err = {0};
 
@@ -135,13 +139,13 @@ static void *cancel(void *data) {
         return NULL;
 }
 
-static void a_host_ends_a_command(void **state) {
+TEST(a_host_ends_a_command) {
         const struct site *s = *state;
         struct nsrun_policy *policy = new_policy(s);
         _cleanup_close_ int fifo = open_fifo(s), event = eventfd(0, EFD_CLOEXEC);
         struct canceller c = {.fifo = fifo, .event = event};
-        struct nsrun_bash_options options = {.timeout = 600, .cancel_fd = event};
-        struct nsrun_bash_result result = {.status = 77};
+        struct nsrun_bash_options options = {.size = sizeof(options), .timeout = 600, .cancel_fd = event};
+        struct nsrun_bash_result result = {.size = sizeof(result), .status = 77};
         struct nsrun_error err = {0};
         pthread_t thread;
         void *failed;
@@ -165,12 +169,12 @@ struct worker {
 static void *work(void *data) {
         struct worker *w = data;
         struct nsrun_policy *policy = NULL;
-        struct nsrun_bash_options options = {.timeout = 60};
+        struct nsrun_bash_options options = {.size = sizeof(options), .timeout = 60};
 
         if (nsrun_policy_new(&policy) < 0 || nsrun_policy_set(policy, "project", w->site->project, NULL) < 0)
                 return NULL;
         for (int i = 0; i < N_EACH; i++) {
-                struct nsrun_bash_result result = {0};
+                struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
                 char command[64], expected[64];
 
                 (void)snprintf(command, sizeof(command), "echo %d-%d; exit %d", w->number, i, w->number);
@@ -184,7 +188,7 @@ static void *work(void *data) {
 }
 
 /* Each waits for its own pipe's end: none of them may hold another's. */
-static void threads_run_commands_side_by_side(void **state) {
+TEST(threads_run_commands_side_by_side) {
         struct worker workers[N_THREADS];
         pthread_t threads[N_THREADS];
 
@@ -220,14 +224,14 @@ static long resident_kib(void) {
         return strtol(strchr(text, ' '), NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static void many_commands_leave_nothing_in_the_host(void **state) {
+TEST(many_commands_leave_nothing_in_the_host) {
         int n = getenv("NSRUN_TEST_LONG") ? 10000 : 200;
         struct nsrun_policy *policy = new_policy(*state);
         _cleanup_free_ char *before = NULL, *after = NULL;
         long first = 0, last;
 
         for (int i = 0; i < n + 20; i++) {
-                struct nsrun_bash_result result = {0};
+                struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
                 struct nsrun_error err = {0};
 
                 if (i == 20) {
@@ -250,10 +254,10 @@ static void many_commands_leave_nothing_in_the_host(void **state) {
 }
 
 /* Whatever the host's 0, 1 and 2 are. */
-static void closed_standard_streams_are_no_matter(void **state) {
+TEST(closed_standard_streams_are_no_matter) {
         const struct site *s = *state;
         struct nsrun_policy *policy = new_policy(s);
-        struct nsrun_bash_result result = {0};
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         struct nsrun_error err = {0};
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         int kept[3], r;
@@ -279,10 +283,10 @@ static void closed_standard_streams_are_no_matter(void **state) {
         assert_null(nsrun_policy_free(policy));
 }
 
-static void signals_and_folders_of_the_host_stay(void **state) {
+TEST(signals_and_folders_of_the_host_stay) {
         struct nsrun_policy *policy = new_policy(*state);
-        struct nsrun_bash_options options = {.timeout = 1};
-        struct nsrun_bash_result result = {0};
+        struct nsrun_bash_options options = {.size = sizeof(options), .timeout = 1};
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         struct nsrun_error err = {0};
         _cleanup_free_ char *folder = getcwd(NULL, 0), *now = NULL;
         sigset_t before, after;
@@ -305,9 +309,9 @@ static void signals_and_folders_of_the_host_stay(void **state) {
 }
 
 /* A folder of the host's is a way out of the sandbox: what counts is what the command gets. */
-static void a_hosts_folder_as_stdin_reaches_no_command(void **state) {
+TEST(a_hosts_folder_as_stdin_reaches_no_command) {
         struct nsrun_policy *policy = new_policy(*state);
-        struct nsrun_bash_result result = {0};
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         struct nsrun_sandbox *sandbox = NULL;
         struct nsrun_plan *plan = NULL;
         struct nsrun_error err = {0}, refused = {0};
@@ -317,8 +321,13 @@ static void a_hosts_folder_as_stdin_reaches_no_command(void **state) {
         assert_int_equal(dup2(folder, 0), 0);
         (void)close(folder);
         r = nsrun_bash(policy, "ls -A /dev/fd/0/ 2>&1 | head -1", NULL, &result, &err);
+        /* The policy is as it was: bash's command is not its. */
+        assert_int_equal(nsrun_plan_new(policy, &plan, &refused), -EINVAL);
+        assert_string_equal(refused.what, "no command");
+        refused = (struct nsrun_error){0};
+        assert_int_equal(nsrun_policy_set_command(policy, (const char *const[]){"true", NULL}, NULL), 0);
         assert_int_equal(nsrun_plan_new(policy, &plan, &refused), 0);
-        started = nsrun_start(plan, &sandbox, &refused);
+        started = nsrun_start(plan, NULL, &sandbox, &refused);
         assert_int_equal(dup2(kept, 0), 0);
         (void)close(kept);
         expect_good(r, &err);
@@ -329,20 +338,6 @@ static void a_hosts_folder_as_stdin_reaches_no_command(void **state) {
         assert_null(nsrun_policy_free(policy));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(one_policy_runs_one_command_after_the_other),
-                TEST(a_host_is_asked_and_gets_the_output_as_it_is),
-                TEST(a_command_that_is_too_long_is_told_as_that),
-                TEST(a_host_ends_a_command),
-                TEST(threads_run_commands_side_by_side),
-                TEST(many_commands_leave_nothing_in_the_host),
-                TEST(closed_standard_streams_are_no_matter),
-                TEST(signals_and_folders_of_the_host_stay),
-                TEST(a_hosts_folder_as_stdin_reaches_no_command),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

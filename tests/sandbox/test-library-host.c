@@ -85,7 +85,7 @@ static void expect_same_state(const struct host_state *before) {
 static void count_signal(nsrun_unused int signal) {
 }
 
-static void the_host_is_as_it_was(void **state) {
+TEST(the_host_is_as_it_was) {
         const struct site *s = *state;
         struct sigaction counting = {.sa_handler = count_signal, .sa_flags = SA_RESTART}, old;
         const char *const absent[] = {"no-such-command", NULL};
@@ -116,7 +116,7 @@ static void the_host_is_as_it_was(void **state) {
         (void)umask(old_umask);
 }
 
-static void a_host_that_ignores_its_children_still_learns_the_end(void **state) {
+TEST(a_host_that_ignores_its_children_still_learns_the_end) {
         struct sigaction ignored = {.sa_handler = SIG_IGN}, old;
         struct nsrun_sandbox *sandbox;
 
@@ -176,7 +176,7 @@ static int count_in_memory(pid_t pid, const char *marker) {
         return count;
 }
 
-static void pid_1_has_nothing_of_the_hosts_memory(void **state) {
+TEST(pid_1_has_nothing_of_the_hosts_memory) {
         const struct site *s = *state;
         char *marker = text_of("secret-%d-%jd-of-the-host", (int)getpid(), (intmax_t)time(NULL));
         _cleanup_close_ int fifo = open_fifo(s);
@@ -199,7 +199,7 @@ static void pid_1_has_nothing_of_the_hosts_memory(void **state) {
         free(marker);
 }
 
-static void the_command_gets_no_descriptor_of_the_hosts(void **state) {
+TEST(the_command_gets_no_descriptor_of_the_hosts) {
         const struct site *s = *state;
         int leaked = dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 77);
         _cleanup_free_ char *path = path_of(s->project, "seen"), *seen = NULL;
@@ -249,7 +249,7 @@ static int start_with_closed_streams(const struct site *s) {
         return end.code;
 }
 
-static void closed_standard_streams_stay_closed(void **state) {
+TEST(closed_standard_streams_stay_closed) {
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->project, "seen"), *seen = NULL;
 
@@ -274,7 +274,7 @@ static int note_with_proc(const struct site *s, const char *proc) {
         struct nsrun_exit end = {.code = 100};
 
         if (!f || nsrun_policy_set(policy, "proc", proc, &err) < 0 ||
-            nsrun_plan_new(policy, &plan, &err) < 0 || nsrun_start(plan, &sandbox, &err) < 0)
+            nsrun_plan_new(policy, &plan, &err) < 0 || nsrun_start(plan, NULL, &sandbox, &err) < 0)
                 return 101;
         (void)nsrun_plan_free(plan);
         (void)nsrun_policy_free(policy);
@@ -301,7 +301,7 @@ static int note_on_a_masked_host(const struct site *s) {
 }
 
 /* Which of the two it comes to depends on the kernel. */
-static void what_was_decided_during_the_start_is_told(void **state) {
+TEST_IF(!IS_THREAD_SANITIZED, what_was_decided_during_the_start_is_told, site_setup, site_teardown) {
         static const char none[] = "no /proc can be mounted here: the sandbox has none: /proc\n",
                           subset[] = "a full /proc is refused here: mounted with subset=pid: /proc\n";
         const struct site *s = *state;
@@ -333,7 +333,7 @@ static _Noreturn void be_a_host(const struct site *s, int out) {
         }
 }
 
-static void killed_with_its_sandboxes_a_host_leaves_nothing(void **state) {
+TEST(killed_with_its_sandboxes_a_host_leaves_nothing) {
         const struct site *s = *state;
         unsigned seed = (unsigned)time(NULL);
 
@@ -362,18 +362,71 @@ static void killed_with_its_sandboxes_a_host_leaves_nothing(void **state) {
         }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
+static struct nsrun_policy *probed_policy(const struct site *s, const char *option, const char *value) {
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_error err = {0};
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_host_is_as_it_was),
-                TEST(a_host_that_ignores_its_children_still_learns_the_end),
-                TEST(pid_1_has_nothing_of_the_hosts_memory),
-                TEST(the_command_gets_no_descriptor_of_the_hosts),
-                TEST(closed_standard_streams_stay_closed),
-                TEST(what_was_decided_during_the_start_is_told),
-                TEST(killed_with_its_sandboxes_a_host_leaves_nothing),
+        assert_int_equal(nsrun_policy_new(&policy), 0);
+        expect_good(nsrun_policy_set(policy, "project", s->project, &err), &err);
+        if (option)
+                expect_good(nsrun_policy_set(policy, option, value, &err), &err);
+        return policy;
+}
+
+/* Each is one cause with one fix, and the same policy without it is carried. */
+TEST(a_probe_names_what_is_in_the_way) {
+        const struct site *s = *state;
+        static const struct {
+                const char *option, *value;
+                int r;
+                enum nsrun_stage stage;
+                const char *what, *path;
+        } cases[] = {
+                {NULL, NULL, 0, NSRUN_STAGE_NONE, "", ""},
+                {"env", "PATH=/nonexistent", -ENOENT, NSRUN_STAGE_EXEC, "command not found in the sandbox",
+                 "bash"},
+                {"ro", "/nonexistent", -ENOENT, NSRUN_STAGE_POLICY, NULL, "/nonexistent"},
         };
 
-        return cmocka_run_group_tests_name("library-host", tests, NULL, NULL);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct nsrun_policy *policy = probed_policy(s, cases[i].option, cases[i].value);
+                struct nsrun_error err = {0};
+
+                assert_int_equal(nsrun_probe(policy, &err), cases[i].r);
+                assert_int_equal(err.stage, cases[i].stage);
+                assert_string_equal(err.path, cases[i].path);
+                if (cases[i].what)
+                        assert_string_equal(err.what, cases[i].what);
+                assert_true(cases[i].r == 0 || err.hint[0]);
+                (void)nsrun_policy_free(policy);
+        }
+}
+
+TEST(a_probe_says_where_no_user_namespace_can_be_had) {
+        const struct site *s = *state;
+        struct nsrun_policy *policy = probed_policy(s, NULL, NULL);
+        struct nsrun_error err = {0};
+        int status = -1;
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                stage_enter();
+                if (nsrun_probe(policy, &err) != 0)
+                        _exit(10);
+                stage_write("/proc/sys/user/max_user_namespaces", "0");
+                if (nsrun_probe(policy, &err) >= 0)
+                        _exit(11);
+                if (err.stage != NSRUN_STAGE_NAMESPACE ||
+                    strcmp(err.what, "user namespaces are switched off") != 0)
+                        stage_fail(err.what);
+                _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        (void)nsrun_policy_free(policy);
+}
+
+int main(void) {
+        return run_all_tests();
 }

@@ -13,7 +13,7 @@ enum {
 
 /* ----------------------------------------------------------------------- the life */
 
-static void a_sandbox_ends_as_its_command_does(void **state) {
+TEST(a_sandbox_ends_as_its_command_does) {
         const struct site *s = *state;
         struct nsrun_sandbox *sandbox;
 
@@ -30,7 +30,7 @@ static void a_sandbox_ends_as_its_command_does(void **state) {
         assert_null(nsrun_sandbox_free(NULL));
 }
 
-static void a_signal_reaches_the_command(void **state) {
+TEST(a_signal_reaches_the_command) {
         const struct site *s = *state;
         _cleanup_close_ int fifo = open_fifo(s);
         struct nsrun_sandbox *sandbox = start(s, waiting);
@@ -46,7 +46,7 @@ static void a_signal_reaches_the_command(void **state) {
         assert_null(nsrun_sandbox_free(sandbox));
 }
 
-static void a_killed_sandbox_says_so(void **state) {
+TEST(a_killed_sandbox_says_so) {
         const struct site *s = *state;
         _cleanup_close_ int fifo = open_fifo(s);
         struct nsrun_sandbox *sandbox = start(s, waiting);
@@ -65,7 +65,7 @@ static void a_killed_sandbox_says_so(void **state) {
         assert_null(nsrun_sandbox_free(sandbox));
 }
 
-static void free_ends_what_runs(void **state) {
+TEST(free_ends_what_runs) {
         const struct site *s = *state;
         _cleanup_close_ int fifo = open_fifo(s);
         struct nsrun_sandbox *sandbox = start(s, waiting);
@@ -76,7 +76,7 @@ static void free_ends_what_runs(void **state) {
         expect_all_gone(fifo);
 }
 
-static void an_overlay_leaves_nothing_on_disk(void **state) {
+TEST(an_overlay_leaves_nothing_on_disk) {
         const struct site *s = *state;
         const char *const argv[] = {"sh", "-c", "echo x >\"$1\"/file && cat \"$1\"/file >seen",
                                     "sh", NULL, NULL};
@@ -94,7 +94,7 @@ static void an_overlay_leaves_nothing_on_disk(void **state) {
         policy = make_policy(s, with_folder);
         assert_int_equal(nsrun_policy_set(policy, "overlay", layered, &err), 0);
         assert_int_equal(nsrun_plan_new(policy, &plan, &err), 0);
-        assert_int_equal(nsrun_start(plan, &sandbox, &err), 0);
+        assert_int_equal(nsrun_start(plan, NULL, &sandbox, &err), 0);
         assert_null(nsrun_plan_free(plan));
         assert_null(nsrun_policy_free(policy));
         expect_end(sandbox, 0, 0);
@@ -123,7 +123,7 @@ static void *start_in_thread(void *data) {
 }
 
 /* The parent-death signal is a thread's: the library must not use it. */
-static void a_sandbox_outlives_the_thread_that_started_it(void **state) {
+TEST(a_sandbox_outlives_the_thread_that_started_it) {
         struct starter t = {.site = *state};
         _cleanup_close_ int fifo = open_fifo(t.site);
         pthread_t thread;
@@ -175,7 +175,7 @@ static void *start_and_wait(void *data) {
         return NULL;
 }
 
-static void fifty_from_several_threads_end_each_in_its_own_way(void **state) {
+TEST(fifty_from_several_threads_end_each_in_its_own_way) {
         struct starter starters[N_THREADS];
         pthread_t threads[N_THREADS], busy[2];
 
@@ -197,7 +197,7 @@ static void fifty_from_several_threads_end_each_in_its_own_way(void **state) {
                                  starters[i].err.path);
 }
 
-static void fifty_at_once_are_all_alive(void **state) {
+TEST(fifty_at_once_are_all_alive) {
         const struct site *s = *state;
         struct nsrun_sandbox *sandboxes[N_THREADS * N_EACH];
         _cleanup_close_ int fifo = open_fifo(s);
@@ -217,7 +217,7 @@ static void fifty_at_once_are_all_alive(void **state) {
 
 /* ------------------------------------------------------------------------- errors */
 
-static void a_command_that_is_not_there_is_named(void **state) {
+TEST(a_command_that_is_not_there_is_named) {
         const struct site *s = *state;
         const char *const absent[] = {"no-such-command", NULL}, *const folder[] = {"/usr", NULL},
                           *const path[] = {"./absent", NULL};
@@ -240,7 +240,7 @@ static void a_command_that_is_not_there_is_named(void **state) {
         assert_null(sandbox);
 }
 
-static void a_wrong_option_is_named(void **state) {
+TEST(a_wrong_option_is_named) {
         const char *const nothing[] = {NULL}, *const command[] = {"true", NULL};
         struct nsrun_policy *policy = make_policy(*state, command);
         struct nsrun_plan *plan = NULL;
@@ -267,7 +267,7 @@ static void a_wrong_option_is_named(void **state) {
         assert_null(nsrun_policy_free(policy));
 }
 
-static void a_missing_nsrun_init_is_named(void **state) {
+TEST(a_missing_nsrun_init_is_named) {
         const struct site *s = *state;
         _cleanup_free_ char *saved = strdup(getenv("NSRUN_INIT")), *path = path_of(s->root, "absent");
         _cleanup_free_ char *line = text_of("nsrun-init can't be opened: %s: No such file or directory; "
@@ -287,7 +287,7 @@ static void a_missing_nsrun_init_is_named(void **state) {
         assert_null(nsrun_sandbox_free(sandbox));
 }
 
-static void a_plan_prints_in_every_format(void **state) {
+TEST(a_plan_prints_in_every_format) {
         static const struct {
                 enum nsrun_format format;
                 const char *begins;
@@ -312,23 +312,6 @@ static void a_plan_prints_in_every_format(void **state) {
         assert_null(nsrun_policy_free(NULL));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_sandbox_ends_as_its_command_does),
-                TEST(a_signal_reaches_the_command),
-                TEST(a_killed_sandbox_says_so),
-                TEST(free_ends_what_runs),
-                TEST(an_overlay_leaves_nothing_on_disk),
-                TEST(a_sandbox_outlives_the_thread_that_started_it),
-                TEST(fifty_from_several_threads_end_each_in_its_own_way),
-                TEST(fifty_at_once_are_all_alive),
-                TEST(a_command_that_is_not_there_is_named),
-                TEST(a_wrong_option_is_named),
-                TEST(a_missing_nsrun_init_is_named),
-                TEST(a_plan_prints_in_every_format),
-        };
-
-        return cmocka_run_group_tests_name("library", tests, NULL, NULL);
+        return run_all_tests();
 }

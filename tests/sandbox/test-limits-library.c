@@ -13,13 +13,13 @@ static struct nsrun_sandbox *start_limited(const struct site *s, const char *con
         for (; *limits; limits++)
                 expect_good(nsrun_policy_set(policy, "limit", *limits, err), err);
         expect_good(nsrun_plan_new(policy, &plan, err), err);
-        *ret = nsrun_start(plan, &sandbox, err);
+        *ret = nsrun_start(plan, NULL, &sandbox, err);
         assert_null(nsrun_plan_free(plan));
         assert_null(nsrun_policy_free(policy));
         return sandbox;
 }
 
-static void rlimits_go_through_nsrun_init(void **state) {
+TEST(rlimits_go_through_nsrun_init) {
         const struct site *s = *state;
         const char *const limits[] = {"nofile=33:44", "core=0", "fsize=1M", "cputime=100:200", NULL};
         _cleanup_free_ char *seen = path_of(s->project, "seen"), *text = NULL;
@@ -38,7 +38,7 @@ static void rlimits_go_through_nsrun_init(void **state) {
         assert_string_equal(text, "33\n44\n0\n2048\n100\n200\n");
 }
 
-static void a_host_hears_who_bounds_the_processes(void **state) {
+TEST(a_host_hears_who_bounds_the_processes) {
         const struct site *s = *state;
         const char *const limits[] = {"pids=20", NULL};
         struct nsrun_sandbox *sandbox;
@@ -76,7 +76,7 @@ static void a_host_hears_who_bounds_the_processes(void **state) {
         }
 }
 
-static void what_is_not_to_be_had_starts_nothing(void **state) {
+TEST(what_is_not_to_be_had_starts_nothing) {
         const struct site *s = *state;
         const char *const limits[] = {"memory=256M", NULL};
         _cleanup_free_ char *ran = path_of(s->project, "ran"), *text = NULL;
@@ -99,13 +99,5 @@ static void what_is_not_to_be_had_starts_nothing(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(rlimits_go_through_nsrun_init, site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(a_host_hears_who_bounds_the_processes, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(what_is_not_to_be_had_starts_nothing, site_setup,
-                                                site_teardown),
-        };
-
-        return cmocka_run_group_tests_name("limits-library", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -21,7 +21,7 @@ static char *find_limit(const char *text, const char *name) {
         return strdup(line);
 }
 
-static void every_rlimit_reaches_the_command(void **state) {
+TEST(every_rlimit_reaches_the_command) {
         static const struct {
                 const char *value, *name, *line;
         } cases[] = {
@@ -70,7 +70,7 @@ static void every_rlimit_reaches_the_command(void **state) {
         }
 }
 
-static void a_limit_holds_and_cannot_be_raised(void **state) {
+TEST(a_limit_holds_and_cannot_be_raised) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         static const char write_two[] = "head -c 2000000 /dev/zero >file; echo $?; wc -c <file";
@@ -99,7 +99,7 @@ static void a_limit_holds_and_cannot_be_raised(void **state) {
 }
 
 /* pid 1 must outlive whoever runs out of something: its limits are the caller's. */
-static void the_reaper_keeps_the_callers_limits(void **state) {
+TEST(the_reaper_keeps_the_callers_limits) {
         const struct site *s = *state;
         const char **argv = nsrun_argv(s, (const char *const[]){"--limit", "nofile=33", "sh", "-c",
                                                                 "ulimit -n; exec sleep 1000", NULL});
@@ -129,7 +129,7 @@ static void the_reaper_keeps_the_callers_limits(void **state) {
         expect_in(found, expected);
 }
 
-static void a_fork_bomb_is_held_and_ended(void **state) {
+TEST(a_fork_bomb_is_held_and_ended) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -166,7 +166,7 @@ static void a_fork_bomb_is_held_and_ended(void **state) {
         /* site_teardown() sees to it that none of them is left. */
 }
 
-static void who_bounds_the_processes_is_told(void **state) {
+TEST(who_bounds_the_processes_is_told) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -215,7 +215,7 @@ static int expect_limit_or_refusal(const struct site *s, struct outcome *o, cons
         return -1;
 }
 
-static void memory_is_bounded_or_refused(void **state) {
+TEST(memory_is_bounded_or_refused) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         static const char eat[] = "head -c \"$1\" /dev/zero | tail | wc -c";
@@ -236,7 +236,7 @@ static void memory_is_bounded_or_refused(void **state) {
         expect_out(&o, "200000000\n");
 }
 
-static void cpu_is_bounded_or_refused(void **state) {
+TEST(cpu_is_bounded_or_refused) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -249,7 +249,7 @@ static void cpu_is_bounded_or_refused(void **state) {
         expect_out(&o, "done\n");
 }
 
-static void all_that_is_missing_is_named(void **state) {
+TEST(all_that_is_missing_is_named) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -259,7 +259,7 @@ static void all_that_is_missing_is_named(void **state) {
         (void)expect_limit_or_refusal(s, &o, "memory, cpu");
 }
 
-static void what_the_caller_has_not_got_is_refused(void **state) {
+TEST(what_the_caller_has_not_got_is_refused) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *above = NULL, *line = NULL, *same = NULL;
@@ -288,21 +288,6 @@ static void what_the_caller_has_not_got_is_refused(void **state) {
 }
 
 int main(int argc, char **argv) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(every_rlimit_reaches_the_command, site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(a_limit_holds_and_cannot_be_raised, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(the_reaper_keeps_the_callers_limits, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(a_fork_bomb_is_held_and_ended, site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(who_bounds_the_processes_is_told, site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(memory_is_bounded_or_refused, site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(cpu_is_bounded_or_refused, site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(all_that_is_missing_is_named, site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(what_the_caller_has_not_got_is_refused, site_setup,
-                                                site_teardown),
-        };
-
         probe_main(argc, argv);
-        return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -149,7 +149,7 @@ static bool attack(const struct site *s, const char *evil, const char *const *op
         return o.status == 0;
 }
 
-static void a_planted_symlink_never_leads_out_of_the_roots(void **state) {
+TEST(a_planted_symlink_never_leads_out_of_the_roots) {
         const struct site *s = *state;
         _cleanup_free_ char *before_top = top_level(), *after_top = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -181,7 +181,7 @@ static void a_planted_symlink_never_leads_out_of_the_roots(void **state) {
         expect_in(o.out, "made\n");
 }
 
-static void a_mount_point_that_is_a_symlink_is_refused(void **state) {
+TEST(a_mount_point_that_is_a_symlink_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *bind = text_of("/usr/bin/env:%s/evil:ro", s->project);
         _cleanup_free_ char *line = text_of(
@@ -207,7 +207,7 @@ static void a_mount_point_that_is_a_symlink_is_refused(void **state) {
         expect_unchanged(s->root, before);
 }
 
-static void no_ghost_mount_point_is_made_in_a_folder_of_the_host(void **state) {
+TEST(no_ghost_mount_point_is_made_in_a_folder_of_the_host) {
         const struct site *s = *state;
         _cleanup_free_ char *bind = text_of("/usr/bin:%s/new:ro", s->project);
         _cleanup_free_ char *line = text_of(
@@ -226,7 +226,7 @@ static void no_ghost_mount_point_is_made_in_a_folder_of_the_host(void **state) {
 }
 
 /* What a symlink that the command could have made leads to is nobody's wish. */
-static void a_planted_symlink_is_no_way_to_a_source(void **state) {
+TEST(a_planted_symlink_is_no_way_to_a_source) {
         static const char *const options[] = {"--ro", "--rw", "--overlay", "--tmp"};
         const struct site *s = *state;
         _cleanup_free_ char *evil = path_of(s->project, "evil");
@@ -268,7 +268,7 @@ static void a_planted_symlink_is_no_way_to_a_source(void **state) {
 }
 
 /* What the link leads to is a writable root once it is taken, and the link in it. */
-static void a_planted_symlink_does_not_vouch_for_itself(void **state) {
+TEST(a_planted_symlink_does_not_vouch_for_itself) {
         const struct site *s = *state;
         _cleanup_free_ char *root = path_of(s->outside, "root"), *evil = path_of(root, "evil"),
                             *tmp = text_of("--tmp=%s", evil);
@@ -293,7 +293,7 @@ static void a_planted_symlink_does_not_vouch_for_itself(void **state) {
         expect_status(&o, 0);
 }
 
-static void a_planted_symlink_is_no_way_to_a_refused_project(void **state) {
+TEST(a_planted_symlink_is_no_way_to_a_refused_project) {
         const struct site *s = *state;
         _cleanup_free_ char *evil = path_of(s->project, "evil");
         _cleanup_free_ char *home = path_of(s->project, "home");
@@ -313,7 +313,7 @@ static void a_planted_symlink_is_no_way_to_a_refused_project(void **state) {
         expect_status(&o, 0);
 }
 
-static void chdir_does_not_leave_the_sandbox(void **state) {
+TEST(chdir_does_not_leave_the_sandbox) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -377,7 +377,7 @@ static void race(const struct site *s, const char *const *options, const char *e
 
 /* The folder may be shown, or the link be refused; never what was checked in one
  * form be mounted in the other. */
-static void a_source_swapped_for_a_symlink_shows_nothing_else(void **state) {
+TEST(a_source_swapped_for_a_symlink_shows_nothing_else) {
         static const char *const leads_to[] = {"/", "../outside"};
         const struct site *s = *state;
         _cleanup_free_ char *bind = text_of("%s/sub:/view:ro", s->project);
@@ -401,7 +401,7 @@ static void a_source_swapped_for_a_symlink_shows_nothing_else(void **state) {
         }
 }
 
-static void a_mount_point_swapped_for_a_symlink_moves_no_mount(void **state) {
+TEST(a_mount_point_swapped_for_a_symlink_moves_no_mount) {
         const struct site *s = *state;
         _cleanup_free_ char *bind = text_of("%s:%s/sub:ro", s->outside, s->project);
         const char *const options[] = {"--bind", bind, "--", "sh", "-c", "ls -A other", NULL};
@@ -417,20 +417,6 @@ static void a_mount_point_swapped_for_a_symlink_moves_no_mount(void **state) {
         stop_swapping(pid);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_planted_symlink_never_leads_out_of_the_roots),
-                TEST(a_mount_point_that_is_a_symlink_is_refused),
-                TEST(no_ghost_mount_point_is_made_in_a_folder_of_the_host),
-                TEST(a_planted_symlink_is_no_way_to_a_source),
-                TEST(a_planted_symlink_does_not_vouch_for_itself),
-                TEST(a_planted_symlink_is_no_way_to_a_refused_project),
-                TEST(chdir_does_not_leave_the_sandbox),
-                TEST(a_source_swapped_for_a_symlink_shows_nothing_else),
-                TEST(a_mount_point_swapped_for_a_symlink_moves_no_mount),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -62,7 +62,7 @@ static void refuse_all(const struct site *s, const struct refusal *refusals, siz
 
 #define CHOOSE "; choose a folder with --project DIR, or use --no-project"
 
-static void a_system_root_or_a_home_is_no_project(void **state) {
+TEST(a_system_root_or_a_home_is_no_project) {
         static const struct refusal refusals[] = {
                 {{"--project", "/"},
                  "a system root can't be the project: /" CHOOSE,
@@ -102,7 +102,7 @@ static void a_system_root_or_a_home_is_no_project(void **state) {
 #define OWN_TREES    "; the sandbox has a /proc and a /dev of its own"
 #define USE_RO       "; expose it with --ro, or use --overlay to throw away what is written"
 
-static void a_source_that_opens_the_host_is_refused(void **state) {
+TEST(a_source_that_opens_the_host_is_refused) {
         static const struct refusal refusals[] = {
                 {{"--rw", "/"},
                  "--rw would expose the whole file system: /" NAME_FOLDERS,
@@ -154,7 +154,7 @@ static void a_source_that_opens_the_host_is_refused(void **state) {
         REFUSE_ALL(s, refusals);
 }
 
-static void a_container_engines_socket_is_refused(void **state) {
+TEST(a_container_engines_socket_is_refused) {
         static const char hint[] =
                 "; whoever can connect to @outside/engine.sock is as good as root on this machine; name "
                 "the folders below that the command needs";
@@ -193,7 +193,7 @@ static void a_container_engines_socket_is_refused(void **state) {
 #define ANOTHER  "; choose another target with --bind SRC:DEST"
 #define ABSOLUTE "; targets are absolute paths inside the sandbox"
 
-static void a_target_that_hides_the_sandboxs_own_is_refused(void **state) {
+TEST(a_target_that_hides_the_sandboxs_own_is_refused) {
         static const struct refusal refusals[] = {
                 {{"--bind", "@outside:/"},
                  "--bind would replace the sandbox's root: /; name a path below it",
@@ -236,7 +236,7 @@ static void a_target_that_hides_the_sandboxs_own_is_refused(void **state) {
         REFUSE_ALL(s, refusals);
 }
 
-static void two_rules_for_one_target_are_refused(void **state) {
+TEST(two_rules_for_one_target_are_refused) {
         static const struct refusal refusals[] = {
                 {{"--ro", "@outside", "--rw", "@outside"},
                  "two rules for one target (--ro and --rw): @outside; keep one of them",
@@ -286,7 +286,7 @@ static void two_rules_for_one_target_are_refused(void **state) {
 #define BYTES    "; give bytes, or a number with K, M, G or T: 512M; " SEE
 #define NAMES    "; 1 to 64 letters, digits, dots and hyphens; " SEE
 
-static void wrong_usage_says_so_in_a_line(void **state) {
+TEST(wrong_usage_says_so_in_a_line) {
         static const struct refusal refusals[] = {
                 {{"--no-such"}, "unknown option: --no-such; " SEE, {NULL}},
                 {{"-x"}, "unknown option: -x; " SEE, {NULL}},
@@ -359,7 +359,7 @@ static void wrong_usage_says_so_in_a_line(void **state) {
         }
 }
 
-static void a_folder_as_a_standard_stream_is_refused(void **state) {
+TEST(a_folder_as_a_standard_stream_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ const char **argv = nsrun_argv(s, (const char *const[]){"--", "cat", NULL});
         _cleanup_close_ int folder = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -375,7 +375,7 @@ static void a_folder_as_a_standard_stream_is_refused(void **state) {
         expect_status(&o, 0);
 }
 
-static void a_cache_folder_that_is_not_ones_own_is_refused(void **state) {
+TEST(a_cache_folder_that_is_not_ones_own_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *folder = path_of(s->cache, "nsrun");
         _cleanup_free_ char *line = text_of(
@@ -394,19 +394,6 @@ static void a_cache_folder_that_is_not_ones_own_is_refused(void **state) {
         expect_status(&o, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_system_root_or_a_home_is_no_project),
-                TEST(a_source_that_opens_the_host_is_refused),
-                TEST(a_container_engines_socket_is_refused),
-                TEST(a_target_that_hides_the_sandboxs_own_is_refused),
-                TEST(two_rules_for_one_target_are_refused),
-                TEST(wrong_usage_says_so_in_a_line),
-                TEST(a_folder_as_a_standard_stream_is_refused),
-                TEST(a_cache_folder_that_is_not_ones_own_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -338,7 +338,7 @@ static void run_trial(struct trial *t, const char *access) {
         }
 }
 
-static void resolve_says_what_the_sandbox_does(void **state) {
+TEST(resolve_says_what_the_sandbox_does) {
         const struct site *s = *state;
         size_t n_allowed = 0, n_refused = 0;
 
@@ -388,7 +388,7 @@ static void resolve_one(const struct site *s, struct outcome *o, const char *con
         ": Operation not permitted; only the project and the roots given to nsrun can be " \
         "reached"
 
-static void each_answer_is_a_line_and_a_status(void **state) {
+TEST(each_answer_is_a_line_and_a_status) {
         const struct site *s = *state;
         _cleanup_free_ char *bind = text_of("--bind=%s:/in/it", s->outside), *line = NULL, *odd = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -425,7 +425,7 @@ static void each_answer_is_a_line_and_a_status(void **state) {
         expect_refusal(&o, 1, "nsrun: the path leads out of the workspace: ../outside/file" LEADS_OUT);
 }
 
-static void a_question_that_makes_no_sense_is_no_answer(void **state) {
+TEST(a_question_that_makes_no_sense_is_no_answer) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -443,16 +443,7 @@ static void a_question_that_makes_no_sense_is_no_answer(void **state) {
 }
 
 int main(int argc, char **argv) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(resolve_says_what_the_sandbox_does, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(each_answer_is_a_line_and_a_status, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(a_question_that_makes_no_sense_is_no_answer, site_setup,
-                                                site_teardown),
-        };
-
         if (argc == 3 && strcmp(argv[1], "agree") == 0)
                 return look_at_all(argv[2]);
-        return cmocka_run_group_tests_name("resolve agrees with the sandbox", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -28,7 +28,7 @@ static void run_seccomp(const struct site *s, struct outcome *ret, const char *c
 }
 #define SECCOMP(site, outcome, ...) run_seccomp(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
 
-static void list_names_what_there_is(void **state) {
+TEST(list_names_what_there_is) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -43,7 +43,7 @@ static void list_names_what_there_is(void **state) {
                    "Chromium, bwrap, nsrun\n");
 }
 
-static void show_gives_a_policy_as_it_was_written(void **state) {
+TEST(show_gives_a_policy_as_it_was_written) {
         const struct site *s = *state;
         _cleanup_free_ char *path = make_policy(s, DENY("\"getppid\"", "7")), *own = file_text(path);
         const char *source = getenv("NSRUN_SOURCE");
@@ -64,7 +64,7 @@ static void show_gives_a_policy_as_it_was_written(void **state) {
         expect_out(&o, own);
 }
 
-static void show_puts_a_policy_in_words_and_instructions(void **state) {
+TEST(show_puts_a_policy_in_words_and_instructions) {
         const struct site *s = *state;
         _cleanup_free_ char *path = make_policy(
                 s, DENY("\"getppid\"",
@@ -98,7 +98,7 @@ static void show_puts_a_policy_in_words_and_instructions(void **state) {
 
 #define HELP "; see 'nsrun seccomp --help'"
 
-static void what_makes_no_sense_is_refused(void **state) {
+TEST(what_makes_no_sense_is_refused) {
         static const struct {
                 const char *words[12];
                 const char *line;
@@ -212,7 +212,7 @@ static int errno_of(const char *said) {
         return 0;
 }
 
-static void check_says_what_a_run_does(void **state) {
+TEST(check_says_what_a_run_does) {
         const struct site *s = *state;
         _cleanup_free_ char *path = make_policy(s, DENY("\"getppid\", \"socket\"", "7"));
         const char *const policies[] = {"default", "strict", "nested", path};
@@ -250,7 +250,7 @@ static void check_says_what_a_run_does(void **state) {
         assert_true(n_allowed > 30 && n_denied > 30);
 }
 
-static void check_knows_every_action_and_architecture(void **state) {
+TEST(check_knows_every_action_and_architecture) {
         static const struct {
                 const char *action, *said;
                 int status;
@@ -311,7 +311,7 @@ static void install(void *data) {
                 _exit(119);
 }
 
-static void compiled_bytes_load_without_nsrun(void **state) {
+TEST(compiled_bytes_load_without_nsrun) {
         const struct site *s = *state;
         _cleanup_free_ char *raw = helper_path("raw"), *path = make_policy(s, DENY("\"getppid\"", "7")),
                             *bytes = path_of(s->root, "bytes"), *ppid = text_of("%d", SYS_getppid),
@@ -351,7 +351,7 @@ static long read_loaded(const char *line, struct sock_filter code[BPF_MAXINSNS])
 
 /* What the kernel has of a running command, which it tells root alone (CONFIG_CHECKPOINT_RESTORE);
  * anybody hears from the plan how long it is. */
-static void a_runs_filter_is_the_compiled_one(void **state) {
+TEST(a_runs_filter_is_the_compiled_one) {
         static struct sock_filter compiled[BPF_MAXINSNS], loaded[BPF_MAXINSNS];
         const struct site *s = *state;
         _cleanup_free_ char *path = make_policy(s, DENY("\"getppid\"", "7")),
@@ -389,7 +389,7 @@ static void give_output(void *data) {
                 _exit(119);
 }
 
-static void a_filter_is_not_written_to_a_terminal(void **state) {
+TEST(a_filter_is_not_written_to_a_terminal) {
         const struct site *s = *state;
         const char *const argv[] = {program(), "seccomp", "compile", "default", NULL};
         _cleanup_outcome_ struct outcome o = {0};
@@ -405,7 +405,7 @@ static void a_filter_is_not_written_to_a_terminal(void **state) {
         (void)close(ends[1]);
 }
 
-static void output_that_is_lost_is_an_error(void **state) {
+TEST(output_that_is_lost_is_an_error) {
         static const char *const words[][3] = {
                 {"list"}, {"show", "default"}, {"compile", "default"}, {"check", "default"}};
         const struct site *s = *state;
@@ -423,21 +423,6 @@ static void output_that_is_lost_is_an_error(void **state) {
         (void)close(full);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(list_names_what_there_is),
-                TEST(show_gives_a_policy_as_it_was_written),
-                TEST(show_puts_a_policy_in_words_and_instructions),
-                TEST(what_makes_no_sense_is_refused),
-                TEST(check_says_what_a_run_does),
-                TEST(check_knows_every_action_and_architecture),
-                TEST(compiled_bytes_load_without_nsrun),
-                TEST(a_runs_filter_is_the_compiled_one),
-                TEST(a_filter_is_not_written_to_a_terminal),
-                TEST(output_that_is_lost_is_an_error),
-        };
-
-        return cmocka_run_group_tests_name("seccomp-command", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -11,7 +11,7 @@ static unsigned own_status(const char *key) {
         return (unsigned)strtoul(line + strlen(key), NULL, 10);
 }
 
-static void every_policy_is_in_force_and_none_is_without(void **state) {
+TEST(every_policy_is_in_force_and_none_is_without) {
         static const char *const options[] = {"--net=host", "--seccomp=default", "--seccomp=strict",
                                               "--seccomp=nested", "--seccomp=none"};
         const struct site *s = *state;
@@ -32,7 +32,7 @@ static void every_policy_is_in_force_and_none_is_without(void **state) {
         }
 }
 
-static void a_file_is_the_filter(void **state) {
+TEST(a_file_is_the_filter) {
         static const char *const spelled[] = {"--seccomp=@outside/own.json", "--seccomp=outside/own.json",
                                               "--seccomp=./outside/../outside/own.json", "--seccomp=named"};
         const struct site *s = *state;
@@ -55,7 +55,7 @@ static void a_file_is_the_filter(void **state) {
 }
 
 /* Where it is installed (containers-common). */
-static void podmans_profile_loads_unchanged(void **state) {
+FULL_TEST(podmans_profile_loads_unchanged, site_setup, site_teardown) {
         static const char path[] = "/usr/share/containers/seccomp.json";
         const struct site *s = *state;
         _cleanup_free_ char *option = text_of("--seccomp=%s", path), *word = text_of("%d,2,2", SYS_kcmp);
@@ -179,7 +179,7 @@ static void expect_good(const struct site *s, const char *file, const char *cons
         assert_int_equal(unlink(marker), 0);
 }
 
-static void a_wrong_policy_starts_nothing(void **state) {
+TEST(a_wrong_policy_starts_nothing) {
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->outside, "bad.json");
 
@@ -209,7 +209,7 @@ static char *policy_of_many(unsigned rules) {
         return text;
 }
 
-static void a_filter_too_long_for_the_kernel_is_refused_whole(void **state) {
+TEST(a_filter_too_long_for_the_kernel_is_refused_whole) {
         const struct site *s = *state;
         _cleanup_free_ char *many = policy_of_many(3000), *fewer = policy_of_many(500),
                             *path = path_of(s->outside, "many.json"),
@@ -231,7 +231,7 @@ static void a_filter_too_long_for_the_kernel_is_refused_whole(void **state) {
         assert_string_equal(o.err, "");
 }
 
-static void what_is_no_plain_text_file_is_no_policy(void **state) {
+TEST(what_is_no_plain_text_file_is_no_policy) {
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->outside, "own.json"), *big = malloc(1024 * 1024 + 2);
         static const char good[] = ALLOW("");
@@ -273,7 +273,7 @@ static void what_is_no_plain_text_file_is_no_policy(void **state) {
         expect_good(s, path, NULL);
 }
 
-static void an_unknown_call_is_told_and_strictly_refused(void **state) {
+TEST(an_unknown_call_is_told_and_strictly_refused) {
         static const char said[] = "rule 2 of \"syscalls\" names a call that nsrun doesn't know: frobnicate";
         const struct site *s = *state;
         _cleanup_free_ char *path = make_policy(s,
@@ -304,7 +304,7 @@ static void an_unknown_call_is_told_and_strictly_refused(void **state) {
         "the seccomp policy lies in a writable folder, where a command could change it: @; keep it " \
         "outside of what a command may write"
 
-static void a_policy_that_a_command_can_write_is_refused(void **state) {
+TEST(a_policy_that_a_command_can_write_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *path = make_policy(s, DENY("\"getppid\"", "7")),
                             *inside = path_of(s->project, "own.json"), *link = path_of(s->project, "link"),
@@ -345,7 +345,7 @@ static pid_t come_and_go(const char *path, const char *away) {
 }
 
 /* It is not there when it is judged, and there when it is read. */
-static void a_policy_that_comes_and_goes_is_never_taken(void **state) {
+TEST(a_policy_that_comes_and_goes_is_never_taken) {
         const struct site *s = *state;
         _cleanup_free_ char *path = make_policy(s, DENY("\"getppid\"", "7")), *own = file_text(path),
                             *inside = path_of(s->project, "own.json"), *away = path_of(s->project, "away"),
@@ -377,7 +377,7 @@ static void a_policy_that_comes_and_goes_is_never_taken(void **state) {
 /* ------------------------------------------------------------------- launch */
 
 /* What execve and exit_group cost is all that the launch asks of a policy. */
-static void the_launch_needs_nothing_but_execve(void **state) {
+TEST(the_launch_needs_nothing_but_execve) {
         static const char *const names[] = {"", ", \"write\""};
         static const char *const actions[] = {"SCMP_ACT_ERRNO", "SCMP_ACT_KILL_PROCESS", "SCMP_ACT_TRAP"};
         const struct site *s = *state;
@@ -422,7 +422,7 @@ static void the_launch_needs_nothing_but_execve(void **state) {
 }
 
 /* Where an outer filter allows none of ours. */
-static void without_its_filter_no_command_starts(void **state) {
+TEST(without_its_filter_no_command_starts) {
         const struct site *s = *state;
         _cleanup_free_ char *deny = helper_path("deny"), *error = text_of("%d", ENOSYS);
         const char *const argv[] = {deny,        error,      "seccomp", program(), "run",
@@ -446,7 +446,7 @@ static void without_its_filter_no_command_starts(void **state) {
 }
 
 /* Stops, signals and ends are pid 1's to see, which no filter bounds. */
-static void pid_1_has_no_filter(void **state) {
+TEST(pid_1_has_no_filter) {
         const struct site *s = *state;
         _cleanup_free_ char *expected = text_of("Seccomp:\t%u\n", own_status("\nSeccomp:\t"));
         _cleanup_outcome_ struct outcome o = {0};
@@ -455,23 +455,6 @@ static void pid_1_has_no_filter(void **state) {
         expect_out(&o, expected);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(every_policy_is_in_force_and_none_is_without),
-                TEST(a_file_is_the_filter),
-                TEST(podmans_profile_loads_unchanged),
-                TEST(a_wrong_policy_starts_nothing),
-                TEST(a_filter_too_long_for_the_kernel_is_refused_whole),
-                TEST(what_is_no_plain_text_file_is_no_policy),
-                TEST(an_unknown_call_is_told_and_strictly_refused),
-                TEST(a_policy_that_a_command_can_write_is_refused),
-                TEST(a_policy_that_comes_and_goes_is_never_taken),
-                TEST(the_launch_needs_nothing_but_execve),
-                TEST(without_its_filter_no_command_starts),
-                TEST(pid_1_has_no_filter),
-        };
-
-        return cmocka_run_group_tests_name("seccomp", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -47,7 +47,7 @@ static void expect_all_files(const struct site *s, const char *id, const char *l
         expect_out(&o, expected);
 }
 
-static void many_commands_at_once_lose_nothing(void **state) {
+TEST_IN_BOTH_MODES(many_commands_at_once_lose_nothing) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *id = NULL, *before = NULL;
         int n = size_of_test(200, 1000);
@@ -73,14 +73,14 @@ static void many_commands_at_once_lose_nothing(void **state) {
         }
         (void)clock_gettime(CLOCK_MONOTONIC, &to);
         expect_all_files(s, id, layered, n);
-        /* The keeper is still ours; nothing else is. */
+        /* The monitor is still ours; nothing else is. */
         end_session(s, id, "stop");
         expect_unchanged(layered, TAKE_PTR(before));
         print_message("%d commands, %d at once, in %.1f s\n", n, AT_ONCE,
                       (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9);
 }
 
-static void exits_are_those_of_a_run(void **state) {
+TEST_IN_BOTH_MODES(exits_are_those_of_a_run) {
         static const struct {
                 const char *script;
                 int status;
@@ -119,7 +119,7 @@ static void exits_are_those_of_a_run(void **state) {
         end_session(s, id, "stop");
 }
 
-static void the_environment_is_the_sessions_with_changes(void **state) {
+TEST_IN_BOTH_MODES(the_environment_is_the_sessions_with_changes) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--env=ONE=1", "--env=TWO=2"), *sub = path_of(s->project, "sub"),
                             *expected = NULL;
@@ -138,7 +138,7 @@ static void the_environment_is_the_sessions_with_changes(void **state) {
         end_session(s, id, "stop");
 }
 
-static void standard_input_is_passed_through(void **state) {
+TEST_IN_BOTH_MODES(standard_input_is_passed_through) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         const char *const argv[] = {program(), "run", "--session", id, "--", "cat", NULL};
@@ -159,7 +159,7 @@ static const char noting[] = "trap 'echo TERM; exit 4' TERM; trap 'echo INT; exi
                              "trap 'echo HUP; exit 6' HUP; echo ready; exec 2>/dev/null; "
                              "while :; do sleep 0.02; done";
 
-static void signals_reach_the_one_command(void **state) {
+TEST_IN_BOTH_MODES(signals_reach_the_one_command) {
         static const struct {
                 int signal, status;
                 const char *said;
@@ -190,7 +190,7 @@ static void signals_reach_the_one_command(void **state) {
         end_session(s, id, "stop");
 }
 
-static void a_stopped_nsrun_stops_its_command_alone(void **state) {
+TEST_IN_BOTH_MODES(a_stopped_nsrun_stops_its_command_alone) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -232,7 +232,7 @@ static json_object *event_in(char *text, const char *name) {
         return NULL;
 }
 
-static void status_lines_tell_of_the_sessions_namespaces(void **state) {
+TEST_IN_BOTH_MODES(status_lines_tell_of_the_sessions_namespaces) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *copy = NULL, *expected = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -256,7 +256,7 @@ static void status_lines_tell_of_the_sessions_namespaces(void **state) {
         end_session(s, id, "stop");
 }
 
-static void a_report_tells_of_the_one_commands_denials(void **state) {
+TEST_IN_BOTH_MODES(a_report_tells_of_the_one_commands_denials) {
         const struct site *s = *state;
         _cleanup_free_ char *report = path_of(s->outside, "report"),
                             *option = text_of("--report=%s", report),
@@ -282,16 +282,5 @@ static void a_report_tells_of_the_one_commands_denials(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                IN_BOTH_MODES(many_commands_at_once_lose_nothing),
-                IN_BOTH_MODES(exits_are_those_of_a_run),
-                IN_BOTH_MODES(the_environment_is_the_sessions_with_changes),
-                IN_BOTH_MODES(standard_input_is_passed_through),
-                IN_BOTH_MODES(signals_reach_the_one_command),
-                IN_BOTH_MODES(a_stopped_nsrun_stops_its_command_alone),
-                IN_BOTH_MODES(status_lines_tell_of_the_sessions_namespaces),
-                IN_BOTH_MODES(a_report_tells_of_the_one_commands_denials),
-        };
-
-        return cmocka_run_group_tests_name("session commands", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -40,7 +40,7 @@ static void want_git(void) {
                 skip_because("skipped: git is not installed");
 }
 
-static void what_git_obeys_is_to_be_named(void **state) {
+TEST(what_git_obeys_is_to_be_named) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL;
 
@@ -51,24 +51,29 @@ static void what_git_obeys_is_to_be_named(void **state) {
                          "echo evil >.git/hooks/pre-commit; git config core.fsmonitor evil; echo x >file; "
                          "mv .git/hooks/pre-push guard; mkdir -p .git/rebase-merge .git/worktrees/w; "
                          "echo 'exec evil' >.git/rebase-merge/git-rebase-todo; "
-                         "echo ../../../evil >.git/worktrees/w/commondir; chmod 700 .git",
+                         "echo ../../../evil >.git/worktrees/w/commondir; chmod 700 .git; "
+                         "ln -s ../x .git/COMMIT_EDITMSG; ln -s x link",
                          "");
-        expect_commit(s, id, NULL, "committed 4 paths\n",
+        expect_commit(s, id, NULL, "committed 5 paths\n",
+                      "nsrun: note: .git/COMMIT_EDITMSG" LEFT_OUT "\n"
                       "nsrun: note: .git/config" LEFT_OUT "\n"
                       "nsrun: note: .git/hooks/pre-commit" LEFT_OUT "\n"
                       "nsrun: note: .git/rebase-merge" LEFT_OUT "\n"
                       "nsrun: note: .git/rebase-merge/git-rebase-todo" LEFT_OUT "\n"
                       "nsrun: note: .git/worktrees/w/commondir" LEFT_OUT "\n"
                       "nsrun: note: guard" LEFT_OUT "\n");
-        outside(s, "[ \"$(ls .git/hooks)\" = pre-push ] && [ ! -e guard ] && ! git config core.fsmonitor && "
-                   "[ -e file ] && [ ! -e .git/rebase-merge ] && [ ! -e .git/worktrees/w/commondir ]");
+        outside(s,
+                "[ \"$(ls .git/hooks)\" = pre-push ] && [ ! -e guard ] && ! git config core.fsmonitor && "
+                "[ -e file ] && [ -L link ] && [ ! -L .git/COMMIT_EDITMSG ] && [ ! -e .git/rebase-merge ] && [ ! -e .git/worktrees/w/commondir ]");
         expect_commit(s, id, ".git/hooks", "committed 2 paths\n", "");
         outside(s, "[ \"$(ls .git/hooks)\" = pre-commit ] && [ -e guard ]");
+        expect_commit(s, id, ".git/COMMIT_EDITMSG", "committed 1 path\n", "");
+        outside(s, "[ -L .git/COMMIT_EDITMSG ]");
         end(s, id);
 }
 
 /* Whatever the folder is called, and wherever the overlay begins. */
-static void a_git_dir_is_one_by_what_is_in_it(void **state) {
+TEST(a_git_dir_is_one_by_what_is_in_it) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL;
 
@@ -89,7 +94,7 @@ static void a_git_dir_is_one_by_what_is_in_it(void **state) {
         end(s, id);
 }
 
-static void an_overlay_in_a_git_dir_is_judged_by_where_it_is(void **state) {
+TEST(an_overlay_in_a_git_dir_is_judged_by_where_it_is) {
         static const char *const overlays[] = {".git", ".git/hooks"};
         const struct site *s = *state;
 
@@ -108,7 +113,7 @@ static void an_overlay_in_a_git_dir_is_judged_by_where_it_is(void **state) {
         }
 }
 
-static void a_commit_goes_to_the_folder_that_the_session_began_with(void **state) {
+TEST(a_commit_goes_to_the_folder_that_the_session_began_with) {
         static const char *const actions[] = {"diff", "commit", "discard"};
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL, *refusal = NULL;
@@ -132,7 +137,47 @@ static void a_commit_goes_to_the_folder_that_the_session_began_with(void **state
         end(s, id);
 }
 
-static void a_conflict_in_one_overlay_keeps_another_from_being_committed(void **state) {
+/* The folders above the overlay are the session's own: a command may move them, and put others there. */
+TEST(what_is_committed_is_what_was_shown_whatever_lies_at_its_path) {
+        static const char *const actions[] = {"diff", "commit", "discard"},
+                                 *const attacks[] =
+                                         {
+                                                 "mv ~/src ~/moved; mkdir -p ~/src/p; echo evil >~/src/p/a",
+                                                 "mv ~/src ~/swap; mv ~/other ~/src; mv ~/swap ~/other",
+                                         },
+                                 *const repairs[] = {
+                                         "rm -r ~/src; mv ~/moved ~/src",
+                                         "mv ~/src ~/swap; mv ~/other ~/src; mv ~/swap ~/other",
+                                 };
+        const struct site *s = *state;
+        _cleanup_free_ char *p = path_of(s->home, "src/p"), *q = path_of(s->home, "other/p"), *id = NULL,
+                            *refusal = NULL;
+
+        outside(s, "mkdir -p ~/src/p ~/other/p; echo base >~/src/p/a; echo base >~/other/p/a");
+        id = START(s, "--overlay", p, "--overlay", q);
+        refusal =
+                text_of("nsrun: another folder is there in the session than its overlay: %s: Stale file "
+                        "handle; a command of the session has moved a folder above it: move that one back, "
+                        "by another command",
+                        p);
+        expect_good_join(s, id, "echo session >>~/src/p/a; echo evil >>~/other/p/a", "");
+        for (size_t i = 0; i < ARRAY_SIZE(attacks); i++) {
+                expect_good_join(s, id, attacks[i], "");
+                for (size_t k = 0; k < ARRAY_SIZE(actions); k++) {
+                        _cleanup_outcome_ struct outcome o = {0};
+
+                        SESSION(s, &o, actions[k], id, p);
+                        expect_refusal(&o, 125, refusal);
+                }
+                outside(s, "[ $(cat ~/src/p/a) = base ]");
+                expect_good_join(s, id, repairs[i], "");
+        }
+        expect_commit(s, id, p, "committed 1 path\n", "");
+        outside(s, "[ \"$(tail -n 1 ~/src/p/a)\" = session ] && [ $(cat ~/other/p/a) = base ]");
+        end(s, id);
+}
+
+TEST(a_conflict_in_one_overlay_keeps_another_from_being_committed) {
         const struct site *s = *state;
         _cleanup_free_ char *one = path_of(s->project, "one"), *two = path_of(s->project, "two"), *id = NULL,
                             *expected = NULL;
@@ -156,16 +201,6 @@ static void a_conflict_in_one_overlay_keeps_another_from_being_committed(void **
         end(s, id);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(what_git_obeys_is_to_be_named),
-                TEST(a_git_dir_is_one_by_what_is_in_it),
-                TEST(an_overlay_in_a_git_dir_is_judged_by_where_it_is),
-                TEST(a_commit_goes_to_the_folder_that_the_session_began_with),
-                TEST(a_conflict_in_one_overlay_keeps_another_from_being_committed),
-        };
-
-        return cmocka_run_group_tests_name("session commit", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -46,7 +46,7 @@ static const char *judge(const struct outcome *o, const struct outcome *expected
         return has_run && !is_late(o->err) ? "the command ran and nsrun says it never did" : NULL;
 }
 
-/* Reapers that a failed nsrun has left to us; the keeper stays. */
+/* Reapers that a failed nsrun has left to us; the monitor stays. */
 static void reap_the_dead(void) {
         siginfo_t info;
 
@@ -93,7 +93,7 @@ static void fail_every_call(const struct site *s, const char *id, int error) {
         assert_int_equal(n_wrong, 0);
 }
 
-static void a_failing_call_never_joins_a_half_confined_command(void **state) {
+TEST_IN_BOTH_MODES(a_failing_call_never_joins_a_half_confined_command) {
         static const int errors[] = {EPERM, ENOMEM, EINVAL, ENOSYS};
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL;
@@ -109,9 +109,5 @@ static void a_failing_call_never_joins_a_half_confined_command(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                IN_BOTH_MODES(a_failing_call_never_joins_a_half_confined_command),
-        };
-
-        return cmocka_run_group_tests_name("session faults", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every part of a session is killed at random moments: its owner, its pid 1, its keeper,
+/* Every part of a session is killed at random moments: its owner, its pid 1, its monitor,
  * and whoever joins it, also while it starts and while a command comes in.  Never a hang, a
  * wrong status, or anything that stays once the next session has swept. */
 #include "session.h"
@@ -48,13 +48,13 @@ struct round {
         const struct site *s;
         char *id;
         struct running joined[3];
-        int keeper, init;
+        int monitor, init;
 };
 
 /* Some have long begun, one is just coming in. */
 static void begin_round(const struct site *s, struct round *r, const char *const *options, unsigned *seed) {
         *r = (struct round){.s = s, .id = start_session(s, options)};
-        r->keeper = session_pidfd(s, r->id, "keeper");
+        r->monitor = session_pidfd(s, r->id, "monitor");
         r->init = session_pidfd(s, r->id, "init");
         for (size_t i = 0; i < ARRAY_SIZE(r->joined); i++)
                 SPAWN_JOINED(s, r->id, &r->joined[i], "--", "sh", "-c", lingering);
@@ -72,24 +72,24 @@ static void end_round(struct round *r) {
         collect_orphans();
         sweep(r->s);
         expect_nothing_left(r->s);
-        (void)close(r->keeper);
+        (void)close(r->monitor);
         (void)close(r->init);
         free(r->id);
 }
 
-static void killed_keepers_leave_nothing(void **state) {
+TEST_IN_BOTH_MODES(killed_monitors_leave_nothing) {
         unsigned seed = make_seed();
 
         for (int i = 0; i < n_rounds(); i++) {
                 struct round r;
 
                 begin_round(*state, &r, (const char *const[]){NULL}, &seed);
-                send_signal(r.keeper, SIGKILL);
+                send_signal(r.monitor, SIGKILL);
                 end_round(&r);
         }
 }
 
-static void a_killed_pid_1_ends_the_session(void **state) {
+TEST_IN_BOTH_MODES(a_killed_pid_1_ends_the_session) {
         unsigned seed = make_seed();
 
         for (int i = 0; i < n_rounds(); i++) {
@@ -97,7 +97,7 @@ static void a_killed_pid_1_ends_the_session(void **state) {
 
                 begin_round(*state, &r, (const char *const[]){NULL}, &seed);
                 send_signal(r.init, SIGKILL);
-                expect_end_of(r.keeper, "the keeper of a killed pid 1");
+                expect_end_of(r.monitor, "the monitor of a killed pid 1");
                 end_round(&r);
         }
 }
@@ -107,7 +107,7 @@ static void pause_until_killed(nsrun_unused void *data) {
                 (void)pause();
 }
 
-static void a_killed_owner_ends_the_session(void **state) {
+TEST_IN_BOTH_MODES(a_killed_owner_ends_the_session) {
         unsigned seed = make_seed();
 
         for (int i = 0; i < n_rounds(); i++) {
@@ -123,17 +123,17 @@ static void a_killed_owner_ends_the_session(void **state) {
                 begin_round(*state, &r, (const char *const[]){option, NULL}, &seed);
                 send_signal(owner.pidfd, SIGKILL);
                 finish(&owner, &o);
-                expect_end_of(r.keeper, "the keeper of a killed owner");
+                expect_end_of(r.monitor, "the monitor of a killed owner");
                 end_round(&r);
         }
 }
 
 /* The session and the neighbours go on. */
-static void a_killed_joiner_takes_its_own_tree_alone(void **state) {
+TEST_IN_BOTH_MODES(a_killed_joiner_takes_its_own_tree_alone) {
         const struct site *s = *state;
         unsigned seed = make_seed();
         _cleanup_free_ char *id = START_PLAIN(s);
-        _cleanup_close_ int keeper = session_pidfd(s, id, "keeper");
+        _cleanup_close_ int monitor = session_pidfd(s, id, "monitor");
         _cleanup_outcome_ struct outcome o = {0};
         struct running neighbour;
 
@@ -152,7 +152,7 @@ static void a_killed_joiner_takes_its_own_tree_alone(void **state) {
                 expect_status(&o, 1000 + SIGKILL);
         }
         assert_false(has_ended(neighbour.pidfd));
-        assert_false(has_ended(keeper));
+        assert_false(has_ended(monitor));
         expect_good_join(s, id, "echo on", "on\n");
         send_signal(neighbour.pidfd, SIGTERM);
         outcome_clear(&o);
@@ -162,8 +162,8 @@ static void a_killed_joiner_takes_its_own_tree_alone(void **state) {
         expect_nothing_left(s);
 }
 
-/* Whoever starts one is killed, or the keeper that is not ready yet. */
-static void a_start_that_is_killed_leaves_nothing(void **state) {
+/* Whoever starts one is killed, or the monitor that is not ready yet. */
+TEST_IN_BOTH_MODES(a_start_that_is_killed_leaves_nothing) {
         const struct site *s = *state;
         unsigned seed = make_seed(), n_killed = 0;
         const char *const argv[] = {program(),
@@ -186,7 +186,7 @@ static void a_start_that_is_killed_leaves_nothing(void **state) {
                 n_killed += o.status != 0;
                 if (o.status != 0)
                         expect_status(&o, 1000 + SIGKILL);
-                /* Its keeper may go on, and be a session; then it is stopped like any. */
+                /* Its monitor may go on, and be a session; then it is stopped like any. */
                 do {
                         outcome_clear(&o);
                         SESSION(s, &o, "kill", "x");
@@ -198,7 +198,7 @@ static void a_start_that_is_killed_leaves_nothing(void **state) {
         assert_true(n_killed > 0);
 }
 
-static void keepers_killed_while_they_start_leave_nothing(void **state) {
+TEST_IN_BOTH_MODES(monitors_killed_while_they_start_leave_nothing) {
         const struct site *s = *state;
         unsigned seed = make_seed(), n_failed = 0;
         const char *const argv[] = {program(),
@@ -217,7 +217,7 @@ static void keepers_killed_while_they_start_leave_nothing(void **state) {
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
                 (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
-                /* Its keeper is our child once it has detached. */
+                /* Its monitor is our child once it has detached. */
                 for (bool is_done = false; !is_done;) {
                         _cleanup_free_ char *path = text_of("/proc/self/task/%d/children", (int)getpid()),
                                             *text = file_text(path);
@@ -231,7 +231,7 @@ static void keepers_killed_while_they_start_leave_nothing(void **state) {
                 finish(&r, &o);
                 if (o.status != 0) {
                         expect_refusal(&o, 125,
-                                       "nsrun: the session's keeper was killed before it had started: "
+                                       "nsrun: the session's monitor was killed before it had started: "
                                        "Input/output error");
                         n_failed++;
                 }
@@ -243,14 +243,5 @@ static void keepers_killed_while_they_start_leave_nothing(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                IN_BOTH_MODES(killed_keepers_leave_nothing),
-                IN_BOTH_MODES(a_killed_pid_1_ends_the_session),
-                IN_BOTH_MODES(a_killed_owner_ends_the_session),
-                IN_BOTH_MODES(a_killed_joiner_takes_its_own_tree_alone),
-                IN_BOTH_MODES(a_start_that_is_killed_leaves_nothing),
-                IN_BOTH_MODES(keepers_killed_while_they_start_leave_nothing),
-        };
-
-        return cmocka_run_group_tests_name("session kill", tests, NULL, NULL);
+        return run_all_tests();
 }

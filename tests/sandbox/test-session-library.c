@@ -45,7 +45,7 @@ static int join(const char *id, const char *script, struct nsrun_sandbox **ret, 
         if (r >= 0)
                 r = nsrun_plan_new(policy, &plan, err);
         if (r >= 0)
-                r = nsrun_start(plan, ret, err);
+                r = nsrun_start(plan, NULL, ret, err);
         (void)nsrun_plan_free(plan);
         (void)nsrun_policy_free(policy);
         return r;
@@ -65,9 +65,10 @@ static void end_by_library(const char *id, int (*how)(const char *id, struct nsr
         expect_good(how(id, &err), &err);
 }
 
-static void a_session_is_started_listed_joined_and_stopped(void **state) {
+TEST_IN_BOTH_MODES(a_session_is_started_listed_joined_and_stopped) {
         const struct site *s = *state;
-        const struct nsrun_session_options options = {.name = "lib", .idle_timeout = 900, .owner = getpid()};
+        const struct nsrun_session_options options = {
+                .size = sizeof(options), .name = "lib", .idle_timeout = 900, .owner = getpid()};
         char *id = start_by_library(s, &options), **ids = NULL;
         struct nsrun_session_info *info = NULL;
         struct nsrun_error err = {0};
@@ -85,7 +86,7 @@ static void a_session_is_started_listed_joined_and_stopped(void **state) {
         assert_int_equal(info->idle_timeout, 900);
         assert_int_equal(info->owner, getpid());
         assert_int_equal(info->is_nested, is_nested);
-        assert_int_equal(kill(info->keeper, 0), 0);
+        assert_int_equal(kill(info->monitor, 0), 0);
         assert_null(nsrun_session_info_free(info));
         sandbox = expect_joined(id, "exit 7");
         expect_end(sandbox, 7, 0);
@@ -107,7 +108,7 @@ static void a_session_is_started_listed_joined_and_stopped(void **state) {
 }
 
 /* The host's own commands are children that it hasn't waited for. */
-static void a_session_ends_before_its_commands_are_waited_for(void **state) {
+TEST_IN_BOTH_MODES(a_session_ends_before_its_commands_are_waited_for) {
         const struct site *s = *state;
         int (*const ways[])(const char *id, struct nsrun_error *err) = {nsrun_session_kill,
                                                                         nsrun_session_stop};
@@ -136,9 +137,9 @@ static void a_session_ends_before_its_commands_are_waited_for(void **state) {
         }
 }
 
-static void a_command_keeps_the_session_busy_without_its_plan(void **state) {
+TEST_IN_BOTH_MODES(a_command_keeps_the_session_busy_without_its_plan) {
         const struct site *s = *state;
-        const struct nsrun_session_options options = {.name = "busy"};
+        const struct nsrun_session_options options = {.size = sizeof(options), .name = "busy"};
         _cleanup_free_ char *id = start_by_library(s, &options),
                             *activity = path_of(s->runtime, "nsrun/sessions/busy/activity");
         struct timespec times[2] = {{.tv_sec = 0}, {.tv_sec = time(NULL) - 5000}};
@@ -186,7 +187,7 @@ static void count_signal(nsrun_unused int signal) {
         n_caught++;
 }
 
-static void the_host_is_as_it_was(void **state) {
+TEST_IN_BOTH_MODES(the_host_is_as_it_was) {
         const struct site *s = *state;
         struct sigaction counting = {.sa_handler = count_signal, .sa_flags = SA_RESTART}, old, found;
         _cleanup_free_ char *id = NULL, *before = NULL, *after = NULL;
@@ -242,7 +243,7 @@ static void *work(void *data) {
         return NULL;
 }
 
-static void threads_join_at_once(void **state) {
+TEST_IN_BOTH_MODES(threads_join_at_once) {
         const struct site *s = *state;
         _cleanup_free_ char *id = start_by_library(s, NULL);
         struct worker workers[N_THREADS];
@@ -265,15 +266,7 @@ static void threads_join_at_once(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                IN_BOTH_MODES(a_session_is_started_listed_joined_and_stopped),
-                IN_BOTH_MODES(a_session_ends_before_its_commands_are_waited_for),
-                IN_BOTH_MODES(a_command_keeps_the_session_busy_without_its_plan),
-                IN_BOTH_MODES(the_host_is_as_it_was),
-                IN_BOTH_MODES(threads_join_at_once),
-        };
-
         /* Its children are reaped here, whoever's they were. */
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-        return cmocka_run_group_tests_name("session library", tests, NULL, NULL);
+        return run_all_tests();
 }

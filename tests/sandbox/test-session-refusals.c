@@ -35,7 +35,7 @@ static const char *value_of(const struct option_spec *spec, const struct site *s
 }
 
 /* Also where it would change nothing or take something away. */
-static void no_option_changes_what_a_sessions_commands_may_do(void **state) {
+TEST_IN_BOTH_MODES(no_option_changes_what_a_sessions_commands_may_do) {
         static const char *const allowed[] = {"session",  "kill-leftovers", "env",
                                               "unsetenv", "chdir",          "new-session"};
         const struct site *s = *state;
@@ -76,7 +76,7 @@ static void no_option_changes_what_a_sessions_commands_may_do(void **state) {
         end_session(s, id, "stop");
 }
 
-static void kill_leftovers_is_for_sessions_alone(void **state) {
+TEST(kill_leftovers_is_for_sessions_alone) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -90,7 +90,7 @@ static void kill_leftovers_is_for_sessions_alone(void **state) {
         expect_out(&o, "ran\n");
 }
 
-static void an_id_that_names_no_session_is_refused(void **state) {
+TEST(an_id_that_names_no_session_is_refused) {
         static const char *const ids[] = {"none", "", ".", "..", "../sessions", "a/b", ".new-abc"};
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--name=some");
@@ -130,7 +130,7 @@ static void expect_distrust(const struct site *s, const char *id, const char *fo
         expect_refusal(&o, 125, line);
 }
 
-static void a_folder_that_others_may_write_to_is_not_trusted(void **state) {
+TEST(a_folder_that_others_may_write_to_is_not_trusted) {
         static const char *const folders[] = {"nsrun", "nsrun/sessions"};
         static const mode_t modes[] = {0777, 0720, 0702};
         const struct site *s = *state;
@@ -152,7 +152,7 @@ static void a_folder_that_others_may_write_to_is_not_trusted(void **state) {
         end_session(s, id, "stop");
 }
 
-static void a_symlink_is_no_folder_of_sessions(void **state) {
+TEST(a_symlink_is_no_folder_of_sessions) {
         static const char *const folders[] = {"nsrun", "nsrun/sessions"};
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
@@ -172,7 +172,8 @@ static void a_symlink_is_no_folder_of_sessions(void **state) {
 }
 
 /* A user's, to root; and root's, to a user, where the tests may make one. */
-static void another_users_folder_is_not_trusted(void **state) {
+/* Only root can give a folder away. */
+TEST_IF(geteuid() == 0, another_users_folder_is_not_trusted, site_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL, *path = path_of(s->runtime, "nsrun");
 
@@ -208,7 +209,7 @@ static void write_record(const char *path, const struct bytes *b, size_t n) {
         assert_int_equal(write(fd, b->text, n), n);
 }
 
-static void a_broken_record_is_told_and_joined_by_nobody(void **state) {
+TEST(a_broken_record_is_told_and_joined_by_nobody) {
         const struct site *s = *state;
         static struct bytes whole, changed;
         _cleanup_free_ char *id = START(s, "--name=b"),
@@ -240,7 +241,7 @@ static void a_broken_record_is_told_and_joined_by_nobody(void **state) {
 }
 
 /* A pid that somebody else has by now is not the session's. */
-static void a_record_of_other_processes_is_joined_by_nobody(void **state) {
+TEST_IN_BOTH_MODES(a_record_of_other_processes_is_joined_by_nobody) {
         const struct site *s = *state;
         static struct bytes whole, other;
         _cleanup_free_ char *id = START(s, "--name=one"), *second = START(s, "--name=two"),
@@ -267,7 +268,7 @@ static void a_record_of_other_processes_is_joined_by_nobody(void **state) {
         end_session(s, id, "stop");
 }
 
-static void no_rule_shows_the_records(void **state) {
+TEST(no_rule_shows_the_records) {
         const struct site *s = *state;
         _cleanup_free_ char *own = path_of(s->runtime, "nsrun"), *records = path_of(own, "sessions"),
                             *one = path_of(records, "x"), *id = START(s, "--name=x");
@@ -293,25 +294,5 @@ static void no_rule_shows_the_records(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                IN_BOTH_MODES(no_option_changes_what_a_sessions_commands_may_do),
-                cmocka_unit_test_setup_teardown(kill_leftovers_is_for_sessions_alone, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(an_id_that_names_no_session_is_refused, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(a_folder_that_others_may_write_to_is_not_trusted, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(a_symlink_is_no_folder_of_sessions, site_setup,
-                                                site_teardown),
-                cmocka_unit_test_setup_teardown(a_broken_record_is_told_and_joined_by_nobody, site_setup,
-                                                site_teardown),
-                IN_BOTH_MODES(a_record_of_other_processes_is_joined_by_nobody),
-                cmocka_unit_test_setup_teardown(no_rule_shows_the_records, site_setup, site_teardown),
-                /* Only root can give a folder away. */
-                cmocka_unit_test_setup_teardown(another_users_folder_is_not_trusted, site_setup,
-                                                site_teardown),
-        };
-
-        return _cmocka_run_group_tests("session refusals", tests, ARRAY_SIZE(tests) - (geteuid() != 0), NULL,
-                                       NULL);
+        return run_all_tests();
 }

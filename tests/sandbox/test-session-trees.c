@@ -52,7 +52,7 @@ static void expect_released(int fd) {
         "X\n"                \
         "(setsid sh ./comet &) & "
 
-static void a_background_process_outlives_its_command(void **state) {
+TEST_IN_BOTH_MODES(a_background_process_outlives_its_command) {
         const struct site *s = *state;
         _cleanup_close_ int fifo = open_fifo_of(s, "fifo");
         _cleanup_free_ char *id = START_PLAIN(s);
@@ -70,7 +70,7 @@ static void a_background_process_outlives_its_command(void **state) {
         expect_released(fifo);
 }
 
-static void a_server_answers_the_next_command(void **state) {
+TEST_IN_BOTH_MODES(a_server_answers_the_next_command) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *ask = path_of(s->project, "ask"),
                             *answer = path_of(s->project, "answer");
@@ -86,7 +86,7 @@ static void a_server_answers_the_next_command(void **state) {
         end_session(s, id, "kill");
 }
 
-static void kill_leftovers_ends_them_and_nobody_elses(void **state) {
+TEST_IN_BOTH_MODES(kill_leftovers_ends_them_and_nobody_elses) {
         const struct site *s = *state;
         _cleanup_close_ int own = open_fifo_of(s, "own"), others = open_fifo_of(s, "others"),
                             left = open_fifo_of(s, "left");
@@ -152,7 +152,7 @@ static void expect_killed_whole(const struct site *s, const char *id, const char
         assert_int_equal(unlink(others_path), 0);
 }
 
-static void who_kills_the_waiting_nsrun_kills_the_whole_tree(void **state) {
+TEST_IN_BOTH_MODES(who_kills_the_waiting_nsrun_kills_the_whole_tree) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -167,7 +167,7 @@ static void who_kills_the_waiting_nsrun_kills_the_whole_tree(void **state) {
 }
 
 /* The control: a signal to a process of one's own works, and 0 of a neighbour is refused. */
-static void no_command_signals_its_neighbour(void **state) {
+TEST_IN_BOTH_MODES(no_command_signals_its_neighbour) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -193,7 +193,7 @@ static void no_command_signals_its_neighbour(void **state) {
         end_session(s, id, "stop");
 }
 
-static void a_session_ends_with_all_that_was_left(void **state) {
+TEST_IN_BOTH_MODES(a_session_ends_with_all_that_was_left) {
         static const char *const ways[] = {"stop", "kill"};
         const struct site *s = *state;
 
@@ -212,14 +212,5 @@ static void a_session_ends_with_all_that_was_left(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                IN_BOTH_MODES(a_background_process_outlives_its_command),
-                IN_BOTH_MODES(a_server_answers_the_next_command),
-                IN_BOTH_MODES(kill_leftovers_ends_them_and_nobody_elses),
-                IN_BOTH_MODES(who_kills_the_waiting_nsrun_kills_the_whole_tree),
-                IN_BOTH_MODES(no_command_signals_its_neighbour),
-                IN_BOTH_MODES(a_session_ends_with_all_that_was_left),
-        };
-
-        return cmocka_run_group_tests_name("session trees", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -21,7 +21,7 @@ static void expect_told(const struct outcome *o) {
                 expect_out(o, "told\n");
 }
 
-static void a_start_prints_an_id_that_commands_join_by(void **state) {
+TEST_IN_BOTH_MODES(a_start_prints_an_id_that_commands_join_by) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *expected = text_of("%s\n", s->project);
         _cleanup_outcome_ struct outcome o = {0};
@@ -47,7 +47,7 @@ static void a_start_prints_an_id_that_commands_join_by(void **state) {
         }
 }
 
-static void a_name_is_the_id_and_is_taken_while_the_session_lives(void **state) {
+TEST(a_name_is_the_id_and_is_taken_while_the_session_lives) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--name", "A.b_c-9");
         _cleanup_outcome_ struct outcome o = {0};
@@ -68,7 +68,7 @@ static void a_name_is_the_id_and_is_taken_while_the_session_lives(void **state) 
         end_session(s, id, "kill");
 }
 
-static void no_other_names_are_taken(void **state) {
+TEST(no_other_names_are_taken) {
         static const char longest[] = "0123456789012345678901234567890123456789012345678901234567890123";
         const struct site *s = *state;
         _cleanup_free_ char *too_long = text_of("%s4", longest), *id = NULL;
@@ -95,16 +95,16 @@ static void no_other_names_are_taken(void **state) {
         end_session(s, id, "stop");
 }
 
-static void a_killed_keepers_name_is_free_again(void **state) {
+TEST_IN_BOTH_MODES(a_killed_monitors_name_is_free_again) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--name=mine"), *again = NULL,
                             *record = path_of(s->runtime, "nsrun/sessions/mine/record");
-        _cleanup_close_ int keeper = session_pidfd(s, id, "keeper"), init = session_pidfd(s, id, "init");
+        _cleanup_close_ int monitor = session_pidfd(s, id, "monitor"), init = session_pidfd(s, id, "init");
         _cleanup_outcome_ struct outcome o = {0};
 
-        send_signal(keeper, SIGKILL);
-        expect_end_of(keeper, "a killed keeper");
-        expect_end_of(init, "pid 1 of a killed keeper");
+        send_signal(monitor, SIGKILL);
+        expect_end_of(monitor, "a killed monitor");
+        expect_end_of(init, "pid 1 of a killed monitor");
         collect_orphans();
         /* It is there, and nobody believes it. */
         assert_int_equal(access(record, F_OK), 0);
@@ -116,19 +116,20 @@ static void a_killed_keepers_name_is_free_again(void **state) {
         end_session(s, again, "stop");
 }
 
-static void a_list_removes_what_killed_keepers_left(void **state) {
+TEST(a_list_removes_what_killed_monitors_left) {
         const struct site *s = *state;
         _cleanup_free_ char *dead = START(s, "--name=dead"), *alive = START(s, "--name=alive"),
                             *folder = path_of(s->runtime, "nsrun/sessions/dead");
-        _cleanup_close_ int keeper = session_pidfd(s, dead, "keeper"), init = session_pidfd(s, dead, "init");
+        _cleanup_close_ int monitor = session_pidfd(s, dead, "monitor"),
+                            init = session_pidfd(s, dead, "init");
         _cleanup_outcome_ struct outcome o = {0};
 
         SESSION(s, &o, "list");
         expect_in(o.out, "\nalive ");
         expect_in(o.out, "\ndead ");
-        send_signal(keeper, SIGKILL);
-        expect_end_of(init, "pid 1 of a killed keeper");
-        expect_end_of(keeper, "a killed keeper");
+        send_signal(monitor, SIGKILL);
+        expect_end_of(init, "pid 1 of a killed monitor");
+        expect_end_of(monitor, "a killed monitor");
         assert_int_equal(access(folder, F_OK), 0);
         SESSION(s, &o, "list");
         expect_status(&o, 0);
@@ -165,15 +166,15 @@ static void expect_text_in(json_object *o, const char *key, const char *text) {
 }
 
 static void check_session(const struct site *s, json_object *o, const char *id, int64_t before) {
-        _cleanup_free_ char *exe = text_of("/proc/%d/comm", (int)number_in(o, "keeper")), *comm = NULL,
-                            *umbrellas = path_of(s->cache, "nsrun/workspace-");
+        _cleanup_free_ char *exe = text_of("/proc/%d/comm", (int)number_in(o, "monitor")), *comm = NULL,
+                            *rundirs = path_of(s->cache, "nsrun/workspace-");
         json_object *value;
         struct timespec now;
 
         expect_text_in(o, "id", id);
         expect_text_in(o, "project", s->project);
-        assert_true(json_object_object_get_ex(o, "umbrella", &value));
-        assert_true(startswith(json_object_get_string(value), umbrellas));
+        assert_true(json_object_object_get_ex(o, "run_directory", &value));
+        assert_true(startswith(json_object_get_string(value), rundirs));
         assert_int_equal(access(json_object_get_string(value), F_OK), 0);
         assert_true(number_in(o, "started") >= before && number_in(o, "started") <= (int64_t)time(NULL));
         assert_int_equal(number_in(o, "idle_timeout"), 1000);
@@ -185,10 +186,10 @@ static void check_session(const struct site *s, json_object *o, const char *id, 
         assert_true(number_in(o, "idle") <= (int64_t)now.tv_sec - before);
         comm = file_text(exe);
         assert_non_null(comm);
-        assert_string_equal(comm, "nsrun-keeper\n");
+        assert_string_equal(comm, "nsrun-monitor\n");
 }
 
-static void json_tells_all_of_a_session(void **state) {
+TEST_IN_BOTH_MODES(json_tells_all_of_a_session) {
         const struct site *s = *state;
         int64_t before = (int64_t)time(NULL);
         _cleanup_free_ char *owner = text_of("--owner=%d", (int)getpid()),
@@ -225,7 +226,7 @@ static void json_tells_all_of_a_session(void **state) {
         expect_out(&o, "");
 }
 
-static void idle_counts_from_the_last_command(void **state) {
+TEST_IN_BOTH_MODES(idle_counts_from_the_last_command) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--name=i"),
                             *activity = path_of(s->runtime, "nsrun/sessions/i/activity");
@@ -247,7 +248,7 @@ static void idle_counts_from_the_last_command(void **state) {
         end_session(s, id, "stop");
 }
 
-static void stop_lets_commands_say_a_last_word(void **state) {
+TEST_IN_BOTH_MODES(stop_lets_commands_say_a_last_word) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -265,7 +266,7 @@ static void stop_lets_commands_say_a_last_word(void **state) {
         collect_orphans();
 }
 
-static void who_does_not_listen_is_killed(void **state) {
+TEST_IN_BOTH_MODES(who_does_not_listen_is_killed) {
         const struct site *s = *state;
         static const char *const ways[] = {"stop", "kill"};
 
@@ -283,7 +284,8 @@ static void who_does_not_listen_is_killed(void **state) {
                 expect_status(&o, 128 + SIGKILL);
                 assert_string_equal(
                         o.err,
-                        is_nested
+                        by_the_library() ? KILLED_BY_THE_LIBRARY
+                        : is_nested
                                 ? "nsrun: the command's reaper was killed by signal 9, and the command with it\n"
                                 : "nsrun: the command's reaper was killed by signal 9, and the session with it\n");
                 collect_orphans();
@@ -291,7 +293,7 @@ static void who_does_not_listen_is_killed(void **state) {
         }
 }
 
-static void nobody_joins_what_is_ending(void **state) {
+TEST_IN_BOTH_MODES(nobody_joins_what_is_ending) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s),
                             *refusal = text_of(
@@ -324,7 +326,7 @@ static void nobody_joins_what_is_ending(void **state) {
         expect_nothing_left(s);
 }
 
-static void kill_gives_no_time_for_words(void **state) {
+TEST_IN_BOTH_MODES(kill_gives_no_time_for_words) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -341,7 +343,7 @@ static void kill_gives_no_time_for_words(void **state) {
         collect_orphans();
 }
 
-static void a_stopped_command_is_ended_too(void **state) {
+TEST_IN_BOTH_MODES(a_stopped_command_is_ended_too) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -361,16 +363,16 @@ static void a_stopped_command_is_ended_too(void **state) {
 
 /* The command runs for longer than the timeout, and is left alone; what it leaves behind is
  * no reason to stay. */
-static void an_idle_session_ends_by_itself(void **state) {
+TEST_IN_BOTH_MODES(an_idle_session_ends_by_itself) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--idle-timeout=4");
-        _cleanup_close_ int keeper = session_pidfd(s, id, "keeper");
+        _cleanup_close_ int monitor = session_pidfd(s, id, "monitor");
         _cleanup_outcome_ struct outcome o = {0};
 
         JOIN_SCRIPT(s, id, &o, "sleep 1000 >/dev/null 2>&1 & sleep 5; exit 6");
         expect_status(&o, 6);
-        assert_false(has_ended(keeper));
-        expect_end_of(keeper, "an idle session");
+        assert_false(has_ended(monitor));
+        expect_end_of(monitor, "an idle session");
         collect_orphans();
 }
 
@@ -379,23 +381,23 @@ static void pause_until_killed(nsrun_unused void *data) {
                 (void)pause();
 }
 
-static void a_session_ends_with_its_owner(void **state) {
+TEST_IN_BOTH_MODES(a_session_ends_with_its_owner) {
         const struct site *s = *state;
         struct running owner, r;
         _cleanup_outcome_ struct outcome o = {0}, last = {0};
         _cleanup_free_ char *option = NULL, *id = NULL;
-        _cleanup_close_ int keeper = -EBADF;
+        _cleanup_close_ int monitor = -EBADF;
 
         spawn(&(struct request){.argv = (const char *const[]){"true", NULL}, .in_child = pause_until_killed},
               &owner);
         option = text_of("--owner=%d", (int)owner.pid);
         id = START(s, option);
-        keeper = session_pidfd(s, id, "keeper");
+        monitor = session_pidfd(s, id, "monitor");
         SPAWN_JOINED(s, id, &r, "--", "sh", "-c", until_told);
         expect_ready_line(&r);
-        assert_false(has_ended(keeper));
+        assert_false(has_ended(monitor));
         send_signal(owner.pidfd, SIGKILL);
-        expect_end_of(keeper, "the session of a dead owner");
+        expect_end_of(monitor, "the session of a dead owner");
         finish(&r, &o);
         expect_status(&o, 3);
         expect_told(&o);
@@ -403,7 +405,7 @@ static void a_session_ends_with_its_owner(void **state) {
         collect_orphans();
 }
 
-static void a_dead_owner_is_refused(void **state) {
+TEST(a_dead_owner_is_refused) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *option = NULL, *line = NULL;
@@ -420,7 +422,7 @@ static void a_dead_owner_is_refused(void **state) {
         expect_refusal(&o, 125, line);
 }
 
-static void a_terminal_may_be_shared(void **state) {
+TEST_IN_BOTH_MODES(a_terminal_may_be_shared) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--no-new-session");
         _cleanup_outcome_ struct outcome o = {0};
@@ -440,26 +442,5 @@ static void a_terminal_may_be_shared(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                IN_BOTH_MODES(a_start_prints_an_id_that_commands_join_by),
-                cmocka_unit_test_setup_teardown(a_name_is_the_id_and_is_taken_while_the_session_lives,
-                                                site_setup, site_teardown),
-                cmocka_unit_test_setup_teardown(no_other_names_are_taken, site_setup, site_teardown),
-                IN_BOTH_MODES(a_killed_keepers_name_is_free_again),
-                cmocka_unit_test_setup_teardown(a_list_removes_what_killed_keepers_left, site_setup,
-                                                site_teardown),
-                IN_BOTH_MODES(json_tells_all_of_a_session),
-                IN_BOTH_MODES(idle_counts_from_the_last_command),
-                IN_BOTH_MODES(stop_lets_commands_say_a_last_word),
-                IN_BOTH_MODES(who_does_not_listen_is_killed),
-                IN_BOTH_MODES(nobody_joins_what_is_ending),
-                IN_BOTH_MODES(kill_gives_no_time_for_words),
-                IN_BOTH_MODES(a_stopped_command_is_ended_too),
-                IN_BOTH_MODES(an_idle_session_ends_by_itself),
-                IN_BOTH_MODES(a_session_ends_with_its_owner),
-                cmocka_unit_test_setup_teardown(a_dead_owner_is_refused, site_setup, site_teardown),
-                IN_BOTH_MODES(a_terminal_may_be_shared),
-        };
-
-        return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+        return run_all_tests();
 }

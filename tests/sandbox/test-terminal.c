@@ -148,9 +148,40 @@ static void start_script(struct terminal *t, const char *option, const char *scr
         expect_text(t, "ready.\n");
 }
 
+static int joining_setup(void **state) {
+        if (site_setup(state) < 0)
+                return -1;
+        session = START(*state, "--no-new-session");
+        return 0;
+}
+
+static int joining_teardown(void **state) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        SESSION((const struct site *)*state, &o, "kill", session);
+        free(session);
+        session = NULL;
+        expect_status(&o, 0);
+        collect_orphans();
+        is_nested = false;
+        return site_teardown(state);
+}
+
+static int joining_nested_setup(void **state) {
+        is_nested = true;
+        return joining_setup(state);
+}
+
+/* Alone, in a session, and in one whose commands have pid namespaces of their own. */
+#define TEST_EVERYWHERE(name)                                            \
+        TEST_WITH(name, site_setup, site_teardown);                      \
+        TEST_AGAIN(name, joined, joining_setup, joining_teardown)        \
+        TEST_AGAIN(name, nested, joining_nested_setup, joining_teardown) \
+        static void name(nsrun_unused void **state)
+
 /* ---------------------------------------------------------------- in the foreground */
 
-static void control_c_ends_the_command_with_130(void **state) {
+TEST_EVERYWHERE(control_c_ends_the_command_with_130) {
         for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
                 struct terminal t;
 
@@ -164,7 +195,7 @@ static void control_c_ends_the_command_with_130(void **state) {
         }
 }
 
-static void control_c_is_the_commands_to_catch(void **state) {
+TEST_EVERYWHERE(control_c_is_the_commands_to_catch) {
         for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
                 struct terminal t;
 
@@ -181,7 +212,7 @@ static void control_c_is_the_commands_to_catch(void **state) {
         }
 }
 
-static void control_z_stops_the_job_and_fg_goes_on(void **state) {
+TEST_EVERYWHERE(control_z_stops_the_job_and_fg_goes_on) {
         for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
                 struct terminal t;
 
@@ -223,7 +254,7 @@ static void keep_busy(pid_t *pids, size_t n) {
 }
 
 /* Who has not noticed yet that it is stopped reads what is typed at the prompt. */
-static void a_slow_job_is_stopped_before_the_prompt(void **state) {
+TEST_EVERYWHERE(a_slow_job_is_stopped_before_the_prompt) {
         pid_t busy[1024];
         size_t n = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
         struct terminal t;
@@ -297,7 +328,7 @@ static void stay_awake(bool has_threads) {
 }
 
 /* A command that says it is stopped reads nothing that is typed at the prompt. */
-static void nobody_wakes_a_stopped_job(void **state) {
+TEST(nobody_wakes_a_stopped_job) {
         static const char *const kinds[] = {"processes", "threads"};
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
 
@@ -328,7 +359,7 @@ static void nobody_wakes_a_stopped_job(void **state) {
 }
 
 /* A job that is stopped ends as any other is ended, and goes on in the background. */
-static void a_stopped_job_goes_on_in_the_background(void **state) {
+TEST_EVERYWHERE(a_stopped_job_goes_on_in_the_background) {
         for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
                 struct terminal t;
 
@@ -348,7 +379,7 @@ static void a_stopped_job_goes_on_in_the_background(void **state) {
         }
 }
 
-static void the_terminal_is_back_however_the_run_ends(void **state) {
+TEST_EVERYWHERE(the_terminal_is_back_however_the_run_ends) {
         static const char *const ends[][2] = {{"exit 3", "3"},
                                               {"kill -9 \\$\\$", "137"},
                                               {"kill -SEGV \\$\\$", "139"},
@@ -378,7 +409,7 @@ static void the_terminal_is_back_however_the_run_ends(void **state) {
 
 /* A script has no job control to put things right: the next command in it must find
  * the terminal usable, or it would be stopped by SIGTTOU or SIGTTIN. */
-static void a_scripts_next_command_has_the_terminal(void **state) {
+TEST_EVERYWHERE(a_scripts_next_command_has_the_terminal) {
         for (size_t i = 0; i < ARRAY_SIZE(session_options); i++) {
                 _cleanup_free_ char *line =
                         text_of("sh -c '$nsrun %s -- true; $nsrun %s no-such; stty tostop; read x; echo "
@@ -409,7 +440,7 @@ static void start_shell(struct terminal *t) {
         expect_text(t, INNER_PROMPT);
 }
 
-static void a_shell_inside_has_job_control(void **state) {
+TEST_EVERYWHERE(a_shell_inside_has_job_control) {
         struct terminal t;
 
         open_terminal(*state, &t);
@@ -435,7 +466,7 @@ static void a_shell_inside_has_job_control(void **state) {
         close_terminal(&t);
 }
 
-static void a_shell_inside_can_be_suspended(void **state) {
+TEST_EVERYWHERE(a_shell_inside_can_be_suspended) {
         struct terminal t;
 
         open_terminal(*state, &t);
@@ -464,7 +495,7 @@ static void try_to_type(void) {
 
 /* In a session of its own the terminal isn't the command's to type into: EPERM, or
  * EIO where the kernel lets nobody (dev.tty.legacy_tiocsti=0, 6.2). */
-static void nothing_is_typed_into_the_callers_terminal(void **state) {
+TEST(nothing_is_typed_into_the_callers_terminal) {
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL),
                             *inside = text_of("$nsrun --bind %s:/probe:ro -- /probe tiocsti", self),
                             *outside = text_of("%s tiocsti", self);
@@ -488,55 +519,10 @@ static void nothing_is_typed_into_the_callers_terminal(void **state) {
                 skip_because("this kernel lets an ordinary user type into no terminal (legacy_tiocsti)");
 }
 
-static int joining_setup(void **state) {
-        if (site_setup(state) < 0)
-                return -1;
-        session = START(*state, "--no-new-session");
-        return 0;
-}
-
-static int joining_teardown(void **state) {
-        _cleanup_outcome_ struct outcome o = {0};
-
-        SESSION((const struct site *)*state, &o, "kill", session);
-        free(session);
-        session = NULL;
-        expect_status(&o, 0);
-        collect_orphans();
-        is_nested = false;
-        return site_teardown(state);
-}
-
-static int joining_nested_setup(void **state) {
-        is_nested = true;
-        return joining_setup(state);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-/* Alone, in a session, and in one whose commands have pid namespaces of their own. */
-#define EVERYWHERE(name)                                                                      \
-        TEST(name), {#name " (joined)", name, joining_setup, joining_teardown, NULL}, {       \
-#name " (joined, nested)", name, joining_nested_setup, joining_teardown, NULL \
-        }
-
 int main(int argc, char **argv) {
-        const struct CMUnitTest tests[] = {
-                EVERYWHERE(control_c_ends_the_command_with_130),
-                EVERYWHERE(control_c_is_the_commands_to_catch),
-                EVERYWHERE(control_z_stops_the_job_and_fg_goes_on),
-                EVERYWHERE(a_slow_job_is_stopped_before_the_prompt),
-                TEST(nobody_wakes_a_stopped_job),
-                EVERYWHERE(a_stopped_job_goes_on_in_the_background),
-                EVERYWHERE(the_terminal_is_back_however_the_run_ends),
-                EVERYWHERE(a_scripts_next_command_has_the_terminal),
-                EVERYWHERE(a_shell_inside_has_job_control),
-                EVERYWHERE(a_shell_inside_can_be_suspended),
-                TEST(nothing_is_typed_into_the_callers_terminal),
-        };
-
         if (argc == 2 && streq(argv[1], "tiocsti"))
                 try_to_type();
         if (argc == 2)
                 stay_awake(streq(argv[1], "threads"));
-        return cmocka_run_group_tests_name("terminal", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -30,6 +30,19 @@ static void run_words(const struct site *s, struct outcome *ret, const char *con
 }
 #define NSRUN(site, outcome, ...) run_words(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
 
+/* What a failed test left goes, too.  The monitors are children of ours by now. */
+static int teardown(void **state) {
+        static const char *const names[] = {"usage", "empty", "one", "two", "kept"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                NSRUN((const struct site *)*state, &o, "session", "kill", names[i]);
+        }
+        collect_orphans();
+        return site_teardown(state);
+}
+
 /* A session over the project, in which one file has changed; stop_session() ends it. */
 static void start_session(const struct site *s, const char *name) {
         _cleanup_outcome_ struct outcome o = {0};
@@ -57,7 +70,7 @@ static void expect_old(const struct site *s, const char *text) {
 
 #define SEE "; see 'nsrun session --help'"
 
-static void an_option_of_another_action_is_refused_and_nothing_done(void **state) {
+TEST_WITH(an_option_of_another_action_is_refused_and_nothing_done, setup, teardown) {
         static const struct {
                 const char *option, *action, *line;
         } cases[] = {
@@ -98,7 +111,7 @@ static void an_option_of_another_action_is_refused_and_nothing_done(void **state
         stop_session(s, "usage");
 }
 
-static void an_empty_path_does_not_mean_the_whole_project(void **state) {
+TEST_WITH(an_empty_path_does_not_mean_the_whole_project, setup, teardown) {
         static const char *const actions[] = {"diff", "commit", "discard"};
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -122,7 +135,7 @@ static void an_empty_path_does_not_mean_the_whole_project(void **state) {
         stop_session(s, "empty");
 }
 
-static void a_session_needs_a_name_that_is_one_and_no_other_session(void **state) {
+TEST_WITH(a_session_needs_a_name_that_is_one_and_no_other_session, setup, teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -144,7 +157,7 @@ static void a_session_needs_a_name_that_is_one_and_no_other_session(void **state
         stop_session(s, "one");
 }
 
-static void a_sessions_command_never_runs_without_its_sandbox(void **state) {
+TEST_WITH(a_sessions_command_never_runs_without_its_sandbox, setup, teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -187,7 +200,7 @@ static void expect_completions(const struct site *s, const char *const *argv, co
         expect_out(&o, expected);
 }
 
-static void bash_completes_the_ids_of_sessions(void **state) {
+TEST_WITH(bash_completes_the_ids_of_sessions, setup, teardown) {
         static const char script[] =
                 ". <(nsrun completion bash)\n"
                 "complete_words() { COMP_WORDS=(nsrun \"$@\"); COMP_CWORD=$#; COMPREPLY=(); _nsrun;\n"
@@ -202,7 +215,7 @@ static void bash_completes_the_ids_of_sessions(void **state) {
                            "one two\ntwo\none two\n\nstart stop\n");
 }
 
-static void fish_completes_the_ids_of_sessions(void **state) {
+FULL_TEST(fish_completes_the_ids_of_sessions, setup, teardown) {
         static const char script[] =
                 "nsrun completion fish | source\n"
                 "for words in 'stop ' 'diff --stat t' 'start ' 'st'\n"
@@ -215,7 +228,7 @@ static void fish_completes_the_ids_of_sessions(void **state) {
 }
 
 /* It completes where somebody types alone. */
-static void zsh_completes_the_ids_of_sessions(void **state) {
+FULL_TEST(zsh_completes_the_ids_of_sessions, setup, teardown) {
         static const char script[] =
                 "zmodload zsh/zpty\n"
                 "nsrun completion zsh >_nsrun\n"
@@ -238,31 +251,6 @@ static void zsh_completes_the_ids_of_sessions(void **state) {
                            "session stop one\nsession diff two\nsession show\nrun --session=one\n");
 }
 
-/* What a failed test left goes, too.  The keepers are children of ours by now. */
-static int teardown(void **state) {
-        static const char *const names[] = {"usage", "empty", "one", "two", "kept"};
-
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-                _cleanup_outcome_ struct outcome o = {0};
-
-                NSRUN((const struct site *)*state, &o, "session", "kill", names[i]);
-        }
-        collect_orphans();
-        return site_teardown(state);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(an_option_of_another_action_is_refused_and_nothing_done),
-                TEST(an_empty_path_does_not_mean_the_whole_project),
-                TEST(a_session_needs_a_name_that_is_one_and_no_other_session),
-                TEST(bash_completes_the_ids_of_sessions),
-                TEST(fish_completes_the_ids_of_sessions),
-                TEST(zsh_completes_the_ids_of_sessions),
-                TEST(a_sessions_command_never_runs_without_its_sandbox),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

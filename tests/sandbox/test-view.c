@@ -17,7 +17,7 @@
 
 /* ---------------------------------------------------------------- the root */
 
-static void the_root_folder_holds_the_plans_entries_alone(void **state) {
+TEST(the_root_folder_holds_the_plans_entries_alone) {
         static const char *const always[] = {"bin",    "dev", "etc",  "lib",  "lib32", "lib64",
                                              "libx32", "opt", "proc", "sbin", "tmp",   "usr"};
         const struct site *s = *state;
@@ -46,7 +46,7 @@ static void the_root_folder_holds_the_plans_entries_alone(void **state) {
         expect_in(o.out, "outside\n");
 }
 
-static void what_is_not_exposed_does_not_exist(void **state) {
+TEST(what_is_not_exposed_does_not_exist) {
         const struct site *s = *state;
         _cleanup_free_ char *script =
                 text_of("cat /etc/shadow; ls ~/.ssh; cat %s/secret; ls /etc/ssh; ls /run; "
@@ -70,7 +70,7 @@ static void what_is_not_exposed_does_not_exist(void **state) {
         expect_out(&o, "secret");
 }
 
-static void the_system_and_the_root_are_read_only(void **state) {
+TEST(the_system_and_the_root_are_read_only) {
         static const char *const paths[] = {"/usr/x", "/x", "/etc/x", "/dev/x", "/opt/x"};
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -91,7 +91,7 @@ static void the_system_and_the_root_are_read_only(void **state) {
         expect_out(&o, "made\n");
 }
 
-static void passwd_and_group_name_the_user_root_and_nobody(void **state) {
+TEST(passwd_and_group_name_the_user_root_and_nobody) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *ids = text_of("%u:%u\n", geteuid(), getegid());
@@ -114,7 +114,7 @@ static void passwd_and_group_name_the_user_root_and_nobody(void **state) {
         expect_status(&o, 0);
 }
 
-static void the_host_name_is_the_hosts_or_the_one_asked_for(void **state) {
+TEST(the_host_name_is_the_hosts_or_the_one_asked_for) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         struct utsname before, after;
@@ -132,7 +132,7 @@ static void the_host_name_is_the_hosts_or_the_one_asked_for(void **state) {
 
 /* --------------------------------------------------------------- processes */
 
-static void a_host_process_can_not_be_signalled(void **state) {
+TEST(a_host_process_can_not_be_signalled) {
         const struct site *s = *state;
         _cleanup_free_ char *pid = text_of("%d", getpid());
         _cleanup_outcome_ struct outcome o = {0};
@@ -145,25 +145,29 @@ static void a_host_process_can_not_be_signalled(void **state) {
         expect_out(&o, "kill: ok\n");
 }
 
-static void proc_shows_the_sandboxs_processes_alone(void **state) {
+TEST(proc_shows_the_sandboxs_processes_alone) {
         const struct site *s = *state;
         _cleanup_free_ char *pid = text_of(" %d ", getpid());
         _cleanup_outcome_ struct outcome o = {0};
 
         PROBE(s, &o, "processes", NULL);
-        expect_out(&o, "1 2 ");
+        /* In a session the command's reaper is one more. */
+        expect_out(&o, in_a_session() ? "1 2 3 " : "1 2 ");
         run_control(s, &o, "processes", NULL);
         expect_in(o.out, pid);
 }
 
-static void pid_1_can_not_be_read_or_ended(void **state) {
+TEST(pid_1_can_not_be_read_or_ended) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
         PROBE(s, &o, "pid1", "1");
         for (const char *line = o.out, *end; (end = strchr(line, '\n')); line = end + 1)
                 if (strncmp(end - 19, ": Permission denied", 19) != 0 &&
-                    strncmp(end - 25, ": Operation not permitted", 25) != 0)
+                    strncmp(end - 25, ": Operation not permitted", 25) != 0 &&
+                    /* Root may search the folder, and learns which numbers are not open. */
+                    (strncmp(line, "/proc/1/fd/5: ", 14) != 0 ||
+                     strncmp(end - 27, ": No such file or directory", 27) != 0))
                         fail_msg("pid 1 was not closed: %.*s", (int)(end - line), line);
         expect_in(o.out, "/proc/1/mem: ");
         expect_in(o.out, "vm_readv: ");
@@ -177,18 +181,23 @@ static void pid_1_can_not_be_read_or_ended(void **state) {
         expect_out(&o, "alive\n");
 }
 
-static void pid_1_keeps_nothing_of_the_callers_command_line(void **state) {
+TEST(pid_1_keeps_nothing_of_the_callers_command_line) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--env", "SECRET_WORD=marzipan", "--hostname", "marzipan", "--", "sh", "-c",
-            "tr -d '\\0' </proc/1/cmdline | wc -c; cat /proc/1/comm; tr -d '\\0' </proc/$$/cmdline; : marzipan");
+            "tr -d '\\0' </proc/1/cmdline; cat /proc/1/comm; tr -d '\\0' </proc/$$/cmdline; : marzipan");
         expect_status(&o, 0);
-        expect_in(o.out, "0\nnsrun\nsh-c");
+        expect_not_in(o.out, "--hostname");
+        expect_not_in(o.out, "SECRET_WORD");
+        if (by_the_library() || in_a_session())
+                expect_in(o.out, "nsrun-init\nsh-c");
+        else
+                assert_int_equal(strncmp(o.out, "nsrun\nsh-c", 10), 0);
         expect_in(o.out, "marzipan");
 }
 
-static void all_five_capability_sets_are_empty(void **state) {
+TEST(all_five_capability_sets_are_empty) {
         static const char script[] = "for p in 1 self; do grep -E '^(Cap|NoNewPrivs)' /proc/$p/status; done";
         static const char none[] = "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n"
                                    "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\n"
@@ -203,7 +212,7 @@ static void all_five_capability_sets_are_empty(void **state) {
         expect_not_in(o.out, "CapBnd:\t0000000000000000\n");
 }
 
-static void nothing_that_needs_a_privilege_works(void **state) {
+TEST(nothing_that_needs_a_privilege_works) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -216,7 +225,7 @@ static void nothing_that_needs_a_privilege_works(void **state) {
         expect_status(&o, 0);
 }
 
-static void a_nested_user_namespace_undoes_nothing(void **state) {
+TEST(a_nested_user_namespace_undoes_nothing) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -233,7 +242,7 @@ static void a_nested_user_namespace_undoes_nothing(void **state) {
                   geteuid() == 0 ? "/hostname: Read-only file system\n" : "/hostname: Permission denied\n");
 }
 
-static void kernel_settings_can_not_be_written_not_even_by_root(void **state) {
+TEST(kernel_settings_can_not_be_written_not_even_by_root) {
         static const char script[] =
                 "find /proc/sys /proc/sysrq-trigger /proc/irq /proc/bus /proc/fs -writable 2>/dev/null | head";
         const struct site *s = *state;
@@ -252,7 +261,7 @@ static void kernel_settings_can_not_be_written_not_even_by_root(void **state) {
         }
 }
 
-static void shared_memory_of_the_host_is_not_there(void **state) {
+TEST(shared_memory_of_the_host_is_not_there) {
         const struct site *s = *state;
         key_t key = 0x6e730000 + getpid();
         _cleanup_free_ char *text = text_of("%d", (int)key);
@@ -279,7 +288,7 @@ static void leak_descriptors(void *data) {
         (void)close(fd);
 }
 
-static void no_descriptor_above_2_reaches_the_command(void **state) {
+TEST(no_descriptor_above_2_reaches_the_command) {
         static int numbers[] = {5, 7, 100, 1000, 0};
         const struct site *s = *state;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
@@ -302,7 +311,7 @@ static void no_descriptor_above_2_reaches_the_command(void **state) {
         expect_out(&o, "0 1 2 ");
 }
 
-static void the_standard_streams_are_the_callers(void **state) {
+TEST(the_standard_streams_are_the_callers) {
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->outside, "input");
         _cleanup_free_ const char **argv =
@@ -321,9 +330,13 @@ static void the_standard_streams_are_the_callers(void **state) {
 
 static void set_process_state(nsrun_unused void *data) {
         struct sigaction ignore = {.sa_handler = SIG_IGN};
+        const unsigned long standard[8] = {0};
         sigset_t set;
 
         (void)umask(027);
+        /* The two that the C library keeps for its threads: a host with some has handlers for them. */
+        for (int signal = 32; signal <= 33; signal++)
+                (void)syscall(SYS_rt_sigaction, signal, standard, NULL, (size_t)8);
         (void)sigemptyset(&set);
         (void)sigaddset(&set, SIGUSR1);
         (void)sigaddset(&set, SIGRTMIN + 3);
@@ -332,7 +345,7 @@ static void set_process_state(nsrun_unused void *data) {
                 _exit(123);
 }
 
-static void umask_and_signal_state_are_inherited(void **state) {
+TEST(umask_and_signal_state_are_inherited) {
         const struct site *s = *state;
         const char *const grep[] = {"grep", "-E", "^(Umask|SigBlk|SigIgn|SigCgt)", "/proc/self/status",
                                     NULL};
@@ -351,7 +364,7 @@ static void umask_and_signal_state_are_inherited(void **state) {
         expect_out(&inside, outside.out);
 }
 
-static void secrets_and_dead_addresses_are_left_out_of_the_environment(void **state) {
+TEST(secrets_and_dead_addresses_are_left_out_of_the_environment) {
         static const char *const variables[][2] = {
                 {"GITHUB_TOKEN", "sesame"},     {"AWS_ACCESS_KEY_ID", "sesame"},
                 {"MY_PASSWORD", "sesame"},      {"OPENAI_API_KEY", "sesame"},
@@ -391,7 +404,7 @@ static void secrets_and_dead_addresses_are_left_out_of_the_environment(void **st
 
 /* -------------------------------------------------------- devices, terminals */
 
-static void the_devices_are_there_and_no_others(void **state) {
+TEST(the_devices_are_there_and_no_others) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -405,7 +418,7 @@ static void the_devices_are_there_and_no_others(void **state) {
         expect_out(&o, "forkpty: ok\nread: ok\nname: /dev/pts/0\n");
 }
 
-static void the_hosts_device_nodes_can_not_be_changed(void **state) {
+TEST(the_hosts_device_nodes_can_not_be_changed) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         struct stat before, after;
@@ -425,7 +438,7 @@ static void take_terminal(void *data) {
                 _exit(123);
 }
 
-static void the_callers_terminal_is_shared_only_when_asked_for(void **state) {
+TEST(the_callers_terminal_is_shared_only_when_asked_for) {
         const struct site *s = *state;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
         _cleanup_free_ char *bind = text_of("%s:/probe:ro", self);
@@ -456,7 +469,7 @@ static void the_callers_terminal_is_shared_only_when_asked_for(void **state) {
 
 /* ----------------------------------------------------------------- network */
 
-static void without_a_network_there_is_loopback_alone(void **state) {
+TEST(without_a_network_there_is_loopback_alone) {
         static const char *const none[] = {"--net=none", NULL};
         const struct site *s = *state;
         struct sockaddr_in at = {.sin_family = AF_INET};
@@ -479,34 +492,7 @@ static void without_a_network_there_is_loopback_alone(void **state) {
         expect_out(&o, "connect: ok\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(int argc, char **argv) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_root_folder_holds_the_plans_entries_alone),
-                TEST(what_is_not_exposed_does_not_exist),
-                TEST(the_system_and_the_root_are_read_only),
-                TEST(passwd_and_group_name_the_user_root_and_nobody),
-                TEST(the_host_name_is_the_hosts_or_the_one_asked_for),
-                TEST(a_host_process_can_not_be_signalled),
-                TEST(proc_shows_the_sandboxs_processes_alone),
-                TEST(pid_1_can_not_be_read_or_ended),
-                TEST(pid_1_keeps_nothing_of_the_callers_command_line),
-                TEST(all_five_capability_sets_are_empty),
-                TEST(nothing_that_needs_a_privilege_works),
-                TEST(a_nested_user_namespace_undoes_nothing),
-                TEST(kernel_settings_can_not_be_written_not_even_by_root),
-                TEST(shared_memory_of_the_host_is_not_there),
-                TEST(no_descriptor_above_2_reaches_the_command),
-                TEST(the_standard_streams_are_the_callers),
-                TEST(umask_and_signal_state_are_inherited),
-                TEST(secrets_and_dead_addresses_are_left_out_of_the_environment),
-                TEST(the_devices_are_there_and_no_others),
-                TEST(the_hosts_device_nodes_can_not_be_changed),
-                TEST(the_callers_terminal_is_shared_only_when_asked_for),
-                TEST(without_a_network_there_is_loopback_alone),
-        };
-
         probe_main(argc, argv);
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

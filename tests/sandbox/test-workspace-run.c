@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sandboxes of a workspace see its roots, its temp and its environment, and no more;
- * and the library's playgrounds.  The shared object, and its public names alone. */
+ * and the library's scratch folders.  The shared object, and its public names alone. */
 #include "workspace.h"
 
 /* Runs a script under the policy; what it printed into the project's file "out". */
@@ -14,7 +14,7 @@ static char *run_policy(const struct site *s, struct nsrun_policy *policy, const
 
         expect_good(nsrun_policy_set_command(policy, argv, &err), &err);
         expect_good(nsrun_plan_new(policy, &plan, &err), &err);
-        expect_good(nsrun_start(plan, &sandbox, &err), &err);
+        expect_good(nsrun_start(plan, NULL, &sandbox, &err), &err);
         expect_end(sandbox, 0, 0);
         assert_null(nsrun_sandbox_free(sandbox));
         assert_null(nsrun_plan_free(plan));
@@ -30,7 +30,7 @@ static struct nsrun_policy *policy_of(struct nsrun_workspace *w) {
         return policy;
 }
 
-static void a_sandbox_sees_the_workspaces_roots_and_no_others(void **state) {
+TEST(a_sandbox_sees_the_workspaces_roots_and_no_others) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s), *second = make_workspace(s);
         struct nsrun_policy *policy;
@@ -78,7 +78,7 @@ static void a_sandbox_sees_the_workspaces_roots_and_no_others(void **state) {
         assert_null(nsrun_workspace_free(second));
 }
 
-static void a_temp_is_tmp_and_its_own_path_and_lasts_as_long_as_the_workspace(void **state) {
+TEST(a_temp_is_tmp_and_its_own_path_and_lasts_as_long_as_the_workspace) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s);
         struct nsrun_policy *policy;
@@ -103,12 +103,12 @@ static void a_temp_is_tmp_and_its_own_path_and_lasts_as_long_as_the_workspace(vo
         siblings = text_of("ls -A '%.*s'", (int)(strrchr(temp, '/') - temp), temp);
         free(again);
         again = run_policy(s, policy, siblings);
-        assert_string_equal(again, "playground\n");
+        assert_string_equal(again, "scratch\n");
         /* Where a rule shows the cache folder too. */
         expect_good(nsrun_policy_set(policy, "rw", s->cache, &err), &err);
         free(again);
         again = run_policy(s, policy, siblings);
-        assert_string_equal(again, "playground\n");
+        assert_string_equal(again, "scratch\n");
 
         assert_null(nsrun_workspace_free(w));
         line = text_of(
@@ -121,7 +121,7 @@ static void a_temp_is_tmp_and_its_own_path_and_lasts_as_long_as_the_workspace(vo
         assert_null(nsrun_policy_free(policy));
 }
 
-static void a_temp_without_its_alias_is_refused(void **state) {
+TEST(a_temp_without_its_alias_is_refused) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s);
         struct nsrun_policy *policy = NULL;
@@ -143,7 +143,7 @@ static void a_temp_without_its_alias_is_refused(void **state) {
         assert_null(nsrun_workspace_free(w));
 }
 
-static void a_sandbox_has_the_workspaces_environment(void **state) {
+TEST(a_sandbox_has_the_workspaces_environment) {
         static const char *const others[] = {"GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME",
                                              "GIT_COMMITTER_EMAIL"};
         static const char show[] = "env | grep -e ^GIT_AUTHOR_ -e ^GIT_COMMITTER_ -e ^ONE= | sort";
@@ -163,7 +163,6 @@ static void a_sandbox_has_the_workspaces_environment(void **state) {
         out = run_policy(s, policy, show);
         assert_string_equal(out, "GIT_AUTHOR_EMAIL=a@example.org\nGIT_AUTHOR_NAME=Inherited\n"
                                  "GIT_COMMITTER_EMAIL=a@example.org\nGIT_COMMITTER_NAME=A U Thor\n");
-        expect_asked(s, "asked\n");
         /* What was set does not, but for the options. */
         expect_good(nsrun_workspace_set_env(w, given, &err), &err);
         expect_good(nsrun_policy_set_workspace(policy, w, &err), &err);
@@ -175,16 +174,16 @@ static void a_sandbox_has_the_workspaces_environment(void **state) {
         free(out);
         out = run_policy(s, policy, show);
         assert_string_equal(out, "ONE=2\n");
-        expect_asked(s, "asked\n");
+        expect_no_git(s);
         assert_int_equal(unsetenv("GIT_AUTHOR_NAME"), 0);
         assert_int_equal(setenv("PATH", old_path, 1), 0);
         assert_null(nsrun_policy_free(policy));
         assert_null(nsrun_workspace_free(w));
 }
 
-/* ------------------------------------------------- a playground without a workspace */
+/* ------------------------------------------------- a scratch folder without a workspace */
 
-static void a_playground_is_where_its_plan_was_made_for(void **state) {
+TEST(a_scratch_is_where_its_plan_was_made_for) {
         const struct site *s = *state;
         const char *const argv[] = {"true", NULL};
         struct nsrun_policy *policy = make_policy(s, argv);
@@ -193,10 +192,10 @@ static void a_playground_is_where_its_plan_was_made_for(void **state) {
         struct nsrun_sandbox *sandbox = NULL;
         struct nsrun_error err = {0};
 
-        expect_good(nsrun_policy_set(policy, "tmp", "playground", &err), &err);
+        expect_good(nsrun_policy_set(policy, "tmp", "scratch", &err), &err);
         out = run_policy(
                 s, policy,
-                "test /tmp -ef \"$(echo \"$XDG_CACHE_HOME\"/nsrun/workspace-*/playground)\" && echo same");
+                "test /tmp -ef \"$(echo \"$XDG_CACHE_HOME\"/nsrun/workspace-*/scratch)\" && echo same");
         assert_string_equal(out, "same\n");
         line = text_of(
                 "the cache folder is not where it was when the plan was made: %s/nsrun/workspace-XXXXXX: "
@@ -207,12 +206,12 @@ static void a_playground_is_where_its_plan_was_made_for(void **state) {
         free(out);
         out = path_of(s->root, "other");
         assert_int_equal(setenv("XDG_CACHE_HOME", out, 1), 0);
-        expect_error(nsrun_start(plan, &sandbox, &err), -ESTALE, NSRUN_STAGE_WORKSPACE, &err, line);
+        expect_error(nsrun_start(plan, NULL, &sandbox, &err), -ESTALE, NSRUN_STAGE_WORKSPACE, &err, line);
         assert_null(sandbox);
         assert_int_equal(setenv("XDG_CACHE_HOME", old, 1), 0);
-        /* The same plan twice, each with an umbrella of its own. */
+        /* The same plan twice, each with a run directory of its own. */
         for (int i = 0; i < 2; i++) {
-                expect_good(nsrun_start(plan, &sandbox, &err), &err);
+                expect_good(nsrun_start(plan, NULL, &sandbox, &err), &err);
                 expect_end(sandbox, 0, 0);
                 assert_null(nsrun_sandbox_free(sandbox));
         }
@@ -220,16 +219,6 @@ static void a_playground_is_where_its_plan_was_made_for(void **state) {
         assert_null(nsrun_policy_free(policy));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_sandbox_sees_the_workspaces_roots_and_no_others),
-                TEST(a_temp_is_tmp_and_its_own_path_and_lasts_as_long_as_the_workspace),
-                TEST(a_temp_without_its_alias_is_refused),
-                TEST(a_sandbox_has_the_workspaces_environment),
-                TEST(a_playground_is_where_its_plan_was_made_for),
-        };
-
-        return cmocka_run_group_tests_name("workspace-run", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -36,7 +36,7 @@ static const char read_only[] = "the path is in a folder that may only be read";
 
 /* ------------------------------------------------------------------------ roots */
 
-static void a_project_is_looked_up_once_and_must_be_fit(void **state) {
+TEST(a_project_is_looked_up_once_and_must_be_fit) {
         const struct site *s = *state;
         _cleanup_free_ char *link = path_of(s->root, "link"), *none = path_of(s->root, "none"),
                             *file = path_of(s->root, "file"), *in_home = path_of(s->home, "project");
@@ -91,7 +91,7 @@ static void a_project_is_looked_up_once_and_must_be_fit(void **state) {
         assert_null(nsrun_workspace_free(NULL));
 }
 
-static void a_root_is_read_or_written_as_it_was_added(void **state) {
+TEST(a_root_is_read_or_written_as_it_was_added) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s);
         _cleanup_free_ char *readable = path_of(s->root, "readable"),
@@ -132,7 +132,7 @@ static void a_root_is_read_or_written_as_it_was_added(void **state) {
 
 /* -------------------------------------------------------------------- containment */
 
-static void a_path_leads_where_it_really_leads(void **state) {
+TEST(a_path_leads_where_it_really_leads) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s);
         _cleanup_free_ char *file = path_of(s->project, "lib/file"),
@@ -165,7 +165,7 @@ static void a_path_leads_where_it_really_leads(void **state) {
         assert_null(nsrun_workspace_free(w));
 }
 
-static void an_opened_file_is_the_one_that_was_allowed(void **state) {
+TEST(an_opened_file_is_the_one_that_was_allowed) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s);
         _cleanup_free_ char *made = path_of(s->project, "made"), *text = NULL;
@@ -214,13 +214,13 @@ static void an_opened_file_is_the_one_that_was_allowed(void **state) {
         assert_null(nsrun_workspace_free(w));
 }
 
-/* ----------------------------------------------------------------- temp, umbrella */
+/* ----------------------------------------------------------------- temp, run directory */
 
-static void a_temp_is_of_the_umbrella_and_goes_with_it(void **state) {
+TEST(a_temp_is_of_the_rundir_and_goes_with_it) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s);
         _cleanup_free_ char *base = path_of(s->cache, "nsrun"), *temp = NULL, *x = NULL;
-        const char *umbrella = NULL;
+        const char *rundir = NULL;
         struct nsrun_error err = {0};
         struct stat st;
 
@@ -229,17 +229,17 @@ static void a_temp_is_of_the_umbrella_and_goes_with_it(void **state) {
         expect_good(nsrun_workspace_set_temp(w, 0, &err), &err);
         temp = strdup(nsrun_workspace_temp(w));
         x = path_of(temp, "x");
-        expect_good(nsrun_workspace_umbrella(w, &umbrella, &err), &err);
-        assert_non_null(startswith(umbrella, base));
-        assert_non_null(startswith(temp, umbrella));
-        assert_string_equal(temp + strlen(umbrella), "/playground");
-        assert_int_equal(stat(umbrella, &st), 0);
+        expect_good(nsrun_workspace_rundir(w, &rundir, &err), &err);
+        assert_non_null(startswith(rundir, base));
+        assert_non_null(startswith(temp, rundir));
+        assert_string_equal(temp + strlen(rundir), "/scratch");
+        assert_int_equal(stat(rundir, &st), 0);
         assert_int_equal(st.st_mode, S_IFDIR | 0700);
         assert_int_equal(stat(temp, &st), 0);
         assert_int_equal(st.st_mode, S_IFDIR | 01777);
 
         expect_resolved(w, NSRUN_WRITE, x, x);
-        expect_refused(w, NSRUN_READ, umbrella, leads_out);
+        expect_refused(w, NSRUN_READ, rundir, leads_out);
         expect_refused(w, NSRUN_READ, "/tmp/x", leads_out);
         expect_good(nsrun_workspace_set_temp(w, 1, &err), &err);
         assert_string_equal(nsrun_workspace_temp(w), temp);
@@ -255,7 +255,7 @@ static void a_temp_is_of_the_umbrella_and_goes_with_it(void **state) {
         assert_int_equal(rmdir(base), 0); /* so it was empty */
 }
 
-static void a_bad_cache_folder_is_told(void **state) {
+TEST(a_bad_cache_folder_is_told) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s);
         _cleanup_free_ char *base = path_of(s->cache, "nsrun");
@@ -263,7 +263,7 @@ static void a_bad_cache_folder_is_told(void **state) {
                 text_of("others may write to the cache folder: %s: Operation not permitted; "
                         "chmod go-w it",
                         base);
-        const char *umbrella = NULL;
+        const char *rundir = NULL;
         struct nsrun_error err = {0};
 
         assert_int_equal(nsrun_sweep(&err), 0);
@@ -272,9 +272,8 @@ static void a_bad_cache_folder_is_told(void **state) {
         assert_int_equal(chmod(base, 0777), 0);
         expect_error(nsrun_workspace_set_temp(w, 1, &err), -EPERM, NSRUN_STAGE_WORKSPACE, &err, line);
         assert_null(nsrun_workspace_temp(w));
-        expect_error(nsrun_workspace_umbrella(w, &umbrella, &err), -EPERM, NSRUN_STAGE_WORKSPACE, &err,
-                     line);
-        assert_null(umbrella);
+        expect_error(nsrun_workspace_rundir(w, &rundir, &err), -EPERM, NSRUN_STAGE_WORKSPACE, &err, line);
+        assert_null(rundir);
         expect_error(nsrun_sweep(&err), -EPERM, NSRUN_STAGE_WORKSPACE, &err, line);
         assert_int_equal(chmod(base, 0700), 0);
         expect_good(nsrun_sweep(&err), &err);
@@ -282,22 +281,22 @@ static void a_bad_cache_folder_is_told(void **state) {
         assert_null(nsrun_workspace_free(w));
 }
 
-static void the_dead_are_swept_and_the_living_are_not(void **state) {
+TEST(the_dead_are_swept_and_the_living_are_not) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s);
         _cleanup_free_ char *dead = path_of(s->cache, "nsrun/workspace-dead00");
         const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
-        const char *umbrella = NULL;
+        const char *rundir = NULL;
         struct nsrun_error err = {0};
 
-        expect_good(nsrun_workspace_umbrella(w, &umbrella, &err), &err);
+        expect_good(nsrun_workspace_rundir(w, &rundir, &err), &err);
         make_folder(s->cache, "nsrun/workspace-dead00");
         make_file(s->cache, "nsrun/workspace-dead00/lock", "");
-        make_folder(s->cache, "nsrun/workspace-dead00/playground");
-        assert_int_equal(utimensat(AT_FDCWD, umbrella, old, 0), 0);
+        make_folder(s->cache, "nsrun/workspace-dead00/scratch");
+        assert_int_equal(utimensat(AT_FDCWD, rundir, old, 0), 0);
         expect_good(nsrun_sweep(&err), &err);
         assert_int_equal(access(dead, F_OK), -1);
-        assert_int_equal(access(umbrella, F_OK), 0);
+        assert_int_equal(access(rundir, F_OK), 0);
         assert_null(nsrun_workspace_free(w));
 }
 
@@ -337,7 +336,7 @@ static int only_exit(nsrun_unused void *data) {
         return 7;
 }
 
-static void exit_removes_what_its_own_process_made(void **state) {
+TEST(exit_removes_what_its_own_process_made) {
         struct site *s = *state;
         struct nsrun_workspace *w;
         _cleanup_free_ char *path = path_of(s->project, "temp"), *temp = NULL;
@@ -376,7 +375,7 @@ static void expect_env(struct nsrun_workspace *w, const char *text) {
 static const char identity[] = "GIT_AUTHOR_NAME=A U Thor\nGIT_AUTHOR_EMAIL=a@example.org\n"
                                "GIT_COMMITTER_NAME=A U Thor\nGIT_COMMITTER_EMAIL=a@example.org\n";
 
-static void git_is_asked_late_and_once_and_not_where_the_answer_is_given(void **state) {
+TEST(the_identity_is_looked_up_late_and_once_and_not_where_it_is_given) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s);
         _cleanup_free_ char *old_path = strdup(getenv("PATH"));
@@ -389,43 +388,26 @@ static void git_is_asked_late_and_once_and_not_where_the_answer_is_given(void **
         expect_env(w, "ONE=1\nEMPTY=\n");
         expect_good(nsrun_workspace_set_env(w, nothing, &err), &err);
         expect_env(w, "");
-        expect_asked(s, NULL);
         expect_error(nsrun_workspace_set_env(w, bad, &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
                      "an environment's entry is not NAME=VALUE: TWO: Invalid argument");
         expect_error(nsrun_workspace_set_env(w, nameless, &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
                      "an environment's entry is not NAME=VALUE: =x: Invalid argument");
         expect_env(w, "");
 
+        make_file(s->home, "more", "[user]\nname=Early\nemail=a@example.org\n");
         expect_good(nsrun_workspace_set_env(w, NULL, &err), &err);
-        expect_asked(s, NULL);
+        make_file(s->home, "more", "[user]\nname=A U Thor\nemail=a@example.org\n");
         expect_env(w, identity);
-        expect_asked(s, "asked\n");
+        make_file(s->home, "more", "[user]\nname=Late\n");
         expect_env(w, identity);
-        expect_asked(s, "asked\n");
         assert_null(nsrun_workspace_free(w));
-        /* Nobody there to be asked. */
         w = make_workspace(s);
-        assert_int_equal(setenv("PATH", s->outside, 1), 0);
-        expect_env(w, "");
+        expect_env(w, "GIT_AUTHOR_NAME=Late\nGIT_COMMITTER_NAME=Late\n");
+        expect_no_git(s);
         assert_int_equal(setenv("PATH", old_path, 1), 0);
-        expect_env(w, "");
         assert_null(nsrun_workspace_free(w));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_setup, site_teardown)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_project_is_looked_up_once_and_must_be_fit),
-                TEST(a_root_is_read_or_written_as_it_was_added),
-                TEST(a_path_leads_where_it_really_leads),
-                TEST(an_opened_file_is_the_one_that_was_allowed),
-                TEST(a_temp_is_of_the_umbrella_and_goes_with_it),
-                TEST(a_bad_cache_folder_is_told),
-                TEST(the_dead_are_swept_and_the_living_are_not),
-                TEST(exit_removes_what_its_own_process_made),
-                TEST(git_is_asked_late_and_once_and_not_where_the_answer_is_given),
-        };
-
-        return cmocka_run_group_tests_name("workspace", tests, NULL, NULL);
+        return run_all_tests();
 }

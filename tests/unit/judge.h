@@ -3,12 +3,7 @@
  * rules themselves read one by one, and the points where answers could change. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../test.h"
 
 #include <linux/seccomp.h>
 
@@ -34,6 +29,11 @@ enum syscall_arch point_arch(const struct seccomp_data *data, enum syscall_arch 
 
 /* What the rules say, read one by one: the most restrictive of those that hold. */
 uint32_t model_answer(const struct rules *rules, enum syscall_arch native, const struct seccomp_data *data);
+
+/* What a filter for `machine` answers there: the halves of an argument are where its byte order puts
+ * them. */
+uint32_t machine_answer(const struct seccomp_filter *filter, enum syscall_arch machine,
+                        const struct seccomp_data *data);
 
 /* libseccomp's filters for the calls of one architecture.  A stack, as the kernel would have
  * it: one with all rules that allow, and one for each rule that doesn't, for libseccomp

@@ -3,17 +3,11 @@
  * one.  Removal goes through rm(1), never through the code that is tested. */
 #pragma once
 
+#include "../test.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
-
-#include "base/macro.h"
 
 /* The path is canonical: tests compare what the kernel says with it. */
 static inline char *scratch_make(void) {

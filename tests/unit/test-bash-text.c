@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* run/bash_text.c and the refusals of run/bash.c, byte for byte: what a model reads, what its host
  * reads, and what a person is asked. */
-#include "run/bash.h"
+#include "agent/bash.h"
 
 #include <json-c/json.h>
 
@@ -11,45 +11,48 @@ static char list[] = "ls", two[] = "ls\n\tpwd", tricky[] = "\r\033[2K rm -rf ~/\
             nothing[] = "", line[] = "a\n", raw[] = "a\xff\033[1m", with_nul[] = "a\0b",
             report[] = "[{\"a\":1}]";
 
+#define SIZE .size = sizeof(struct nsrun_bash_result)
 static const struct {
         struct nsrun_bash_result result;
         size_t expected_size;
         const char *expected, *json;
 } results[] = {
-        {{.command = list, .output = line, .output_size = 2, .bytes_total = 2},
+        {{SIZE, .command = list, .output = line, .output_size = 2, .bytes_total = 2},
          0,
          "$ ls\na\n\n\nexit status: 0",
          "{\"status\":0,\"signal\":null,\"timed_out\":false,\"oom_killed\":false,\"duration_ms\":0,"
          "\"output\":\"a\\n\",\"bytes_total\":2,\"bytes_omitted\":0,\"report\":null}"},
-        {{.command = list, .output = nothing, .status = 255, .duration_ms = 17, .report = report},
+        {{SIZE, .command = list, .output = nothing, .status = 255, .duration_ms = 17, .report = report},
          0,
          "$ ls\n\n\nexit status: 255",
          "{\"status\":255,\"signal\":null,\"timed_out\":false,\"oom_killed\":false,\"duration_ms\":17,"
          "\"output\":\"\",\"bytes_total\":0,\"bytes_omitted\":0,\"report\":[{\"a\":1}]}"},
-        {{.command = two, .output = nothing, .status = -1, .signal = 9, .oom_killed = 1},
+        {{SIZE, .command = two, .output = nothing, .status = -1, .signal = 9, .oom_killed = 1},
          0,
          "$ ls\n\tpwd\n\n\nexit status: 137",
          "{\"status\":null,\"signal\":9,\"timed_out\":false,\"oom_killed\":true,\"duration_ms\":0,"
          "\"output\":\"\",\"bytes_total\":0,\"bytes_omitted\":0,\"report\":null}"},
         /* The echo is made harmless; the output is the command's. */
-        {{.command = tricky, .output = raw, .output_size = 6, .bytes_total = 40000, .bytes_omitted = 39994},
+        {{SIZE, .command = tricky, .output = raw, .output_size = 6, .bytes_total = 40000,
+          .bytes_omitted = 39994},
          0,
          "$ \\x0d\\x1b[2K rm -rf ~/\\xe2\\x80\\xae\\xff\na\xff\033[1m\n\nexit status: 0",
          "{\"status\":0,\"signal\":null,\"timed_out\":false,\"oom_killed\":false,\"duration_ms\":0,"
          "\"output\":\"a\xef\xbf\xbd\\u001b[1m\",\"bytes_total\":40000,\"bytes_omitted\":39994,\"report\":null}"},
-        {{.command = list, .output = with_nul, .output_size = 3, .bytes_total = 3},
+        {{SIZE, .command = list, .output = with_nul, .output_size = 3, .bytes_total = 3},
          24,
          "$ ls\na\0b\n\nexit status: 0",
          "{\"status\":0,\"signal\":null,\"timed_out\":false,\"oom_killed\":false,\"duration_ms\":0,"
          "\"output\":\"a\\u0000b\",\"bytes_total\":3,\"bytes_omitted\":0,\"report\":null}"},
-        {{.command = list, .output = line, .output_size = 2, .timed_out = 1, .timeout = 2, .signal = 15},
+        {{SIZE, .command = list, .output = line, .output_size = 2, .timed_out = 1, .timeout = 2,
+          .signal = 15},
          0,
          "Error: command timed out after 2s (sent SIGTERM, then SIGKILL).\n\n$ ls\na\n",
          "{\"status\":null,\"signal\":15,\"timed_out\":true,\"oom_killed\":false,\"duration_ms\":0,"
          "\"output\":\"a\\n\",\"bytes_total\":0,\"bytes_omitted\":0,\"report\":null}"},
 };
 
-static void a_result_reads_as_the_reference_has_it(void **state nsrun_unused) {
+TEST(a_result_reads_as_the_reference_has_it) {
         for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
                 size_t expected = results[i].expected_size, size = 0;
                 _cleanup_free_ char *text = NULL;
@@ -64,7 +67,7 @@ static void a_result_reads_as_the_reference_has_it(void **state nsrun_unused) {
         }
 }
 
-static void a_result_is_one_json_object(void **state nsrun_unused) {
+TEST(a_result_is_one_json_object) {
         for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
                 _cleanup_free_ char *text = NULL;
                 struct json_object *object;
@@ -93,29 +96,50 @@ static int say_nothing(const char *prompt nsrun_unused, void *data nsrun_unused)
         return -ENXIO;
 }
 
+#define OPTIONS_SIZE .size = sizeof(struct nsrun_bash_options)
 static const struct {
         const char *command;
         struct nsrun_bash_options options;
         int r, questions;
         const char *expected;
 } refusals[] = {
-        {"", {.timeout = 120, .confirm = say_no}, -EINVAL, 0, "Error: empty bash command."},
-        {" \t\n\v\f\r", {.timeout = 0, .confirm = say_no}, -EINVAL, 0, "Error: empty bash command."},
-        {"x", {.timeout = 0, .confirm = say_no}, -EINVAL, 0, "Error: timeout must be >= 1, got 0"},
-        {"x", {.timeout = -7}, -EINVAL, 0, "Error: timeout must be >= 1, got -7"},
-        {"x", {.timeout = 601, .confirm = say_no}, -EINVAL, 0, "Error: timeout must be <= 600, got 601"},
-        {"x", {.timeout = 600, .confirm = say_no}, -ECANCELED, 1, "Error: user declined the bash command."},
-        {"x", {.timeout = 1, .confirm = say_no}, -ECANCELED, 1, "Error: user declined the bash command."},
+        {"", {OPTIONS_SIZE, .timeout = 120, .confirm = say_no}, -EINVAL, 0, "Error: empty bash command."},
+        {" \t\n\v\f\r",
+         {OPTIONS_SIZE, .timeout = 0, .confirm = say_no},
+         -EINVAL,
+         0,
+         "Error: empty bash command."},
         {"x",
-         {.timeout = 1, .confirm = say_nothing},
+         {OPTIONS_SIZE, .timeout = 0, .confirm = say_no},
+         -EINVAL,
+         0,
+         "Error: timeout must be >= 1, got 0"},
+        {"x", {OPTIONS_SIZE, .timeout = -7}, -EINVAL, 0, "Error: timeout must be >= 1, got -7"},
+        {"x",
+         {OPTIONS_SIZE, .timeout = 601, .confirm = say_no},
+         -EINVAL,
+         0,
+         "Error: timeout must be <= 600, got 601"},
+        {"x",
+         {OPTIONS_SIZE, .timeout = 600, .confirm = say_no},
+         -ECANCELED,
+         1,
+         "Error: user declined the bash command."},
+        {"x",
+         {OPTIONS_SIZE, .timeout = 1, .confirm = say_no},
+         -ECANCELED,
+         1,
+         "Error: user declined the bash command."},
+        {"x",
+         {OPTIONS_SIZE, .timeout = 1, .confirm = say_nothing},
          -ENXIO,
          0,
          "Error: nobody can be asked to confirm the command: No such device or address"},
 };
 
-static void refusals_come_in_the_references_order_and_words(void **state nsrun_unused) {
+TEST(refusals_come_in_the_references_order_and_words) {
         for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-                struct nsrun_bash_result result = {.status = 77};
+                struct nsrun_bash_result result = {.size = sizeof(result), .status = 77};
                 _cleanup_free_ char *text = NULL, *json = NULL, *expected = NULL;
                 struct nsrun_policy *policy = NULL;
                 struct nsrun_error err = {0};
@@ -137,8 +161,8 @@ static void refusals_come_in_the_references_order_and_words(void **state nsrun_u
         }
 }
 
-static void a_command_that_begins_elsewhere_is_refused(void **state nsrun_unused) {
-        struct nsrun_bash_result result = {0};
+TEST(a_command_that_begins_elsewhere_is_refused) {
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         struct nsrun_policy *policy = NULL;
         struct nsrun_error err = {0};
         _cleanup_free_ char *text = NULL;
@@ -153,7 +177,7 @@ static void a_command_that_begins_elsewhere_is_refused(void **state nsrun_unused
         assert_null(nsrun_policy_free(policy));
 }
 
-static void no_other_format_is_made(void **state nsrun_unused) {
+TEST(no_other_format_is_made) {
         struct nsrun_error err = {0};
         char *text = NULL;
 
@@ -170,7 +194,7 @@ static void no_other_format_is_made(void **state nsrun_unused) {
 #define SEVENTY    SIXTY NUMBERS
 
 /* Nothing in a command can hide, redraw or forge what is asked. */
-static void a_prompt_shows_what_will_run(void **state nsrun_unused) {
+TEST(a_prompt_shows_what_will_run) {
         static const struct {
                 const char *command, *description, *expected;
         } cases[] = {
@@ -218,14 +242,5 @@ static void a_prompt_shows_what_will_run(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_result_reads_as_the_reference_has_it),
-                cmocka_unit_test(a_result_is_one_json_object),
-                cmocka_unit_test(refusals_come_in_the_references_order_and_words),
-                cmocka_unit_test(a_command_that_begins_elsewhere_is_refused),
-                cmocka_unit_test(no_other_format_is_made),
-                cmocka_unit_test(a_prompt_shows_what_will_run),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

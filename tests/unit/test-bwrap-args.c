@@ -24,7 +24,7 @@ static struct parsed *parse_data(const char *data, size_t n, const char *const *
 
 #define PARSE_DATA(data, ...) parse_data(data, sizeof(data) - 1, (const char *const[]){__VA_ARGS__, NULL})
 
-static void options_come_from_a_descriptor(void **state nsrun_unused) {
+TEST(options_come_from_a_descriptor) {
         struct parsed *p;
 
         p = accepted(PARSE_DATA("--dir\0/a\0--dir\0/b", "--dir", "/c", "true"));
@@ -44,7 +44,7 @@ static void options_come_from_a_descriptor(void **state nsrun_unused) {
         parsed_free(p);
 }
 
-static void a_command_in_the_data_is_none(void **state nsrun_unused) {
+TEST(a_command_in_the_data_is_none) {
         static const char *const datas[] = {"foo", "--", "--|foo", "|--nope", "--dir|/a|foo|--nope"};
 
         for (size_t i = 0; i < ARRAY_SIZE(datas); i++) {
@@ -66,7 +66,7 @@ static void a_command_in_the_data_is_none(void **state nsrun_unused) {
         }
 }
 
-static void an_option_does_not_reach_past_the_data(void **state nsrun_unused) {
+TEST(an_option_does_not_reach_past_the_data) {
         refused(PARSE_DATA("--setenv\0A\0", "b", "true"), -EINVAL, "--setenv takes two arguments");
         refused(PARSE_DATA("--perms\0"
                            "700\0",
@@ -82,7 +82,7 @@ static void an_option_does_not_reach_past_the_data(void **state nsrun_unused) {
                 -EINVAL, "--args not supported in arguments file");
 }
 
-static void perms_before_the_data_are_for_its_first_option(void **state nsrun_unused) {
+TEST(perms_before_the_data_are_for_its_first_option) {
         int fd = data_fd("--dir\0/a\0--dir\0/b\0", 18);
         struct parsed *p;
         char number[16];
@@ -94,7 +94,7 @@ static void perms_before_the_data_are_for_its_first_option(void **state nsrun_un
         parsed_free(p);
 }
 
-static void args_may_be_repeated(void **state nsrun_unused) {
+TEST(args_may_be_repeated) {
         char first[16], second[16];
         struct parsed *p;
 
@@ -111,7 +111,7 @@ static void args_may_be_repeated(void **state nsrun_unused) {
                 "Can't read --args data: Bad file descriptor");
 }
 
-static void nine_thousand_arguments_are_not_the_end(void **state nsrun_unused) {
+TEST(nine_thousand_arguments_are_not_the_end) {
         const size_t n = 100000;
         _cleanup_strbuf_ struct strbuf b = {0};
         struct parsed *p;
@@ -129,7 +129,7 @@ static void nine_thousand_arguments_are_not_the_end(void **state nsrun_unused) {
         parsed_free(p);
 }
 
-static void what_cannot_be_read_is_said(void **state nsrun_unused) {
+TEST(what_cannot_be_read_is_said) {
         static const struct {
                 const char *path;
                 int flags, r;
@@ -173,7 +173,7 @@ static void report(bool has_level_prefix, char *const *warnings, const char *mes
         ret[n] = '\0';
 }
 
-static void messages_begin_with_bwrap_and_the_level(void **state nsrun_unused) {
+TEST(messages_begin_with_bwrap_and_the_level) {
         static char first[] = "Only this", second[] = "Only that";
         char *const warnings[] = {first, second, NULL};
         char text[256];
@@ -190,16 +190,5 @@ static void messages_begin_with_bwrap_and_the_level(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(options_come_from_a_descriptor),
-                cmocka_unit_test(a_command_in_the_data_is_none),
-                cmocka_unit_test(an_option_does_not_reach_past_the_data),
-                cmocka_unit_test(perms_before_the_data_are_for_its_first_option),
-                cmocka_unit_test(args_may_be_repeated),
-                cmocka_unit_test(nine_thousand_arguments_are_not_the_end),
-                cmocka_unit_test(what_cannot_be_read_is_said),
-                cmocka_unit_test(messages_begin_with_bwrap_and_the_level),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

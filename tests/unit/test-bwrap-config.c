@@ -6,7 +6,7 @@
 #include "bwrap.h"
 #include "bwrap/options.h"
 
-static void a_later_option_warns_of_an_earlier_one(void **state nsrun_unused) {
+TEST(a_later_option_warns_of_an_earlier_one) {
         static const char *const once[] = {
                 "--argv0",          "--chdir",   "--uid",     "--gid",      "--hostname",        "--userns",
                 "--userns2",        "--pidns",   "--sync-fd", "--block-fd", "--userns-block-fd", "--info-fd",
@@ -63,7 +63,7 @@ static void assert_op(const struct bwrap_op *op, const struct expected_op *e) {
         assert_int_equal(op->size, e->op.size);
 }
 
-static void each_operation_carries_what_was_given(void **state nsrun_unused) {
+TEST(each_operation_carries_what_was_given) {
         static const struct {
                 const char *words[MOST_WORDS];
                 struct expected_op e;
@@ -105,7 +105,7 @@ static void each_operation_carries_what_was_given(void **state nsrun_unused) {
         }
 }
 
-static void operations_keep_their_order_and_their_modifiers(void **state nsrun_unused) {
+TEST(operations_keep_their_order_and_their_modifiers) {
         static const struct expected_op expected[] = {
                 {{.kind = BWRAP_TMPFS, .option = "--tmpfs", .has_perms = true, .perms = 0700, .size = 4096},
                  NULL,
@@ -131,7 +131,7 @@ static void operations_keep_their_order_and_their_modifiers(void **state nsrun_u
         parsed_free(p);
 }
 
-static void lower_folders_go_to_the_next_overlay(void **state nsrun_unused) {
+TEST(lower_folders_go_to_the_next_overlay) {
         static const struct expected_op expected[] = {
                 {{.kind = BWRAP_OVERLAY, .option = "--overlay"}, "/u", "/d", "/w"},
                 {{.kind = BWRAP_TMP_OVERLAY, .option = "--tmp-overlay"}, NULL, "/e", NULL},
@@ -154,7 +154,7 @@ static void lower_folders_go_to_the_next_overlay(void **state nsrun_unused) {
         parsed_free(p);
 }
 
-static void each_flag_sets_its_own_field(void **state nsrun_unused) {
+TEST(each_flag_sets_its_own_field) {
         static const struct {
                 const char *option;
                 size_t offset;
@@ -182,7 +182,7 @@ static void each_flag_sets_its_own_field(void **state nsrun_unused) {
         }
 }
 
-static void each_descriptor_has_its_own_field(void **state nsrun_unused) {
+TEST(each_descriptor_has_its_own_field) {
         static const struct {
                 const char *option;
                 size_t offset;
@@ -215,7 +215,7 @@ static void each_descriptor_has_its_own_field(void **state nsrun_unused) {
         parsed_free(p);
 }
 
-static void unshare_all_is_six_of_them_and_share_net_takes_one_back(void **state nsrun_unused) {
+TEST(unshare_all_is_six_of_them_and_share_net_takes_one_back) {
         struct parsed *p = ACCEPT("--unshare-all", "true");
 
         assert_true(p->config.unshare_user_try && p->config.unshare_ipc && p->config.unshare_pid);
@@ -230,7 +230,7 @@ static void unshare_all_is_six_of_them_and_share_net_takes_one_back(void **state
         parsed_free(p);
 }
 
-static void an_ordinary_user_may_have_any_id(void **state nsrun_unused) {
+TEST(an_ordinary_user_may_have_any_id) {
         static const char *const words[] = {"--uid", "77", "--gid", "78", "true", NULL};
         struct parsed *p = accepted(parse_as(1000, words));
 
@@ -246,7 +246,7 @@ static void an_ordinary_user_may_have_any_id(void **state nsrun_unused) {
         parsed_free(ACCEPT("--gid", "77", "--userns", "5", "true"));
 }
 
-static void what_needs_another_option_is_fine_with_it(void **state nsrun_unused) {
+TEST(what_needs_another_option_is_fine_with_it) {
         struct parsed *p = ACCEPT("--hostname", "h", "--unshare-uts", "--as-pid-1", "--unshare-pid",
                                   "--disable-userns", "--unshare-user", "true");
 
@@ -260,7 +260,7 @@ static void what_needs_another_option_is_fine_with_it(void **state nsrun_unused)
         parsed_free(p);
 }
 
-static void labels_need_selinux(void **state nsrun_unused) {
+TEST(labels_need_selinux) {
         struct statfs fs;
         bool has_selinux = statfs("/sys/fs/selinux", &fs) == 0 && (unsigned)fs.f_type == 0xf97cff8c &&
                            !(fs.f_flags & 1);
@@ -283,7 +283,7 @@ static void assert_caps(struct parsed *p, uint64_t kept, uint64_t added) {
         parsed_free(p);
 }
 
-static void capabilities_add_up_from_left_to_right(void **state nsrun_unused) {
+TEST(capabilities_add_up_from_left_to_right) {
         const uint64_t all = UINT64_MAX, chown = 1, kill = 1U << 5, admin = 1U << 21;
 
         assert_caps(ACCEPT("true"), all, 0);
@@ -299,7 +299,7 @@ static void capabilities_add_up_from_left_to_right(void **state nsrun_unused) {
 }
 
 /* The kernel's own list, where a file of it is there: each name has its number. */
-static void each_capability_has_the_kernels_number(void **state nsrun_unused) {
+TEST(each_capability_has_the_kernels_number) {
         FILE *f = fopen("/usr/include/linux/capability.h", "re");
         char line[256], name[64];
         unsigned number, n = 0;
@@ -337,7 +337,7 @@ static void assert_env(struct parsed *p, const char *const *expected) {
 
 #define ASSERT_ENV(p, ...) assert_env(p, (const char *const[]){__VA_ARGS__, NULL})
 
-static void the_environment_changes_from_left_to_right(void **state nsrun_unused) {
+TEST(the_environment_changes_from_left_to_right) {
         static const char *const doubled[] = {"A=1", "B=2", "A=3", "BARE", "=x", NULL};
         extern char **environ;
         char **saved = environ;
@@ -361,7 +361,7 @@ static void the_environment_changes_from_left_to_right(void **state nsrun_unused
         environ = saved;
 }
 
-static void the_command_is_what_follows_the_options(void **state nsrun_unused) {
+TEST(the_command_is_what_follows_the_options) {
         struct parsed *p = ACCEPT("--argv0", "name", "cmd", "--bind", "--", "-x");
 
         assert_string_equal(p->config.argv0, "name");
@@ -381,7 +381,7 @@ static void the_command_is_what_follows_the_options(void **state nsrun_unused) {
         parsed_free(p);
 }
 
-static void without_a_command_nothing_is_to_run(void **state nsrun_unused) {
+TEST(without_a_command_nothing_is_to_run) {
         static const char *const none[][MOST_WORDS] = {
                 {NULL},
                 {"--"},
@@ -401,7 +401,7 @@ static void without_a_command_nothing_is_to_run(void **state nsrun_unused) {
         }
 }
 
-static void help_and_version_end_the_parse(void **state nsrun_unused) {
+TEST(help_and_version_end_the_parse) {
         struct parsed *p = ACCEPT("--perms", "700", "--help", "--nope");
 
         assert_true(p->config.wants_help && !p->config.wants_version && !p->config.lacks_command);
@@ -411,7 +411,7 @@ static void help_and_version_end_the_parse(void **state nsrun_unused) {
         parsed_free(p);
 }
 
-static void version_names_both(void **state nsrun_unused) {
+TEST(version_names_both) {
         _cleanup_free_ char *version = bwrap_version(), *expected = NULL;
 
         assert_true(asprintf(&expected, "bubblewrap 0.11.1 (nsrun %s)", nsrun_version()) > 0);
@@ -437,7 +437,7 @@ static size_t count(const char *text, const char *what) {
         return n;
 }
 
-static void help_and_man_page_know_every_option(void **state nsrun_unused) {
+TEST(help_and_man_page_know_every_option) {
         const char *srcdir = getenv("srcdir");
         char *path = NULL, *page = calloc(1, 1 << 20), *help = bwrap_help("bwrap");
         FILE *f;
@@ -468,26 +468,5 @@ static void help_and_man_page_know_every_option(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_later_option_warns_of_an_earlier_one),
-                cmocka_unit_test(each_operation_carries_what_was_given),
-                cmocka_unit_test(operations_keep_their_order_and_their_modifiers),
-                cmocka_unit_test(lower_folders_go_to_the_next_overlay),
-                cmocka_unit_test(each_flag_sets_its_own_field),
-                cmocka_unit_test(each_descriptor_has_its_own_field),
-                cmocka_unit_test(unshare_all_is_six_of_them_and_share_net_takes_one_back),
-                cmocka_unit_test(an_ordinary_user_may_have_any_id),
-                cmocka_unit_test(what_needs_another_option_is_fine_with_it),
-                cmocka_unit_test(labels_need_selinux),
-                cmocka_unit_test(capabilities_add_up_from_left_to_right),
-                cmocka_unit_test(each_capability_has_the_kernels_number),
-                cmocka_unit_test(the_environment_changes_from_left_to_right),
-                cmocka_unit_test(the_command_is_what_follows_the_options),
-                cmocka_unit_test(without_a_command_nothing_is_to_run),
-                cmocka_unit_test(help_and_version_end_the_parse),
-                cmocka_unit_test(version_names_both),
-                cmocka_unit_test(help_and_man_page_know_every_option),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

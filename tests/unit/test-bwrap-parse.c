@@ -85,7 +85,7 @@ static const struct {
 
 _Static_assert(ARRAY_SIZE(options) == 67, "bubblewrap 0.11.1 has 67 options");
 
-static void help_lists_each_option_once_and_no_other(void **state nsrun_unused) {
+TEST(help_lists_each_option_once_and_no_other) {
         _cleanup_free_ char *help = bwrap_help("/x/my bwrap");
         size_t n = 0;
 
@@ -115,7 +115,7 @@ static void missing_text(size_t i, char *to, size_t size) {
                        options[i].n > 1 ? "s" : "");
 }
 
-static void a_missing_argument_is_named(void **state nsrun_unused) {
+TEST(a_missing_argument_is_named) {
         for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
                 const char *words[MOST_WORDS] = {options[i].name};
                 char expected[128];
@@ -343,7 +343,7 @@ static const struct mistake {
         {{"--perms", "700", "--args", CLOSED_FD}, "Can't read --args data: Bad file descriptor", 0},
 };
 
-static void each_mistake_has_bubblewraps_words(void **state nsrun_unused) {
+TEST(each_mistake_has_bubblewraps_words) {
         for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
                 const struct mistake *m = &mistakes[i];
                 bool cannot_read = startswith(m->message, "Can't read");
@@ -420,7 +420,7 @@ static const char **with_nope(const char *const *words, const char *to[MOST_WORD
         return to;
 }
 
-static void what_bubblewrap_takes_is_taken(void **state nsrun_unused) {
+TEST(what_bubblewrap_takes_is_taken) {
         const char *words[MOST_WORDS];
 
         for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
@@ -487,7 +487,7 @@ static void compare(const char *const *words) {
         parsed_free(p);
 }
 
-static void the_installed_bubblewrap_says_the_same(void **state nsrun_unused) {
+TEST(the_installed_bubblewrap_says_the_same) {
         const char *words[MOST_WORDS];
         char text[128];
 
@@ -512,13 +512,5 @@ static void the_installed_bubblewrap_says_the_same(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(help_lists_each_option_once_and_no_other),
-                cmocka_unit_test(a_missing_argument_is_named),
-                cmocka_unit_test(each_mistake_has_bubblewraps_words),
-                cmocka_unit_test(what_bubblewrap_takes_is_taken),
-                cmocka_unit_test(the_installed_bubblewrap_says_the_same),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* run/capture.c: which bytes of an output stay, and what stands for the others. */
-#include "run/capture.h"
+#include "agent/capture.h"
 
 #include <inttypes.h>
 
@@ -42,7 +42,7 @@ static char *counted(size_t n) {
         return text;
 }
 
-static void what_fits_is_kept_whole(void **state nsrun_unused) {
+TEST(what_fits_is_kept_whole) {
         static const size_t sizes[] = {0,        1,   CAPTURE_HEAD - 1, CAPTURE_HEAD, CAPTURE_HEAD + 1,
                                        BOTH - 1, BOTH};
         static const size_t parts[] = {1, 7, 4096, 65536};
@@ -55,7 +55,7 @@ static void what_fits_is_kept_whole(void **state nsrun_unused) {
                 }
 }
 
-static void of_a_longer_one_both_ends_are_kept(void **state nsrun_unused) {
+TEST(of_a_longer_one_both_ends_are_kept) {
         static const size_t more[] = {1, 2, CAPTURE_TAIL - 1, CAPTURE_TAIL, CAPTURE_TAIL + 1, 1000000};
         static const size_t parts[] = {1, 7, CAPTURE_TAIL, 40000, 2000000};
 
@@ -92,7 +92,7 @@ static void expect_uncut(const char *character, size_t before_head, size_t befor
         expect_kept(text, n, 1000, expected, (size_t)size, n - head - tail);
 }
 
-static void no_character_is_cut_in_two(void **state nsrun_unused) {
+TEST(no_character_is_cut_in_two) {
         static const char *const characters[] = {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x90\xa7"};
 
         for (size_t i = 0; i < ARRAY_SIZE(characters); i++)
@@ -102,7 +102,7 @@ static void no_character_is_cut_in_two(void **state nsrun_unused) {
 }
 
 /* What is no UTF-8 at all loses three bytes a side at most. */
-static void bytes_that_are_no_text_stay_bounded(void **state nsrun_unused) {
+TEST(bytes_that_are_no_text_stay_bounded) {
         struct capture *c = calloc(1, sizeof(*c));
         _cleanup_free_ char *kept = NULL;
         char byte = '\x80';
@@ -120,7 +120,7 @@ static void bytes_that_are_no_text_stay_bounded(void **state nsrun_unused) {
 }
 
 /* More than 32 bits can count. */
-static void the_count_has_no_end(void **state nsrun_unused) {
+TEST(the_count_has_no_end) {
         struct capture *c = calloc(1, sizeof(*c));
         _cleanup_free_ char *kept = NULL;
         uint64_t omitted = 0;
@@ -140,13 +140,5 @@ static void the_count_has_no_end(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_fits_is_kept_whole),
-                cmocka_unit_test(of_a_longer_one_both_ends_are_kept),
-                cmocka_unit_test(no_character_is_cut_in_two),
-                cmocka_unit_test(bytes_that_are_no_text_stay_bounded),
-                cmocka_unit_test(the_count_has_no_end),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -41,9 +41,9 @@ static void expect_refused(const char *text, const char *line) {
         (void)nsrun_policy_free(p);
 }
 
-static void each_key_becomes_its_option(nsrun_unused void **state) {
+TEST(each_key_becomes_its_option) {
         struct nsrun_policy *p = applied("{\"version\": 1, \"project\": \"~/x\", \"net\": \"none\",\n"
-                                         "\"seccomp\": \"strict\", \"temp\": \"playground\",\n"
+                                         "\"seccomp\": \"strict\", \"temp\": \"scratch\",\n"
                                          "\"readable\": [\"/r\", \"~\"], \"writable\": [\"/w\"],\n"
                                          "\"overlay\": [\"/o\"],\n"
                                          "\"env\": {\"A\": \"b=c\", \"B\": true, \"C\": null}}");
@@ -51,7 +51,7 @@ static void each_key_becomes_its_option(nsrun_unused void **state) {
         assert_string_equal(p->project, "/home/u/x");
         assert_int_equal(p->net, POLICY_NET_NONE);
         assert_string_equal(p->seccomp, "strict");
-        assert_true(p->has_playground);
+        assert_int_equal(p->tmp_kind, POLICY_TMP_SCRATCH);
         assert_int_equal(p->n_rules, 4);
         assert_string_equal(p->rules[0].source, "/r");
         assert_int_equal(p->rules[0].access, POLICY_RO);
@@ -79,7 +79,7 @@ static void each_key_becomes_its_option(nsrun_unused void **state) {
         (void)nsrun_policy_free(applied("{}"));
 }
 
-static void isolation_has_the_form_of_the_reference(nsrun_unused void **state) {
+TEST(isolation_has_the_form_of_the_reference) {
         struct nsrun_policy *p =
                 applied("{\"isolation\": {\"enabled\": true, \"expose_paths\": [\n"
                         " {\"source\": \"/opt/go\", \"target\": \"/go/../x/\", \"mode\": \"ro\"},\n"
@@ -103,7 +103,7 @@ static void isolation_has_the_form_of_the_reference(nsrun_unused void **state) {
         (void)nsrun_policy_free(p);
 }
 
-static void each_mistake_is_told_where_it_is(nsrun_unused void **state) {
+TEST(each_mistake_is_told_where_it_is) {
         static const struct {
                 const char *text, *line;
         } cases[] = {
@@ -190,7 +190,7 @@ static void each_mistake_is_told_where_it_is(nsrun_unused void **state) {
                 applied("{\"isolation\": {\"expose_paths\": [{\"source\": \"/x\", \"mode\": \"ro\"}]}}"));
 }
 
-static void a_file_name_is_made_visible_and_cut(nsrun_unused void **state) {
+TEST(a_file_name_is_made_visible_and_cut) {
         struct nsrun_policy *p = make();
         struct nsrun_error err = {0};
         char name[1000];
@@ -206,7 +206,7 @@ static void a_file_name_is_made_visible_and_cut(nsrun_unused void **state) {
         (void)nsrun_policy_free(p);
 }
 
-static void what_is_set_later_goes_before_the_configuration(nsrun_unused void **state) {
+TEST(what_is_set_later_goes_before_the_configuration) {
         struct nsrun_policy *p =
                 applied("{\"net\": \"none\", \"env\": {\"A\": \"config\"}, \"temp\": \"/t\"}");
 
@@ -237,7 +237,7 @@ static void expect_file_refused(const char *path, int r, const char *what, const
         (void)nsrun_policy_free(p);
 }
 
-static void a_file_that_others_may_have_made_is_refused(nsrun_unused void **state) {
+TEST(a_file_that_others_may_have_made_is_refused) {
         char *folder = scratch_make(), *path = scratch_path(folder, "c.json"), *other;
         struct nsrun_policy *p = make();
 
@@ -273,7 +273,7 @@ static void a_file_that_others_may_have_made_is_refused(nsrun_unused void **stat
         scratch_remove(folder);
 }
 
-static void a_file_is_bounded(nsrun_unused void **state) {
+TEST(a_file_is_bounded) {
         char *folder = scratch_make(), *path = scratch_path(folder, "c.json");
         struct nsrun_policy *p = make();
         char *text = malloc((1 << 20) + 2);
@@ -301,7 +301,7 @@ static void a_file_is_bounded(nsrun_unused void **state) {
         scratch_remove(folder);
 }
 
-static void ten_thousand_expose_paths_are_ten_thousand(nsrun_unused void **state) {
+TEST(ten_thousand_expose_paths_are_ten_thousand) {
         _cleanup_strbuf_ struct strbuf b = {0};
         struct nsrun_policy *p;
         char *text;
@@ -320,16 +320,5 @@ static void ten_thousand_expose_paths_are_ten_thousand(nsrun_unused void **state
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_key_becomes_its_option),
-                cmocka_unit_test(isolation_has_the_form_of_the_reference),
-                cmocka_unit_test(each_mistake_is_told_where_it_is),
-                cmocka_unit_test(a_file_name_is_made_visible_and_cut),
-                cmocka_unit_test(what_is_set_later_goes_before_the_configuration),
-                cmocka_unit_test(a_file_that_others_may_have_made_is_refused),
-                cmocka_unit_test(a_file_is_bounded),
-                cmocka_unit_test(ten_thousand_expose_paths_are_ten_thousand),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

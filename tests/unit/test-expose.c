@@ -15,7 +15,7 @@ static void expect_items(const item *found, size_t n, const item *expected, size
         assert_int_equal(n, n_expected);
 }
 
-static void paths_are_cleaned_and_an_empty_target_is_the_source(nsrun_unused void **state) {
+TEST(paths_are_cleaned_and_an_empty_target_is_the_source) {
         static const struct {
                 item given, expected;
         } cases[] = {
@@ -38,7 +38,7 @@ static void paths_are_cleaned_and_an_empty_target_is_the_source(nsrun_unused voi
         }
 }
 
-static void a_later_rule_takes_the_place_of_an_earlier_one(nsrun_unused void **state) {
+TEST(a_later_rule_takes_the_place_of_an_earlier_one) {
         static const item defaults[] = {{"/a", "/1", "ro"}, {"/b", "/2", "ro"}, {"/c", "/3", "ro"}};
         static const item overrides[] = {{"/d", "/4", "rw"}, {"/e", "/x/../2/", "rw"}, {"/f", "/4", "ro"},
                                          {"/g", "/1", "rw"}, {"/h", "/1", "ro"},       {"/3", "", "rw"}};
@@ -58,7 +58,7 @@ static void a_later_rule_takes_the_place_of_an_earlier_one(nsrun_unused void **s
         assert_int_equal(n, 0);
 }
 
-static void ten_thousand_rules_for_one_target_are_the_last_one(nsrun_unused void **state) {
+TEST(ten_thousand_rules_for_one_target_are_the_last_one) {
         enum {
                 N = 10000
         };
@@ -80,7 +80,7 @@ static void ten_thousand_rules_for_one_target_are_the_last_one(nsrun_unused void
         free(names);
 }
 
-static void what_is_no_rule_is_told(nsrun_unused void **state) {
+TEST(what_is_no_rule_is_told) {
         static const struct {
                 item items[2];
                 size_t n;
@@ -127,7 +127,7 @@ static bool has(const item *items, size_t n, const char *source, const char *mod
         return false;
 }
 
-static void the_defaults_are_the_root_and_the_least_of_a_system(nsrun_unused void **state) {
+TEST(the_defaults_are_the_root_and_the_least_of_a_system) {
         static const char *const system[] = {"/usr",
                                              "/bin",
                                              "/lib",
@@ -148,7 +148,7 @@ static void the_defaults_are_the_root_and_the_least_of_a_system(nsrun_unused voi
         assert_int_equal(nsrun_isolation_validate_expose_paths(found, n, NULL), 0);
 }
 
-static void a_mount_plan_is_the_defaults_with_the_overrides_in_place(nsrun_unused void **state) {
+TEST(a_mount_plan_is_the_defaults_with_the_overrides_in_place) {
         static const item overrides[] = {{"/other", "/usr", "ro"}, {"/x", "", "rw"}};
         _cleanup_free_ item *plain = NULL, *found = NULL;
         size_t n_plain = 0, n = 0;
@@ -161,7 +161,7 @@ static void a_mount_plan_is_the_defaults_with_the_overrides_in_place(nsrun_unuse
         expect_items(&found[n - 1], 1, &(item){"/x", "/x", "rw"}, 1);
 }
 
-static void access_rules_are_an_unsupported_configuration(nsrun_unused void **state) {
+TEST(access_rules_are_an_unsupported_configuration) {
         struct nsrun_error err = {0};
 
         assert_int_equal(nsrun_isolation_build_access_rules("/r", NULL, 0, &err), -EOPNOTSUPP);
@@ -170,15 +170,5 @@ static void access_rules_are_an_unsupported_configuration(nsrun_unused void **st
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(paths_are_cleaned_and_an_empty_target_is_the_source),
-                cmocka_unit_test(a_later_rule_takes_the_place_of_an_earlier_one),
-                cmocka_unit_test(ten_thousand_rules_for_one_target_are_the_last_one),
-                cmocka_unit_test(what_is_no_rule_is_told),
-                cmocka_unit_test(the_defaults_are_the_root_and_the_least_of_a_system),
-                cmocka_unit_test(a_mount_plan_is_the_defaults_with_the_overrides_in_place),
-                cmocka_unit_test(access_rules_are_an_unsupported_configuration),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

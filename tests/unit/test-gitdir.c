@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which .git files are believed.  The repositories are made by hand, so that each
  * lie is just one file away from the truth. */
-#include "workspace/gitdir.h"
+#include "host/gitdir.h"
 
 #include "scratch.h"
 
@@ -64,14 +64,22 @@ static void expect_found(const char *root, const char *project, const char *git_
         free(path);
 }
 
-static void expect_nothing(const char *root, const char *project) {
+/* Nothing to expose; `git_dir` lies in the project, or is NULL. */
+static void expect_nothing(const char *root, const char *project, const char *git_dir) {
         char *path = scratch_path(root, project);
+        char *expected = !git_dir ? NULL : *git_dir ? scratch_path(path, git_dir) : strdup(path);
         const char *why = NULL, *hint = NULL;
         struct gitdir g = {0};
 
         assert_int_equal(gitdir_find(path, &g, &why, &hint), 0);
-        assert_null(g.git_dir);
+        if (expected)
+                assert_string_equal(g.git_dir, expected);
+        else
+                assert_null(g.git_dir);
+        assert_null(g.common_dir);
         assert_null(why);
+        gitdir_clear(&g);
+        free(expected);
         free(path);
 }
 
@@ -87,7 +95,7 @@ static void expect_doubt(const char *root, const char *project, const char *reas
         free(path);
 }
 
-static void a_worktree_is_believed(void **state) {
+TEST_WITH(a_worktree_is_believed, setup, teardown) {
         const char *root = *state;
 
         expect_found(root, "work", "repo/.git/worktrees/work", "repo/.git");
@@ -97,7 +105,7 @@ static void a_worktree_is_believed(void **state) {
         expect_found(root, "work", "repo/.git/worktrees/work", "repo/.git");
 }
 
-static void a_submodule_is_believed(void **state) {
+TEST_WITH(a_submodule_is_believed, setup, teardown) {
         const char *root = *state;
 
         expect_found(root, "repo/sub", "repo/.git/modules/sub", NULL);
@@ -106,27 +114,27 @@ static void a_submodule_is_believed(void **state) {
         expect_found(root, "repo/sub", "repo/.git/modules/sub", NULL);
 }
 
-static void other_projects_have_nothing_to_believe(void **state) {
+TEST_WITH(other_projects_have_nothing_to_believe, setup, teardown) {
         const char *root = *state;
         char *fifo = scratch_path(root, "fifo/.git");
 
         scratch_folder(root, "plain");
-        expect_nothing(root, "plain");
-        expect_nothing(root, "repo");
+        expect_nothing(root, "plain", NULL);
+        expect_nothing(root, "repo", ".git");
         scratch_folder(root, "fifo");
         assert_int_equal(mkfifo(fifo, 0600), 0);
-        expect_nothing(root, "fifo");
+        expect_nothing(root, "fifo", NULL);
         free(fifo);
         scratch_folder(root, "linked");
         scratch_link(root, "linked/.git", "../work/.git");
-        expect_nothing(root, "linked");
+        expect_nothing(root, "linked", NULL);
         /* It leads into the project itself, which the command sees anyway. */
         make_repository(root, "inside/git", "");
         scratch_file(root, "inside/.git", "gitdir: git\n");
-        expect_nothing(root, "inside");
+        expect_nothing(root, "inside", "git");
 }
 
-static void a_git_file_that_git_did_not_write_is_doubted(void **state) {
+TEST_WITH(a_git_file_that_git_did_not_write_is_doubted, setup, teardown) {
         static const char reason[] = "it holds no line that git would have written";
         const char *root = *state;
         char *dot_git = scratch_path(root, "work/.git");
@@ -151,7 +159,7 @@ static void a_git_file_that_git_did_not_write_is_doubted(void **state) {
         free(dot_git);
 }
 
-static void somebody_elses_repository_is_doubted(void **state) {
+TEST_WITH(somebody_elses_repository_is_doubted, setup, teardown) {
         const char *root = *state;
 
         /* The main checkout's, another worktree's, another submodule's. */
@@ -165,7 +173,7 @@ static void somebody_elses_repository_is_doubted(void **state) {
 }
 
 /* What the command can write on one run: its own .git and its own git dir. */
-static void a_worktree_that_was_tampered_with_is_doubted(void **state) {
+TEST_WITH(a_worktree_that_was_tampered_with_is_doubted, setup, teardown) {
         static const char gitdir[] = "repo/.git/worktrees/work/gitdir";
         static const char commondir[] = "repo/.git/worktrees/work/commondir";
         const char *root = *state;
@@ -199,7 +207,7 @@ static void a_worktree_that_was_tampered_with_is_doubted(void **state) {
 
 /* A folder that happens to lie in one called "worktrees" can't make its
  * grandparent a repository to be shown. */
-static void a_project_is_no_git_dir_of_its_own(void **state) {
+TEST_WITH(a_project_is_no_git_dir_of_its_own, setup, teardown) {
         const char *root = *state;
         char text[512];
 
@@ -208,11 +216,11 @@ static void a_project_is_no_git_dir_of_its_own(void **state) {
         scratch_file(root, "grand/worktrees/x/gitdir", text);
         scratch_file(root, "grand/worktrees/x/commondir", "../..\n");
         scratch_file(root, "grand/worktrees/x/.git", "gitdir: .\n");
-        expect_nothing(root, "grand/worktrees/x");
+        expect_nothing(root, "grand/worktrees/x", "");
 }
 
 /* What can't be protected where it is, is refused rather than left open. */
-static void a_hole_in_the_protection_is_told(void **state) {
+TEST_WITH(a_hole_in_the_protection_is_told, setup, teardown) {
         static const char hooks_reason[] = "the hooks of its git dir are no plain folder";
         const char *root = *state;
         char *hooks = scratch_path(root, "repo/.git/modules/sub/hooks");
@@ -229,18 +237,5 @@ static void a_hole_in_the_protection_is_told(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_worktree_is_believed, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_submodule_is_believed, setup, teardown),
-                cmocka_unit_test_setup_teardown(other_projects_have_nothing_to_believe, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_git_file_that_git_did_not_write_is_doubted, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(somebody_elses_repository_is_doubted, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_worktree_that_was_tampered_with_is_doubted, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_project_is_no_git_dir_of_its_own, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_hole_in_the_protection_is_told, setup, teardown),
-        };
-
-        return cmocka_run_group_tests_name("git dirs outside the project", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -3,6 +3,7 @@
  * there leads the making out of it. */
 #include "scratch.h"
 
+#include "policy/environment.h"
 #include "policy/instance.h"
 
 static struct nsrun_policy *make(const char *home, const char *named, const char *option) {
@@ -25,11 +26,20 @@ static struct nsrun_policy *make(const char *home, const char *named, const char
         free(const_named);
         if (option)
                 assert_int_equal(nsrun_policy_set(p, "instance", option, NULL), 0);
-        assert_int_equal(policy_find_home(p), 0);
         return p;
 }
 
-static void the_root_is_the_option_else_the_variable_else_in_the_home(nsrun_unused void **state) {
+static int find_root(const struct nsrun_policy *p, char **ret, struct nsrun_error *err) {
+        char *home = NULL;
+        int r;
+
+        assert_int_equal(policy_find_home(environment_get(p->host_environ, "HOME"), &home), 0);
+        r = instance_find_root(p->instance, p->host_environ, home, ret, NULL, err);
+        free(home);
+        return r;
+}
+
+TEST(the_root_is_the_option_else_the_variable_else_in_the_home) {
         static const struct {
                 const char *home, *named, *option, *root;
         } cases[] = {
@@ -44,14 +54,14 @@ static void the_root_is_the_option_else_the_variable_else_in_the_home(nsrun_unus
                 struct nsrun_error err = {0};
                 char *root = NULL;
 
-                assert_int_equal(instance_find_root(p, &root, NULL, &err), 0);
+                assert_int_equal(find_root(p, &root, &err), 0);
                 assert_string_equal(root, cases[i].root);
                 free(root);
                 (void)nsrun_policy_free(p);
         }
 }
 
-static void a_relative_root_a_home_and_a_system_folder_are_refused(nsrun_unused void **state) {
+TEST(a_relative_root_a_home_and_a_system_folder_are_refused) {
         static const struct {
                 const char *named;
                 int r;
@@ -79,7 +89,7 @@ static void a_relative_root_a_home_and_a_system_folder_are_refused(nsrun_unused 
                 struct nsrun_error err = {0};
                 char *root = NULL, *line;
 
-                assert_int_equal(instance_find_root(p, &root, NULL, &err), cases[i / 2].r);
+                assert_int_equal(find_root(p, &root, &err), cases[i / 2].r);
                 line = nsrun_error_format(&err);
                 assert_string_equal(line, cases[i / 2].line);
                 assert_null(root);
@@ -88,7 +98,7 @@ static void a_relative_root_a_home_and_a_system_folder_are_refused(nsrun_unused 
         }
 }
 
-static void all_folders_are_made_and_stay_as_they_are(nsrun_unused void **state) {
+TEST(all_folders_are_made_and_stay_as_they_are) {
         static const char *const names[] = {"skills",
                                             "logs",
                                             "cache",
@@ -148,7 +158,7 @@ static void put(const char *root, const char *name, int kind, const char *outsid
         free(file);
 }
 
-static void nothing_that_was_planted_moves_a_folder(nsrun_unused void **state) {
+TEST(nothing_that_was_planted_moves_a_folder) {
         static const char *const names[] = {"logs", "runtime-user-env", "runtime-user-env/home"};
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -181,7 +191,7 @@ static void nothing_that_was_planted_moves_a_folder(nsrun_unused void **state) {
                 }
 }
 
-static void the_environment_points_into_the_root(nsrun_unused void **state) {
+TEST(the_environment_points_into_the_root) {
         static const char *const expected[] = {
                 "HOME=/r/runtime-user-env/home", "TMPDIR=/r/runtime-user-env/tmp",
                 "XDG_CONFIG_HOME=/r/runtime-user-env/config", "XDG_CACHE_HOME=/r/runtime-user-env/cache",
@@ -219,13 +229,5 @@ static void the_environment_points_into_the_root(nsrun_unused void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_root_is_the_option_else_the_variable_else_in_the_home),
-                cmocka_unit_test(a_relative_root_a_home_and_a_system_folder_are_refused),
-                cmocka_unit_test(all_folders_are_made_and_stay_as_they_are),
-                cmocka_unit_test(nothing_that_was_planted_moves_a_folder),
-                cmocka_unit_test(the_environment_points_into_the_root),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

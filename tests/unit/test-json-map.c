@@ -4,7 +4,7 @@
 
 #include "base/json_map.h"
 
-static void places_are_lines_and_characters(nsrun_unused void **state) {
+TEST(places_are_lines_and_characters) {
         static const char text[] =
                 "{\n  \"a\": [1, \"\xc3\xa4\", {\"b\" : null}],\r\n\t\"\\u00e4\\n\":true }\n";
         static const struct {
@@ -40,7 +40,7 @@ static void places_are_lines_and_characters(nsrun_unused void **state) {
         assert_true(json_is_true(m.nodes[6].value));
 }
 
-static void a_cursor_goes_back_when_it_is_asked_to(nsrun_unused void **state) {
+TEST(a_cursor_goes_back_when_it_is_asked_to) {
         struct json_cursor cursor = JSON_CURSOR_INIT;
         struct json_place place = json_place_of(&cursor, "a\nbc", 3);
 
@@ -51,7 +51,7 @@ static void a_cursor_goes_back_when_it_is_asked_to(nsrun_unused void **state) {
         assert_int_equal(place.column, 1);
 }
 
-static void a_key_that_is_there_twice_is_told_with_both_places(nsrun_unused void **state) {
+TEST(a_key_that_is_there_twice_is_told_with_both_places) {
         static const struct {
                 const char *text;
                 size_t at, other;
@@ -76,7 +76,7 @@ static void a_key_that_is_there_twice_is_told_with_both_places(nsrun_unused void
         }
 }
 
-static void one_key_in_two_objects_is_good(nsrun_unused void **state) {
+TEST(one_key_in_two_objects_is_good) {
         static const char text[] = "{\"a\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}";
         _cleanup_json_map_ struct json_map m = {0};
         struct json_trouble trouble;
@@ -85,7 +85,7 @@ static void one_key_in_two_objects_is_good(nsrun_unused void **state) {
         assert_int_equal(m.n, 8);
 }
 
-static void what_is_no_json_is_told_with_its_place(nsrun_unused void **state) {
+TEST(what_is_no_json_is_told_with_its_place) {
         static const struct {
                 const char *text;
                 size_t at;
@@ -113,7 +113,7 @@ static void what_is_no_json_is_told_with_its_place(nsrun_unused void **state) {
         }
 }
 
-static void depth_is_bounded(nsrun_unused void **state) {
+TEST(depth_is_bounded) {
         char text[200000];
         struct json_trouble trouble;
         struct json_map m;
@@ -130,14 +130,5 @@ static void depth_is_bounded(nsrun_unused void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(places_are_lines_and_characters),
-                cmocka_unit_test(a_cursor_goes_back_when_it_is_asked_to),
-                cmocka_unit_test(a_key_that_is_there_twice_is_told_with_both_places),
-                cmocka_unit_test(one_key_in_two_objects_is_good),
-                cmocka_unit_test(what_is_no_json_is_told_with_its_place),
-                cmocka_unit_test(depth_is_bounded),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -23,7 +23,7 @@ static struct nsrun_policy *new_policy(void) {
         return p;
 }
 
-static void each_bad_limit_is_named(void **state nsrun_unused) {
+TEST(each_bad_limit_is_named) {
         static const struct {
                 const char *value, *line;
         } cases[] = {
@@ -91,7 +91,7 @@ static void set(struct nsrun_policy *p, const char *value) {
                 fail_msg("%s: %s", value, err.what);
 }
 
-static void every_rlimit_has_its_number(void **state nsrun_unused) {
+TEST(every_rlimit_has_its_number) {
         static const struct {
                 const char *value;
                 int resource;
@@ -129,7 +129,7 @@ static void every_rlimit_has_its_number(void **state nsrun_unused) {
         (void)nsrun_policy_free(p);
 }
 
-static void the_sandbox_has_three_of_its_own(void **state nsrun_unused) {
+TEST(the_sandbox_has_three_of_its_own) {
         struct nsrun_policy *p = new_policy();
 
         set(p, "memory=512M");
@@ -159,7 +159,7 @@ static void the_sandbox_has_three_of_its_own(void **state nsrun_unused) {
         (void)nsrun_policy_free(p);
 }
 
-static void a_plan_tells_its_limits(void **state nsrun_unused) {
+TEST(a_plan_tells_its_limits) {
         char *argv[] = {strdup("true"), NULL}, *text = NULL;
         char cwd[] = "/", name[] = "none";
         struct nsrun_plan plan = {.argv = argv, .cwd = cwd, .seccomp_name = name};
@@ -193,7 +193,7 @@ static void a_plan_tells_its_limits(void **state nsrun_unused) {
 #define V2   "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 #define HALF "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
 
-static void the_own_cgroup_is_found(void **state nsrun_unused) {
+TEST(the_own_cgroup_is_found) {
         static const struct {
                 const char *mountinfo, *cgroup, *folder;
         } cases[] = {
@@ -226,7 +226,7 @@ static void the_own_cgroup_is_found(void **state nsrun_unused) {
         }
 }
 
-static void the_count_of_oom_kills_is_found(void **state nsrun_unused) {
+TEST(the_count_of_oom_kills_is_found) {
         static const struct {
                 const char *text;
                 uint64_t count; /* 77: none */
@@ -249,7 +249,7 @@ static void the_count_of_oom_kills_is_found(void **state nsrun_unused) {
 }
 
 /* A command that kills itself is not the kernel's doing, whoever counts here. */
-static void a_kill_is_no_oom_kill(void **state nsrun_unused) {
+TEST(a_kill_is_no_oom_kill) {
         struct oom_watch w = OOM_WATCH_INIT;
         pid_t pid;
         int status;
@@ -272,15 +272,5 @@ static void a_kill_is_no_oom_kill(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_bad_limit_is_named),
-                cmocka_unit_test(every_rlimit_has_its_number),
-                cmocka_unit_test(the_sandbox_has_three_of_its_own),
-                cmocka_unit_test(a_plan_tells_its_limits),
-                cmocka_unit_test(the_own_cgroup_is_found),
-                cmocka_unit_test(the_count_of_oom_kills_is_found),
-                cmocka_unit_test(a_kill_is_no_oom_kill),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -28,7 +28,7 @@ static void assert_line(const struct nsrun_error *err, const char *expected) {
         free(line);
 }
 
-static void each_bad_value_is_named(void **state nsrun_unused) {
+TEST(each_bad_value_is_named) {
         static const struct {
                 const char *option, *value, *line;
         } cases[] = {
@@ -101,7 +101,7 @@ static void set(struct nsrun_policy *p, const char *option, const char *value) {
         assert_int_equal(err.stage, NSRUN_STAGE_NONE);
 }
 
-static void sizes_have_suffixes(void **state nsrun_unused) {
+TEST(sizes_have_suffixes) {
         static const struct {
                 const char *text;
                 uint64_t size;
@@ -124,7 +124,7 @@ static void sizes_have_suffixes(void **state nsrun_unused) {
         (void)nsrun_policy_free(p);
 }
 
-static void a_bind_splits_at_colons_that_are_not_escaped(void **state nsrun_unused) {
+TEST(a_bind_splits_at_colons_that_are_not_escaped) {
         static const struct {
                 const char *value, *source, *target;
                 enum policy_access access;
@@ -151,7 +151,7 @@ static void a_bind_splits_at_colons_that_are_not_escaped(void **state nsrun_unus
         }
 }
 
-static void every_option_reaches_its_field(void **state nsrun_unused) {
+TEST(every_option_reaches_its_field) {
         struct nsrun_policy *p = new_policy();
 
         assert_true(p->new_session);
@@ -188,19 +188,19 @@ static void every_option_reaches_its_field(void **state nsrun_unused) {
         (void)nsrun_policy_free(p);
 }
 
-static void the_last_word_counts(void **state nsrun_unused) {
+TEST(the_last_word_counts) {
         struct nsrun_policy *p = new_policy();
 
         set(p, "net", "none");
         set(p, "net", "host");
         assert_int_equal(p->net, POLICY_NET_HOST);
         set(p, "tmp", "/t");
-        set(p, "tmp", "playground");
+        set(p, "tmp", "scratch");
         assert_null(p->tmp);
-        assert_true(p->has_playground);
-        set(p, "tmp", "./playground");
-        assert_string_equal(p->tmp, "./playground");
-        assert_false(p->has_playground);
+        assert_int_equal(p->tmp_kind, POLICY_TMP_SCRATCH);
+        set(p, "tmp", "./scratch");
+        assert_string_equal(p->tmp, "./scratch");
+        assert_int_equal(p->tmp_kind, POLICY_TMP_FOLDER);
         set(p, "tmp", "tmpfs");
         assert_null(p->tmp);
         set(p, "no-new-session", NULL);
@@ -222,7 +222,7 @@ static void the_last_word_counts(void **state nsrun_unused) {
         (void)nsrun_policy_free(p);
 }
 
-static void proc_choices_are_told_apart(void **state nsrun_unused) {
+TEST(proc_choices_are_told_apart) {
         static const struct {
                 const char *text;
                 enum policy_proc proc;
@@ -264,7 +264,7 @@ static int parse(struct nsrun_policy *p, struct common_options *common, size_t *
                 __VA_ARGS__, NULL \
         }
 
-static void options_end_where_the_command_begins(void **state nsrun_unused) {
+TEST(options_end_where_the_command_begins) {
         static const struct {
                 const char *words[8];
                 size_t first; /* of argv, in which [0] is "run" */
@@ -299,7 +299,7 @@ static void options_end_where_the_command_begins(void **state nsrun_unused) {
         }
 }
 
-static void wrong_usage_points_to_the_help(void **state nsrun_unused) {
+TEST(wrong_usage_points_to_the_help) {
         static const struct {
                 const char *words[4];
                 const char *line;
@@ -329,7 +329,7 @@ static void wrong_usage_points_to_the_help(void **state nsrun_unused) {
         }
 }
 
-static void help_and_version_stop_the_parsing(void **state nsrun_unused) {
+TEST(help_and_version_stop_the_parsing) {
         static const char *const spellings[][2] = {{"--help", "-h"}, {"--version", "-V"}};
 
         for (size_t i = 0; i < 4; i++) {
@@ -379,7 +379,7 @@ static void assert_man_has(const char *page, const struct option_spec *spec) {
         free(item);
 }
 
-static void help_and_man_page_know_every_option(void **state nsrun_unused) {
+TEST(help_and_man_page_know_every_option) {
         char *page = read_man_page();
 
         for (size_t c = 0; c < n_commands; c++) {
@@ -403,7 +403,7 @@ static void help_and_man_page_know_every_option(void **state nsrun_unused) {
         free(page);
 }
 
-static void completions_know_every_option(void **state nsrun_unused) {
+TEST(completions_know_every_option) {
         static const char *const shells[] = {"bash", "zsh", "fish"};
         char *text = NULL;
 
@@ -427,19 +427,5 @@ static void completions_know_every_option(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_bad_value_is_named),
-                cmocka_unit_test(sizes_have_suffixes),
-                cmocka_unit_test(a_bind_splits_at_colons_that_are_not_escaped),
-                cmocka_unit_test(every_option_reaches_its_field),
-                cmocka_unit_test(the_last_word_counts),
-                cmocka_unit_test(proc_choices_are_told_apart),
-                cmocka_unit_test(options_end_where_the_command_begins),
-                cmocka_unit_test(wrong_usage_points_to_the_help),
-                cmocka_unit_test(help_and_version_stop_the_parsing),
-                cmocka_unit_test(help_and_man_page_know_every_option),
-                cmocka_unit_test(completions_know_every_option),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -6,7 +6,7 @@
 
 #include "scratch.h"
 
-static void a_normal_path_has_no_dots_and_no_doubled_slashes(void **state nsrun_unused) {
+TEST(a_normal_path_has_no_dots_and_no_doubled_slashes) {
         static const struct {
                 const char *in, *out;
         } cases[] = {
@@ -34,7 +34,7 @@ static void a_normal_path_has_no_dots_and_no_doubled_slashes(void **state nsrun_
         }
 }
 
-static void a_relative_path_starts_at_its_base(void **state nsrun_unused) {
+TEST(a_relative_path_starts_at_its_base) {
         static const struct {
                 const char *base, *path, *out;
         } cases[] = {
@@ -49,7 +49,7 @@ static void a_relative_path_starts_at_its_base(void **state nsrun_unused) {
         }
 }
 
-static void a_path_is_beneath_its_parents_alone(void **state nsrun_unused) {
+TEST(a_path_is_beneath_its_parents_alone) {
         static const struct {
                 const char *path, *root, *below; /* NULL: not beneath */
         } cases[] = {
@@ -69,7 +69,7 @@ static void a_path_is_beneath_its_parents_alone(void **state nsrun_unused) {
         }
 }
 
-static void a_parent_sorts_right_before_what_it_holds(void **state nsrun_unused) {
+TEST(a_parent_sorts_right_before_what_it_holds) {
         static const char *const sorted[] = {
                 "/", "/a", "/a/\x01", "/a/b", "/a/b/c", "/a\x01", "/a b", "/a-b", "/a-b/c", "/b", "/\xff",
         };
@@ -82,7 +82,7 @@ static void a_parent_sorts_right_before_what_it_holds(void **state nsrun_unused)
                 }
 }
 
-static void a_path_has_a_parent_and_a_last_name(void **state nsrun_unused) {
+TEST(a_path_has_a_parent_and_a_last_name) {
         static const struct {
                 const char *path, *parent, *name;
         } cases[] = {{"/a/b", "/a", "b"}, {"/a", "/", "a"}, {"/", "/", ""}, {"/a/b/c.d", "/a/b", "c.d"}};
@@ -98,7 +98,7 @@ static void a_path_has_a_parent_and_a_last_name(void **state nsrun_unused) {
         assert_false(path_is_absolute(""));
 }
 
-static void slugs_read_like_their_paths(void **state nsrun_unused) {
+TEST(slugs_read_like_their_paths) {
         static const struct {
                 const char *path, *slug;
         } cases[] = {
@@ -133,7 +133,7 @@ static int compare_texts(const void *a, const void *b) {
 }
 
 /* Every path of up to five characters of the ones that a slug changes. */
-static void two_paths_never_share_a_slug(void **state nsrun_unused) {
+TEST(two_paths_never_share_a_slug) {
         enum {
                 LETTERS = 6,
                 LENGTH = 5,
@@ -190,7 +190,7 @@ static int remove_tree_again(void **state) {
         return 0;
 }
 
-static void the_canonical_path_is_what_realpath_says(void **state) {
+TEST(the_canonical_path_is_what_realpath_says) {
         static const char *const cases[] = {
                 "",
                 "/",
@@ -252,7 +252,7 @@ static void the_canonical_path_is_what_realpath_says(void **state) {
         }
 }
 
-static void a_relative_path_gets_its_canonical_name(void **state) {
+TEST(a_relative_path_gets_its_canonical_name) {
         _cleanup_close_ int back = scratch_open(".");
         _cleanup_free_ char *got = NULL, *here = NULL, *expected = scratch_path(*state, "a/b");
 
@@ -267,7 +267,7 @@ static void a_relative_path_gets_its_canonical_name(void **state) {
 }
 
 /* The kernel calls it "gone (deleted)", and there is a folder of that name. */
-static void a_removed_folder_has_no_name(void **state) {
+TEST(a_removed_folder_has_no_name) {
         _cleanup_close_ int back = scratch_open(".");
         _cleanup_free_ char *gone = scratch_path(*state, "gone");
         char *got = NULL;
@@ -282,7 +282,7 @@ static void a_removed_folder_has_no_name(void **state) {
 }
 
 /* Links count as far as they lead somewhere; what is missing is kept as it is spelled. */
-static void what_is_not_there_yet_has_a_canonical_name_too(void **state) {
+TEST(what_is_not_there_yet_has_a_canonical_name_too) {
         static const char *const cases[][2] = {
                 {"to-a/b", "a/b"},
                 {"to-a/b/new", "a/b/new"},
@@ -305,7 +305,7 @@ static void what_is_not_there_yet_has_a_canonical_name_too(void **state) {
         }
 }
 
-static void a_path_that_is_too_long_says_so(void **state nsrun_unused) {
+TEST(a_path_that_is_too_long_says_so) {
         char path[PATH_MAX + 2];
         char *got = NULL;
 
@@ -317,20 +317,5 @@ static void a_path_that_is_too_long_says_so(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_normal_path_has_no_dots_and_no_doubled_slashes),
-                cmocka_unit_test(a_relative_path_starts_at_its_base),
-                cmocka_unit_test(a_path_is_beneath_its_parents_alone),
-                cmocka_unit_test(a_parent_sorts_right_before_what_it_holds),
-                cmocka_unit_test(a_path_has_a_parent_and_a_last_name),
-                cmocka_unit_test(slugs_read_like_their_paths),
-                cmocka_unit_test(two_paths_never_share_a_slug),
-                cmocka_unit_test(the_canonical_path_is_what_realpath_says),
-                cmocka_unit_test(a_relative_path_gets_its_canonical_name),
-                cmocka_unit_test(a_removed_folder_has_no_name),
-                cmocka_unit_test(what_is_not_there_yet_has_a_canonical_name_too),
-                cmocka_unit_test(a_path_that_is_too_long_says_so),
-        };
-
-        return cmocka_run_group_tests(tests, make_tree, remove_tree_again);
+        return run_all_tests_in(make_tree, remove_tree_again);
 }

@@ -68,7 +68,7 @@ static struct nsrun_plan new_plan(void) {
         };
 }
 
-static void text_has_one_operation_a_line(void **state nsrun_unused) {
+TEST(text_has_one_operation_a_line) {
         struct nsrun_plan plan = new_plan();
         char *text = NULL;
 
@@ -103,7 +103,7 @@ static void text_has_one_operation_a_line(void **state nsrun_unused) {
         free(text);
 }
 
-static void text_says_what_is_the_hosts(void **state nsrun_unused) {
+TEST(text_says_what_is_the_hosts) {
         struct nsrun_plan plan = {.argv = argv, .cwd = project, .seccomp_name = none, .landlock_abi = 5};
         char *text = NULL;
 
@@ -118,7 +118,7 @@ static void text_says_what_is_the_hosts(void **state nsrun_unused) {
         free(text);
 }
 
-static void text_tells_all_of_the_hardening(void **state nsrun_unused) {
+TEST(text_tells_all_of_the_hardening) {
         struct nsrun_plan plan = new_plan();
         char *text = NULL;
 
@@ -136,7 +136,7 @@ static void text_tells_all_of_the_hardening(void **state nsrun_unused) {
         free(text);
 }
 
-static void bwrap_is_one_line_for_bash(void **state nsrun_unused) {
+TEST(bwrap_is_one_line_for_bash) {
         struct nsrun_plan plan = new_plan();
         char *text = NULL;
 
@@ -156,7 +156,7 @@ static void bwrap_is_one_line_for_bash(void **state nsrun_unused) {
 }
 
 /* bubblewrap gets the filter that nsrun would load: a file's, or none. */
-static void bwrap_gets_the_plans_filter(void **state nsrun_unused) {
+TEST(bwrap_gets_the_plans_filter) {
         struct nsrun_plan plan = {.argv = argv,
                                   .cwd = usr,
                                   .seccomp_name = policy,
@@ -191,7 +191,7 @@ static size_t words_in_bash(const char *line, char *words, size_t size) {
         return n;
 }
 
-static void bash_reads_back_every_byte_of_a_bwrap_line(void **state nsrun_unused) {
+TEST(bash_reads_back_every_byte_of_a_bwrap_line) {
         char every[256], utf8[] = "caf\xc3\xa9\xc2\x9b \xe2\x80\xaegpj", tail[512],
                          *words[] = {every, utf8, NULL};
         struct nsrun_plan plan = {.argv = words, .cwd = usr};
@@ -215,30 +215,30 @@ static void bash_reads_back_every_byte_of_a_bwrap_line(void **state nsrun_unused
         free(text);
 }
 
-static char umbrella[] = "/h/.cache/nsrun/workspace-XXXXXX",
-            playground[] = "/h/.cache/nsrun/workspace-XXXXXX/playground", tmp_again[] = "/tmp";
+static char rundir[] = "/h/.cache/nsrun/workspace-XXXXXX",
+            scratch[] = "/h/.cache/nsrun/workspace-XXXXXX/scratch", tmp_again[] = "/tmp";
 
-static void a_playground_is_to_be_found_in_every_format(void **state nsrun_unused) {
+TEST(a_scratch_is_to_be_found_in_every_format) {
         struct plan_op two[] = {
-                {.kind = PLAN_DIR, .target = umbrella, .mode = 0755},
+                {.kind = PLAN_DIR, .target = rundir, .mode = 0755},
                 {.kind = PLAN_BIND,
-                 .target = playground,
-                 .source = playground,
+                 .target = scratch,
+                 .source = scratch,
                  .mode = 01777,
                  .size = 4096,
                  .is_directory = true,
-                 .is_in_umbrella = true},
+                 .is_in_rundir = true},
                 {.kind = PLAN_BIND,
                  .target = tmp_again,
-                 .source = playground,
+                 .source = scratch,
                  .mode = 01777,
                  .size = 4096,
                  .is_directory = true,
-                 .is_in_umbrella = true},
+                 .is_in_rundir = true},
         };
         struct nsrun_plan plan = {.ops = two,
                                   .n_ops = ARRAY_SIZE(two),
-                                  .umbrella = umbrella,
+                                  .rundir = rundir,
                                   .argv = argv,
                                   .cwd = project,
                                   .seccomp_name = strict};
@@ -248,17 +248,17 @@ static void a_playground_is_to_be_found_in_every_format(void **state nsrun_unuse
         assert_non_null(strstr(
                 text,
                 "  dir      /h/.cache/nsrun/workspace-XXXXXX\n"
-                "  bind     /h/.cache/nsrun/workspace-XXXXXX/playground  read-write, on disk, gone at the end\n"
-                "  bind     /tmp                              read-write, on disk, gone at the end, from /h/.cache/nsrun/workspace-XXXXXX/playground\n"));
+                "  bind     /h/.cache/nsrun/workspace-XXXXXX/scratch  read-write, on disk, gone at the end\n"
+                "  bind     /tmp                              read-write, on disk, gone at the end, from /h/.cache/nsrun/workspace-XXXXXX/scratch\n"));
         assert_int_equal(plan_print_bwrap(&plan, &bwrap, NULL), 0);
         assert_non_null(strstr(bwrap, " --perms 1777 --size 4096 --tmpfs /tmp --remount-ro / "));
         assert_null(strstr(bwrap, "workspace"));
         assert_int_equal(plan_print_json(&plan, &json, NULL), 0);
-        assert_non_null(strstr(json, "\"in_umbrella\": true"));
+        assert_non_null(strstr(json, "\"in_run_directory\": true"));
 }
 
 /* A host's /proc has to be covered by hand; a new one is bubblewrap's business. */
-static void bwrap_covers_a_bound_proc(void **state nsrun_unused) {
+TEST(bwrap_covers_a_bound_proc) {
         struct plan_op few[] = {
                 {.kind = PLAN_PROC, .target = proc, .proc = POLICY_PROC_BIND, .makes_target = true},
                 {.kind = PLAN_COVER, .target = proc_sys},
@@ -280,7 +280,7 @@ static void bwrap_covers_a_bound_proc(void **state nsrun_unused) {
         free(text);
 }
 
-static void json_has_every_operation(void **state nsrun_unused) {
+TEST(json_has_every_operation) {
         static const char *const pieces[] = {
                 "\"version\": 1,",
                 "\"command\": [\n    \"make\",\n    \"it's $x\",\n    \"\"\n  ],",
@@ -323,7 +323,7 @@ static void json_has_every_operation(void **state nsrun_unused) {
         free(text);
 }
 
-static void json_has_no_byte_that_draws_on_a_terminal(void **state nsrun_unused) {
+TEST(json_has_no_byte_that_draws_on_a_terminal) {
         static const struct {
                 const char *text, *json;
         } cases[] = {
@@ -358,7 +358,7 @@ static void json_has_no_byte_that_draws_on_a_terminal(void **state nsrun_unused)
         }
 }
 
-static void json_keys_and_numbers_are_safe(void **state nsrun_unused) {
+TEST(json_keys_and_numbers_are_safe) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *text = NULL;
         struct json_value *array;
@@ -374,19 +374,5 @@ static void json_keys_and_numbers_are_safe(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(text_has_one_operation_a_line),
-                cmocka_unit_test(text_says_what_is_the_hosts),
-                cmocka_unit_test(text_tells_all_of_the_hardening),
-                cmocka_unit_test(bwrap_is_one_line_for_bash),
-                cmocka_unit_test(bash_reads_back_every_byte_of_a_bwrap_line),
-                cmocka_unit_test(a_playground_is_to_be_found_in_every_format),
-                cmocka_unit_test(bwrap_gets_the_plans_filter),
-                cmocka_unit_test(bwrap_covers_a_bound_proc),
-                cmocka_unit_test(json_has_every_operation),
-                cmocka_unit_test(json_has_no_byte_that_draws_on_a_terminal),
-                cmocka_unit_test(json_keys_and_numbers_are_safe),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* workspace/project.c: finding the project, and the folders that can't be one. */
-#include "workspace/project.h"
+#include "host/project.h"
 
 #include "scratch.h"
 
@@ -25,7 +25,7 @@ static int remove_tree_again(void **state) {
         return 0;
 }
 
-static void a_project_begins_at_the_nearest_git_folder_or_file(void **state) {
+TEST(a_project_begins_at_the_nearest_git_folder_or_file) {
         static const struct {
                 const char *start, *project;
         } cases[] = {
@@ -47,7 +47,7 @@ static void a_project_begins_at_the_nearest_git_folder_or_file(void **state) {
         }
 }
 
-static void system_roots_are_no_projects(void **state nsrun_unused) {
+TEST(system_roots_are_no_projects) {
         /* The reference's list, whole, and some of what today's systems add. */
         static const char *const denied[] = {
                 "/",         "/etc",           "/var",
@@ -75,7 +75,7 @@ static void system_roots_are_no_projects(void **state nsrun_unused) {
                 assert_null(project_denied(allowed[i], "/home/u"));
 }
 
-static void a_home_is_no_project(void **state) {
+TEST(a_home_is_no_project) {
         _cleanup_free_ char *home = scratch_path(*state, "homes/u"), *parent = scratch_path(*state, "homes");
         _cleanup_free_ char *within = scratch_path(*state, "homes/u/x"),
                             *link = scratch_path(*state, "home-link");
@@ -95,7 +95,7 @@ static void a_home_is_no_project(void **state) {
         assert_null(project_denied(within, "/nonexistent"));
 }
 
-static void a_writable_root_is_no_system_root(void **state nsrun_unused) {
+TEST(a_writable_root_is_no_system_root) {
         static const char *const denied[] = {"/",         "/usr",           "/etc",     "/home",
                                              "/tmp",      "/root",          "/proc",    "/sys",
                                              "/proc/sys", "/sys/fs/cgroup", "/dev/shm", "/dev/kvm"};
@@ -109,12 +109,5 @@ static void a_writable_root_is_no_system_root(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_project_begins_at_the_nearest_git_folder_or_file),
-                cmocka_unit_test(system_roots_are_no_projects),
-                cmocka_unit_test(a_home_is_no_project),
-                cmocka_unit_test(a_writable_root_is_no_system_root),
-        };
-
-        return cmocka_run_group_tests(tests, make_tree, remove_tree_again);
+        return run_all_tests_in(make_tree, remove_tree_again);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Records of sessions as bytes: what is stored comes back the same, and whatever else is
  * read is refused, without a crash (the sanitizers look on). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../test.h"
 
 #include <sys/syscall.h>
 
@@ -57,7 +52,7 @@ static struct nsrun_plan *make_plan(void) {
 static void make_record(struct plan_record *ret) {
         *ret = (struct plan_record){.id = strdup("abcdefgh"),
                                     .plan = make_plan(),
-                                    .keeper = {.pid = 17, .pidfd_inode = 99, .start_time = 5},
+                                    .monitor = {.pid = 17, .pidfd_inode = 99, .start_time = 5},
                                     .init = {.pid = 18, .pidfd_inode = 100, .start_time = 6},
                                     .namespaces = 0x7e020000,
                                     .namespace_inodes = {1, 2, 3, 4, 5, 6},
@@ -67,7 +62,7 @@ static void make_record(struct plan_record *ret) {
                                     .base_ns = 3,
                                     .idle_timeout = 4,
                                     .owner = 5,
-                                    .umbrella = strdup("/cache/umbrella")};
+                                    .rundir = strdup("/cache/rundir")};
 }
 
 static char *store(const struct plan_record *record, size_t *ret_n) {
@@ -77,7 +72,7 @@ static char *store(const struct plan_record *record, size_t *ret_n) {
         return bytes;
 }
 
-static void what_is_stored_comes_back_the_same(nsrun_unused void **state) {
+TEST(what_is_stored_comes_back_the_same) {
         _cleanup_record_ struct plan_record record = {0}, again = {0};
         _cleanup_free_ char *bytes = NULL, *second = NULL;
         struct nsrun_error err = {0};
@@ -91,7 +86,7 @@ static void what_is_stored_comes_back_the_same(nsrun_unused void **state) {
         assert_int_equal(n, m);
         assert_memory_equal(bytes, second, n);
         assert_string_equal(again.id, "abcdefgh");
-        assert_string_equal(again.umbrella, "/cache/umbrella");
+        assert_string_equal(again.rundir, "/cache/rundir");
         assert_null(again.cgroup);
         assert_int_equal(again.init.pid, 18);
         assert_int_equal(again.base_s, -2);
@@ -122,7 +117,7 @@ static int restore(const char *bytes, size_t n, struct nsrun_error *err) {
         return r;
 }
 
-static void every_truncation_is_refused(nsrun_unused void **state) {
+TEST(every_truncation_is_refused) {
         _cleanup_record_ struct plan_record record = {0};
         _cleanup_free_ char *bytes = NULL, *longer = NULL;
         struct nsrun_error err = {0};
@@ -144,7 +139,7 @@ static void every_truncation_is_refused(nsrun_unused void **state) {
 }
 
 /* Each either makes sense by chance or is refused; and what makes sense can be stored again. */
-static void no_bytes_crash_the_reader(nsrun_unused void **state) {
+TEST(no_bytes_crash_the_reader) {
         _cleanup_record_ struct plan_record record = {0};
         _cleanup_free_ char *bytes = NULL, *changed = NULL;
         unsigned seed = 20261122, n_refused = 0;
@@ -169,7 +164,7 @@ static void no_bytes_crash_the_reader(nsrun_unused void **state) {
         assert_true(n_refused > 1000);
 }
 
-static void another_version_is_refused(nsrun_unused void **state) {
+TEST(another_version_is_refused) {
         _cleanup_record_ struct plan_record record = {0};
         _cleanup_free_ char *bytes = NULL;
         struct nsrun_error err = {0};
@@ -184,7 +179,7 @@ static void another_version_is_refused(nsrun_unused void **state) {
         assert_int_equal(restore(bytes, n, NULL), 0);
 }
 
-static void a_plan_travels_too(nsrun_unused void **state) {
+TEST(a_plan_travels_too) {
         struct nsrun_plan *plan = make_plan(), *again = NULL;
         _cleanup_free_ char *bytes = NULL;
         size_t n = 0;
@@ -199,7 +194,7 @@ static void a_plan_travels_too(nsrun_unused void **state) {
         plan_free(plan);
 }
 
-static void a_process_is_told_by_more_than_its_number(nsrun_unused void **state) {
+TEST(a_process_is_told_by_more_than_its_number) {
         _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), opened = -EBADF;
         struct record_process own, other;
 
@@ -221,14 +216,5 @@ static void a_process_is_told_by_more_than_its_number(nsrun_unused void **state)
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_is_stored_comes_back_the_same),
-                cmocka_unit_test(every_truncation_is_refused),
-                cmocka_unit_test(no_bytes_crash_the_reader),
-                cmocka_unit_test(another_version_is_refused),
-                cmocka_unit_test(a_plan_travels_too),
-                cmocka_unit_test(a_process_is_told_by_more_than_its_number),
-        };
-
-        return cmocka_run_group_tests_name("record", tests, NULL, NULL);
+        return run_all_tests();
 }

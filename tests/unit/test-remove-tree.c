@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* workspace/remove_tree.c against trees that somebody hostile has made. */
-#include "workspace/remove_tree.h"
+#include "disk/remove_tree.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ static int remove_fixture(void **state) {
         return 0;
 }
 
-static void a_tree_of_every_kind_of_file_goes(void **state) {
+TEST_WITH(a_tree_of_every_kind_of_file_goes, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -66,7 +66,7 @@ static void a_tree_of_every_kind_of_file_goes(void **state) {
         assert_false(scratch_has(f->top, "tree"));
 }
 
-static void what_is_not_there_is_as_good_as_removed(void **state) {
+TEST_WITH(what_is_not_there_is_as_good_as_removed, make_fixture, remove_fixture) {
         struct fixture *f = *state;
 
         assert_int_equal(remove_tree(f->fd, "nothing"), 0);
@@ -75,7 +75,7 @@ static void what_is_not_there_is_as_good_as_removed(void **state) {
         assert_false(scratch_has(f->top, "file"));
 }
 
-static void a_symlink_is_removed_and_never_followed(void **state) {
+TEST_WITH(a_symlink_is_removed_and_never_followed, make_fixture, remove_fixture) {
         struct fixture *f = *state;
 
         scratch_link(f->top, "link", "outside");
@@ -93,7 +93,7 @@ static void a_symlink_is_removed_and_never_followed(void **state) {
         assert_outside_untouched(f);
 }
 
-static void shut_and_read_only_folders_go(void **state) {
+TEST_WITH(shut_and_read_only_folders_go, make_fixture, remove_fixture) {
         static const mode_t modes[] = {0000, 0100, 0200, 0400, 0500, 0300, 0600};
         struct fixture *f = *state;
 
@@ -112,7 +112,7 @@ static void shut_and_read_only_folders_go(void **state) {
         assert_false(scratch_has(f->top, "tree"));
 }
 
-static void only_the_topmost_entry_of_a_name_is_kept(void **state) {
+TEST_WITH(only_the_topmost_entry_of_a_name_is_kept, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         _cleanup_close_ int fd = -EBADF;
 
@@ -146,7 +146,7 @@ static void make_deep(const struct fixture *f, const char *name, unsigned levels
         (void)close(fd);
 }
 
-static void a_deep_tree_costs_no_descriptors(void **state) {
+TEST_WITH(a_deep_tree_costs_no_descriptors, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         struct rlimit before, few = {.rlim_cur = 40, .rlim_max = 40};
         int r;
@@ -165,7 +165,7 @@ static void a_deep_tree_costs_no_descriptors(void **state) {
         assert_false(scratch_has(f->top, "shut"));
 }
 
-static void a_wide_folder_goes_in_one_call(void **state) {
+TEST_WITH(a_wide_folder_goes_in_one_call, make_fixture, remove_fixture) {
         struct fixture *f = *state;
 
         for (int i = 0; i < 5000; i++) {
@@ -178,7 +178,7 @@ static void a_wide_folder_goes_in_one_call(void **state) {
         assert_false(scratch_has(f->top, "tree"));
 }
 
-static void several_at_once_remove_one_tree_together(void **state) {
+TEST_WITH(several_at_once_remove_one_tree_together, make_fixture, remove_fixture) {
         enum {
                 REMOVERS = 4
         };
@@ -228,7 +228,7 @@ static void *swap(void *data) {
         return NULL;
 }
 
-static void a_folder_swapped_for_a_symlink_leads_nowhere(void **state) {
+TEST_WITH(a_folder_swapped_for_a_symlink_leads_nowhere, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         struct swapper s = {.fd = f->fd};
         pthread_t thread;
@@ -248,20 +248,6 @@ static void a_folder_swapped_for_a_symlink_leads_nowhere(void **state) {
         assert_outside_untouched(f);
 }
 
-#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, make_fixture, remove_fixture)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                WITH_FIXTURE(a_tree_of_every_kind_of_file_goes),
-                WITH_FIXTURE(what_is_not_there_is_as_good_as_removed),
-                WITH_FIXTURE(a_symlink_is_removed_and_never_followed),
-                WITH_FIXTURE(shut_and_read_only_folders_go),
-                WITH_FIXTURE(only_the_topmost_entry_of_a_name_is_kept),
-                WITH_FIXTURE(a_deep_tree_costs_no_descriptors),
-                WITH_FIXTURE(a_wide_folder_goes_in_one_call),
-                WITH_FIXTURE(several_at_once_remove_one_tree_together),
-                WITH_FIXTURE(a_folder_swapped_for_a_symlink_leads_nowhere),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

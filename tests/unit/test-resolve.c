@@ -96,7 +96,7 @@ static void assert_resolves(const struct fixture *f, enum workspace_access acces
         free(got);
 }
 
-static void a_path_leads_where_the_kernel_would_lead_it(void **state) {
+TEST_WITH(a_path_leads_where_the_kernel_would_lead_it, make_fixture, remove_fixture) {
         static const struct {
                 const char *path;
                 const char *reads; /* below top; NULL: refused with `error` */
@@ -170,7 +170,7 @@ static void a_path_leads_where_the_kernel_would_lead_it(void **state) {
         }
 }
 
-static void an_absolute_path_in_a_root_is_allowed_as_it_is(void **state) {
+TEST_WITH(an_absolute_path_in_a_root_is_allowed_as_it_is, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         _cleanup_free_ char *inside = scratch_path(f->top, "project/lib/../in/foo.c");
         _cleanup_free_ char *sibling = scratch_path(f->top, "project-2/x"),
@@ -181,7 +181,7 @@ static void an_absolute_path_in_a_root_is_allowed_as_it_is(void **state) {
         assert_resolves(f, WORKSPACE_READ, sibling, NULL, -EPERM); /* not by its first letters */
 }
 
-static void without_the_alias_tmp_is_the_host_s(void **state) {
+TEST_WITH(without_the_alias_tmp_is_the_host_s, make_fixture, remove_fixture) {
         struct fixture *f = *state;
 
         f->w.alias_tmp_to_temp = false;
@@ -190,7 +190,7 @@ static void without_the_alias_tmp_is_the_host_s(void **state) {
         assert_resolves(f, WORKSPACE_READ, "lib/foo.c", "project/lib/foo.c", 0);
 }
 
-static void a_root_below_tmp_is_mounted_over_the_temp(void **state) {
+TEST_WITH(a_root_below_tmp_is_mounted_over_the_temp, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         struct fixture in_tmp = {0};
         _cleanup_free_ char *project = NULL, *file = NULL;
@@ -214,7 +214,7 @@ static void a_root_below_tmp_is_mounted_over_the_temp(void **state) {
         scratch_remove(in_tmp.top);
 }
 
-static void a_path_is_no_longer_than_the_kernel_takes(void **state) {
+TEST_WITH(a_path_is_no_longer_than_the_kernel_takes, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         char path[PATH_MAX + 1];
 
@@ -239,7 +239,7 @@ static void a_path_is_no_longer_than_the_kernel_takes(void **state) {
                 assert_resolves(f, WORKSPACE_READ, path, "project", 0);
 }
 
-static void roots_must_exist_and_not_be_denied(void **state) {
+TEST_WITH(roots_must_exist_and_not_be_denied, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         _cleanup_free_ char *project = scratch_path(f->top, "project"), *none = scratch_path(f->top, "none");
         _cleanup_free_ char *file = scratch_path(f->top, "docs/x.txt");
@@ -322,7 +322,7 @@ static void grow_random_tree(const char *project) {
         }
 }
 
-static void what_exists_resolves_to_its_real_path_or_is_refused(void **state) {
+TEST_WITH(what_exists_resolves_to_its_real_path_or_is_refused, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         unsigned n_inside = 0, n_outside = 0;
 
@@ -376,7 +376,7 @@ static void assert_reads(int fd, const char *expected) {
         assert_string_equal(text, expected);
 }
 
-static void what_resolves_can_be_opened(void **state) {
+TEST_WITH(what_resolves_can_be_opened, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         _cleanup_close_ int fd = -EBADF, made = -EBADF, folder = -EBADF;
         struct nsrun_error err = {0};
@@ -400,7 +400,7 @@ static void what_resolves_can_be_opened(void **state) {
         assert_int_equal(folder, -EBADF);
 }
 
-static void what_is_refused_is_not_opened(void **state) {
+TEST_WITH(what_is_refused_is_not_opened, make_fixture, remove_fixture) {
         static const char *const refused[] = {"to-secret", "out/secret", "../outside/secret", "new-out",
                                               "abs/passwd"};
         struct fixture *f = *state;
@@ -419,7 +419,7 @@ static void what_is_refused_is_not_opened(void **state) {
                          -EPERM);
 }
 
-static void opening_to_read_can_not_write(void **state) {
+TEST_WITH(opening_to_read_can_not_write, make_fixture, remove_fixture) {
         static const int flags[] = {O_WRONLY, O_RDWR, O_RDONLY | O_CREAT, O_RDONLY | O_TRUNC,
                                     O_RDWR | O_TMPFILE};
         struct fixture *f = *state;
@@ -433,7 +433,7 @@ static void opening_to_read_can_not_write(void **state) {
 }
 
 /* Without O_NONBLOCK this test would never end. */
-static void a_planted_fifo_holds_nobody_up(void **state) {
+TEST_WITH(a_planted_fifo_holds_nobody_up, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         _cleanup_free_ char *fifo = scratch_path(f->top, "project/fifo");
         _cleanup_close_ int fd = -EBADF;
@@ -444,7 +444,7 @@ static void a_planted_fifo_holds_nobody_up(void **state) {
         assert_int_equal(workspace_open(&f->w, WORKSPACE_READ, "fifo", O_RDONLY, 0, &fd, NULL), 0);
 }
 
-static void a_root_may_be_a_file(void **state) {
+TEST_WITH(a_root_may_be_a_file, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         _cleanup_free_ char *secret = scratch_path(f->top, "outside/secret"),
                             *below = scratch_path(secret, "x");
@@ -476,7 +476,7 @@ static void *race(void *data) {
         return NULL;
 }
 
-static void no_race_ever_opens_what_is_outside(void **state) {
+TEST_WITH(no_race_ever_opens_what_is_outside, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         _cleanup_close_ int project = -EBADF, d = -EBADF, e = -EBADF;
         struct racer s = {0};
@@ -521,25 +521,7 @@ static void no_race_ever_opens_what_is_outside(void **state) {
         assert_true(n_refused > 0); /* else nothing was raced against */
 }
 
-#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, make_fixture, remove_fixture)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                WITH_FIXTURE(a_path_leads_where_the_kernel_would_lead_it),
-                WITH_FIXTURE(an_absolute_path_in_a_root_is_allowed_as_it_is),
-                WITH_FIXTURE(without_the_alias_tmp_is_the_host_s),
-                WITH_FIXTURE(a_root_below_tmp_is_mounted_over_the_temp),
-                WITH_FIXTURE(a_path_is_no_longer_than_the_kernel_takes),
-                WITH_FIXTURE(roots_must_exist_and_not_be_denied),
-                WITH_FIXTURE(what_exists_resolves_to_its_real_path_or_is_refused),
-                WITH_FIXTURE(what_resolves_can_be_opened),
-                WITH_FIXTURE(what_is_refused_is_not_opened),
-                WITH_FIXTURE(opening_to_read_can_not_write),
-                WITH_FIXTURE(a_planted_fifo_holds_nobody_up),
-                WITH_FIXTURE(a_root_may_be_a_file),
-                WITH_FIXTURE(no_race_ever_opens_what_is_outside),
-        };
-
         (void)umask(022);
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

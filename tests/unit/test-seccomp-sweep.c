@@ -3,17 +3,21 @@
  * as the rules have it; that each rule matters; that the kernel answers like the simulator. */
 #include "judge.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "seccomp/errnos.h"
 #include "seccomp/shipped.h"
 
-static const enum syscall_arch machines[] = {SYSCALL_ARCH_X86_64, SYSCALL_ARCH_AARCH64};
+/* Those that a filter is shipped for, but for loongarch64: Debian 12's libseccomp doesn't know it. */
+static const enum syscall_arch machines[] = {SYSCALL_ARCH_X86_64, SYSCALL_ARCH_AARCH64, SYSCALL_ARCH_RISCV64,
+                                             SYSCALL_ARCH_PPC64LE, SYSCALL_ARCH_S390X};
 
 static const struct seccomp_shipped *shipped(const char *name) {
         for (size_t i = 0; i < n_seccomp_shipped; i++)
@@ -23,7 +27,7 @@ static const struct seccomp_shipped *shipped(const char *name) {
         return NULL;
 }
 
-static void the_three_policies_are_shipped(nsrun_unused void **state) {
+TEST(the_three_policies_are_shipped) {
         static const char *const names[] = {"default", "strict", "nested"};
 
         assert_int_equal(n_seccomp_shipped, ARRAY_SIZE(names));
@@ -34,7 +38,7 @@ static void the_three_policies_are_shipped(nsrun_unused void **state) {
         }
 }
 
-static void a_shipped_table_is_what_its_policy_compiles_to(nsrun_unused void **state) {
+TEST(a_shipped_table_is_what_its_policy_compiles_to) {
         for (size_t i = 0; i < n_seccomp_shipped; i++) {
                 const struct seccomp_shipped *policy = &seccomp_shipped[i];
                 _cleanup_filter_ struct seccomp_filter filter = {0};
@@ -47,7 +51,7 @@ static void a_shipped_table_is_what_its_policy_compiles_to(nsrun_unused void **s
         }
 }
 
-static void the_json_is_the_file_of_the_source(nsrun_unused void **state) {
+TEST(the_json_is_the_file_of_the_source) {
         const char *source = getenv("NSRUN_SOURCE");
 
         if (!source)
@@ -66,24 +70,33 @@ static void the_json_is_the_file_of_the_source(nsrun_unused void **state) {
         }
 }
 
-static void a_policy_names_known_calls_of_the_two_machines_alone(nsrun_unused void **state) {
+TEST(a_policy_names_known_calls_of_its_machines_alone) {
         for (size_t i = 0; i < n_seccomp_shipped; i++) {
                 _cleanup_rules_ struct rules rules = {0};
 
                 rules_of(seccomp_shipped[i].name, seccomp_shipped[i].json, SYSCALL_ARCH_NATIVE, &rules);
                 assert_null(rules.warnings);
                 for (size_t j = 0; j < rules.n_rules; j++)
-                        STRV_FOREACH (name, rules.rules[j].names)
-                                if (syscall_number(SYSCALL_ARCH_X86_64, *name) < 0 &&
-                                    syscall_number(SYSCALL_ARCH_AARCH64, *name) < 0)
-                                        fail_msg("%s names %s, which neither machine has",
+                        STRV_FOREACH (name, rules.rules[j].names) {
+                                bool has = false;
+
+                                for (size_t m = 0; m < ARRAY_SIZE(machines); m++)
+                                        has |= syscall_number(machines[m], *name) >= 0;
+                                if (!has)
+                                        fail_msg("%s names %s, which no machine has",
                                                  seccomp_shipped[i].name, *name);
+                        }
         }
 }
 
-static void every_answer_is_libseccomps_and_the_rules(nsrun_unused void **state) {
+/* A sanitized build takes samples: it is the other builds that judge policies. */
+static size_t sample(size_t all) {
+        return NSRUN_HAS_ASAN ? 1 : all;
+}
+
+TEST(every_answer_is_libseccomps_and_the_rules) {
         for (size_t i = 0; i < n_seccomp_shipped; i++)
-                for (size_t m = 0; m < ARRAY_SIZE(machines); m++) {
+                for (size_t m = 0; m < sample(ARRAY_SIZE(machines)); m++) {
                         const struct seccomp_shipped *policy = &seccomp_shipped[i];
                         _cleanup_filter_ struct seccomp_filter filter = {0};
                         _cleanup_rules_ struct rules rules = {0};
@@ -96,7 +109,7 @@ static void every_answer_is_libseccomps_and_the_rules(nsrun_unused void **state)
                 }
 }
 
-static void foreign_architectures_and_x32_get_ENOSYS(nsrun_unused void **state) {
+TEST(foreign_architectures_and_x32_get_ENOSYS) {
         for (size_t i = 0; i < n_seccomp_shipped; i++) {
                 const struct seccomp_shipped *policy = &seccomp_shipped[i];
                 _cleanup_points_ struct points points = {0};
@@ -160,8 +173,9 @@ static bool mutate(struct rules *copy, size_t at, enum mutation mutation, size_t
                 changed->value ^= changed->mask & -changed->mask;
                 return true;
         case WITH_THE_HIGH_WORD:
-                /* Families above 16 are denied, and with a high word each is above. */
-                if (startswith(rule->names[0], "socket") && changed->argument == 0)
+                /* Families above 16 and protocols above 262 are denied, and with a high word each is above.
+                 */
+                if (startswith(rule->names[0], "socket") && changed->argument != 1)
                         return false;
                 if (changed->operator!= RULE_MASKED_EQ)
                         return false;
@@ -181,7 +195,7 @@ static bool is_caught(const struct rules *copy, enum syscall_arch arch, const st
         if (seccomp_compile("mutant", copy, arch, &filter, NULL) < 0)
                 return true;
         for (size_t i = 0; i < points->n; i++)
-                if (seccomp_simulate(filter.code, filter.n, &points->data[i]) != expected[i])
+                if (machine_answer(&filter, arch, &points->data[i]) != expected[i])
                         return true;
         return false;
 }
@@ -199,12 +213,13 @@ static bool mutant_is_caught(const struct rules *rules, enum syscall_arch arch, 
         return *ret_exists && is_caught(&copy, arch, points, expected);
 }
 
-/* Whether some of the rule's calls is one of the machine's. */
+/* Whether some of the rule's calls is one of the machine's.  Of the machines whose rules are those
+ * of the first two, clone's alone: s390x has its own. */
 static bool concerns(const struct rule *rule, enum syscall_arch arch) {
-        bool does = false;
+        bool is_known = arch == SYSCALL_ARCH_X86_64 || arch == SYSCALL_ARCH_AARCH64, does = false;
 
         STRV_FOREACH (name, rule->names)
-                does |= syscall_number(arch, *name) >= 0;
+                does |= syscall_number(arch, *name) >= 0 && (is_known || streq(*name, "clone"));
         return does;
 }
 
@@ -235,14 +250,14 @@ static size_t catch_all_mutants(const struct seccomp_shipped *policy, enum sysca
         return n;
 }
 
-static void a_rule_that_is_dropped_or_changed_is_noticed(nsrun_unused void **state) {
-        for (size_t i = 0; i < n_seccomp_shipped; i++)
-                for (size_t m = 0; m < ARRAY_SIZE(machines); m++) {
+TEST(a_rule_that_is_dropped_or_changed_is_noticed) {
+        for (size_t i = 0; i < sample(n_seccomp_shipped); i++)
+                for (size_t m = 0; m < sample(ARRAY_SIZE(machines)); m++) {
                         size_t n = catch_all_mutants(&seccomp_shipped[i], machines[m]);
 
                         print_message("%s on %s: %zu mutants, all caught\n", seccomp_shipped[i].name,
                                       syscall_arch_name(machines[m]), n);
-                        assert_true(n > 60);
+                        assert_true(n > (m < 2 ? 60 : 0));
                 }
 }
 
@@ -254,7 +269,7 @@ static void a_rule_that_is_dropped_or_changed_is_noticed(nsrun_unused void **sta
 static const struct promise {
         const char *policies;
         const char *call;
-        uint64_t args[3];
+        uint64_t args[4];
         int error; /* 0: allowed */
 } promises[] = {
         /* What every program does. */
@@ -359,8 +374,29 @@ static const struct promise {
         {ALL, "ioctl", {0, HIGH(0x5412)}, EPERM},
         {ALL, "ioctl", {0, 0x541c}, EPERM},
         {ALL, "ioctl", {0, HIGH(0x541c)}, EPERM},
-        {"default nested", "ioctl", {0, 0x5423}, 0},
-        {"strict", "ioctl", {0, 0x5423}, EPERM},
+        {ALL, "ioctl", {0, 0x5423}, EPERM},
+        {ALL, "ioctl", {0, HIGH(0x5423)}, EPERM},
+        {ALL, "ioctl", {0, 0x540c}, EPERM},
+        {ALL, "ioctl", {0, 0x540d}, 0},
+        /* Setuid and setgid files. */
+        {ALL, "chmod", {0, 0755}, 0},
+        {ALL, "chmod", {0, 01777}, 0},
+        {ALL, "chmod", {0, 04755}, EPERM},
+        {ALL, "chmod", {0, HIGH(02755)}, EPERM},
+        {ALL, "fchmod", {0, 04000}, EPERM},
+        {ALL, "fchmodat", {0, 0, 06755}, EPERM},
+        {ALL, "fchmodat2", {0, 0, 02755}, EPERM},
+        {ALL, "fchmodat2", {0, 0, 0755}, 0},
+        {ALL, "creat", {0, 04755}, EPERM},
+        {ALL, "mknod", {0, S_IFREG | 04755}, EPERM},
+        {ALL, "mknodat", {0, 0, S_IFREG | 02755}, EPERM},
+        {ALL, "open", {0, O_CREAT | O_WRONLY, 04755}, EPERM},
+        {ALL, "open", {0, O_RDONLY, 04755}, 0},
+        {ALL, "openat", {0, 0, O_CREAT | O_WRONLY, 02755}, EPERM},
+        {ALL, "openat", {0, 0, O_TMPFILE | O_WRONLY, 04755}, EPERM},
+        {ALL, "openat", {0, 0, O_RDONLY, 07777}, 0},
+        {ALL, "openat", {0, 0, O_CREAT | O_WRONLY, 0777}, 0},
+        {ALL, "openat2", {0}, ENOSYS},
         /* Sockets. */
         {ALL, "socket", {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC}, 0},
         {ALL, "socket", {AF_INET, SOCK_STREAM}, 0},
@@ -374,6 +410,20 @@ static const struct promise {
         {ALL, "socket", {AF_INET, SOCK_PACKET, 3}, EAFNOSUPPORT},
         {ALL, "socket", {AF_INET, SOCK_PACKET | SOCK_CLOEXEC, 3}, EAFNOSUPPORT},
         {ALL, "socket", {AF_PACKET, SOCK_RAW}, EAFNOSUPPORT},
+        {ALL, "socket", {AF_INET, SOCK_STREAM, 6}, 0},
+        {ALL, "socket", {AF_INET, SOCK_STREAM, 262}, 0},
+        {ALL, "socket", {AF_INET, SOCK_DGRAM, 1}, 0},
+        {ALL, "socket", {AF_INET6, SOCK_DGRAM, 58}, 0},
+        {ALL, "socket", {AF_INET, SOCK_STREAM, 132}, EPROTONOSUPPORT},
+        {ALL, "socket", {AF_INET6, SOCK_DGRAM, 136}, EPROTONOSUPPORT},
+        {ALL, "socket", {AF_INET, SOCK_DGRAM, 115}, EPROTONOSUPPORT},
+        {ALL, "socket", {AF_INET, SOCK_STREAM, HIGH(132)}, EPROTONOSUPPORT},
+        {ALL, "socket", {AF_INET, SOCK_STREAM, 256}, EPROTONOSUPPORT},
+        {ALL, "socket", {AF_INET, SOCK_STREAM, 263}, EPROTONOSUPPORT},
+        {ALL, "socket", {AF_INET, SOCK_SEQPACKET}, ESOCKTNOSUPPORT},
+        {ALL, "socket", {AF_INET6, SOCK_SEQPACKET | SOCK_CLOEXEC}, ESOCKTNOSUPPORT},
+        {ALL, "socket", {AF_UNIX, SOCK_SEQPACKET}, 0},
+        {ALL, "socket", {AF_INET, SOCK_DCCP}, ESOCKTNOSUPPORT},
         {ALL, "socket", {AF_ALG, SOCK_SEQPACKET}, EAFNOSUPPORT},
         {ALL, "socket", {AF_VSOCK, SOCK_STREAM}, EAFNOSUPPORT},
         {ALL, "socket", {HIGH(AF_VSOCK), SOCK_STREAM}, EAFNOSUPPORT},
@@ -398,15 +448,20 @@ static void assert_promise(const struct promise *promise, const char *name, enum
                 return;
         for (size_t i = 0; i < ARRAY_SIZE(promise->args); i++)
                 data.args[i] = promise->args[i];
+        /* The flags come second there. */
+        if (arch == SYSCALL_ARCH_S390X && streq(promise->call, "clone")) {
+                data.args[0] = promise->args[1];
+                data.args[1] = promise->args[0];
+        }
         rules_of(name, shipped(name)->json, arch, &rules);
         filter_of(name, &rules, arch, &filter);
-        answer = seccomp_simulate(filter.code, filter.n, &data);
+        answer = machine_answer(&filter, arch, &data);
         if (answer != expected)
                 fail_msg("%s on %s: %s", name, point_format(&data, arch),
                          seccomp_action_format(text, answer));
 }
 
-static void a_policy_keeps_its_promises(nsrun_unused void **state) {
+TEST(a_policy_keeps_its_promises) {
         for (size_t i = 0; i < ARRAY_SIZE(promises); i++)
                 for (size_t j = 0; j < n_seccomp_shipped; j++)
                         for (size_t m = 0; m < ARRAY_SIZE(machines); m++)
@@ -415,7 +470,7 @@ static void a_policy_keeps_its_promises(nsrun_unused void **state) {
 }
 
 /* What strict allows default allows, and what default allows nested allows. */
-static void a_stricter_policy_allows_nothing_more(nsrun_unused void **state) {
+TEST(a_stricter_policy_allows_nothing_more) {
         static const char *const order[] = {"strict", "default", "nested"};
 
         for (size_t i = 0; i + 1 < ARRAY_SIZE(order); i++) {
@@ -486,7 +541,7 @@ static nsrun_no_asan void ask_the_kernel(const struct seccomp_shipped *policy, c
         _exit(0);
 }
 
-static void the_kernel_answers_as_the_simulator_does(nsrun_unused void **state) {
+TEST(the_kernel_answers_as_the_simulator_does) {
         for (size_t i = 0; i < n_seccomp_shipped; i++) {
                 const struct seccomp_shipped *policy = &seccomp_shipped[i];
                 _cleanup_points_ struct points points = {0};
@@ -521,18 +576,5 @@ static void the_kernel_answers_as_the_simulator_does(nsrun_unused void **state) 
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_three_policies_are_shipped),
-                cmocka_unit_test(a_shipped_table_is_what_its_policy_compiles_to),
-                cmocka_unit_test(the_json_is_the_file_of_the_source),
-                cmocka_unit_test(a_policy_names_known_calls_of_the_two_machines_alone),
-                cmocka_unit_test(every_answer_is_libseccomps_and_the_rules),
-                cmocka_unit_test(foreign_architectures_and_x32_get_ENOSYS),
-                cmocka_unit_test(a_rule_that_is_dropped_or_changed_is_noticed),
-                cmocka_unit_test(a_policy_keeps_its_promises),
-                cmocka_unit_test(a_stricter_policy_allows_nothing_more),
-                cmocka_unit_test(the_kernel_answers_as_the_simulator_does),
-        };
-
-        return cmocka_run_group_tests_name("shipped seccomp policies", tests, NULL, NULL);
+        return run_all_tests();
 }

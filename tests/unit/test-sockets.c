@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* policy/sockets.c: what counts as a container engine's control socket. */
-#include "policy/sockets.h"
+#include "host/sockets.h"
+
+#include "base/str.h"
 
 #include "scratch.h"
 
@@ -31,7 +33,7 @@ static bool is_listed(const char *root, const char *variable, const char *socket
         return is_there;
 }
 
-static void engines_are_listed_whether_they_run_or_not(void **state) {
+TEST_WITH(engines_are_listed_whether_they_run_or_not, setup, teardown) {
         static const char *const names[] = {
                 "docker.sock",    "podman/podman.sock",      "containerd/containerd.sock",
                 "crio/crio.sock", "buildkit/buildkitd.sock", "libvirt/libvirt-sock"};
@@ -54,7 +56,7 @@ static void engines_are_listed_whether_they_run_or_not(void **state) {
         assert_false(is_listed(*state, NULL, "podman/podman.sock"));
 }
 
-static void a_home_is_searched_for_those_that_are_there(void **state) {
+TEST_WITH(a_home_is_searched_for_those_that_are_there, setup, teardown) {
         static const char desktop[] = "home/.docker/desktop/docker.sock";
 
         assert_false(is_listed(*state, NULL, desktop));
@@ -76,7 +78,7 @@ static void write_context(const char *root, const char *name, const char *before
         free(text);
 }
 
-static void docker_contexts_name_more(void **state) {
+TEST_WITH(docker_contexts_name_more, setup, teardown) {
         const char *root = *state;
         char *fifo = scratch_path(root, "home/.docker/contexts/meta/fifo/meta.json");
 
@@ -99,12 +101,5 @@ static void docker_contexts_name_more(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(engines_are_listed_whether_they_run_or_not, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_home_is_searched_for_those_that_are_there, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(docker_contexts_name_more, setup, teardown),
-        };
-
-        return cmocka_run_group_tests_name("control sockets", tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -4,7 +4,7 @@
 
 #include "scratch.h"
 
-static void a_buffer_keeps_what_was_added(void **state nsrun_unused) {
+TEST(a_buffer_keeps_what_was_added) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *text = NULL;
 
@@ -21,14 +21,14 @@ static void a_buffer_keeps_what_was_added(void **state nsrun_unused) {
         assert_null(b.text);
 }
 
-static void an_empty_buffer_is_an_empty_text(void **state nsrun_unused) {
+TEST(an_empty_buffer_is_an_empty_text) {
         struct strbuf b = {0};
         _cleanup_free_ char *text = strbuf_finish(&b);
 
         assert_string_equal(text, "");
 }
 
-static void a_failed_buffer_stays_failed(void **state nsrun_unused) {
+TEST(a_failed_buffer_stays_failed) {
         struct strbuf b = {0};
 
         strbuf_add(&b, "one");
@@ -40,7 +40,7 @@ static void a_failed_buffer_stays_failed(void **state nsrun_unused) {
         assert_false(b.has_failed);
 }
 
-static void a_vector_keeps_order_and_owns_copies(void **state nsrun_unused) {
+TEST(a_vector_keeps_order_and_owns_copies) {
         _cleanup_strv_ char **v = NULL, **copy = NULL, **nothing = NULL;
         char word[] = "one";
 
@@ -63,7 +63,7 @@ static void a_vector_keeps_order_and_owns_copies(void **state nsrun_unused) {
         assert_null(nothing);
 }
 
-static void what_draws_on_a_terminal_is_spelled_out(void **state nsrun_unused) {
+TEST(what_draws_on_a_terminal_is_spelled_out) {
         static const struct {
                 const char *in, *out;
         } cases[] = {
@@ -116,7 +116,7 @@ static void assert_shell_reads(const char *text) {
         assert_memory_equal(got, text, n);
 }
 
-static void a_shell_reads_back_what_was_quoted(void **state nsrun_unused) {
+TEST(a_shell_reads_back_what_was_quoted) {
         static const char *const cases[] = {
                 "",       "a",   "two words", "it's",  "'",  "''",  "$HOME", "`id`",         "a\\b",
                 "a\nb",   "*",   "~",         "~root", "#x", "a;b", "a&b",   "x=y",          "--x=y z",
@@ -132,7 +132,7 @@ static void a_shell_reads_back_what_was_quoted(void **state nsrun_unused) {
         }
 }
 
-static void plain_words_stay_bare(void **state nsrun_unused) {
+TEST(plain_words_stay_bare) {
         static const struct {
                 const char *in, *out;
         } cases[] = {
@@ -151,15 +151,5 @@ static void plain_words_stay_bare(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_buffer_keeps_what_was_added),
-                cmocka_unit_test(an_empty_buffer_is_an_empty_text),
-                cmocka_unit_test(a_failed_buffer_stays_failed),
-                cmocka_unit_test(a_vector_keeps_order_and_owns_copies),
-                cmocka_unit_test(what_draws_on_a_terminal_is_spelled_out),
-                cmocka_unit_test(a_shell_reads_back_what_was_quoted),
-                cmocka_unit_test(plain_words_stay_bare),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* workspace/toolchains.c: the table, its order, and what it must never expose. */
-#include "workspace/toolchains.h"
+#include "host/toolchains.h"
 
 #include "base/path.h"
 #include "base/str.h"
@@ -95,7 +95,17 @@ static void make_every_entry(const char *home) {
         }
 }
 
-static void every_entry_is_one_folder_spelled_one_way(void **state nsrun_unused) {
+static int make_home(void **state) {
+        *state = scratch_make();
+        return 0;
+}
+
+static int remove_home(void **state) {
+        scratch_remove(*state);
+        return 0;
+}
+
+TEST(every_entry_is_one_folder_spelled_one_way) {
         for (size_t i = 0; i < n_toolchain_entries; i++) {
                 const char *path = toolchain_entries[i].path;
                 _cleanup_free_ char *normal = NULL;
@@ -108,7 +118,7 @@ static void every_entry_is_one_folder_spelled_one_way(void **state nsrun_unused)
         }
 }
 
-static void the_reference_lists_come_first_and_in_order(void **state) {
+TEST_WITH(the_reference_lists_come_first_and_in_order, make_home, remove_home) {
         static const char *const readable[] = {"/usr",           "/opt",    "~/.local/share/mise",
                                                "~/.config/mise", "~/.asdf", "~/.rbenv",
                                                "~/.pyenv",       "~/.nvm",  "~/.rustup"};
@@ -141,7 +151,7 @@ static void the_reference_lists_come_first_and_in_order(void **state) {
         strv_free(l.paths);
 }
 
-static void no_entry_holds_or_lies_in_a_secret(void **state) {
+TEST_WITH(no_entry_holds_or_lies_in_a_secret, make_home, remove_home) {
         struct listing l = {0};
 
         make_every_entry(*state);
@@ -160,7 +170,7 @@ static void no_entry_holds_or_lies_in_a_secret(void **state) {
         strv_free(l.paths);
 }
 
-static void what_is_not_there_is_left_out(void **state) {
+TEST_WITH(what_is_not_there_is_left_out, make_home, remove_home) {
         struct listing l = {0};
         _cleanup_free_ char *nvm = scratch_path(*state, ".nvm"), *npm = scratch_path(*state, ".npm");
         _cleanup_free_ char *asdf = scratch_path(*state, ".asdf");
@@ -180,7 +190,7 @@ static void what_is_not_there_is_left_out(void **state) {
         strv_free(l.paths);
 }
 
-static void a_cache_with_its_configuration_inside_is_left_out(void **state) {
+TEST_WITH(a_cache_with_its_configuration_inside_is_left_out, make_home, remove_home) {
         struct listing l = {0};
 
         scratch_folder(*state, ".cache/ccache/0");
@@ -195,7 +205,7 @@ static void a_cache_with_its_configuration_inside_is_left_out(void **state) {
         strv_free(l.paths);
 }
 
-static void without_a_home_only_the_system_is_left(void **state nsrun_unused) {
+TEST(without_a_home_only_the_system_is_left) {
         struct listing l = {0};
 
         assert_int_equal(toolchains_each(NULL, collect, &l), 0);
@@ -212,7 +222,7 @@ static int stop_at_once(void *data, const struct toolchain_entry *entry nsrun_un
         return -EXFULL;
 }
 
-static void the_caller_can_stop_the_walk(void **state) {
+TEST_WITH(the_caller_can_stop_the_walk, make_home, remove_home) {
         int n = 0;
 
         make_every_entry(*state);
@@ -220,28 +230,6 @@ static void the_caller_can_stop_the_walk(void **state) {
         assert_int_equal(n, 1);
 }
 
-static int make_home(void **state) {
-        *state = scratch_make();
-        return 0;
-}
-
-static int remove_home(void **state) {
-        scratch_remove(*state);
-        return 0;
-}
-
-#define WITH_HOME(test) cmocka_unit_test_setup_teardown(test, make_home, remove_home)
-
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(every_entry_is_one_folder_spelled_one_way),
-                WITH_HOME(the_reference_lists_come_first_and_in_order),
-                WITH_HOME(no_entry_holds_or_lies_in_a_secret),
-                WITH_HOME(what_is_not_there_is_left_out),
-                WITH_HOME(a_cache_with_its_configuration_inside_is_left_out),
-                cmocka_unit_test(without_a_home_only_the_system_is_left),
-                WITH_HOME(the_caller_can_stop_the_walk),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* workspace/user.c: names for the synthetic passwd and group. */
-#include "workspace/user.h"
+#include "host/user.h"
 
 #include "scratch.h"
 
@@ -8,7 +8,7 @@ enum {
         NOBODY_HAS_IT = 3987654321
 };
 
-static void root_is_called_root(void **state nsrun_unused) {
+TEST(root_is_called_root) {
         struct user u;
 
         (void)setenv("USER", "somebody", 1);
@@ -21,7 +21,7 @@ static void root_is_called_root(void **state nsrun_unused) {
         assert_null(u.name);
 }
 
-static void a_user_without_a_line_is_called_what_the_environment_says(void **state nsrun_unused) {
+TEST(a_user_without_a_line_is_called_what_the_environment_says) {
         struct user u;
 
         (void)setenv("USER", "ann", 1);
@@ -43,7 +43,7 @@ static void a_user_without_a_line_is_called_what_the_environment_says(void **sta
 }
 
 /* Each would add a line, a field or a second root to the passwd that is written. */
-static void an_environment_cannot_forge_a_passwd_line(void **state nsrun_unused) {
+TEST(an_environment_cannot_forge_a_passwd_line) {
         static const char *const forged[] = {"",
                                              "a:x:0:0::/:/bin/sh",
                                              "a\nroot2:x:0:0::/:/bin/sh",
@@ -70,7 +70,7 @@ static void an_environment_cannot_forge_a_passwd_line(void **state nsrun_unused)
 }
 
 /* Against the file itself, read another way. */
-static void the_first_line_of_an_id_decides(void **state nsrun_unused) {
+TEST(the_first_line_of_an_id_decides) {
         FILE *f = popen("awk -F: 'NF == 7 && !seen[$3]++ { print $3, $1, $6, $7 }' /etc/passwd", "re");
         char name[256], home[512], shell[512];
         unsigned uid, n = 0;
@@ -91,12 +91,5 @@ static void the_first_line_of_an_id_decides(void **state nsrun_unused) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(root_is_called_root),
-                cmocka_unit_test(a_user_without_a_line_is_called_what_the_environment_says),
-                cmocka_unit_test(an_environment_cannot_forge_a_passwd_line),
-                cmocka_unit_test(the_first_line_of_an_id_decides),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return run_all_tests();
 }

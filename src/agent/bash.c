@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The way of one command: refusals, confirmation, start, watch, result.  Safe in a host with
+ * threads, but for without_sandbox. */
+#include "bash.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/sized.h"
+#include "host/program.h"
+#include "plain.h"
+#include "plan/plan.h"
+#include "policy/environment.h"
+#include "run/programs.h"
+
+static const struct nsrun_bash_options no_options = NSRUN_BASH_OPTIONS_INIT;
+
+/* A refusal in the words of the reference, to which strerror(3) has nothing to add. */
+static int bash_refuse(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *what) {
+        (void)error_set(err, stage, r, NULL, what, NULL);
+        if (err)
+                err->error = 0;
+        return r;
+}
+
+static int bash_check(const char *command, long timeout, struct nsrun_error *err) {
+        char what[80];
+
+        if (command[strspn(command, " \t\n\v\f\r")] == '\0')
+                return bash_refuse(err, NSRUN_STAGE_USAGE, -EINVAL, "empty bash command.");
+        if (timeout >= 1 && timeout <= NSRUN_BASH_TIMEOUT_MOST)
+                return 0;
+        if (timeout < 1)
+                (void)snprintf(what, sizeof(what), "timeout must be >= 1, got %ld", timeout);
+        else
+                (void)snprintf(what, sizeof(what), "timeout must be <= %d, got %ld", NSRUN_BASH_TIMEOUT_MOST,
+                               timeout);
+        return bash_refuse(err, NSRUN_STAGE_USAGE, -EINVAL, what);
+}
+
+static int ask(const struct nsrun_bash_options *options, const struct confirmer *confirmer,
+               const char *command, struct nsrun_error *err) {
+        _cleanup_free_ char *prompt = NULL;
+        int r;
+
+        if (!options->confirm)
+                return 0;
+        prompt = bash_prompt(command, options->description, options->timeout);
+        if (!prompt)
+                return error_oom(err);
+        r = options->confirm(prompt, options->data);
+        if (r < 0)
+                return confirmer_error(confirmer, r, err);
+        return r > 0 ? 0
+                     : bash_refuse(err, NSRUN_STAGE_USAGE, -ECANCELED, "user declined the bash command.");
+}
+
+/* The project's root is where each command begins, whatever the ones before did. */
+int bash_refuse_chdir(const struct nsrun_policy *policy, struct nsrun_error *err) {
+        if (!policy->chdir)
+                return 0;
+        return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
+                         "--chdir is not for bash: its commands begin at the project's root",
+                         "use cd in the command");
+}
+
+static int bash_fill_result(struct nsrun_bash_result *ret, const struct command_source *s,
+                            const struct command_result *seen, const char *command, long timeout,
+                            struct nsrun_error *err) {
+        struct nsrun_bash_result result = {
+                .size = sizeof(result),
+                .status = -1,
+                .timed_out = seen->timed_out,
+                .timeout = (int)timeout,
+                .duration_ms = seen->duration_ms,
+                .bytes_total = seen->capture.total,
+        };
+
+        if (WIFSIGNALED(s->status))
+                result.signal = WTERMSIG(s->status);
+        else
+                result.status = WEXITSTATUS(s->status);
+        result.command = strdup(command);
+        if (!result.command ||
+            capture_finish(&seen->capture, &result.output, &result.output_size, &result.bytes_omitted) < 0) {
+                nsrun_bash_result_clear(&result);
+                return error_oom(err);
+        }
+        *ret = result;
+        return 0;
+}
+
+/* From the start of the source to its end. */
+static int follow(struct command_source *s, const struct bash_params *params,
+                  const struct nsrun_bash_options *options, const char *command,
+                  struct nsrun_bash_result *ret, struct nsrun_error *err) {
+        const struct command_params how = {
+                .timeout = (unsigned)options->timeout,
+                .cancel_fd = params->cancel_fd,
+                .output = options->output,
+                .data = options->data,
+        };
+        _cleanup_free_ struct command_result *seen = calloc(1, sizeof(*seen));
+        int r;
+
+        if (!seen)
+                return error_oom(err);
+        r = command_watch(s, &how, seen, err);
+        if (r >= 0 && seen->was_cancelled)
+                r = bash_refuse(err, NSRUN_STAGE_SUPERVISE, -ECANCELED, "the bash command was cancelled.");
+        if (r >= 0)
+                r = bash_fill_result(ret, s, seen, command, options->timeout, err);
+        return r;
+}
+
+/* What is of the sandbox alone: whether it ran out of memory, its notes, and the denied calls. */
+static int agent_bash_add_details(struct contained *c, struct nsrun_bash_result *ret,
+                                  struct nsrun_error *err) {
+        /* The command, or what a shell told of its last one; but not our own SIGKILL. */
+        bool was_killed = !ret->timed_out && (ret->signal == SIGKILL || ret->status == 128 + SIGKILL);
+        int r = 0;
+
+        ret->oom_killed = run_ran_out_of_memory(&c->run, was_killed);
+        if (c->run.denials)
+                r = denials_format(c->run.denials, &ret->report, err);
+        if (r >= 0)
+                ret->notes = TAKE_PTR(c->run.notes);
+        STRV_FOREACH (warning, c->plan->seccomp.warnings)
+                if (r >= 0 && strv_add(&ret->notes, *warning) < 0)
+                        r = error_oom(err);
+        if (r < 0)
+                nsrun_bash_result_clear(ret);
+        return r;
+}
+
+static int run_contained(const struct policy_request *request, const char *command,
+                         const struct bash_params *params, const struct nsrun_bash_options *options,
+                         struct nsrun_bash_result *ret, struct nsrun_error *err) {
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
+        struct nsrun_plan *plan = NULL;
+        struct contained contained;
+        int r;
+
+        r = plan_make(request, &plan, err);
+        if (r < 0)
+                return r;
+        r = contained_start(plan, &params->start, &contained, err);
+        if (r >= 0) {
+                r = follow(&contained.source, params, options, command, &result, err);
+                if (r >= 0)
+                        r = agent_bash_add_details(&contained, &result, err);
+                contained.source.end(&contained.source);
+        }
+        (void)nsrun_plan_free(plan);
+        if (r >= 0)
+                *ret = result;
+        return r;
+}
+
+/* The same bash, environment and folder, and nothing around them. */
+static int run_plain(const struct policy_request *request, const char *command,
+                     const struct bash_params *params, const struct nsrun_bash_options *options,
+                     struct nsrun_bash_result *ret, struct nsrun_error *err) {
+        struct plain_params how = {.argv = request->argv,
+                                   .mask = params->start.launch.mask,
+                                   .pass_fds = params->start.launch.pass_fds,
+                                   .n_pass_fds = params->start.launch.n_pass_fds};
+        _cleanup_resolved_ struct resolved resolved = {0};
+        _cleanup_free_ char *bash = NULL;
+        _cleanup_strv_ char **env = NULL;
+        struct plain plain;
+        int r;
+
+        r = policy_resolve(request, &resolved, err);
+        if (r < 0)
+                return r;
+        if (program_find("bash", &bash) == -ENOMEM ||
+            strv_copy(environment_inherited(request->policy), &env) < 0)
+                return error_oom(err);
+        for (const char *const *name = request->unset; *name; name++)
+                environment_drop(env, *name, strlen(*name));
+        how.program = bash ? bash : "/bin/bash";
+        how.folder = resolved.project ? resolved.project : "/";
+        how.env = env;
+        r = plain_start(&how, &plain, err);
+        if (r < 0)
+                return r;
+        r = follow(&plain.source, params, options, command, ret, err);
+        plain.source.end(&plain.source);
+        return r;
+}
+
+int bash_run(const struct nsrun_policy *policy, const char *command, const struct bash_params *params,
+             struct nsrun_bash_result *ret, struct nsrun_error *err) {
+        const struct nsrun_bash_options *options = params->options ? params->options : &no_options;
+        /* "--": also a command that begins with a dash is one. */
+        char *const argv[] = {(char *)"bash", (char *)"-c", (char *)"--", (char *)(uintptr_t)command, NULL};
+        /* They name files that bash would read before the command. */
+        static const char *const unset[] = {"BASH_ENV", "ENV", NULL};
+        const struct policy_request request = {.policy = policy, .argv = argv, .unset = unset};
+        int r;
+
+        r = bash_check(command, options->timeout, err);
+        if (r >= 0)
+                r = bash_refuse_chdir(policy, err);
+        if (r >= 0 && params->confirmer)
+                r = confirmer_find(params->confirmer, params->without_sandbox ? NULL : &request, err);
+        if (r >= 0)
+                r = ask(options, params->confirmer, command, err);
+        if (r < 0)
+                return r;
+        return params->without_sandbox ? run_plain(&request, command, params, options, ret, err)
+                                       : run_contained(&request, command, params, options, ret, err);
+}
+
+nsrun_public int nsrun_bash(const struct nsrun_policy *policy, const char *command,
+                            const struct nsrun_bash_options *options, struct nsrun_bash_result *ret,
+                            struct nsrun_error *error) {
+        struct nsrun_bash_options own = NSRUN_BASH_OPTIONS_INIT;
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
+        struct bash_params params = {.options = &own, .start = {.launch = {.init_path = program_init()}}};
+        struct nsrun_error own_error = {0};
+        int r;
+
+        if (!error)
+                error = &own_error;
+        r = options ? sized_take(&own, sizeof(own), options, "nsrun_bash_options", error) : 0;
+        if (r >= 0)
+                r = sized_check(ret, "nsrun_bash_result", error);
+        if (r < 0)
+                return r;
+        params.start.launch.wants_denials = own.wants_report;
+        params.start.launch.pass_fds = own.pass_fds;
+        params.start.launch.n_pass_fds = own.n_pass_fds;
+        params.cancel_fd = own.cancel_fd > 0 ? own.cancel_fd : -1;
+        r = bash_run(policy, command, &params, &result, error);
+        if (r >= 0)
+                sized_move(ret, &result);
+        nsrun_bash_result_clear(&result);
+        return r;
+}

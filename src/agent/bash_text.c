@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is said of an agent's command: the question before it, the result after it. */
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "base/sized.h"
+#include "bash.h"
+
+/* A line of a prompt, and a run of spaces that is still shown as it is. */
+#define MOST_COLUMNS 72U
+#define MOST_SPACES  8U
+
+/* A terminal that breaks a line itself marks nothing: padding would draw lines of its own. */
+struct prompt_writer {
+        struct strbuf b;
+        size_t column;
+};
+
+static void write_columns(struct prompt_writer *w, const char *bytes, size_t n, size_t columns,
+                          size_t needed) {
+        if (w->column + needed > MOST_COLUMNS) {
+                strbuf_add(&w->b, "\n>> ");
+                w->column = 3;
+        }
+        strbuf_add_bytes(&w->b, bytes, n);
+        w->column += columns;
+}
+
+/* Spaces stand with what follows them: at the end of a line nobody would see them. */
+static size_t write_spaces(struct prompt_writer *w, const char *text) {
+        size_t n = strspn(text, " ");
+        char count[32];
+        int length;
+
+        if (n <= MOST_SPACES) {
+                write_columns(w, text, n, n, n + 1);
+                return n;
+        }
+        length = snprintf(count, sizeof(count), "\\x20{%zu}", n);
+        write_columns(w, count, (size_t)length, (size_t)length, (size_t)length);
+        return n;
+}
+
+static bool is_hex(char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* What str_visible() leaves, one character after the other; its spelling of a byte isn't torn apart.  From
+ * U+1100 on a character may be two columns wide. */
+static size_t write_one(struct prompt_writer *w, const char *text) {
+        size_t n = 1, columns;
+
+        if (*text == ' ')
+                return write_spaces(w, text);
+        if (*text == '\t') {
+                write_columns(w, "\\t", 2, 2, 2);
+                return 1;
+        }
+        if (text[0] == '\\' && text[1] == 'x' && is_hex(text[2]) && is_hex(text[3])) {
+                write_columns(w, text, 4, 4, 4);
+                return 4;
+        }
+        while (((unsigned char)text[n] & 0xc0) == 0x80)
+                n++;
+        columns = (unsigned char)text[0] >= 0xe1 ? 2 : 1;
+        write_columns(w, text, n, columns, columns);
+        return n;
+}
+
+/* Each further line of the command is marked, so that none can pass for the prompt's own; and so, otherwise,
+ * is the rest of a line that is too long, so that none can pass for another line. */
+static void write_visible(struct prompt_writer *w, const char *text) {
+        while (*text)
+                if (*text == '\n') {
+                        strbuf_add(&w->b, "\n> ");
+                        w->column = 2;
+                        text++;
+                } else {
+                        text += write_one(w, text);
+                }
+}
+
+char *bash_prompt(const char *command, const char *description, long timeout) {
+        _cleanup_free_ char *shown = str_visible_text(command),
+                            *label = str_visible(description ? description : "");
+        struct prompt_writer w = {.column = 0};
+        char deadline[48];
+
+        if (!shown || !label)
+                return NULL;
+        (void)snprintf(deadline, sizeof(deadline), " (timeout %lds)", timeout);
+        write_visible(&w, *label ? "bash: " : "bash");
+        write_visible(&w, label);
+        write_visible(&w, deadline);
+        strbuf_add(&w.b, "\n\n$ ");
+        w.column = 2;
+        write_visible(&w, shown);
+        strbuf_add(&w.b, "\n\n(y/n)? ");
+        return strbuf_finish(&w.b);
+}
+
+nsrun_public void nsrun_bash_result_clear(struct nsrun_bash_result *result) {
+        struct nsrun_bash_result own = NSRUN_BASH_RESULT_INIT;
+
+        sized_move(&own, result);
+        free(own.command);
+        free(own.output);
+        free(own.report);
+        strv_free(own.notes);
+}
+
+static int bash_text_finish(struct strbuf *b, char **ret, size_t *ret_size, struct nsrun_error *err) {
+        size_t n = b->length;
+        char *text = strbuf_finish(b);
+
+        if (!text)
+                return error_oom(err);
+        *ret = text;
+        if (ret_size)
+                *ret_size = n;
+        return 0;
+}
+
+static int format_text(const struct nsrun_bash_result *result, char **ret, size_t *ret_size,
+                       struct nsrun_error *err) {
+        _cleanup_free_ char *shown = str_visible_text(result->command);
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        if (!shown)
+                return error_oom(err);
+        if (result->timed_out)
+                strbuf_addf(&b, "Error: command timed out after %ds (sent SIGTERM, then SIGKILL).\n\n",
+                            result->timeout);
+        strbuf_addf(&b, "$ %s\n", shown);
+        strbuf_add_bytes(&b, result->output, result->output_size);
+        if (!result->timed_out)
+                strbuf_addf(&b, "\n\nexit status: %d",
+                            result->signal > 0 ? 128 + result->signal : result->status);
+        return bash_text_finish(&b, ret, ret_size, err);
+}
+
+static void add_or_null(struct json_document *d, const char *key, bool is_known, int number) {
+        if (is_known)
+                json_add_number(d, d->root, key, (uint64_t)number);
+        else
+                json_add_string(d, d->root, key, NULL);
+}
+
+static int format_json(const struct nsrun_bash_result *result, char **ret, size_t *ret_size,
+                       struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        add_or_null(&d, "status", result->signal == 0, result->status);
+        add_or_null(&d, "signal", result->signal > 0, result->signal);
+        json_add_bool(&d, d.root, "timed_out", result->timed_out);
+        json_add_bool(&d, d.root, "oom_killed", result->oom_killed);
+        json_add_number(&d, d.root, "duration_ms", result->duration_ms);
+        json_add_bytes(&d, d.root, "output", result->output, result->output_size);
+        json_add_number(&d, d.root, "bytes_total", result->bytes_total);
+        json_add_number(&d, d.root, "bytes_omitted", result->bytes_omitted);
+        r = json_finish(&d, false, &text, err);
+        if (r < 0)
+                return r;
+        /* The report is JSON already: it goes before the last brace. */
+        strbuf_add_bytes(&b, text, strlen(text) - 1);
+        strbuf_addf(&b, ",\"report\":%s}", result->report ? result->report : "null");
+        return bash_text_finish(&b, ret, ret_size, err);
+}
+
+static int format_error(const struct nsrun_error *failure, enum nsrun_format format, char **ret,
+                        size_t *ret_size, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *line = nsrun_error_format(failure), *text = NULL;
+        int r;
+
+        if (!line)
+                return error_oom(err);
+        if (format == NSRUN_FORMAT_TEXT) {
+                strbuf_addf(&b, "Error: %s", line);
+                return bash_text_finish(&b, ret, ret_size, err);
+        }
+        r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        json_add_string(&d, d.root, "error", line);
+        r = json_finish(&d, false, &text, err);
+        if (r < 0)
+                return r;
+        strbuf_add(&b, text);
+        return bash_text_finish(&b, ret, ret_size, err);
+}
+
+nsrun_public int nsrun_bash_format(const struct nsrun_bash_result *result, const struct nsrun_error *failure,
+                                   enum nsrun_format format, char **ret, size_t *ret_size,
+                                   struct nsrun_error *error) {
+        struct nsrun_bash_result own;
+        int r;
+
+        if (format != NSRUN_FORMAT_TEXT && format != NSRUN_FORMAT_JSON)
+                return error_set(error, NSRUN_STAGE_USAGE, -EINVAL, NULL, "a result has no such format",
+                                 NULL);
+        if (failure)
+                return format_error(failure, format, ret, ret_size, error);
+        r = sized_take(&own, sizeof(own), result, "nsrun_bash_result", error);
+        if (r < 0)
+                return r;
+        return format == NSRUN_FORMAT_TEXT ? format_text(&own, ret, ret_size, error)
+                                           : format_json(&own, ret, ret_size, error);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The loop around a running command. */
+#include "command.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/sys.h"
+
+/* What one read takes at most, and the pipe holds where the kernel lets it. */
+#define CHUNK ((size_t)64 * 1024)
+#define PIPE  ((size_t)256 * 1024)
+
+enum {
+        AT_OUTPUT,
+        AT_TIMER,
+        AT_CANCEL,
+        AT_SOURCE,
+        N_FDS = AT_SOURCE + COMMAND_SOURCE_FDS,
+};
+
+struct watch {
+        struct command_source *source;
+        const struct command_params *params;
+        struct command_result *result;
+        int timer_fd;
+        bool is_at_end; /* of the output */
+        bool was_told;  /* SIGTERM was sent */
+        char *chunk;
+};
+
+int command_open_stdio(int stdio[3], int *ret_output, struct nsrun_error *err) {
+        _cleanup_close_ int null = -EBADF, output = -EBADF, input = -EBADF;
+        int ends[2], r;
+
+        r = null = sys_open(AT_FDCWD, "/dev/null", O_RDONLY | O_NOCTTY, 0);
+        if (r >= 0)
+                r = sys_pipe(ends);
+        if (r >= 0) {
+                output = ends[0];
+                input = ends[1];
+                r = fd_lift(&null);
+        }
+        if (r >= 0)
+                r = fd_lift(&output);
+        if (r >= 0)
+                r = fd_lift(&input);
+        /* The reader's end alone: what the command has is a pipe like any other. */
+        if (r >= 0 && fcntl(output, F_SETFL, O_NONBLOCK) < 0)
+                r = -errno;
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no pipe for the command's output",
+                                 NULL);
+        /* Only faster. */
+        (void)fcntl(output, F_SETPIPE_SZ, (int)PIPE);
+        stdio[1] = stdio[2] = TAKE_FD(input);
+        stdio[0] = TAKE_FD(null);
+        *ret_output = TAKE_FD(output);
+        return 0;
+}
+
+void command_close_stdio(int stdio[3]) {
+        close_fdp(&stdio[0]);
+        close_fdp(&stdio[1]);
+        stdio[2] = -EBADF;
+}
+
+/* A suspended machine's commands don't run, so that time doesn't count: no CLOCK_BOOTTIME.
+ * And nobody sets this clock. */
+static int set_timer(int fd, unsigned seconds) {
+        const struct itimerspec spec = {.it_value = {.tv_sec = (time_t)seconds}};
+
+        return timerfd_settime(fd, 0, &spec, NULL) < 0 ? -errno : 0;
+}
+
+static uint64_t command_now_ms(void) {
+        struct timespec now = {0};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* One chunk.  1: got one; 0: there is none now, or never any more. */
+static int take_output(struct watch *w, struct nsrun_error *err) {
+        ssize_t n = sys_read(w->source->output_fd, w->chunk, CHUNK);
+
+        if (n == -EAGAIN || n == -EINTR)
+                return 0;
+        if (n < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, (int)n, NULL,
+                                 "the command's output can't be read", NULL);
+        if (n == 0) {
+                w->is_at_end = true;
+                return 0;
+        }
+        capture_add(&w->result->capture, w->chunk, (size_t)n);
+        if (w->params->output)
+                w->params->output(w->chunk, (size_t)n, w->params->data);
+        return 1;
+}
+
+/* First the polite way, then the other. */
+static int press(struct watch *w) {
+        if (w->was_told) {
+                w->source->signal(w->source, SIGKILL);
+                return 0;
+        }
+        w->was_told = true;
+        w->source->signal(w->source, SIGTERM);
+        return set_timer(w->timer_fd, COMMAND_GRACE_SECONDS);
+}
+
+static int take_timer(struct watch *w) {
+        uint64_t times;
+
+        if (sys_read(w->timer_fd, &times, sizeof(times)) != (ssize_t)sizeof(times))
+                return 0;
+        if (!w->was_told)
+                w->result->timed_out = true;
+        return press(w);
+}
+
+static int take_round(struct watch *w, const struct pollfd *fds, struct nsrun_error *err) {
+        int r = 0;
+
+        if (fds[AT_OUTPUT].revents)
+                r = take_output(w, err);
+        if (r < 0)
+                return r;
+        if (fds[AT_TIMER].revents)
+                r = take_timer(w);
+        if (r >= 0 && fds[AT_CANCEL].revents && !w->result->was_cancelled) {
+                w->result->was_cancelled = true;
+                r = w->was_told ? 0 : press(w);
+        }
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the deadline can't be set", NULL);
+        for (size_t i = 0; i < COMMAND_SOURCE_FDS && r >= 0; i++)
+                if (fds[AT_SOURCE + i].revents)
+                        r = w->source->take(w->source, i, fds[AT_SOURCE + i].revents, err);
+        return r;
+}
+
+/* What the source has to tell still: its last word may be that the end of the output came too soon.
+ * Whoever is left in the sandbox may have questions for ever. */
+static int take_last_words(struct command_source *s, struct nsrun_error *err) {
+        for (int round = 0; round < 8; round++) {
+                struct pollfd fds[COMMAND_SOURCE_FDS];
+                int r;
+
+                for (size_t i = 0; i < COMMAND_SOURCE_FDS; i++)
+                        fds[i] = (struct pollfd){.fd = s->fds[i], .events = POLLIN};
+                r = s->is_gone ? 0 : sys_poll(fds, COMMAND_SOURCE_FDS, 0);
+                if (r == 0 || r == -EINTR)
+                        return 0;
+                for (size_t i = 0; i < COMMAND_SOURCE_FDS && r >= 0; i++)
+                        if (fds[i].revents)
+                                r = s->take(s, i, fds[i].revents, err);
+                if (r < 0)
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                         "the command can't be waited for", NULL);
+        }
+        return 0;
+}
+
+/* What still lies in the pipe, which the command may have made larger.  That somebody elsewhere got its
+ * other end, and writes, is no reason to go on. */
+static int take_rest(struct watch *w, struct nsrun_error *err) {
+        uint64_t before = w->result->capture.total;
+        int left = 0, r;
+
+        r = sys_ioctl(w->source->output_fd, FIONREAD, &left);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the command's output can't be read",
+                                 NULL);
+        while (!w->is_at_end && w->result->capture.total - before < (uint64_t)left) {
+                r = take_output(w, err);
+                if (r <= 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int agent_command_watch(struct watch *w, struct nsrun_error *err) {
+        struct command_source *s = w->source;
+
+        while (!s->is_gone && !(s->has_ended && w->is_at_end)) {
+                struct pollfd fds[N_FDS] = {
+                        [AT_OUTPUT] = {.fd = w->is_at_end ? -1 : s->output_fd, .events = POLLIN},
+                        [AT_TIMER] = {.fd = w->timer_fd, .events = POLLIN},
+                        [AT_CANCEL] = {.fd = w->result->was_cancelled ? -1 : w->params->cancel_fd,
+                                       .events = POLLIN},
+                };
+                int r;
+
+                for (size_t i = 0; i < COMMAND_SOURCE_FDS; i++)
+                        fds[AT_SOURCE + i] = (struct pollfd){.fd = s->fds[i], .events = POLLIN};
+                r = sys_poll(fds, N_FDS, -1);
+                if (r == -EINTR)
+                        continue;
+                if (r < 0)
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                         "the command can't be waited for", NULL);
+                r = take_round(w, fds, err);
+                if (r < 0)
+                        return r;
+        }
+        if (!s->is_gone)
+                return take_last_words(s, err);
+        return take_rest(w, err);
+}
+
+int command_watch(struct command_source *s, const struct command_params *params, struct command_result *ret,
+                  struct nsrun_error *err) {
+        _cleanup_close_ int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        _cleanup_free_ char *chunk = malloc(CHUNK);
+        struct watch w = {
+                .source = s, .params = params, .result = ret, .timer_fd = timer_fd, .chunk = chunk};
+        uint64_t begin = command_now_ms();
+        int r;
+
+        if (!chunk)
+                return error_oom(err);
+        r = timer_fd < 0 ? -errno : set_timer(timer_fd, params->timeout);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the deadline can't be set", NULL);
+        r = agent_command_watch(&w, err);
+        ret->duration_ms = command_now_ms() - begin;
+        return r;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A command that writes the program that confirms, or puts another one in its way, would confirm the
+ * next one itself. */
+#include "confirmer.h"
+
+#include <unistd.h>
+
+#include "base/path.h"
+#include "host/program.h"
+#include "plan/plan.h"
+#include "policy/refuse.h"
+
+int confirmer_error(const struct confirmer *c, int r, struct nsrun_error *err) {
+        const bool is_name = c && r == -ENOENT && !strchr(c->program, '/');
+
+        return error_set(err, NSRUN_STAGE_USAGE, r, c ? c->program : NULL,
+                         "nobody can be asked to confirm the command",
+                         is_name ? "name it by its path where it isn't one of the system's" : NULL);
+}
+
+/* Its absolute path, as it is spelled. */
+static int spell(const char *program, char **ret) {
+        _cleanup_free_ char *cwd = NULL;
+
+        if (!strchr(program, '/'))
+                return program_find(program, ret);
+        if (path_is_absolute(program)) {
+                *ret = strdup(program);
+                return *ret ? 0 : -ENOMEM;
+        }
+        cwd = getcwd(NULL, 0);
+        if (!cwd)
+                return -errno;
+        if (asprintf(ret, "%s/%s", cwd, program) < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+/* The host's folders that the session's commands may write to.  -ENOMEM. */
+static int list_session_roots(const struct nsrun_plan *plan, char ***ret) {
+        int r = plan->project ? strv_add(ret, plan->project) : 0;
+
+        for (size_t i = 0; i < plan->n_ops && r >= 0; i++)
+                if (plan->ops[i].kind == PLAN_BIND && !plan->ops[i].is_read_only)
+                        r = strv_add(ret, plan->ops[i].source);
+        return r;
+}
+
+static int refuse_in_session(const struct policy_request *request, const struct resolved_rule *file,
+                             const char *what, struct nsrun_error *err) {
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_strv_ char **writable = NULL;
+        int r;
+
+        r = plan_make(request, &plan, err);
+        if (r >= 0)
+                r = plan_load_operations(plan, err);
+        if (r >= 0 && list_session_roots(plan, &writable) < 0)
+                r = error_oom(err);
+        return r < 0 ? r : refuse_changeable(writable, file, what, err);
+}
+
+static int refuse_in_sandbox(const struct policy_request *request, const struct resolved_rule *file,
+                             const char *what, struct nsrun_error *err) {
+        _cleanup_resolved_ struct resolved resolved = {0};
+        int r;
+
+        r = policy_resolve(request, &resolved, err);
+        return r < 0 ? r : refuse_changeable(resolved.writable, file, what, err);
+}
+
+/* A command without a sandbox could have put it there, too, but there is nothing to judge that by. */
+int confirmer_find(struct confirmer *c, const struct policy_request *request, struct nsrun_error *err) {
+        struct resolved_rule file = {.access = POLICY_RO, .option = "--confirm"};
+        static const char what[] = "the program that confirms";
+        _cleanup_free_ char *spelled = NULL, *canonical = NULL;
+        int r;
+
+        r = spell(c->program, &spelled);
+        if (r >= 0)
+                r = path_canonical(spelled, &canonical, NULL);
+        if (r < 0)
+                return confirmer_error(c, r, err);
+        file.spelled = spelled;
+        file.source = canonical;
+        if (request)
+                r = request->policy->session ? refuse_in_session(request, &file, what, err)
+                                             : refuse_in_sandbox(request, &file, what, err);
+        if (r < 0)
+                return r;
+        free(c->path);
+        c->path = TAKE_PTR(canonical);
+        return 0;
+}

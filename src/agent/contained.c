@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A launch that lingers, with its reports and its questions about denied calls. */
+#include "contained.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/sys.h"
+
+enum {
+        FD_REPORT,
+        FD_LISTENER,
+};
+_Static_assert(FD_LISTENER < COMMAND_SOURCE_FDS, "the watcher has room for both");
+
+/* Pid 1 is gone and said nothing of the command: somebody killed it, and the kernel all others. */
+static int take_end(struct contained *c, struct nsrun_error *err) {
+        siginfo_t info = {.si_code = CLD_KILLED, .si_status = SIGKILL};
+
+        c->source.fds[FD_REPORT] = -1;
+        c->source.is_gone = true;
+        if (c->source.has_ended)
+                return 0;
+        (void)sys_waitid(P_PIDFD, (id_t)c->run.launch.pidfd, &info, WEXITED | WNOWAIT);
+        if (info.si_code == CLD_EXITED)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -EIO, NULL, "pid 1 ended without a report",
+                                 NULL);
+        c->source.status = info.si_status & 0x7f;
+        return 0;
+}
+
+static int contained_take_report(struct contained *c, struct nsrun_error *err) {
+        struct launch_report report;
+        int r = run_take_report(&c->run, &report, err);
+
+        if (r == 0)
+                return take_end(c, err);
+        if (r < 0)
+                return r;
+        c->source.has_ended = c->run.has_exited;
+        c->source.status = c->run.status;
+        return 0;
+}
+
+static int contained_take(struct command_source *s, size_t which, int events, struct nsrun_error *err) {
+        struct contained *c = (struct contained *)(void *)s;
+
+        if (which == FD_REPORT)
+                return contained_take_report(c, err);
+        run_take_denial(&c->run, events);
+        s->fds[FD_LISTENER] = run_denials_fd(&c->run);
+        return 0;
+}
+
+static void signal_all(struct command_source *s, int signal) {
+        struct contained *c = (struct contained *)(void *)s;
+
+        /* Pid 1's end is everybody's.  There are two ways to end, and so no other signals (command.c). */
+        if (signal == SIGKILL)
+                (void)launch_signal(&c->run.launch, SIGKILL);
+        else
+                (void)launch_terminate_all(&c->run.launch);
+}
+
+static void contained_end(struct command_source *s) {
+        struct contained *c = (struct contained *)(void *)s;
+
+        if (s->has_ended) {
+                launch_release(&c->run.launch);
+                (void)run_wait(&c->run);
+        }
+        run_end(&c->run);
+        close_fdp(&s->output_fd);
+}
+
+int contained_start(const struct nsrun_plan *plan, const struct run_params *params, struct contained *ret,
+                    struct nsrun_error *err) {
+        struct run_params own = *params;
+        struct contained c = {.source = {.take = contained_take,
+                                         .signal = signal_all,
+                                         .end = contained_end,
+                                         .output_fd = -EBADF},
+                              .plan = plan};
+        int stdio[3] = {-EBADF, -EBADF, -EBADF}, r;
+
+        r = command_open_stdio(stdio, &c.source.output_fd, err);
+        if (r < 0)
+                return r;
+        own.launch.stdio = stdio;
+        own.launch.terminal_fd = -1;
+        own.launch.lingers = true;
+        own.watches_all_memory = true;
+        r = run_begin(plan, &own, &c.run, err);
+        command_close_stdio(stdio);
+        if (r < 0) {
+                close_fdp(&c.source.output_fd);
+                return r;
+        }
+        c.source.fds[FD_REPORT] = c.run.launch.report_fd;
+        c.source.fds[FD_LISTENER] = run_denials_fd(&c.run);
+        *ret = c;
+        return 0;
+}

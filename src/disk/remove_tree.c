@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Removing a hostile tree.  A folder that lies too deep is moved up to the top and
+ * emptied there, so that the depth costs neither fds nor stack.  Not for trees
+ * that are still being written to: it then ends, but with an error. */
+#include "remove_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#ifndef SYS_fchmodat2 /* since 6.6, newer than the libc's headers may be */
+#define SYS_fchmodat2 452
+#endif
+
+enum {
+        DEPTH_MAX = 16,     /* fds held at once, about */
+        PASSES_MAX = 65536, /* each takes DEPTH_MAX levels off: more than any tree has */
+        STALLS_MAX = 8,     /* passes that found work and got none done */
+};
+
+struct removal {
+        int top_fd;
+        const char *keep;   /* in the top folder */
+        uint64_t moved;     /* makes the names of what is moved up unique */
+        unsigned progress;  /* what this pass took away or moved */
+        unsigned remaining; /* what it had to leave */
+        int error;          /* the first of this pass */
+};
+
+static void note_error(struct removal *rm, int r) {
+        rm->remaining++;
+        if (rm->error == 0)
+                rm->error = r;
+}
+
+/* Sets a folder's mode through an O_PATH fd, which chmod(2) has no other way to
+ * take than the magic link of the very fd: no name is looked up again. */
+static int chmod_path_fd(int fd, mode_t mode) {
+        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+
+        if (syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0)
+                return 0;
+        if (errno != ENOSYS && errno != EPERM && errno != EINVAL)
+                return -errno;
+        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        return chmod(link, mode) < 0 ? -errno : 0;
+}
+
+/* A folder and nothing else, of the same mount and nothing else. */
+static int remove_tree_open_folder(int parent_fd, const char *name, int flags) {
+        const struct open_how how = {
+                .flags = (uint64_t)(unsigned)(flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+        };
+        struct stat parent, folder;
+        _cleanup_close_ int fd = (int)syscall(SYS_openat2, parent_fd, name, &how, sizeof(how));
+
+        if (fd >= 0)
+                return TAKE_FD(fd);
+        if (errno == EXDEV)
+                return -EBUSY;
+        if (errno != ENOSYS && errno != EPERM)
+                return -errno;
+
+        /* Before 5.6: devices tell mounts apart, but for a bind of the same file
+         * system, which only a root that shares its mounts with the tree could make. */
+        fd = openat(parent_fd, name, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &folder) < 0 || fstat(parent_fd, &parent) < 0)
+                return -errno;
+        return folder.st_dev == parent.st_dev ? TAKE_FD(fd) : -EBUSY;
+}
+
+/* The way into a folder that its owner may not read, such as overlayfs's
+ * work/work with its mode 000. */
+static int open_shut_folder(int parent_fd, const char *name) {
+        _cleanup_close_ int path_fd = remove_tree_open_folder(parent_fd, name, O_PATH);
+        int fd, r;
+
+        if (path_fd < 0)
+                return path_fd;
+        r = chmod_path_fd(path_fd, 0700);
+        if (r < 0)
+                return r;
+        fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
+
+/* A folder's entries go only if its owner may write and search it. */
+static int open_up(int fd) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if ((st.st_mode & 0700) != 0700)
+                (void)fchmod(fd, 0700); /* refused: so will be the removal, which tells why */
+        return 0;
+}
+
+int open_for_removal(int parent_fd, const char *name) {
+        _cleanup_close_ int fd = remove_tree_open_folder(parent_fd, name, O_RDONLY);
+        int r;
+
+        if (fd == -EACCES)
+                fd = open_shut_folder(parent_fd, name);
+        if (fd < 0)
+                return fd;
+        r = open_up(fd);
+        return r < 0 ? r : TAKE_FD(fd);
+}
+
+/* Moves a folder up to the top under a new name; the next pass finds it there. */
+static int move_up(struct removal *rm, int dir_fd, const char *name) {
+        /* Moving a folder rewrites its "..", so it must be writable itself. */
+        _cleanup_close_ int fd = open_for_removal(dir_fd, name);
+        char moved[64];
+
+        if (fd < 0)
+                return fd;
+        (void)snprintf(moved, sizeof(moved), "moved-%d-%016llx", (int)getpid(),
+                       (unsigned long long)rm->moved++);
+        return renameat(dir_fd, name, rm->top_fd, moved) < 0 ? -errno : 0;
+}
+
+static int empty_folder(struct removal *rm, int fd, unsigned depth);
+
+static int remove_folder(struct removal *rm, int dir_fd, const char *name, unsigned depth) {
+        int fd, r;
+
+        if (depth >= DEPTH_MAX)
+                return move_up(rm, dir_fd, name);
+        fd = open_for_removal(dir_fd, name);
+        if (fd < 0)
+                return fd;
+        r = empty_folder(rm, fd, depth + 1);
+        if (r < 0)
+                return r;
+        return unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* Takes any entry.  What was a file a moment ago may be a folder now, and the
+ * other way round: the kernel's answer decides, not the type in the listing. */
+static int remove_entry(struct removal *rm, int dir_fd, const char *name, bool looks_like_folder,
+                        unsigned depth) {
+        int r = -ENOTDIR;
+
+        if (looks_like_folder)
+                r = remove_folder(rm, dir_fd, name, depth);
+        if (r == -ENOTDIR || r == -ELOOP)
+                r = unlinkat(dir_fd, name, 0) < 0 ? -errno : 0;
+        if (r == -EISDIR)
+                r = remove_folder(rm, dir_fd, name, depth);
+        return r == -ENOENT ? 0 : r;
+}
+
+static bool remove_tree_is_kept(const struct removal *rm, const char *name, unsigned depth) {
+        if (streq(name, ".") || streq(name, ".."))
+                return true;
+        return depth == 0 && rm->keep && streq(name, rm->keep);
+}
+
+/* One pass over a folder.  Takes fd over. */
+static int empty_folder(struct removal *rm, int fd, unsigned depth) {
+        DIR *dir = fdopendir(fd);
+        struct dirent *entry;
+        int r = 0;
+
+        if (!dir) {
+                r = -errno;
+                (void)close(fd);
+                return r;
+        }
+        while (errno = 0, (entry = readdir(dir))) {
+                if (remove_tree_is_kept(rm, entry->d_name, depth))
+                        continue;
+                r = remove_entry(rm, dirfd(dir), entry->d_name, entry->d_type == DT_DIR, depth);
+                if (r < 0)
+                        note_error(rm, r);
+                else
+                        rm->progress++;
+        }
+        r = -errno;
+        (void)closedir(dir);
+        return r;
+}
+
+int remove_contents(int dir_fd, const char *keep) {
+        struct removal rm = {.top_fd = dir_fd, .keep = keep};
+        unsigned stalls = 0;
+        int r;
+
+        r = open_up(dir_fd);
+        if (r < 0)
+                return r;
+        /* Names that a removal before this one left behind must not be met again. */
+        if (getrandom(&rm.moved, sizeof(rm.moved), GRND_NONBLOCK) < 0)
+                rm.moved = 0;
+
+        /* Until a pass finds nothing: an entry may be missed where a folder is read
+         * and changed at once, and what was moved up comes after. */
+        for (unsigned pass = 0; pass < PASSES_MAX; pass++) {
+                int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+                if (fd < 0)
+                        return errno == ENOENT ? 0 : -errno;
+                rm.progress = rm.remaining = 0;
+                rm.error = 0;
+                r = empty_folder(&rm, fd, 0);
+                if (r < 0)
+                        return r == -ENOENT ? 0 : r; /* somebody removed the folder itself */
+                if (rm.progress == 0 && (rm.remaining == 0 || ++stalls >= STALLS_MAX))
+                        return rm.error;
+        }
+        return -EAGAIN;
+}
+
+int remove_tree(int parent_fd, const char *name) {
+        _cleanup_close_ int fd = open_for_removal(parent_fd, name);
+        int r = 0;
+
+        if (fd == -ENOTDIR || fd == -ELOOP)
+                r = unlinkat(parent_fd, name, 0) < 0 ? -errno : 0;
+        else if (fd < 0)
+                r = fd;
+        else
+                for (unsigned tries = 0; tries < STALLS_MAX; tries++) {
+                        r = remove_contents(fd, NULL);
+                        if (r < 0)
+                                break;
+                        r = unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+                        if (r != -ENOTEMPTY)
+                                break;
+                }
+        return r == -ENOENT ? 0 : r;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The grammar of git-config(1), and its globs.  Which keys matter, and which files are read, is the
+ * callers' to know. */
+#include "gitconfig.h"
+
+#include "base/str.h"
+
+struct parser {
+        const char *at, *end;
+        struct strbuf name;
+        size_t heading; /* the length of "section." or "section.subsection." in `name` */
+};
+
+static bool gitconfig_is_blank(int c) {
+        return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool is_letter(int c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_word(int c) {
+        return is_letter(c) || (c >= '0' && c <= '9') || c == '-';
+}
+
+static int lower(int c) {
+        return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+/* The next byte.  A CR LF is one newline, and so is the end of the text. */
+static int take_byte(struct parser *p) {
+        if (p->at == p->end)
+                return '\n';
+        if (*p->at == '\r' && p->end - p->at > 1 && p->at[1] == '\n')
+                p->at++;
+        return (unsigned char)*p->at++;
+}
+
+static void skip_comment(struct parser *p) {
+        while (p->at < p->end && take_byte(p) != '\n')
+                ;
+}
+
+static void add_byte(struct strbuf *b, int c) {
+        const char byte = (char)c;
+
+        strbuf_add_bytes(b, &byte, 1);
+}
+
+static void cut(struct strbuf *b, size_t length) {
+        if (b->has_failed || b->length <= length)
+                return;
+        b->length = length;
+        b->text[length] = '\0';
+}
+
+/* The rest of [section "subsection"], from the blank on; a backslash stands before whatever follows it. */
+static int parse_subsection(struct parser *p, int blank) {
+        int c = blank;
+
+        while (gitconfig_is_blank(c) && c != '\n')
+                c = take_byte(p);
+        if (c != '"' || c == blank)
+                return -EBADMSG;
+        add_byte(&p->name, '.');
+        for (c = take_byte(p); c != '"'; c = take_byte(p)) {
+                if (c == '\\')
+                        c = take_byte(p);
+                if (c == '\n' || p->name.length > GITCONFIG_NAME_MAX)
+                        return -EBADMSG;
+                add_byte(&p->name, c);
+        }
+        return take_byte(p) == ']' ? 0 : -EBADMSG;
+}
+
+/* [section], [section "subsection"] or the old [section.subsection], after the bracket. */
+static int parse_heading(struct parser *p) {
+        int c, r = 0;
+
+        cut(&p->name, 0);
+        for (c = take_byte(p); is_word(c) || c == '.'; c = take_byte(p)) {
+                if (p->name.length > GITCONFIG_NAME_MAX)
+                        return -EBADMSG;
+                add_byte(&p->name, lower(c));
+        }
+        if (c != ']')
+                r = parse_subsection(p, c);
+        if (p->name.has_failed)
+                return -ENOMEM;
+        if (r < 0 || p->name.length == 0)
+                return -EBADMSG;
+        add_byte(&p->name, '.');
+        p->heading = p->name.length;
+        return 0;
+}
+
+/* What follows a backslash in a value; nothing for the end of the line: the value goes on. */
+static int parse_escape(struct parser *p, struct strbuf *b) {
+        static const char letters[] = "tbn\\\"", meanings[] = "\t\b\n\\\"";
+        const char *letter;
+        int c = take_byte(p);
+
+        if (c == '\n')
+                return 0;
+        letter = strchr(letters, c);
+        if (!letter)
+                return -EBADMSG;
+        add_byte(b, meanings[letter - letters]);
+        return 0;
+}
+
+/* What follows the "=", up to the end of the line. */
+static int parse_value(struct parser *p, struct strbuf *b) {
+        bool is_quoted = false;
+        size_t end = 0; /* blanks beyond it are dropped, but for those in quotes */
+        int r = 0;
+
+        for (int c = take_byte(p); c != '\n' && r >= 0; c = take_byte(p)) {
+                if (b->length > GITCONFIG_VALUE_MAX)
+                        return -EBADMSG;
+                if (!is_quoted && gitconfig_is_blank(c)) {
+                        if (b->length > 0) /* a tab shall not make a name unfit */
+                                add_byte(b, ' ');
+                        continue;
+                }
+                if (!is_quoted && (c == '#' || c == ';')) {
+                        skip_comment(p);
+                        break;
+                }
+                if (c == '"')
+                        is_quoted = !is_quoted;
+                else if (c == '\\')
+                        r = parse_escape(p, b);
+                else
+                        add_byte(b, c);
+                end = b->length;
+        }
+        cut(b, end);
+        return r < 0 || is_quoted ? -EBADMSG : 0;
+}
+
+/* A key, whose first byte is `c`. */
+static int parse_entry(struct parser *p, int c,
+                       int (*found)(void *data, const struct gitconfig_entry *entry), void *data) {
+        _cleanup_strbuf_ struct strbuf value = {0};
+        bool has_value;
+
+        cut(&p->name, p->heading);
+        for (; is_word(c); c = take_byte(p)) {
+                if (p->name.length > GITCONFIG_NAME_MAX)
+                        return -EBADMSG;
+                add_byte(&p->name, lower(c));
+        }
+        while (c == ' ' || c == '\t')
+                c = take_byte(p);
+        has_value = c == '=';
+        if (!has_value && c != '\n')
+                return -EBADMSG;
+        strbuf_add(&value, "");
+        if (has_value && parse_value(p, &value) < 0)
+                return -EBADMSG;
+        if (p->name.has_failed || value.has_failed)
+                return -ENOMEM;
+        return found(data, &(struct gitconfig_entry){p->name.text, has_value ? value.text : NULL});
+}
+
+int gitconfig_parse(const char *text, size_t n,
+                    int (*found)(void *data, const struct gitconfig_entry *entry), void *data) {
+        static const char mark[] = "\xef\xbb\xbf";
+        struct parser p = {.at = text, .end = text + n};
+        int r = n > 0 && memchr(text, '\0', n) ? -EBADMSG : 0;
+
+        if (n >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0)
+                p.at += strlen(mark);
+        while (p.at < p.end && r == 0) {
+                int c = take_byte(&p);
+
+                if (c == '#' || c == ';')
+                        skip_comment(&p);
+                else if (c == '[')
+                        r = parse_heading(&p);
+                else if (is_letter(c))
+                        r = parse_entry(&p, c, found, data);
+                else if (!gitconfig_is_blank(c))
+                        r = -EBADMSG;
+        }
+        strbuf_clear(&p.name);
+        return r;
+}
+
+bool gitconfig_is_in(const char *name, const char *section, const char *key, const char **ret,
+                     size_t *ret_n) {
+        const char *rest = startswith(name, section), *dot;
+
+        if (!rest || *rest != '.')
+                return false;
+        rest++;
+        dot = strrchr(rest, '.');
+        if (!dot || !streq(dot + 1, key))
+                return false;
+        *ret = rest;
+        *ret_n = (size_t)(dot - rest);
+        return true;
+}
+
+bool gitconfig_is_true(const char *value) {
+        static const char *const words[] = {"true", "yes", "on"};
+
+        if (!value) /* the bare key */
+                return true;
+        for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+                if (strcasecmp(value, words[i]) == 0)
+                        return true;
+        return strtol(value, NULL, 10) != 0;
+}
+
+/* ------------------------------------------------------------------------- globs */
+
+/* What is left to match: both end at the end of a component. */
+struct glob {
+        const char *pattern, *pattern_end;
+        const char *text, *text_end;
+        bool folds_case;
+};
+
+static int fold(const struct glob *g, char c) {
+        return g->folds_case ? lower((unsigned char)c) : (unsigned char)c;
+}
+
+/* [set], whose bracket `at` points to: the byte after it, or NULL where it never ends. */
+static const char *match_set(const struct glob *g, const char *at, int c, bool *ret) {
+        bool is_negated, is_in = false, is_first = true;
+
+        at++;
+        is_negated = at < g->pattern_end && (*at == '!' || *at == '^');
+        at += is_negated;
+        for (; at < g->pattern_end && (*at != ']' || is_first); is_first = false) {
+                int from, to;
+
+                at += *at == '\\' && g->pattern_end - at > 1;
+                from = to = fold(g, *at++);
+                if (g->pattern_end - at > 1 && at[0] == '-' && at[1] != ']') {
+                        at++;
+                        at += *at == '\\' && g->pattern_end - at > 1;
+                        to = fold(g, *at++);
+                }
+                is_in = is_in || (c >= from && c <= to);
+        }
+        if (at >= g->pattern_end)
+                return NULL;
+        *ret = is_in != is_negated;
+        return at + 1;
+}
+
+/* One byte of the text against what stands at `at`, which is no '*': what follows that, or NULL. */
+static const char *match_byte(const struct glob *g, const char *at, char byte) {
+        int c = fold(g, byte);
+        bool is_in = false;
+
+        if (at == g->pattern_end)
+                return NULL;
+        if (*at == '?')
+                return at + 1;
+        if (*at == '[') {
+                at = match_set(g, at, c, &is_in);
+                return is_in ? at : NULL;
+        }
+        at += *at == '\\' && g->pattern_end - at > 1;
+        return fold(g, *at) == c ? at + 1 : NULL;
+}
+
+/* A component against a component.  Only the last '*' ever has to give way. */
+static bool match_component(const struct glob *g) {
+        const char *at = g->pattern, *text = g->text, *star = NULL, *star_text = NULL, *next;
+
+        while (text < g->text_end) {
+                if (at < g->pattern_end && *at == '*') {
+                        star = ++at;
+                        star_text = text;
+                } else if ((next = match_byte(g, at, *text))) {
+                        at = next;
+                        text++;
+                } else if (star) {
+                        at = star;
+                        text = ++star_text;
+                } else {
+                        return false;
+                }
+        }
+        while (at < g->pattern_end && *at == '*')
+                at++;
+        return at == g->pattern_end;
+}
+
+/* The end of the component at `at`, and the component after it; NULL: none. */
+static const char *component_end(const char *at) {
+        return at + strcspn(at, "/");
+}
+
+static const char *component_next(const char *end) {
+        return *end ? end + 1 : NULL;
+}
+
+bool gitconfig_glob(const char *pattern, const char *text, bool folds_case) {
+        const char *stars = NULL, *stars_text = NULL;
+
+        while (text) {
+                struct glob g = {.text = text, .text_end = component_end(text), .folds_case = folds_case};
+
+                if (pattern) {
+                        g.pattern = pattern;
+                        g.pattern_end = component_end(pattern);
+                }
+                if (pattern && g.pattern_end - pattern == 2 && memcmp(pattern, "**", 2) == 0) {
+                        if (!*g.pattern_end) /* the last one takes all there is, and at least one */
+                                return true;
+                        stars = pattern = component_next(g.pattern_end);
+                        stars_text = text;
+                } else if (pattern && match_component(&g)) {
+                        pattern = component_next(g.pattern_end);
+                        text = component_next(g.text_end);
+                } else if (stars) {
+                        /* The last "**" takes one component more. */
+                        pattern = stars;
+                        stars_text = text = component_next(component_end(stars_text));
+                } else {
+                        return false;
+                }
+        }
+        return !pattern;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The text of a git configuration file, as git-config(1) has it: keys and values in order, and the
+ * globs of includeIf.  Pure: opens no file, follows no include. */
+#pragma once
+
+#include "base/macro.h"
+
+enum {
+        GITCONFIG_NAME_MAX = 4 << 10,   /* "section.subsection.key" */
+        GITCONFIG_VALUE_MAX = 16 << 10, /* what a longer line says is nobody's name, path or address */
+};
+
+/* One "key = value".  `name` is "section.key" or "section.subsection.key", section and key in lower
+ * case; `value` is NULL for a key without "=". */
+struct gitconfig_entry {
+        const char *name;
+        const char *value;
+};
+
+/* Calls `found` for each entry of the `n` bytes at `text`, in order.  Stops at the first non-zero
+ * return and hands it back.  -EBADMSG: git would not read this either, or a bound is crossed, or there
+ * is a NUL in it; -ENOMEM. */
+int gitconfig_parse(const char *text, size_t n,
+                    int (*found)(void *data, const struct gitconfig_entry *entry), void *data);
+
+/* Whether `name` is SECTION.subsection.KEY; then the subsection, which may be empty. */
+bool gitconfig_is_in(const char *name, const char *section, const char *key, const char **ret,
+                     size_t *ret_n);
+
+/* What git takes for true. */
+bool gitconfig_is_true(const char *value);
+
+/* Whether a glob matches all of `text`: '*', '?' and [set] match no slash, a component "**" matches any
+ * number of components.  No pattern takes exponential time.  Unlike git's, a set knows no [:class:] and
+ * holds no slash. */
+bool gitconfig_glob(const char *pattern, const char *text, bool folds_case);

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Believing a .git file, or not.  Reads bounded plain files alone and follows no
+ * symlink in a git dir; how the dirs are shown is policy's business. */
+#include "gitdir.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/path.h"
+#include "gitconfig.h"
+
+enum {
+        POINTER_MAX = 2 * PATH_MAX,
+        CONFIG_MAX = 1 << 20,
+};
+
+static const char repair_hint[] =
+        "if the folder was moved run 'git worktree repair' there, else remove the file; a git dir of another "
+        "kind agrees with 'git config core.worktree FOLDER'";
+
+struct finding {
+        const char *project;
+        struct gitdir *dirs;
+        int git_fd; /* O_PATH */
+        const char *why;
+        const char *hint;
+};
+
+static int doubt(struct finding *f, const char *why, const char *hint) {
+        f->why = why;
+        f->hint = hint;
+        return -EPERM;
+}
+
+/* A one-line file that holds a path, which is relative to `base`; canonical. */
+static int read_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret) {
+        _cleanup_free_ char *text = NULL, *joined = NULL;
+        const char *path;
+        size_t n;
+        int r;
+
+        r = read_small_file(dir, name, O_NOFOLLOW, POINTER_MAX, &text);
+        if (r < 0)
+                return r;
+        n = strlen(text);
+        while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+                text[--n] = '\0';
+        path = startswith(text, prefix);
+        if (!path || !*path)
+                return -EBADMSG;
+        if (path_is_absolute(path))
+                joined = strdup(path);
+        else if (asprintf(&joined, "%s/%s", base, path) < 0)
+                joined = NULL;
+        if (!joined)
+                return -ENOMEM;
+        *ret = TAKE_PTR(joined);
+        return 0;
+}
+
+/* The same, where the path leads to something; canonical. */
+static int follow_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret) {
+        _cleanup_free_ char *spelled = NULL;
+        int r;
+
+        r = read_pointer(dir, name, prefix, base, &spelled);
+        return r < 0 ? r : path_canonical(spelled, ret, NULL);
+}
+
+static bool is_plain(int dir, const char *name, mode_t type) {
+        struct stat st;
+
+        return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & S_IFMT) == type;
+}
+
+static bool is_missing(int dir, const char *name) {
+        struct stat st;
+
+        return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+/* What git asks of a repository, but that a symlink may stand for none of it. */
+static bool is_repository(int dir) {
+        return is_plain(dir, "HEAD", S_IFREG) && is_plain(dir, "config", S_IFREG) &&
+               is_plain(dir, "objects", S_IFDIR) && is_plain(dir, "refs", S_IFDIR);
+}
+
+struct config {
+        char *worktree; /* core.worktree */
+        bool has_worktree_config;
+};
+
+static int gitdir_take_entry(void *data, const struct gitconfig_entry *entry) {
+        struct config *config = data;
+
+        if (streq(entry->name, "extensions.worktreeconfig"))
+                config->has_worktree_config = gitconfig_is_true(entry->value);
+        if (streq(entry->name, "core.worktree") && entry->value) {
+                free(config->worktree);
+                config->worktree = strdup(entry->value);
+                return config->worktree ? 0 : -ENOMEM;
+        }
+        return 0;
+}
+
+/* The config of the repository `dir`, with config.worktree where that counts. */
+static int read_config(int dir, struct config *ret) {
+        static const char *const names[] = {"config", "config.worktree"};
+        struct config config = {0};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(names) && r >= 0; i++) {
+                _cleanup_free_ char *text = NULL;
+
+                if (i > 0 && !config.has_worktree_config)
+                        break;
+                r = read_small_file(dir, names[i], O_NOFOLLOW, CONFIG_MAX, &text);
+                if (r == -ENOENT && i > 0)
+                        r = 0;
+                else if (r >= 0)
+                        r = gitconfig_parse(text, strlen(text), gitdir_take_entry, &config);
+        }
+        if (r < 0) {
+                free(config.worktree);
+                return r;
+        }
+        *ret = config;
+        return 0;
+}
+
+/* A command could make config.worktree where it is missing, and git would obey it. */
+static int check_worktree_config(struct finding *f, bool is_used) {
+        if (is_plain(f->git_fd, "config.worktree", S_IFREG))
+                return 0;
+        if (is_used)
+                return doubt(f, "extensions.worktreeConfig is on and its git dir has no config.worktree",
+                             "make it an empty file, so that it can be protected");
+        return is_missing(f->git_fd, "config.worktree")
+                       ? 0
+                       : doubt(f, "the config.worktree of its git dir is no plain file", repair_hint);
+}
+
+/* <common>/worktrees/NAME, whose "gitdir" names the project's .git. */
+static int check_worktree(struct finding *f) {
+        _cleanup_free_ char *common = NULL, *back = NULL, *folder = NULL, *canonical = NULL;
+        _cleanup_close_ int common_fd = -EBADF;
+        struct config config = {0};
+        const char *name;
+        int r;
+
+        r = follow_pointer(f->git_fd, "commondir", "", f->dirs->git_dir, &common);
+        if (r < 0)
+                return r == -ENOMEM ? r : doubt(f, "its git dir's commondir leads nowhere", repair_hint);
+        name = path_below(f->dirs->git_dir, common);
+        name = name ? startswith(name, "worktrees/") : NULL;
+        if (!name || !*name || strchr(name, '/'))
+                return doubt(f, "it leads to no place where git keeps worktrees", repair_hint);
+        common_fd = open(common, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (common_fd < 0 || !is_repository(common_fd))
+                return doubt(f, "it leads to no repository", repair_hint);
+
+        r = read_pointer(f->git_fd, "gitdir", "", f->dirs->git_dir, &back);
+        if (r >= 0 && !streq(path_basename(back), ".git"))
+                r = -EBADMSG;
+        if (r >= 0)
+                r = (folder = path_parent(back)) ? path_canonical(folder, &canonical, NULL) : -ENOMEM;
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0 || !streq(canonical, f->project))
+                return doubt(f, "it leads to the git dir of another worktree", repair_hint);
+
+        r = read_config(common_fd, &config);
+        free(config.worktree);
+        if (r < 0)
+                return r == -ENOMEM ? r : doubt(f, "its repository's config can't be read", repair_hint);
+        f->dirs->common_dir = TAKE_PTR(common);
+        return check_worktree_config(f, config.has_worktree_config);
+}
+
+/* A whole repository, whose core.worktree names the project. */
+static int check_repository(struct finding *f) {
+        _cleanup_free_ char *joined = NULL, *canonical = NULL;
+        struct config config = {0};
+        int r;
+
+        if (!is_repository(f->git_fd))
+                return doubt(f, "it leads to no repository", repair_hint);
+        r = read_config(f->git_fd, &config);
+        if (r < 0)
+                return r == -ENOMEM ? r : doubt(f, "its repository's config can't be read", repair_hint);
+        if (!config.worktree)
+                return doubt(f, "it leads to a repository that names no work tree", repair_hint);
+        if (path_is_absolute(config.worktree))
+                joined = TAKE_PTR(config.worktree);
+        else if (asprintf(&joined, "%s/%s", f->dirs->git_dir, config.worktree) < 0)
+                joined = NULL;
+        free(config.worktree);
+        if (!joined)
+                return -ENOMEM;
+        r = path_canonical(joined, &canonical, NULL);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0 || !streq(canonical, f->project))
+                return doubt(f, "it leads to the repository of another work tree", repair_hint);
+        if (!is_plain(f->git_fd, "hooks", S_IFDIR))
+                return doubt(f, "the hooks of its git dir are no plain folder",
+                             "make it one, empty if need be, so that it can be protected");
+        return check_worktree_config(f, config.has_worktree_config);
+}
+
+static int host_gitdir_find(struct finding *f) {
+        int r;
+
+        r = follow_pointer(AT_FDCWD, f->dirs->dot_git, "gitdir: ", f->project, &f->dirs->git_dir);
+        if (r == -EBADMSG || r == -EFBIG)
+                return doubt(f, "it holds no line that git would have written", repair_hint);
+        if (r < 0)
+                return r == -ENOMEM ? r : doubt(f, "it leads nowhere", repair_hint);
+        if (path_is_beneath(f->dirs->git_dir, f->project))
+                return 0;
+        f->git_fd = open(f->dirs->git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (f->git_fd < 0)
+                return doubt(f, "it leads to no folder that can be opened", repair_hint);
+        r = is_missing(f->git_fd, "commondir") ? check_repository(f) : check_worktree(f);
+        return r < 0 ? r : 1;
+}
+
+int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, const char **ret_hint) {
+        _cleanup_gitdir_ struct gitdir dirs = {.dot_git = path_join(project, ".git")};
+        struct finding f = {.project = project, .dirs = &dirs, .git_fd = -EBADF};
+        int r;
+
+        if (!dirs.dot_git)
+                return -ENOMEM;
+        if (is_plain(AT_FDCWD, dirs.dot_git, S_IFDIR)) {
+                dirs.git_dir = strdup(dirs.dot_git);
+                r = dirs.git_dir ? 0 : -ENOMEM;
+        } else {
+                r = is_plain(AT_FDCWD, dirs.dot_git, S_IFREG) ? host_gitdir_find(&f) : 0;
+        }
+        close_fdp(&f.git_fd);
+        if (r == -EPERM) {
+                *ret_why = f.why;
+                *ret_hint = f.hint;
+        }
+        if (r >= 0) {
+                *ret = dirs;
+                dirs = (struct gitdir){0};
+        }
+        return r;
+}
+
+void gitdir_clear(struct gitdir *g) {
+        free(g->dot_git);
+        free(g->git_dir);
+        free(g->common_dir);
+        *g = (struct gitdir){0};
+}

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* git's user.name and user.email, out of its files.  Which variables they become, and when they are not
+ * wanted, is policy's to say; the grammar is gitconfig.c's. */
+#include "identity.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "gitconfig.h"
+#include "gitdir.h"
+#include "project.h"
+
+enum {
+        CONFIG_MAX = 1 << 20, /* bytes of all files together */
+        FILES_MAX = 64,
+        DEPTH_MAX = 10, /* git's own */
+        COUNT_MAX = 1000,
+        URLS_MAX = 256,
+        VALUE_MAX = 1024,
+};
+
+/* What git says of six keys, the last word on each. */
+struct keys {
+        char *user_name, *user_email;
+        char *author_name, *author_email;
+        char *committer_name, *committer_email;
+};
+
+static void keys_clear(struct keys *k) {
+        free(k->user_name);
+        free(k->user_email);
+        free(k->author_name);
+        free(k->author_email);
+        free(k->committer_name);
+        free(k->committer_email);
+}
+
+void identity_clear(struct identity *id) {
+        free(id->author_name);
+        free(id->author_email);
+        free(id->committer_name);
+        free(id->committer_email);
+        *id = (struct identity){0};
+}
+
+/* The value ends up in an environment and in commits: one line, and no angle
+ * brackets, which git would take out itself. */
+static bool identity_is_fit(const char *value) {
+        if (!*value || strlen(value) > VALUE_MAX)
+                return false;
+        for (const char *c = value; *c; c++)
+                if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '<' || *c == '>')
+                        return false;
+        return true;
+}
+
+/* What has been read, and what it is read for. */
+struct reading {
+        const struct identity_request *request;
+        struct keys keys;
+        const char *home;
+        char *top; /* the project's top level */
+        struct gitdir dirs;
+        const char *file; /* that is being read, as its includes are relative to it; NULL: variables */
+        unsigned depth, n_files;
+        size_t n_bytes;
+        bool is_safe;             /* safe.directory names the top level */
+        bool has_worktree_config; /* extensions.worktreeConfig */
+        char **urls;              /* remote.*.url of the repository; NULL: not looked for yet */
+};
+
+static void reading_clear(struct reading *c) {
+        keys_clear(&c->keys);
+        free(c->top);
+        gitdir_clear(&c->dirs);
+        strv_free(c->urls);
+}
+
+static int keys_take(struct keys *k, const struct gitconfig_entry *entry) {
+        const struct {
+                const char *name;
+                char **slot;
+        } slots[] = {
+                {"user.name", &k->user_name},           {"user.email", &k->user_email},
+                {"author.name", &k->author_name},       {"author.email", &k->author_email},
+                {"committer.name", &k->committer_name}, {"committer.email", &k->committer_email},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(slots); i++) {
+                if (!streq(slots[i].name, entry->name))
+                        continue;
+                free(*slots[i].slot);
+                *slots[i].slot = strdup(entry->value ? entry->value : "");
+                return *slots[i].slot ? 0 : -ENOMEM;
+        }
+        return 0;
+}
+
+/* ------------------------------------------------------------- the repository */
+
+/* As git asks who may be trusted: root may also be who called sudo. */
+static bool is_owned(const struct reading *c, const char *path) {
+        const char *sudo = environment_get(c->request->environ, "SUDO_UID");
+        struct stat st;
+
+        if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return false;
+        return st.st_uid == geteuid() ||
+               (geteuid() == 0 && sudo && *sudo && st.st_uid == strtoul(sudo, NULL, 10));
+}
+
+/* Calls `found` for what a file of the repository says.  0 where it is no plain file. */
+static int read_plain(struct reading *c, const char *folder, const char *name,
+                      int (*found)(void *data, const struct gitconfig_entry *entry)) {
+        _cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_free_ char *text = NULL;
+        int r = fd < 0 ? -errno : read_small_file(fd, name, O_NOFOLLOW, CONFIG_MAX, &text);
+
+        if (r < 0)
+                return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
+        return gitconfig_parse(text, strlen(text), found, c);
+}
+
+static int take_plain(void *data, const struct gitconfig_entry *entry) {
+        struct reading *c = data;
+
+        if (streq(entry->name, "extensions.worktreeconfig"))
+                c->has_worktree_config = gitconfig_is_true(entry->value);
+        return keys_take(&c->keys, entry);
+}
+
+static int take_url(void *data, const struct gitconfig_entry *entry) {
+        struct reading *c = data;
+        const char *remote;
+        size_t n;
+
+        if (!gitconfig_is_in(entry->name, "remote", "url", &remote, &n) || !entry->value ||
+            strv_length(c->urls) >= URLS_MAX)
+                return 0;
+        return strv_add(&c->urls, entry->value);
+}
+
+static int read_repository(struct reading *c,
+                           int (*found)(void *data, const struct gitconfig_entry *entry)) {
+        const struct gitdir *g = &c->dirs;
+        int r;
+
+        if (!g->git_dir ||
+            (!c->is_safe && !(is_owned(c, c->top) && is_owned(c, g->dot_git) && is_owned(c, g->git_dir))))
+                return 0;
+        r = read_plain(c, g->common_dir ? g->common_dir : g->git_dir, "config", found);
+        return r < 0 || !c->has_worktree_config ? r : read_plain(c, g->git_dir, "config.worktree", found);
+}
+
+/* A .git file that isn't believed leads to no repository. */
+static int find_repository(struct reading *c) {
+        const char *why, *hint;
+        int r = project_find(c->request->project, &c->top);
+
+        if (r >= 0)
+                r = gitdir_find(c->top, &c->dirs, &why, &hint);
+        return r == -EPERM ? 0 : r;
+}
+
+/* ------------------------------------------------------ includeIf's conditions */
+
+/* "~/x" is in the home folder; that of somebody else, and what is neither absolute nor relative, is NULL.
+ * 0; -EBADMSG: there is no home folder; -ENOMEM. */
+static int interpolate(const char *home, const char *path, char **ret) {
+        *ret = NULL;
+        if (startswith(path, "~/")) {
+                if (!home)
+                        return -EBADMSG;
+                if (asprintf(ret, "%s%s", home, path + 1) >= 0)
+                        return 0;
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        if (*path == '~' || startswith(path, "%(prefix)"))
+                return 0;
+        *ret = strdup(path);
+        return *ret ? 0 : -ENOMEM;
+}
+
+/* What a glob says more than its letters; `ret_literal` bytes of it are no glob.  *ret NULL: it matches
+ * nothing. */
+static int expand_pattern(const struct reading *c, const char *condition, char **ret, size_t *ret_literal) {
+        _cleanup_free_ char *home = NULL, *pattern = NULL, *folder = NULL, *file = NULL;
+        size_t n = strlen(condition);
+        int r;
+
+        if (c->home)
+                (void)path_canonical(c->home, &home, NULL);
+        r = interpolate(home, condition, &pattern);
+        if (r < 0 || !pattern)
+                return r == -EBADMSG ? 0 : r;
+        if (startswith(pattern, "./")) {
+                if (!c->file || path_canonical(c->file, &file, NULL) < 0)
+                        return 0;
+                folder = path_parent(file);
+                if (!folder)
+                        return -ENOMEM;
+                *ret_literal = strlen(folder) + 1;
+        }
+        r = asprintf(ret, "%s%s%s",
+                     folder                      ? folder
+                     : path_is_absolute(pattern) ? ""
+                                                 : "**/",
+                     pattern + (folder ? 1 : 0), n > 0 && condition[n - 1] == '/' ? "**" : "");
+        if (r < 0)
+                *ret = NULL;
+        return r < 0 ? -ENOMEM : 0;
+}
+
+static bool match_path(const char *pattern, size_t literal, const char *path, bool folds_case) {
+        if ((folds_case ? strncasecmp(pattern, path, literal) : strncmp(pattern, path, literal)) != 0)
+                return false;
+        return gitconfig_glob(pattern + literal, path + literal, folds_case);
+}
+
+/* The git dir as the shell spells it, where that stands at the top level through a symlink; or NULL. */
+static char *spelled_git_dir(const struct reading *c) {
+        const char *pwd = environment_get(c->request->environ, "PWD");
+        _cleanup_free_ char *canonical = NULL;
+
+        if (!pwd || !path_is_absolute(pwd) || !streq(c->dirs.git_dir, c->dirs.dot_git) ||
+            path_canonical(pwd, &canonical, NULL) < 0 || !streq(canonical, c->top))
+                return NULL;
+        return path_join(pwd, ".git");
+}
+
+static int is_in_git_dir(const struct reading *c, const char *condition, bool folds_case) {
+        _cleanup_free_ char *pattern = NULL, *spelled = NULL;
+        size_t literal = 0;
+        int r;
+
+        if (!c->dirs.git_dir)
+                return 0;
+        r = expand_pattern(c, condition, &pattern, &literal);
+        if (r < 0 || !pattern)
+                return r;
+        if (match_path(pattern, literal, c->dirs.git_dir, folds_case))
+                return 1;
+        spelled = spelled_git_dir(c);
+        return spelled && match_path(pattern, literal, spelled, folds_case);
+}
+
+static int is_on_branch(const struct reading *c, const char *condition) {
+        _cleanup_free_ char *head = NULL, *pattern = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        size_t n = strlen(condition);
+        const char *branch;
+        int r;
+
+        if (!c->dirs.git_dir)
+                return 0;
+        fd = open(c->dirs.git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        r = fd < 0 ? -errno : read_small_file(fd, "HEAD", O_NOFOLLOW, VALUE_MAX, &head);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        head[strcspn(head, "\r\n")] = '\0';
+        branch = startswith(head, "ref:");
+        branch = branch ? startswith(branch + strspn(branch, " \t"), "refs/heads/") : NULL;
+        if (!branch)
+                return 0;
+        if (asprintf(&pattern, "%s%s", condition, n > 0 && condition[n - 1] == '/' ? "**" : "") < 0) {
+                pattern = NULL;
+                return -ENOMEM;
+        }
+        return gitconfig_glob(pattern, branch, false);
+}
+
+static int has_remote(struct reading *c, const char *pattern) {
+        if (!c->urls) {
+                int r = read_repository(c, take_url);
+
+                if (r < 0)
+                        return r;
+        }
+        STRV_FOREACH (url, c->urls)
+                if (gitconfig_glob(pattern, *url, false))
+                        return 1;
+        return 0;
+}
+
+/* 1, 0; -EBADMSG, -ENOMEM. */
+static int condition_holds(struct reading *c, const char *condition) {
+        const char *rest;
+
+        if ((rest = startswith(condition, "gitdir:")))
+                return is_in_git_dir(c, rest, false);
+        if ((rest = startswith(condition, "gitdir/i:")))
+                return is_in_git_dir(c, rest, true);
+        if ((rest = startswith(condition, "onbranch:")))
+                return is_on_branch(c, rest);
+        if ((rest = startswith(condition, "hasconfig:remote.*.url:")))
+                return has_remote(c, rest);
+        return 0;
+}
+
+/* ----------------------------------------------------------- the user's files */
+
+static int read_users_file(struct reading *c, const char *path);
+
+/* A file that the command may write to would name any file of the host's. */
+static bool may_include(const struct reading *c) {
+        _cleanup_free_ char *canonical = NULL;
+
+        if (!c->file)
+                return true;
+        if (path_canonical(c->file, &canonical, NULL) < 0)
+                return false;
+        STRV_FOREACH (folder, c->request->untrusted)
+                if (path_is_beneath(canonical, *folder))
+                        return false;
+        return true;
+}
+
+static int include(struct reading *c, const char *value) {
+        _cleanup_free_ char *named = NULL, *path = NULL;
+        const char *slash;
+        int r;
+
+        if (!value)
+                return -EBADMSG;
+        if (!may_include(c))
+                return 0;
+        r = interpolate(c->home, value, &named);
+        if (r < 0 || !named)
+                return r;
+        if (path_is_absolute(named))
+                return read_users_file(c, named);
+        slash = c->file ? strrchr(c->file, '/') : NULL;
+        if (!slash)
+                return -EBADMSG;
+        if (asprintf(&path, "%.*s%s", (int)(slash + 1 - c->file), c->file, named) < 0) {
+                path = NULL;
+                return -ENOMEM;
+        }
+        return read_users_file(c, path);
+}
+
+static int include_if(struct reading *c, const char *condition, size_t n, const char *value) {
+        _cleanup_free_ char *copy = strndup(condition, n);
+        int r = copy ? condition_holds(c, copy) : -ENOMEM;
+
+        return r > 0 ? include(c, value) : r;
+}
+
+/* The last list counts; an empty value begins a new one. */
+static int take_safe(struct reading *c, const char *value) {
+        _cleanup_free_ char *path = NULL;
+        size_t n;
+        int r;
+
+        if (!value || !*value) {
+                c->is_safe = false;
+                return 0;
+        }
+        r = interpolate(c->home, value, &path);
+        if (r < 0 || !path)
+                return r;
+        n = strlen(path);
+        if (streq(path, "*") || streq(path, c->top) ||
+            (n > 2 && streq(path + n - 2, "/*") && strncmp(path, c->top, n - 1) == 0))
+                c->is_safe = true;
+        return 0;
+}
+
+static int identity_take_entry(void *data, const struct gitconfig_entry *entry) {
+        struct reading *c = data;
+        const char *condition;
+        size_t n;
+
+        if (streq(entry->name, "include.path"))
+                return include(c, entry->value);
+        if (gitconfig_is_in(entry->name, "includeif", "path", &condition, &n))
+                return include_if(c, condition, n, entry->value);
+        if (streq(entry->name, "safe.directory"))
+                return take_safe(c, entry->value);
+        return keys_take(&c->keys, entry);
+}
+
+/* What can't be read, and what is no plain file (/dev/null, say), is passed over. */
+static int read_users_file(struct reading *c, const char *path) {
+        _cleanup_free_ char *text = NULL;
+        const char *outer = c->file;
+        int r;
+
+        if (!path_is_absolute(path)) /* relative to the current folder: a project, mostly */
+                return 0;
+        if (c->depth > DEPTH_MAX || c->n_files++ == FILES_MAX)
+                return -EBADMSG;
+        r = read_small_file(AT_FDCWD, path, 0, CONFIG_MAX - c->n_bytes, &text);
+        if (r < 0)
+                return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
+        c->n_bytes += strlen(text);
+        c->file = path;
+        c->depth++;
+        r = gitconfig_parse(text, strlen(text), identity_take_entry, c);
+        c->depth--;
+        c->file = outer;
+        return r;
+}
+
+static int read_below(struct reading *c, const char *folder, const char *name) {
+        _cleanup_free_ char *path = path_join(folder, name);
+
+        return path ? read_users_file(c, path) : -ENOMEM;
+}
+
+static int read_users(struct reading *c) {
+        char *const *inherited = c->request->environ;
+        const char *xdg = environment_get(inherited, "XDG_CONFIG_HOME");
+        const char *global = environment_get(inherited, "GIT_CONFIG_GLOBAL");
+        const char *system = environment_get(inherited, "GIT_CONFIG_SYSTEM");
+        const char *no_system = environment_get(inherited, "GIT_CONFIG_NOSYSTEM");
+        int r = 0;
+
+        if (!no_system || !gitconfig_is_true(no_system))
+                r = read_users_file(c, system ? system : "/etc/gitconfig");
+        if (r < 0 || global)
+                return r < 0 ? r : read_users_file(c, global);
+        if (xdg && path_is_absolute(xdg))
+                r = read_below(c, xdg, "git/config");
+        else if ((!xdg || !*xdg) && c->home)
+                r = read_below(c, c->home, ".config/git/config");
+        return r < 0 || !c->home ? r : read_below(c, c->home, ".gitconfig");
+}
+
+/* Section and key in lower case, as a file's are. */
+static void lower_name(char *name) {
+        char *first = strchr(name, '.'), *last = strrchr(name, '.');
+
+        for (char *at = name; *at; at++)
+                if ((at < first || at > last) && *at >= 'A' && *at <= 'Z')
+                        *at = (char)(*at - 'A' + 'a');
+}
+
+/* GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so on. */
+static int read_variables(struct reading *c) {
+        const char *text = environment_get(c->request->environ, "GIT_CONFIG_COUNT");
+        uint64_t count = 0;
+        int r = 0;
+
+        if (!text || !*text)
+                return 0;
+        if (str_parse_number(text, false, &count) < 0 || count > COUNT_MAX)
+                return -EBADMSG;
+        for (unsigned i = 0; i < count && r >= 0; i++) {
+                char key_name[32], value_name[32];
+                _cleanup_free_ char *name = NULL;
+                const char *key, *value;
+
+                (void)snprintf(key_name, sizeof(key_name), "GIT_CONFIG_KEY_%u", i);
+                (void)snprintf(value_name, sizeof(value_name), "GIT_CONFIG_VALUE_%u", i);
+                key = environment_get(c->request->environ, key_name);
+                value = environment_get(c->request->environ, value_name);
+                if (!key || !value || !strchr(key, '.'))
+                        return -EBADMSG;
+                name = strdup(key);
+                if (!name)
+                        return -ENOMEM;
+                lower_name(name);
+                r = identity_take_entry(c, &(struct gitconfig_entry){name, value});
+        }
+        return r;
+}
+
+/* ------------------------------------------------------------- the variables */
+
+const char *const identity_variables[IDENTITY_N_VARIABLES] = {
+        "GIT_AUTHOR_NAME",
+        "GIT_AUTHOR_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_COMMITTER_EMAIL",
+};
+
+int identity_to_environment(const struct identity *id, char ***v) {
+        const char *const values[IDENTITY_N_VARIABLES] = {id->author_name, id->author_email,
+                                                          id->committer_name, id->committer_email};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(values) && r >= 0; i++) {
+                char *entry;
+
+                if (!values[i])
+                        continue;
+                r = asprintf(&entry, "%s=%s", identity_variables[i], values[i]);
+                r = r < 0 ? -ENOMEM : strv_consume(v, entry);
+        }
+        return r;
+}
+
+/* author.name goes before user.name. */
+static int identity_choose(const char *special, const char *general, char **ret) {
+        const char *value = special && *special ? special : general;
+
+        if (value && identity_is_fit(value) && !(*ret = strdup(value)))
+                return -ENOMEM;
+        return 0;
+}
+
+static int identity_fill(const struct keys *k, struct identity *ret) {
+        struct identity id = {0};
+        int r;
+
+        r = identity_choose(k->author_name, k->user_name, &id.author_name);
+        if (r >= 0)
+                r = identity_choose(k->author_email, k->user_email, &id.author_email);
+        if (r >= 0)
+                r = identity_choose(k->committer_name, k->user_name, &id.committer_name);
+        if (r >= 0)
+                r = identity_choose(k->committer_email, k->user_email, &id.committer_email);
+        if (r < 0) {
+                identity_clear(&id);
+                return r;
+        }
+        *ret = id;
+        return 0;
+}
+
+int identity_find(const struct identity_request *request, struct identity *ret) {
+        _cleanup_(reading_clear) struct reading c = {.request = request};
+        int r;
+
+        c.home = environment_get(request->environ, "HOME");
+        if (c.home && !path_is_absolute(c.home))
+                c.home = NULL;
+        r = find_repository(&c);
+        if (r >= 0)
+                r = read_users(&c);
+        /* Twice: safe.directory counts for the repository, and the rest goes before what that says. */
+        if (r >= 0)
+                r = read_variables(&c);
+        if (r >= 0)
+                r = read_repository(&c, take_plain);
+        if (r >= 0)
+                r = read_variables(&c);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        return identity_fill(&c.keys, ret);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See program.h.  A person's own folders in PATH (~/bin, a virtual environment's) are not looked into: a
+ * project's may have been written by a command.  Who wants a program of there names it by its path. */
+#include "program.h"
+
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "base/sys.h"
+
+static bool entry_is_roots(const char *path) {
+        struct stat st;
+
+        if (lstat(path, &st) < 0 || st.st_uid != 0)
+                return false;
+        /* In a sticky folder nobody replaces what is root's. */
+        return S_ISLNK(st.st_mode) || !(st.st_mode & (S_IWGRP | S_IWOTH)) ||
+               (S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX));
+}
+
+/* `path` and all that is above it. */
+static bool is_roots(const char *path) {
+        _cleanup_free_ char *at = strdup(path);
+
+        for (size_t n = at ? strlen(at) : 0; n > 1; n--) {
+                if (path[n] != '\0' && path[n] != '/')
+                        continue;
+                at[n] = '\0';
+                if (!entry_is_roots(at))
+                        return false;
+        }
+        return at && entry_is_roots("/");
+}
+
+/* root's projects are root's, too. */
+static bool is_systems(const char *path) {
+        static const char *const folders[] = {"/bin", "/sbin", "/usr", "/nix", "/gnu", "/snap"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+                if (path_is_beneath(path, folders[i]))
+                        return true;
+        return false;
+}
+
+/* 1: it is there and may be started; 0: not; -ENOMEM. */
+static int program_try(const char *path, char **ret) {
+        _cleanup_free_ char *canonical = NULL;
+        unsigned mode;
+        int r;
+
+        if (sys_is_executable(path) < 0)
+                return 0;
+        r = path_canonical(path, &canonical, &mode);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        if ((mode & S_IFMT) != S_IFREG || !is_roots(path) || !is_roots(canonical) ||
+            (geteuid() == 0 && !is_systems(canonical)))
+                return 0;
+        *ret = TAKE_PTR(canonical);
+        return 1;
+}
+
+int program_find(const char *name, char **ret) {
+        const char *at = getenv("PATH");
+        int r = 0;
+
+        if (!at)
+                at = "/usr/bin:/bin";
+        for (size_t n; *at && r == 0; at += n + (at[n] == ':')) {
+                _cleanup_free_ char *path = NULL;
+
+                n = strcspn(at, ":");
+                if (*at != '/') /* the current folder's: mostly the project's */
+                        continue;
+                if (asprintf(&path, "%.*s/%s", (int)n, at, name) < 0) {
+                        path = NULL;
+                        return -ENOMEM;
+                }
+                r = program_try(path, ret);
+        }
+        return r > 0 ? 0 : r < 0 ? r : -ENOENT;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Gathering control sockets.  What becomes of a rule that shows one is refuse.c's
+ * to say. */
+#include "sockets.h"
+
+#include <dirent.h>
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+
+enum {
+        CONTEXT_MAX = 64 << 10,
+        CONTEXTS_MAX = 256,
+};
+
+/* Whoever can connect to one of these is root on the host, or as good as: an
+ * engine starts privileged containers for the asking.  Read-only binds don't
+ * help, connect(2) works on them. */
+static const char *const run_sockets[] = {
+        /* in /run and /var/run */
+        "docker.sock",        "containerd/containerd.sock",     "crio/crio.sock",
+        "podman/podman.sock", "buildkit/buildkitd.sock",        "libvirt/libvirt-sock",
+        "incus/unix.socket",  "k3s/containerd/containerd.sock", "libvirt/virtqemud-sock",
+};
+static const char *const var_sockets[] = {
+        /* in /var */
+        "lib/lxd/unix.socket",
+        "snap/lxd/common/lxd/unix.socket",
+        "lib/incus/unix.socket",
+};
+static const char *const home_sockets[] = {
+        /* in $HOME: Docker Desktop, Colima, Rancher Desktop, Lima */
+        ".docker/desktop/docker.sock",   ".docker/run/docker.sock", ".colima/docker.sock",
+        ".colima/default/docker.sock",   ".rd/docker.sock",         ".lima/default/sock/docker.sock",
+        ".lima/docker/sock/docker.sock",
+};
+static const char *const rootless_sockets[] = {
+        /* in $XDG_RUNTIME_DIR and /run/user/UID */
+        "docker.sock",
+        "podman/podman.sock",
+        "buildkit/buildkitd.sock",
+        "containerd/containerd.sock",
+        "libvirt/libvirt-sock",
+        "libvirt/virtqemud-sock",
+};
+
+/* Adds what `path`, or the folder that it would be made in, leads to through
+ * symlinks.  One look where that folder is missing: this is on every run's way. */
+static int list_followed(char ***sockets, const char *path) {
+        _cleanup_free_ char *parent = path_parent(path), *folder = NULL, *canonical = NULL;
+        int r;
+
+        if (!parent)
+                return -ENOMEM;
+        r = path_canonical(parent, &folder, NULL);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        r = path_canonical(path, &canonical, NULL);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                canonical = path_join(folder, path_basename(path));
+        if (!canonical)
+                return -ENOMEM;
+        return streq(canonical, path) ? 0 : strv_consume(sockets, TAKE_PTR(canonical));
+}
+
+/* Adds each of `names` below `base` as it is spelled and where it leads, whether
+ * it is there or not: a service may make it any time.  *bases are the folders
+ * that have been looked at: /var/run is /run on most machines. */
+static int list_below(char ***sockets, char ***bases, const char *base, const char *const *names, size_t n) {
+        _cleanup_free_ char *canonical = NULL;
+        bool is_new;
+        int r;
+
+        r = path_canonical(base, &canonical, NULL);
+        if (r == -ENOMEM)
+                return r;
+        is_new = canonical && !strv_contains(*bases, canonical);
+        r = is_new ? strv_add(bases, canonical) : 0;
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                _cleanup_free_ char *spelled = path_join(base, names[i]);
+                _cleanup_free_ char *path = path_join(canonical ? canonical : base, names[i]);
+
+                if (!spelled || !path)
+                        return -ENOMEM;
+                r = is_new ? list_followed(sockets, path) : 0;
+                if (r >= 0 && !streq(spelled, path))
+                        r = strv_consume(sockets, TAKE_PTR(spelled));
+                if (r >= 0)
+                        r = strv_consume(sockets, TAKE_PTR(path));
+        }
+        return r;
+}
+
+/* DOCKER_HOST=unix:///somewhere/docker.sock, and CONTAINER_HOST likewise. */
+static int list_named(char ***sockets, const char *address) {
+        const char *path = address ? startswith(address, "unix://") : NULL;
+        _cleanup_free_ char *normalised = NULL;
+        int r;
+
+        if (!path || !path_is_absolute(path))
+                return 0;
+        normalised = path_normalise(path);
+        if (!normalised)
+                return -ENOMEM;
+        r = list_followed(sockets, normalised);
+        return r < 0 ? r : strv_consume(sockets, TAKE_PTR(normalised));
+}
+
+/* Those of `home`'s sockets that are there. */
+static int list_present(char ***sockets, const char *home) {
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(home_sockets) && r >= 0; i++) {
+                _cleanup_free_ char *path = path_join(home, home_sockets[i]);
+
+                if (!path)
+                        return -ENOMEM;
+                if (access(path, F_OK) < 0)
+                        continue;
+                r = list_followed(sockets, path);
+                if (r >= 0)
+                        r = strv_consume(sockets, TAKE_PTR(path));
+        }
+        return r;
+}
+
+/* A JSON string's bytes up to its end: what an address needs of JSON's escapes. */
+static int copy_json_string(const char *from, char **ret) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        for (; *from && *from != '"'; from++) {
+                if (*from == '\\' && from[1])
+                        from++;
+                strbuf_add_bytes(&b, from, 1);
+        }
+        *ret = strbuf_finish(&b);
+        return *ret ? 0 : -ENOMEM;
+}
+
+/* Each "Host": "unix://…" of one context's description. */
+static int list_hosts(char ***sockets, const char *text) {
+        static const char key[] = "\"Host\"";
+        static const char blank[] = " \t\r\n";
+
+        while ((text = strstr(text, key))) {
+                _cleanup_free_ char *address = NULL;
+                int r;
+
+                text += strlen(key);
+                text += strspn(text, blank);
+                if (*text != ':')
+                        continue;
+                text += 1 + strspn(text + 1, blank);
+                if (*text != '"')
+                        continue;
+                r = copy_json_string(text + 1, &address);
+                if (r >= 0)
+                        r = list_named(sockets, address);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int list_context(char ***sockets, int folder, const char *name) {
+        _cleanup_free_ char *text = NULL, *file = NULL;
+        int r;
+
+        if (asprintf(&file, "%s/meta.json", name) < 0) {
+                file = NULL;
+                return -ENOMEM;
+        }
+        r = read_small_file(folder, file, 0, CONTEXT_MAX, &text);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        return list_hosts(sockets, text);
+}
+
+/* Where `docker context` keeps its addresses: contexts/meta/HASH/meta.json. */
+static int list_contexts(char ***sockets, char *const *environment, const char *home) {
+        const char *config = environment_get(environment, "DOCKER_CONFIG");
+        _cleanup_free_ char *path = NULL;
+        const struct dirent *entry;
+        DIR *folder;
+        int r = 0;
+
+        if (config && path_is_absolute(config))
+                path = path_join(config, "contexts/meta");
+        else if (home)
+                path = path_join(home, ".docker/contexts/meta");
+        else
+                return 0;
+        if (!path)
+                return -ENOMEM;
+        folder = opendir(path);
+        if (!folder)
+                return errno == ENOMEM ? -ENOMEM : 0;
+        for (unsigned n = 0; n < CONTEXTS_MAX && r >= 0 && (entry = readdir(folder)); n++)
+                if (entry->d_name[0] != '.')
+                        r = list_context(sockets, dirfd(folder), entry->d_name);
+        (void)closedir(folder);
+        return r;
+}
+
+int sockets_list(char *const *environment, const char *home, char ***ret) {
+        const char *runtime = environment_get(environment, "XDG_RUNTIME_DIR");
+        _cleanup_strv_ char **sockets = NULL, **bases = NULL;
+        char by_uid[64];
+        int r;
+
+        (void)snprintf(by_uid, sizeof(by_uid), "/run/user/%u", (unsigned)geteuid());
+        r = list_below(&sockets, &bases, "/run", run_sockets, ARRAY_SIZE(run_sockets));
+        if (r >= 0)
+                r = list_below(&sockets, &bases, "/var/run", run_sockets, ARRAY_SIZE(run_sockets));
+        if (r >= 0)
+                r = list_below(&sockets, &bases, "/var", var_sockets, ARRAY_SIZE(var_sockets));
+        if (r >= 0)
+                r = list_below(&sockets, &bases, by_uid, rootless_sockets, ARRAY_SIZE(rootless_sockets));
+        if (r >= 0 && runtime && path_is_absolute(runtime) && !streq(runtime, by_uid))
+                r = list_below(&sockets, &bases, runtime, rootless_sockets, ARRAY_SIZE(rootless_sockets));
+        if (r >= 0)
+                r = list_named(&sockets, environment_get(environment, "DOCKER_HOST"));
+        if (r >= 0)
+                r = list_named(&sockets, environment_get(environment, "CONTAINER_HOST"));
+        if (r >= 0 && home)
+                r = list_present(&sockets, home);
+        if (r >= 0)
+                r = list_contexts(&sockets, environment, home);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(sockets);
+        return 0;
+}

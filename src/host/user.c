@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names for a uid and a gid out of /etc/passwd and /etc/group, read by hand: no
+ * NSS.  Not for looking anybody else up, and nothing here decides rights. */
+#include "user.h"
+
+#include "base/path.h"
+
+enum {
+        PASSWD_FIELDS = 7,
+        GROUP_FIELDS = 4
+};
+
+/* Cuts a line at its colons; false where it hasn't just so many fields. */
+static bool split_line(char *line, char **fields, size_t n) {
+        line[strcspn(line, "\n")] = '\0';
+        for (size_t i = 0; i < n; i++) {
+                fields[i] = strsep(&line, ":");
+                if (!fields[i])
+                        return false;
+        }
+        return !line;
+}
+
+static bool is_id(const char *text, unsigned long id) {
+        char *end;
+        unsigned long value;
+
+        if (text[0] < '0' || text[0] > '9') /* strtoul would take a sign and blanks */
+                return false;
+        errno = 0;
+        value = strtoul(text, &end, 10);
+        return errno == 0 && !*end && value == id;
+}
+
+/* The first line whose third field is `id`, as getpwuid(3) has it: fields point
+ * into *ret_line.  1: found; 0: not; -errno. */
+static int find_line(const char *file, unsigned long id, size_t n_fields, char **fields, char **ret_line) {
+        _cleanup_fclose_ FILE *f = fopen(file, "re");
+        _cleanup_free_ char *line = NULL;
+        size_t size = 0;
+
+        if (!f)
+                return errno == ENOMEM ? -ENOMEM : 0; /* a host without the file just has no names */
+        while (getline(&line, &size, f) >= 0)
+                if (split_line(line, fields, n_fields) && is_id(fields[2], id)) {
+                        *ret_line = TAKE_PTR(line);
+                        return 1;
+                }
+        return ferror(f) && errno == ENOMEM ? -ENOMEM : 0;
+}
+
+/* Whether it may stand as a name in a passwd file that nsrun writes.  A variable
+ * is anybody's word: the two names that the sandbox gives away itself are out. */
+static bool user_is_name(const char *s) {
+        size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@$-");
+
+        return n > 0 && n < 256 && !s[n] && s[0] != '-' && s[0] != '.';
+}
+
+static bool is_free_name(const char *s) {
+        return s && user_is_name(s) && !streq(s, "root") && !streq(s, "nobody");
+}
+
+/* A path that can stand in a colon-separated line. */
+static bool is_field_path(const char *s) {
+        if (!s || !path_is_absolute(s))
+                return false;
+        for (; *s; s++)
+                if (*s == ':' || (unsigned char)*s < 0x20 || *s == 0x7f)
+                        return false;
+        return true;
+}
+
+static const char *fallback_name(uid_t uid) {
+        const char *name = getenv("USER");
+
+        if (uid == 0)
+                return "root";
+        if (!is_free_name(name))
+                name = getenv("LOGNAME");
+        return is_free_name(name) ? name : "user";
+}
+
+static int user_fill(struct user *u, const char *name, const char *home, const char *shell,
+                     const char *group) {
+        u->name = strdup(name);
+        u->home = home ? strdup(home) : NULL;
+        u->shell = strdup(shell);
+        u->group = strdup(group);
+        return u->name && u->shell && u->group && (!home || u->home) ? 0 : -ENOMEM;
+}
+
+int user_find(uid_t uid, gid_t gid, struct user *ret) {
+        _cleanup_free_ char *passwd_line = NULL, *group_line = NULL;
+        char *passwd[PASSWD_FIELDS] = {0}, *group[GROUP_FIELDS] = {0};
+        const char *name = NULL, *home = NULL, *shell = NULL;
+        struct user u = {0};
+        int r;
+
+        r = find_line("/etc/passwd", uid, PASSWD_FIELDS, passwd, &passwd_line);
+        if (r < 0)
+                return r;
+        if (r > 0) {
+                name = user_is_name(passwd[0]) ? passwd[0] : NULL;
+                home = is_field_path(passwd[5]) ? passwd[5] : NULL;
+                shell = is_field_path(passwd[6]) ? passwd[6] : "/bin/sh"; /* passwd(5): empty means that */
+        }
+        if (!shell)
+                shell = getenv("SHELL");
+        if (!is_field_path(shell))
+                shell = "/bin/sh";
+
+        r = find_line("/etc/group", gid, GROUP_FIELDS, group, &group_line);
+        if (r < 0)
+                return r;
+        r = user_fill(&u, name ? name : fallback_name(uid), home, shell,
+                      r > 0 && user_is_name(group[0]) ? group[0]
+                      : gid == 0                      ? "root"
+                                                      : "group");
+        if (r < 0) {
+                user_clear(&u);
+                return r;
+        }
+        *ret = u;
+        return 0;
+}
+
+int user_find_home(const char *named, char **ret) {
+        struct user user = {0};
+        char *home = NULL;
+        int r = 0;
+
+        if (!named || !path_is_absolute(named)) {
+                r = user_find(geteuid(), getegid(), &user);
+                named = r < 0 ? NULL : user.home;
+        }
+        if (named && path_is_absolute(named) && !(home = path_normalise(named)))
+                r = -ENOMEM;
+        user_clear(&user);
+        if (r < 0)
+                return r;
+        *ret = home;
+        return 0;
+}
+
+void user_clear(struct user *u) {
+        free(u->name);
+        free(u->group);
+        free(u->home);
+        free(u->shell);
+        *u = (struct user){0};
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the three lives of a launch's child have in common: own.c (a sandbox of its own), join.c (a command
+ * that joins a session) and raw/raw.c (bubblewrap's operations).  All that the child needs is in struct
+ * child before the clone: after it nothing is allocated, formatted or looked up. */
+#pragma once
+
+#include "init.h"
+
+/* The stacks of processes that share their parent's memory until they exec or end. */
+enum child_stack {
+        CHILD_STACK_COMMAND,
+        CHILD_STACK_INNER, /* enter.c's */
+        CHILD_STACK_OUTER,
+        CHILD_STACKS,
+};
+#define CHILD_STACK_SIZE 65536U
+
+struct child {
+        const struct nsrun_plan *plan;
+        const struct launch_params *params;
+        struct reaper reaper; /* what the child is when everything is built; its error is the child's, too */
+        int stdio[3];         /* what becomes 0, 1 and 2; -EBADF: they stay */
+        int lifted[2];        /* the run directory's descriptors, where 0, 1 or 2 was in their way */
+        int *keep;            /* room for what harden_descriptors() is told to keep */
+        int init_fd;          /* O_PATH of nsrun-init; -EBADF: pid 1 goes on without */
+        int init_data_fd;     /* a memfd: what nsrun-init is told */
+        struct init_message *message;
+        char *stacks;
+        struct sock_filter *owned_filter;
+        struct sock_fprog filter;
+        uint64_t namespaces; /* CLONE_NEW*: what the clone was asked for */
+        bool joins_cgroup;   /* it wasn't born there */
+};
+
+#define CHILD_INIT                                                                                \
+        {                                                                                         \
+                .reaper = {.init = {.size = sizeof(struct init),                                  \
+                                    .version = INIT_VERSION,                                      \
+                                    .report_fd = -EBADF,                                          \
+                                    .supervisor_fd = -EBADF,                                      \
+                                    .control_fd = -EBADF,                                         \
+                                    .lock_fd = -EBADF,                                            \
+                                    .listener_socket = -EBADF,                                    \
+                                    .session_fd = -EBADF,                                         \
+                                    .reaper_socket = -EBADF},                                     \
+                           .signal_fd = -EBADF,                                                   \
+                           .listener = -EBADF},                                                   \
+                .stdio = {-EBADF, -EBADF, -EBADF}, .lifted = {-EBADF, -EBADF}, .init_fd = -EBADF, \
+                .init_data_fd = -EBADF,                                                           \
+        }
+
+/* The top of one of the stacks. */
+static inline char *child_stack_top(const struct child *c, enum child_stack which) {
+        return c->stacks + (which + 1) * CHILD_STACK_SIZE;
+}
+
+/* The lives: each prepares the rest of the child, makes it and fills *l.  0, or -errno with *err. */
+int own_start(struct child *c, struct launch *l, struct nsrun_error *err);
+int join_start(struct child *c, struct launch *l, struct nsrun_error *err);
+int raw_start(struct child *c, struct launch *l, struct nsrun_error *err);
+
+/* Before the clone.  A folder as stdin would be a way out of the root: openat(0, "../..") walks the host's
+ * tree from there. */
+int child_refuse_folders(const struct child *c, struct nsrun_error *err);
+/* The control channel, one descriptor for either side. */
+int child_open_control(struct child *c, struct launch *l, struct nsrun_error *err);
+/* The sockets over which the listener of denied calls comes, where they are wanted. */
+int child_open_listener(struct child *c, struct launch *l, struct nsrun_error *err);
+/* A socket to the supervisor, for a descriptor. */
+int child_open_socket(int *ret_own, int *ret_child, struct nsrun_error *err);
+/* What every life needs.  `n_ours`: how many of a sandbox's processes aren't the command's. */
+int child_prepare(struct child *c, unsigned n_ours, struct nsrun_error *err);
+void child_free(struct child *c);
+/* Blocks all signals, so that none runs a host's handler in the child, and takes note of the command's mask.
+ */
+int child_block_signals(struct child *c, sigset_t *ret_own, struct nsrun_error *err);
+/* A clone into c->namespaces, and into the cgroup, where there is one: at birth, or by the child's first
+ * steps. */
+int child_clone(struct child *c, int *ret_pidfd);
+/* filter.c: the command's filter, with denials turned into questions where they are wanted. */
+int filter_prepare(struct child *c, struct nsrun_error *err);
+/* limits.c: the rlimits of the plan and of c->params. */
+void limits_prepare(struct child *c, unsigned n_ours);
+
+/* In the child.  0, 1, 2 and what is passed to the command. */
+int child_take_descriptors(struct child *c);
+/* Closes all but own[n] and what the command gets; n: CHILD_OWN_MAX at most. */
+int child_close_descriptors(struct child *c, const int *own, size_t n);
+#define CHILD_OWN_MAX 10
+int child_join_cgroup(struct child *c);
+/* Writes setgroups and both maps; `dir` and `prefix` say where they are. */
+int child_map_ids(struct child *c, int dir, const char *prefix, const char *uid_map, const char *gid_map);
+int child_set_hostname(struct child *c);
+/* limits.c: that RLIMIT_NPROC holds for this user, and in this namespace alone. */
+int limits_check_processes(struct child *c);
+/* The program's own command line is readable by all in /proc: it is not for the sandbox. */
+void child_wipe_command_line(const struct child *c);

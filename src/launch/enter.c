@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How a process gets into a session unseen.  Whoever runs in there can list the processes of its pid
+ * namespace and read a good deal of each without any right over it: mounts, network tables, the command
+ * line.  So a process that isn't in that pid namespace enters all others, and its child is born in it with
+ * nothing of the host's: undumpable, and with an empty command line. */
+#include "enter.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "harden.h"
+#include "mount.h"
+#include "report.h"
+
+/* Closes what the reaper has of the process that made it. */
+static int shed_descriptors(const struct entering *e) {
+        const struct init *init = &e->reaper->init;
+        const int own[] = {init->report_fd, init->supervisor_fd, init->listener_socket, init->control_fd};
+        int r;
+
+        if (!e->child)
+                return sys_close(init->session_fd);
+        r = child_take_descriptors(e->child);
+        return r < 0 ? r : child_close_descriptors(e->child, own, ARRAY_SIZE(own));
+}
+
+/* Until it has dropped its capabilities a reaper has all of the session's user namespace, which keep
+ * commands from tracing it, and it stays undumpable after that. */
+nsrun_no_asan static int settle(const struct entering *e) {
+        struct nsrun_error *err = &e->reaper->error;
+        int r = sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);
+
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the command's reaper can't be one",
+                                 NULL);
+        r = shed_descriptors(e);
+        /* The working directory is the session's root by now. */
+        if (r >= 0)
+                r = mount_enter_directory(AT_FDCWD, e->directory, err);
+        if (r >= 0)
+                r = harden_no_new_privileges(err);
+        if (r >= 0 && e->reaper->init.session_is_scoped)
+                r = harden_scope(err);
+        return r < 0 ? r : harden_capabilities(err);
+}
+
+/* 0 in the reaper. */
+nsrun_no_asan static int clone_reaper(struct entering *e, uint64_t flags) {
+        int pid = sys_clone_namespaces(flags, &e->pidfd);
+
+        e->pid = pid;
+        return pid;
+}
+
+/* No command runs before the supervisor has the reaper's pidfd: where it can't have that, it closes the
+ * other end without a word. */
+static void await_supervisor(int socket) {
+        char word;
+
+        if (sys_read(socket, &word, 1) != 1)
+                _exit(125);
+        (void)sys_close(socket);
+}
+
+nsrun_no_asan static _Noreturn void be_reaper(struct entering *e) {
+        if (settle(e) < 0)
+                report_failure(e->reaper->init.report_fd, -1, &e->reaper->error);
+        if (!e->child)
+                await_supervisor(e->reaper->init.reaper_socket);
+        init_finish(e->reaper);
+}
+
+/* One step further in: only who is in a pid namespace can make one below it (pid_namespaces(7)).  The
+ * reaper is the session's pid 1's child when this process is gone. */
+nsrun_no_asan static int go_further(void *entering) {
+        struct entering *e = entering;
+
+        e->result = clone_reaper(e, CLONE_NEWPID);
+        if (e->result == 0)
+                be_reaper(e);
+        _exit(0);
+}
+
+/* The mount namespace's root becomes this process's root and working directory. */
+nsrun_no_asan void enter_session(struct entering *e) {
+        const struct init *init = &e->reaper->init;
+        siginfo_t info;
+        int r;
+
+        e->result = sys_setns(init->session_fd, init->session_namespaces);
+        if (e->result < 0)
+                return;
+        if (!init->is_nested) {
+                e->result = clone_reaper(e, CLONE_PARENT);
+                if (e->result == 0)
+                        be_reaper(e);
+        } else {
+                r = sys_vfork(go_further, e, e->inner_stack, true);
+                if (r < 0)
+                        e->result = r;
+                else
+                        (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
+        }
+        /* The session's end is also that of a process which had gone in as far as that. */
+        if (e->result >= 0 && e->pidfd < 0)
+                e->result = -ESRCH;
+}
+
+_Noreturn void enter_alone(struct reaper *p, const char *directory) {
+        static char stack[CHILD_STACK_SIZE] __attribute__((__aligned__(16)));
+        struct entering e = {
+                .reaper = p, .directory = directory, .inner_stack = stack + sizeof(stack), .pidfd = -EBADF};
+
+        enter_session(&e);
+        if (e.result >= 0)
+                e.result = sys_send_fd(p->init.reaper_socket, e.pidfd);
+        /* In plain numbers: the supervisor knows what they mean for a session. */
+        if (e.result < 0) {
+                p->error.error = -e.result;
+                report_failure(p->init.report_fd, -1, &p->error);
+        }
+        _exit(0);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The last steps of a command before it is the command. */
+#pragma once
+
+#include "init.h"
+
+/* The vforked child of a struct reaper; leaves exec_error, or never returns. */
+int exec_command(void *reaper);
+/* The command in place of this process.  Returns on failure, with p->error. */
+void exec_directly(struct reaper *p);
+/* p->error for what exec said; returns its -errno. */
+int exec_fail(struct reaper *p);
+/* Whether `path` leads to the program that runs here, by the mount that it runs from.  A command called
+ * /proc/self/exe, or a script for it, names whoever executes it: the host's nsrun, which such a process
+ * could open, and where the user owns it write.  The same file by a mount of the sandbox is another matter:
+ * nsrun in nsrun is fine. */
+bool exec_is_own_program(const char *path);
+
+/* filter.c and limits.c, in the vforked child right before its exec: from there on they hold. */
+int filter_install(struct reaper *p);
+int limits_set(struct reaper *p);

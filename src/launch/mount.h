@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The mount tree of a sandbox while it is built, and the steps that nsrun's own plans and raw ones share.
+ * All through descriptors, in the child. */
+#pragma once
+
+#include "base/sys.h"
+#include "launch.h"
+
+struct mounting {
+        const struct nsrun_plan *plan;
+        const struct launch_params *params;
+        struct nsrun_error *error;
+        int report_fd;
+        int old_root;                    /* the host's: a source is looked up beneath it */
+        int new_root;                    /* the sandbox's: a target is looked up beneath it */
+        int descriptors;                 /* the host's /proc/self/fd, the working directory while mounting */
+        int rundir_fd;                   /* the run directory by a mount of the child's own */
+        int overlay_fd;                  /* the tmpfs that stands in for it with --overlay-backing=tmpfs */
+        bool is_legacy;                  /* binds and their flags by mount(2) */
+        char ***submounts;               /* for each operation of the plan: what its bind brings along */
+        struct nsrun_error legacy_error; /* why there are none */
+        /* The place where op was just bound, opened anew: legacy.c alone needs it. */
+        int (*open_again)(struct mounting *m, const struct plan_op *op);
+};
+
+#define MOUNTING_INIT                                                                               \
+        {                                                                                           \
+                .report_fd = -EBADF, .old_root = -EBADF, .new_root = -EBADF, .descriptors = -EBADF, \
+                .rundir_fd = -EBADF, .overlay_fd = -EBADF                                           \
+        }
+
+/* mount.c: makes the first root, a tmpfs that becomes "/" at once, with the host's root still reachable
+ * through m->old_root alone.  `propagation`: MS_PRIVATE or MS_SLAVE; `options` of the tmpfs, or NULL. */
+int mount_private_root(struct mounting *m, unsigned long propagation, const char *options);
+/* All of a plan of nsrun's own, from the first root to the working directory. */
+int mount_tree(struct mounting *m);
+/* Enters the working directory beneath `root`, a descriptor or AT_FDCWD.  Symlinks in its path may be the
+ * plan's or a former command's and stay inside; a magic link of /proc would not. */
+int mount_enter_directory(int root, const char *path, struct nsrun_error *err);
+/* Mounts a new file system at an open folder. */
+int mount_filesystem(int target, const char *type, unsigned long flags, const char *data);
+/* Attaches a copy of the tree at `source` to the open `target`. `attributes`: MOUNT_ATTR_*. */
+int mount_attach(struct mounting *m, const struct plan_op *op, int source, int target, uint64_t attributes,
+                 bool is_recursive);
+/* Adds MOUNT_ATTR_* to the one mount whose root is open. */
+int mount_restrict(const struct mounting *m, int fd, uint64_t attributes);
+/* The mount point of op, opened; made first where the plan says so. */
+int mount_point(struct mounting *m, const struct plan_op *op);
+
+/* mount_special.c: what lies in the run directory, and /proc. */
+int mount_name_rundir(struct mounting *m);
+int mount_open_scratch(struct mounting *m, const struct plan_op *op);
+int mount_overlay(struct mounting *m, const struct plan_op *op);
+int mount_proc(struct mounting *m, const struct plan_op *op);
+
+/* legacy.c: binds on kernels without mount_setattr(2).  Before the clone: finds out whether this is one, and
+ * reads the mount table then.  -ENOMEM; what else is missing is told by legacy_check(). */
+int legacy_prepare(struct mounting *m, struct nsrun_error *err);
+void legacy_free(struct mounting *m);
+/* In the child, when the namespaces are there: a kernel without those has worse to say. */
+int legacy_check(struct mounting *m);
+int legacy_attach(struct mounting *m, const struct plan_op *op, int source, int target, uint64_t attributes,
+                  bool is_recursive);
+int legacy_restrict(int fd, uint64_t attributes);

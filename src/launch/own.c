@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The life of a sandbox of its own, or of a session's: from the clone to pid 1, a walk over ready data. */
+#include <fcntl.h>
+#include <sched.h>
+
+#include "child.h"
+#include "harden.h"
+#include "init_exec.h"
+#include "mount.h"
+#include "report.h"
+
+struct own {
+        struct child *child;
+        struct mounting mount;
+        char uid_map[48], gid_map[48];
+        bool scopes_init; /* pid 1 is in the command's Landlock domain */
+};
+
+static int learn_namespaces(struct child *c) {
+        struct launch_namespaces *n = &c->reaper.init.namespaces;
+        const struct {
+                const char *path;
+                uint64_t *to;
+        } all[] = {
+                {"/proc/self/ns/user", &n->user}, {"/proc/self/ns/mnt", &n->mnt},
+                {"/proc/self/ns/pid", &n->pid},   {"/proc/self/ns/ipc", &n->ipc},
+                {"/proc/self/ns/uts", &n->uts},   {"/proc/self/ns/net", &n->net},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+                struct stat st;
+                int r = sys_stat(all[i].path, &st);
+
+                if (r < 0)
+                        return error_set(&c->reaper.error, NSRUN_STAGE_NAMESPACE, r, all[i].path,
+                                         "a namespace can't be told apart", NULL);
+                *all[i].to = st.st_ino;
+        }
+        return 0;
+}
+
+/* Commands may make no cgroup namespace: with one, a nested user namespace may mount cgroup2, and there
+ * freeze or kill every process in the caller's cgroup.  The limit belongs to the sandbox's user namespace
+ * and holds for all below it (4.9). */
+static int forbid_cgroup_namespaces(struct child *c) {
+        static const char path[] = "/proc/sys/user/max_cgroup_namespaces";
+        _cleanup_close_ int fd = -EBADF;
+        ssize_t n;
+
+        fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
+        if (fd == -ENOENT)
+                return 0;
+        if (fd == -EROFS || fd == -EACCES) {
+                report_note(c->reaper.init.report_fd,
+                            "a container's read-only /proc/sys: commands may make cgroup namespaces", path);
+                return 0;
+        }
+        n = fd < 0 ? fd : sys_write(fd, "0", 1);
+        if (n < 0)
+                return error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, (int)n, path,
+                                 "nested cgroup namespaces can't be forbidden", NULL);
+        return 0;
+}
+
+static int build(struct own *o) {
+        struct child *c = o->child;
+        const struct launch_params *params = c->params;
+        struct init *init = &c->reaper.init;
+        struct nsrun_error *err = &c->reaper.error;
+        const int own[] = {init->report_fd, init->supervisor_fd, init->control_fd, init->listener_socket,
+                           init->lock_fd,   params->rundir_fd,   c->init_fd,       c->init_data_fd};
+        int r = params->dies_with_thread ? harden_die_with(init->supervisor_fd, err) : 0;
+
+        if (r >= 0 && c->joins_cgroup)
+                r = child_join_cgroup(c);
+        if (r >= 0)
+                r = child_close_descriptors(c, own, ARRAY_SIZE(own));
+        if (r >= 0)
+                r = child_map_ids(c, AT_FDCWD, "/proc/self/", o->uid_map, o->gid_map);
+        if (r >= 0)
+                r = forbid_cgroup_namespaces(c);
+        if (r >= 0 && params->wants_started)
+                r = learn_namespaces(c);
+        if (r >= 0 && (c->namespaces & CLONE_NEWNET))
+                r = network_loopback(err);
+        if (r >= 0)
+                r = child_set_hostname(c);
+        if (r >= 0)
+                r = mount_tree(&o->mount);
+        if (r >= 0)
+                r = harden_capabilities(err);
+        if (r >= 0)
+                r = limits_check_processes(c);
+        if (r >= 0)
+                r = harden_process(err);
+        if (r >= 0 && o->scopes_init)
+                r = harden_scope(err);
+        return r;
+}
+
+nsrun_no_asan static _Noreturn void own_run(struct own *o) {
+        struct child *c = o->child;
+        int r = child_take_descriptors(c);
+
+        c->reaper.init.umask = umask(0);
+        if (r >= 0)
+                r = build(o);
+        if (r >= 0 && c->init_fd >= 0)
+                r = init_exec(c);
+        if (r < 0)
+                report_failure(c->reaper.init.report_fd, -1, &c->reaper.error);
+        child_wipe_command_line(c);
+        init_finish(&c->reaper);
+}
+
+static int own_clone(struct own *o, int *ret_pidfd, struct nsrun_error *err) {
+        struct child *c = o->child;
+        uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+                              (c->plan->net == POLICY_NET_NONE ? CLONE_NEWNET : 0U);
+        sigset_t own;
+        int r, pid;
+
+        r = child_block_signals(c, &own, err);
+        if (r < 0)
+                return r;
+        /* A cgroup namespace can't be had from a kernel without cgroups (EINVAL), nor inside of another
+         * nsrun sandbox, which forbids them (ENOSPC): neither has one that could be misused. */
+        c->namespaces = namespaces | CLONE_NEWCGROUP;
+        pid = child_clone(c, ret_pidfd);
+        if (pid == -EINVAL || pid == -ENOSPC) {
+                c->namespaces = namespaces;
+                pid = child_clone(c, ret_pidfd);
+        }
+        if (pid == 0)
+                own_run(o);
+        (void)sys_sigmask(SIG_SETMASK, &own, NULL);
+        /* ENODEV: the cgroup is gone; EBUSY: it has children with controllers. */
+        if (c->params->cgroup && !c->joins_cgroup && (pid == -EACCES || pid == -ENODEV || pid == -EBUSY))
+                return error_set(err, NSRUN_STAGE_NAMESPACE, pid, NULL,
+                                 "the sandbox can't be started in its cgroup", NULL);
+        return pid < 0 ? launch_explain_namespaces(pid, err) : pid;
+}
+
+/* What pid 1 does, by what was planned. */
+static void describe_own(const struct child *c, struct init *init) {
+        const struct nsrun_plan *plan = c->plan;
+
+        init->has_command = !plan->is_session;
+        init->terminal = plan->new_session ? INIT_TERMINAL_SESSION : INIT_TERMINAL_GROUP;
+        init->leftovers = c->params->lingers ? INIT_LEFTOVERS_LINGER : INIT_LEFTOVERS_KILL;
+        init->refuses_magic_links = true;
+        init->runs_scripts = true;
+}
+
+int own_start(struct child *c, struct launch *l, struct nsrun_error *err) {
+        const struct nsrun_plan *plan = c->plan;
+        struct own o = {
+                .child = c,
+                .mount = MOUNTING_INIT,
+                /* A session's pid 1 must be able to signal the commands that join, each of which has a
+                 * domain of its own. */
+                .scopes_init = plan->is_scoped && !plan->is_session,
+        };
+        int r;
+
+        o.mount.plan = plan;
+        o.mount.params = c->params;
+        o.mount.error = &c->reaper.error;
+        (void)snprintf(o.uid_map, sizeof(o.uid_map), "%u %u 1\n", plan->uid, plan->uid);
+        (void)snprintf(o.gid_map, sizeof(o.gid_map), "%u %u 1\n", plan->gid, plan->gid);
+        r = child_refuse_folders(c, err);
+        if (r >= 0)
+                r = child_open_control(c, l, err);
+        if (r >= 0)
+                r = child_open_listener(c, l, err);
+        if (r >= 0)
+                r = child_prepare(c, 1, err);
+        if (r >= 0)
+                r = legacy_prepare(&o.mount, err);
+        describe_own(c, &c->reaper.init);
+        o.mount.report_fd = c->reaper.init.report_fd;
+        if (r >= 0)
+                r = own_clone(&o, &l->pidfd, err);
+        legacy_free(&o.mount);
+        if (r < 0)
+                return r;
+        l->pid = r;
+        l->namespaces = c->namespaces;
+        return 0;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* openat2(RESOLVE_IN_ROOT), and the same by hand where a filter refuses that call. */
+#include "late.h"
+
+#include <fcntl.h>
+#include <limits.h>
+
+/* As deep as the walk by hand goes, and as many links as the kernel follows. */
+#define DEPTH_MAX 64
+#define LINKS_MAX 40
+
+/* A walk by hand: the folders from the root to where it is, so that ".." needs no
+ * look at the file system. */
+struct walk {
+        int root;
+        int folders[DEPTH_MAX];
+        size_t depth;
+        unsigned links;
+        char rest[PATH_MAX]; /* what is still to be walked */
+};
+
+static int here(const struct walk *w) {
+        return w->depth > 0 ? w->folders[w->depth - 1] : w->root;
+}
+
+static void leave(struct walk *w, size_t depth) {
+        while (w->depth > depth)
+                close_fdp(&w->folders[--w->depth]);
+}
+
+/* Puts a link's text before what is left. */
+static int put_before_rest(struct walk *w, int link) {
+        char text[PATH_MAX];
+        ssize_t n = sys_readlinkat(link, "", text, sizeof(text) - 1);
+        size_t left = strlen(w->rest);
+
+        if (n < 0)
+                return (int)n;
+        if (++w->links > LINKS_MAX)
+                return -ELOOP;
+        if ((size_t)n + left + 2 > sizeof(w->rest))
+                return -ENAMETOOLONG;
+        if (text[0] == '/')
+                leave(w, 0);
+        memmove(w->rest + n + 1, w->rest, left + 1);
+        memcpy(w->rest, text, (size_t)n);
+        w->rest[n] = '/';
+        return 0;
+}
+
+/* Takes the first component off w->rest.  Its length, 0 at the end. */
+static int take_component(struct walk *w, char name[NAME_MAX + 1]) {
+        size_t start = strspn(w->rest, "/"), n = strcspn(w->rest + start, "/");
+
+        if (n > NAME_MAX)
+                return -ENAMETOOLONG;
+        memcpy(name, w->rest + start, n);
+        name[n] = '\0';
+        memmove(w->rest, w->rest + start + n, strlen(w->rest + start + n) + 1);
+        return (int)n;
+}
+
+static int late_step(struct walk *w, const char *name, int flags, mode_t mode, bool *ret_is_last) {
+        bool is_last = w->rest[strspn(w->rest, "/")] == '\0';
+        struct stat st;
+        int fd, r;
+
+        if (streq(name, ".") || streq(name, "..")) {
+                if (name[1] && w->depth > 0)
+                        leave(w, w->depth - 1);
+                return 0;
+        }
+        fd = sys_open(here(w), name, O_PATH | O_NOFOLLOW, 0);
+        if (fd == -ENOENT && is_last && (flags & O_CREAT)) {
+                *ret_is_last = true;
+                return sys_open(here(w), name, flags | O_NOFOLLOW, mode);
+        }
+        if (fd < 0)
+                return fd;
+        r = sys_fstat(fd, &st);
+        if (r >= 0 && S_ISLNK(st.st_mode))
+                r = put_before_rest(w, fd);
+        else if (r >= 0 && is_last && !S_ISDIR(st.st_mode)) {
+                *ret_is_last = true;
+                /* What was looked at is what is used: by name it may be another file by now. */
+                if ((flags & O_PATH) && !(flags & O_DIRECTORY))
+                        return fd;
+                r = flags & O_DIRECTORY ? -ENOTDIR : sys_open(here(w), name, flags | O_NOFOLLOW, mode);
+        } else if (r >= 0 && w->depth == DEPTH_MAX)
+                r = -ENAMETOOLONG;
+        else if (r >= 0) {
+                w->folders[w->depth++] = fd;
+                return 0;
+        }
+        (void)sys_close(fd);
+        return r;
+}
+
+static int walk_by_hand(int root, const char *path, int flags, mode_t mode) {
+        struct walk w = {.root = root};
+        int r = strlen(path) < sizeof(w.rest) ? 0 : -ENAMETOOLONG;
+        bool is_done = false;
+
+        if (r >= 0)
+                memcpy(w.rest, path, strlen(path) + 1);
+        while (r >= 0 && !is_done) {
+                char name[NAME_MAX + 1];
+
+                r = take_component(&w, name);
+                if (r == 0) {
+                        /* It ended in a folder. */
+                        r = sys_open(here(&w), ".", flags & ~(O_CREAT | O_TRUNC), 0);
+                        is_done = true;
+                } else if (r > 0) {
+                        r = late_step(&w, name, flags, mode, &is_done);
+                }
+        }
+        leave(&w, 0);
+        return r;
+}
+
+int late_open(int root, const char *path, int flags, mode_t mode) {
+        int r = -EAGAIN;
+
+        /* EAGAIN: a rename or a mount anywhere while a ".." was being resolved. */
+        for (int tries = 0; tries < 1000 && r == -EAGAIN; tries++)
+                r = sys_openat2(root, *path ? path : "/", flags, mode,
+                                RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+        return r == -ENOSYS || r == -EPERM ? walk_by_hand(root, path, flags, mode) : r;
+}
+
+int late_parent(int root, const char *path, char ret_name[256]) {
+        char above[PATH_MAX];
+        size_t n = strlen(path), end, start;
+        int fd = -EBADF, r;
+
+        if (n >= sizeof(above))
+                return -ENAMETOOLONG;
+        while (n > 0 && path[n - 1] == '/')
+                n--;
+        for (start = n; start > 0 && path[start - 1] != '/';)
+                start--;
+        if (n - start > NAME_MAX)
+                return -ENAMETOOLONG;
+        memcpy(ret_name, path + start, n - start);
+        ret_name[n - start] = '\0';
+        if (streq(ret_name, ".") || streq(ret_name, "..")) {
+                ret_name[0] = '\0';
+                start = n;
+        }
+        /* Mostly all of them are there. */
+        if (start > 0) {
+                memcpy(above, path, start);
+                above[start] = '\0';
+                fd = late_open(root, above, O_PATH | O_DIRECTORY, 0);
+                if (fd != -ENOENT)
+                        return fd;
+        }
+        fd = sys_open(root, ".", O_PATH | O_DIRECTORY, 0);
+        for (end = 0; fd >= 0 && end < start;) {
+                _cleanup_close_ int parent = fd;
+                size_t from = end + strspn(path + end, "/"), length = strcspn(path + from, "/");
+                char name[NAME_MAX + 1];
+
+                fd = -EBADF;
+                if (from >= start)
+                        return TAKE_FD(parent);
+                if (length > NAME_MAX)
+                        return -ENAMETOOLONG;
+                end = from + length;
+                memcpy(above, path, end);
+                above[end] = '\0';
+                fd = late_open(root, above, O_PATH | O_DIRECTORY, 0);
+                if (fd != -ENOENT)
+                        continue;
+                memcpy(name, path + from, length);
+                name[length] = '\0';
+                r = sys_mkdirat(parent, name, 0755);
+                fd = r < 0 ? r : sys_open(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+        }
+        return fd;
+}
+
+/* What was just made; a symlink that has taken its place is not it. */
+static int open_made(int parent, const char *name) {
+        int fd = sys_open(parent, name, O_PATH | O_NOFOLLOW, 0);
+        struct stat st;
+        int r = fd < 0 ? fd : sys_fstat(fd, &st);
+
+        if (r >= 0 && S_ISLNK(st.st_mode))
+                r = -ELOOP;
+        if (r < 0 && fd >= 0)
+                (void)sys_close(fd);
+        return r < 0 ? r : fd;
+}
+
+int late_mount_point(int root, const char *path, bool is_folder, mode_t mode, bool *ret_is_new) {
+        _cleanup_close_ int parent = -EBADF;
+        char name[256];
+        int fd;
+
+        *ret_is_new = false;
+        fd = late_open(root, path, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
+        if (fd != -ENOENT)
+                return fd;
+        parent = late_parent(root, path, name);
+        if (parent < 0)
+                return parent;
+        if (!name[0])
+                return late_open(root, path, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
+        if (is_folder) {
+                fd = sys_mkdirat(parent, name, mode);
+        } else {
+                fd = sys_open(parent, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, mode);
+                if (fd >= 0)
+                        (void)sys_close(fd);
+        }
+        *ret_is_new = fd >= 0;
+        return fd < 0 ? fd : open_made(parent, name);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The child's life under a raw plan (plan.h): what bubblewrap's callers expect, in
+ * its order. */
+#include "raw.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include "launch/exec.h"
+#include "launch/harden.h"
+#include "launch/report.h"
+
+/* Waits until there is something to read, or the other end is closed; then it is of no
+ * more use. */
+static int wait_for(struct raw *w, int fd, const char *what) {
+        char byte;
+        ssize_t n;
+
+        if (fd < 0)
+                return 0;
+        do
+                n = sys_read(fd, &byte, 1);
+        while (n == -EINTR);
+        (void)sys_close(fd);
+        if (n < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_SUPERVISE, (int)n, NULL, what, NULL);
+        return 0;
+}
+
+static int map_ids(struct raw *w) {
+        const struct plan_raw *raw = w->plan;
+
+        if (!(w->child->namespaces & CLONE_NEWUSER))
+                return 0;
+        if (raw->userns_block_fd >= 0)
+                return wait_for(w, raw->userns_block_fd, "the block fd of the user namespace can't be read");
+        return child_map_ids(w->child, AT_FDCWD, "/proc/self/", w->uid_map, w->gid_map);
+}
+
+/* A limit of one in this namespace, and that one used up (4.9).  Before the host's /proc is let
+ * go of: *ret_self is our folder in it. */
+static int limit_userns(struct raw *w, int *ret_self) {
+        _cleanup_close_ int limit = -EBADF;
+        ssize_t n;
+
+        if (!w->plan->disables_userns)
+                return 0;
+        limit = sys_open(w->mount.old_root, "proc/sys/user/max_user_namespaces", O_WRONLY, 0);
+        n = limit < 0 ? limit : sys_write(limit, "1", 1);
+        if (n < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, (int)n,
+                                 "/proc/sys/user/max_user_namespaces", "user namespaces can't be disabled",
+                                 NULL);
+        /* The working directory is the host's /proc/self/fd. */
+        *ret_self = sys_open(w->mount.descriptors, "..", O_PATH | O_DIRECTORY, 0);
+        if (*ret_self < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, *ret_self, "/proc/self",
+                                 "it can't be opened", NULL);
+        return 0;
+}
+
+/* After the last pivot: the kernel gives no user namespace to a process whose root isn't its
+ * mount namespace's. */
+static int enter_userns(struct raw *w, int self) {
+        const struct plan_raw *raw = w->plan;
+        int r = 0;
+
+        if (raw->disables_userns) {
+                r = sys_unshare(CLONE_NEWUSER);
+                if (r < 0)
+                        return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, r, NULL,
+                                         "the last user namespace can't be made", NULL);
+                r = child_map_ids(w->child, self, "", w->inner_uid_map, w->inner_gid_map);
+        }
+        if (r >= 0 && raw->userns2_fd >= 0) {
+                r = sys_setns(raw->userns2_fd, CLONE_NEWUSER);
+                (void)sys_close(raw->userns2_fd);
+                if (r < 0)
+                        return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, r, NULL,
+                                         "Setting userns2 failed", NULL);
+        }
+        return r;
+}
+
+/* Where a user namespace can be made all the same the sandbox isn't what was asked for, and ends here. */
+static int assert_no_userns(struct raw *w) {
+        if (w->plan->asserts_no_userns && sys_unshare(CLONE_NEWUSER) >= 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, -EPERM, NULL,
+                                 "creation of new user namespaces was not disabled as requested", NULL);
+        return 0;
+}
+
+static int set_capabilities(struct raw *w) {
+        const struct plan_raw *raw = w->plan;
+
+        if (raw->keeps_capabilities)
+                return 0;
+        return raw->capabilities ? harden_keep_capabilities(raw->capabilities, raw->keeps_through_exec,
+                                                            &w->child->reaper.error)
+                                 : harden_capabilities(&w->child->reaper.error);
+}
+
+static int lock_files(struct raw *w) {
+        STRV_FOREACH (path, w->plan->lock_files) {
+                int fd = sys_open(AT_FDCWD, *path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+                int r = fd < 0 ? fd : sys_lock_shared(fd);
+
+                if (r < 0)
+                        return error_set(&w->child->reaper.error, NSRUN_STAGE_SUPERVISE, r, *path,
+                                         "Unable to lock file", NULL);
+        }
+        return 0;
+}
+
+/* SELinux' label of the next exec, or of files that are made: written to an attribute of /proc/self/attr.
+ * NULL: none is asked for. */
+static int set_label(struct raw *w, const char *path, const char *label) {
+        _cleanup_close_ int fd = -EBADF;
+        ssize_t n;
+
+        if (!label)
+                return 0;
+        fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
+        n = fd < 0 ? fd : sys_write(fd, label, strlen(label) + 1);
+        if (n < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_HARDENING, (int)n, label,
+                                 "Can't set the label", NULL);
+        return 0;
+}
+
+/* The working directory is the host's /proc/self/fd by now. */
+static int raw_label_files(struct raw *w) {
+        return set_label(w, "../attr/fscreate", w->plan->file_label);
+}
+
+static int raw_build(struct raw *w) {
+        const struct plan_raw *raw = w->plan;
+        int supervisor = w->child->reaper.init.supervisor_fd;
+        _cleanup_close_ int self = -EBADF;
+        int r;
+
+        r = harden_die_with(supervisor, &w->child->reaper.error);
+        if (r >= 0)
+                r = wait_for(w, raw->start_fd, "the supervisor's word can't be read");
+        if (r >= 0)
+                r = map_ids(w);
+        if (r >= 0 && (w->child->namespaces & CLONE_NEWNET))
+                r = network_loopback(&w->child->reaper.error);
+        if (r >= 0)
+                r = child_set_hostname(w->child);
+        if (r >= 0)
+                r = raw_mount_root(w);
+        if (r >= 0)
+                r = raw_label_files(w);
+        if (r >= 0)
+                r = raw_mount_operations(w);
+        if (r >= 0)
+                r = limit_userns(w, &self);
+        if (r >= 0)
+                r = raw_mount_seal(w);
+        if (r >= 0)
+                r = enter_userns(w, self);
+        if (r >= 0)
+                r = assert_no_userns(w);
+        if (r >= 0)
+                r = set_capabilities(w);
+        if (r >= 0)
+                r = harden_no_new_privileges(&w->child->reaper.error);
+        /* New credentials have cleared the signal of the supervisor's death. */
+        if (r >= 0)
+                r = harden_die_with(supervisor, &w->child->reaper.error);
+        if (r >= 0 && w->child->plan->new_session && (r = sys_setsid()) < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_HARDENING, r, NULL, "setsid", NULL);
+        if (r >= 0)
+                r = wait_for(w, raw->block_fd, "the block fd can't be read");
+        if (r >= 0)
+                r = set_label(w, "/proc/self/attr/exec", raw->exec_label);
+        return r;
+}
+
+/* Without --die-with-parent only the set-up dies with the supervisor: the command lives on. */
+static int outlive_supervisor(struct raw *w) {
+        int r = w->child->params->dies_with_thread ? 0 : sys_prctl(PR_SET_PDEATHSIG, 0, 0);
+
+        if (r < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_HARDENING, r, NULL,
+                                 "the parent-death signal can't be cleared", NULL);
+        return 0;
+}
+
+/* The command has the reaper's uid: only this keeps it out of the reaper's memory, which no
+ * filter holds, its descriptors, its environment, and the program's file behind /proc/1/exe. */
+static int hide_reaper(struct raw *w) {
+        int r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
+
+        if (r < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_HARDENING, r, NULL,
+                                 "the reaper can't be made undumpable", NULL);
+        return 0;
+}
+
+static _Noreturn void raw_run(struct raw *w) {
+        static const struct launch_report built = {.kind = LAUNCH_BUILT};
+        struct reaper *p = &w->child->reaper;
+        int r = child_take_descriptors(w->child);
+
+        p->init.umask = umask(0);
+        if (r >= 0)
+                r = raw_build(w);
+        if (r >= 0)
+                r = report_send(p->init.report_fd, &built);
+        if (r >= 0)
+                r = outlive_supervisor(w);
+        if (r >= 0 && !w->plan->has_reaper) {
+                exec_directly(p);
+                report_failure(p->init.report_fd, -1, &p->error);
+        }
+        if (r >= 0)
+                r = lock_files(w);
+        if (r >= 0)
+                r = hide_reaper(w);
+        if (r < 0)
+                report_failure(p->init.report_fd, w->operation, &p->error);
+        child_wipe_command_line(w->child);
+        init_finish(p);
+}
+
+static void describe_raw(const struct child *c, struct init *init) {
+        bool dies = c->params->dies_with_thread;
+
+        init->has_command = true;
+        init->terminal = INIT_TERMINAL_CALLER;
+        init->leftovers = INIT_LEFTOVERS_REAP;
+        init->outlives_supervisor = !dies;
+        init->command_dies_with_it = dies && !(c->namespaces & CLONE_NEWPID);
+}
+
+/* What the caller can do without is left out where the kernel has it not. */
+static int raw_clone(struct raw *w, int *ret_pidfd, struct nsrun_error *err) {
+        struct child *c = w->child;
+        sigset_t own;
+        int r, pid;
+
+        r = child_block_signals(c, &own, err);
+        if (r < 0)
+                return r;
+        c->namespaces = w->plan->namespaces;
+        pid = child_clone(c, ret_pidfd);
+        if (pid < 0 && (w->plan->namespaces & w->plan->optional)) {
+                c->namespaces &= ~w->plan->optional;
+                pid = child_clone(c, ret_pidfd);
+        }
+        if (pid == 0) {
+                describe_raw(c, &c->reaper.init);
+                raw_run(w);
+        }
+        (void)sys_sigmask(SIG_SETMASK, &own, NULL);
+        if (pid < 0)
+                return error_set(err, NSRUN_STAGE_NAMESPACE, pid, NULL, "Creating new namespace failed",
+                                 NULL);
+        return pid;
+}
+
+static void format_map(char to[48], unsigned inside, unsigned outside) {
+        (void)snprintf(to, 48, "%u %u 1\n", inside, outside);
+}
+
+int raw_start(struct child *c, struct launch *l, struct nsrun_error *err) {
+        const struct nsrun_plan *plan = c->plan;
+        const struct plan_raw *raw = plan->raw;
+        struct raw w = {
+                .child = c, .plan = raw, .mount = MOUNTING_INIT, .base_root = -EBADF, .operation = -1};
+        int r;
+
+        w.mount.plan = plan;
+        w.mount.params = c->params;
+        w.mount.error = &c->reaper.error;
+        w.mount.report_fd = c->reaper.init.report_fd;
+        format_map(w.uid_map, plan->uid, raw->outer_uid);
+        format_map(w.gid_map, plan->gid, raw->outer_gid);
+        format_map(w.inner_uid_map, plan->uid, plan->uid);
+        format_map(w.inner_gid_map, plan->gid, plan->gid);
+        r = child_prepare(c, 1, err);
+        c->reaper.file = raw->file;
+        c->reaper.filters = raw->filters;
+        c->reaper.n_filters = raw->n_filters;
+        if (r >= 0)
+                r = legacy_prepare(&w.mount, err);
+        if (r >= 0)
+                r = raw_clone(&w, &l->pidfd, err);
+        legacy_free(&w.mount);
+        if (r < 0)
+                return r;
+        l->pid = r;
+        l->namespaces = c->namespaces;
+        return 0;
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The mount tree of a raw plan: any order, anything on anything, "/" included. */
+#include <fcntl.h>
+#include <sys/mount.h>
+
+#include "base/beneath.h"
+#include "late.h"
+#include "launch/number.h"
+#include "raw.h"
+
+/* Beside the new root on the first tmpfs: where a file lies that is bound elsewhere. */
+#define DATA_NAME "data"
+#define ROOT_NAME "newroot"
+
+/* The tree is built beneath a folder of the first root, since something may be mounted
+ * on its "/" too, and what is looked up after that must be found on top. */
+static int open_new_root(struct raw *w) {
+        close_fdp(&w->mount.new_root);
+        w->mount.new_root = sys_open(w->base_root, ROOT_NAME, O_PATH | O_DIRECTORY, 0);
+        if (w->mount.new_root < 0)
+                return error_set(w->mount.error, NSRUN_STAGE_MOUNT, w->mount.new_root, "/newroot",
+                                 "the new root can't be opened", NULL);
+        return 0;
+}
+
+/* The root has many spellings, and symlinks in bound folders have more: only what is made now is
+ * certainly another place, and what is mounted there is not on the root. */
+static int open_mount_point(struct raw *w, const struct plan_op *op, bool is_folder, mode_t mode) {
+        bool is_new;
+        int fd = late_mount_point(w->mount.new_root, op->target, is_folder, mode, &is_new);
+
+        w->covers_root = !is_new;
+        return fd;
+}
+
+/* The bind of the new root onto itself, which is no operation of the plan. */
+static const struct plan_op bind_of_root = {.kind = PLAN_BIND};
+
+static int open_bound(struct mounting *m, const struct plan_op *op) {
+        struct raw *w = (struct raw *)((char *)m - offsetof(struct raw, mount));
+        int r = open_new_root(w);
+
+        if (r < 0 || op == &bind_of_root)
+                return r < 0 ? r : fcntl(w->mount.new_root, F_DUPFD_CLOEXEC, 3);
+        return late_open(w->mount.new_root, op->target, O_PATH, 0);
+}
+
+/* A folder of the first tmpfs, bound onto itself. */
+int raw_mount_root(struct raw *w) {
+        _cleanup_close_ int folder = -EBADF;
+        int r;
+
+        w->mount.open_again = open_bound;
+        /* The binds see what is mounted on the host later on. */
+        r = mount_private_root(&w->mount, MS_SLAVE, NULL);
+        if (r < 0)
+                return r;
+        w->base_root = TAKE_FD(w->mount.new_root);
+        r = sys_mkdirat(w->base_root, ROOT_NAME, 0755);
+        folder = r < 0 ? r : sys_open(w->base_root, ROOT_NAME, O_PATH | O_DIRECTORY, 0);
+        if (folder < 0)
+                return error_set(w->mount.error, NSRUN_STAGE_MOUNT, folder, "/newroot", "setting up newroot",
+                                 NULL);
+        r = mount_attach(&w->mount, &bind_of_root, folder, folder, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+                         false);
+        return r < 0 ? r : open_new_root(w);
+}
+
+/* ------------------------------------------------------------------- binds */
+
+static int open_source(struct raw *w, const struct plan_op *op) {
+        int fd = beneath_open(w->mount.old_root, op->source + 1, O_PATH, 0);
+        struct stat given, found;
+        int r;
+
+        if (fd < 0 || !op->has_source_fd)
+                return fd;
+        r = sys_fstat(op->source_fd, &given);
+        if (r >= 0)
+                r = sys_fstat(fd, &found);
+        if (r >= 0 && (given.st_dev != found.st_dev || given.st_ino != found.st_ino))
+                r = -ESTALE;
+        if (r < 0)
+                (void)sys_close(fd);
+        return r < 0 ? r : fd;
+}
+
+/* The reaper's descriptors are the command's too, through /proc/1/fd: a folder of the host's
+ * among them would be a way out. */
+static void close_sources(const struct nsrun_plan *plan) {
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (plan->ops[i].has_source_fd)
+                        (void)sys_close(plan->ops[i].source_fd);
+}
+
+/* "Can't find source path", "Can't create file at" and the like are said by the caller, who
+ * knows the option: here is what and on which path. */
+static int raw_mount_fail(struct raw *w, int r, const char *path, const char *what) {
+        return error_set(w->mount.error, NSRUN_STAGE_MOUNT, r, path, what, NULL);
+}
+
+static uint64_t attributes_of(const struct plan_op *op) {
+        return MOUNT_ATTR_NOSUID | (op->is_device ? 0 : MOUNT_ATTR_NODEV) |
+               (op->is_read_only ? MOUNT_ATTR_RDONLY : 0);
+}
+
+static int raw_bind(struct raw *w, const struct plan_op *op) {
+        _cleanup_close_ int source = -EBADF, target = -EBADF;
+        struct stat st;
+        int r;
+
+        source = open_source(w, op);
+        r = source < 0 ? source : sys_fstat(source, &st);
+        if (r < 0)
+                return raw_mount_fail(w, r, op->source, "Can't find source path");
+        target = open_mount_point(w, op, S_ISDIR(st.st_mode), S_ISDIR(st.st_mode) ? 0755 : 0444);
+        if (target < 0)
+                return raw_mount_fail(w, target, op->target,
+                                      S_ISDIR(st.st_mode) ? "Can't mkdir" : "Can't create file at");
+        return mount_attach(&w->mount, op, source, target, attributes_of(op), true);
+}
+
+static int raw_mount_write_all(int fd, const char *text, size_t left) {
+        while (left > 0) {
+                ssize_t n = sys_write(fd, text, left);
+
+                if (n < 0)
+                        return (int)n;
+                text += n;
+                left -= (size_t)n;
+        }
+        return 0;
+}
+
+/* A file of its own on the first tmpfs: bound, then without a name. */
+static int raw_data(struct raw *w, const struct plan_op *op) {
+        _cleanup_close_ int file = -EBADF, target = -EBADF;
+        int r;
+
+        file = sys_open(w->base_root, DATA_NAME, O_CREAT | O_EXCL | O_RDWR, op->mode);
+        r = file < 0 ? file : raw_mount_write_all(file, op->text, op->size);
+        if (r < 0)
+                return raw_mount_fail(w, r, op->target, "Can't write data to file");
+        target = open_mount_point(w, op, false, 0444);
+        if (target < 0)
+                return raw_mount_fail(w, target, op->target, "Can't create file at");
+        r = mount_attach(&w->mount, op, file, target, attributes_of(op), false);
+        if (r >= 0 && (r = sys_unlinkat(w->base_root, DATA_NAME)) < 0)
+                return raw_mount_fail(w, r, op->target, "Can't unlink the data's own file");
+        return r;
+}
+
+/* ------------------------------------------------------- files and folders */
+
+static int raw_file(struct raw *w, const struct plan_op *op) {
+        _cleanup_close_ int parent = -EBADF, fd = -EBADF;
+        char name[256];
+        int r;
+
+        parent = late_parent(w->mount.new_root, op->target, name);
+        /* A fifo that was planted there holds nobody up. */
+        fd = parent < 0 ? parent
+                        : late_open(w->mount.new_root, op->target,
+                                    O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY, op->mode);
+        r = fd < 0 ? fd : raw_mount_write_all(fd, op->text, op->size);
+        if (r < 0)
+                return raw_mount_fail(w, r, op->target,
+                                      fd < 0 ? "Can't create file" : "Can't write data to file");
+        return 0;
+}
+
+static int raw_folder(struct raw *w, const struct plan_op *op) {
+        bool is_new;
+        _cleanup_close_ int fd = late_mount_point(w->mount.new_root, op->target, true, op->mode, &is_new);
+
+        return fd < 0 ? raw_mount_fail(w, fd, op->target, "Can't mkdir") : 0;
+}
+
+/* One that says the same already is as good. */
+static int raw_symlink(struct raw *w, const struct plan_op *op) {
+        _cleanup_close_ int parent = -EBADF;
+        char name[256], text[4096];
+        ssize_t n;
+        int r;
+
+        parent = late_parent(w->mount.new_root, op->target, name);
+        r = parent < 0 ? parent : name[0] ? sys_symlinkat(op->text, parent, name) : -EEXIST;
+        if (r != -EEXIST)
+                return r < 0 ? raw_mount_fail(w, r, op->target, "Can't make symlink at") : 0;
+        n = name[0] ? sys_readlinkat(parent, name, text, sizeof(text) - 1) : -EINVAL;
+        if (n < 0)
+                return raw_mount_fail(w, -EEXIST, op->target, "Can't make symlink at");
+        text[n] = '\0';
+        if (streq(text, op->text))
+                return 0;
+        return error_set(w->mount.error, NSRUN_STAGE_MOUNT, -EEXIST, op->target, "Can't make symlink at",
+                         text);
+}
+
+/* By number in the host's /proc/self/fd, the working directory: an O_PATH descriptor can't be
+ * given to fchmod(2). */
+static int raw_chmod(struct raw *w, const struct plan_op *op) {
+        _cleanup_close_ int fd = late_open(w->mount.new_root, op->target, O_PATH, 0);
+        char number[24];
+        int r = fd < 0 ? fd : sys_chmod(number_format(number, (uint64_t)fd), op->mode);
+
+        return r < 0 ? raw_mount_fail(w, r, op->target, "Can't chmod") : 0;
+}
+
+/* ---------------------------------------------------------- file systems */
+
+static int raw_filesystem(struct raw *w, const struct plan_op *op, const char *type, unsigned long flags,
+                          const char *data, const char *what) {
+        _cleanup_close_ int target = open_mount_point(w, op, true, 0755);
+        int r;
+
+        if (target < 0)
+                return raw_mount_fail(w, target, op->target, "Can't mkdir");
+        r = mount_filesystem(target, type, flags, data);
+        return r < 0 ? raw_mount_fail(w, r, op->target, what) : 0;
+}
+
+static int raw_proc(struct raw *w, const struct plan_op *op) {
+        _cleanup_close_ int target = -EBADF, host = -EBADF;
+        int r;
+
+        target = open_mount_point(w, op, true, 0755);
+        if (target < 0)
+                return raw_mount_fail(w, target, op->target, "Can't mkdir");
+        if (op->proc == POLICY_PROC_BIND) {
+                host = beneath_open(w->mount.old_root, "proc", O_PATH | O_DIRECTORY, 0);
+                if (host < 0)
+                        return raw_mount_fail(w, host, op->target, "Can't find source path");
+                return mount_attach(&w->mount, op, host, target, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
+        }
+        r = mount_filesystem(target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+        if (r < 0)
+                return error_set(w->mount.error, NSRUN_STAGE_PROC, r, op->target, "Can't mount proc on",
+                                 NULL);
+        return 0;
+}
+
+/* Read-only in place; nothing where there is none. */
+static int raw_cover(struct raw *w, const struct plan_op *op) {
+        _cleanup_close_ int here = late_open(w->mount.new_root, op->target, O_PATH, 0);
+        char number[24];
+
+        if (here == -ENOENT)
+                return 0;
+        if (here < 0)
+                return raw_mount_fail(w, here, op->target, "Can't open");
+        if (op->is_optional && sys_access(number_format(number, (uint64_t)here), W_OK) < 0)
+                return 0;
+        w->covers_root = true;
+        return mount_attach(&w->mount, op, here, here,
+                            MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
+}
+
+static int raw_remount(struct raw *w, const struct plan_op *op) {
+        _cleanup_close_ int fd = late_open(w->mount.new_root, op->target, O_PATH, 0);
+        int r = fd < 0 ? fd : mount_restrict(&w->mount, fd, MOUNT_ATTR_RDONLY);
+
+        return r < 0 ? raw_mount_fail(w, r, op->target, "Can't remount readonly on") : 0;
+}
+
+/* "A:B", the uppermost first as overlayfs has it. */
+static int add_layers(struct raw *w, const struct plan_op *op, char *options, size_t size, int *layers,
+                      size_t n) {
+        strcat(options, ",lowerdir=");
+        for (size_t i = n; i-- > 0;) {
+                char number[24];
+
+                layers[i] = beneath_open(w->mount.old_root, op->layers[i] + 1, O_PATH | O_DIRECTORY, 0);
+                if (layers[i] < 0)
+                        return raw_mount_fail(w, layers[i], op->layers[i], "Can't find source path");
+                if (strlen(options) + sizeof(number) + 2 > size)
+                        return raw_mount_fail(w, -E2BIG, op->target, "too many overlay sources for");
+                strcat(options, number_format(number, (uint64_t)layers[i]));
+                strcat(options, i > 0 ? ":" : "");
+        }
+        return 0;
+}
+
+static int raw_mount_add_option(char *options, const char *name, int fd) {
+        char number[24];
+
+        if (fd < 0)
+                return fd;
+        strcat(options, name);
+        strcat(options, number_format(number, (uint64_t)fd));
+        return 0;
+}
+
+/* --tmp-overlay's two folders, on a tmpfs that is seen by nobody else. */
+static int make_tmp_layers(struct raw *w, int *ret_upper, int *ret_work) {
+        _cleanup_close_ int place = -EBADF;
+        int r;
+
+        r = sys_mkdirat(w->base_root, "overlay", 0755);
+        place = r < 0 && r != -EEXIST ? r : sys_open(w->base_root, "overlay", O_PATH | O_DIRECTORY, 0);
+        r = place < 0 ? place : mount_filesystem(place, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+        if (r < 0)
+                return r;
+        close_fdp(&place);
+        place = sys_open(w->base_root, "overlay", O_PATH | O_DIRECTORY, 0);
+        r = place < 0 ? place : sys_mkdirat(place, "upper", 0755);
+        if (r >= 0)
+                r = sys_mkdirat(place, "work", 0755);
+        if (r >= 0)
+                r = *ret_upper = sys_open(place, "upper", O_PATH | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = *ret_work = sys_open(place, "work", O_PATH | O_DIRECTORY, 0);
+        return r;
+}
+
+#define LAYERS_MAX 500 /* overlayfs' own bound */
+
+static int raw_overlay(struct raw *w, const struct plan_op *op) {
+        static char options[4096];
+        static int layers[LAYERS_MAX];
+        int upper = -EBADF, work = -EBADF;
+        size_t n = strv_length(op->layers);
+        int r;
+
+        if (n > LAYERS_MAX)
+                return raw_mount_fail(w, -E2BIG, op->target, "too many overlay sources for");
+        strcpy(options, "userxattr");
+        memset(layers, 0xff, sizeof(layers));
+        r = add_layers(w, op, options, sizeof(options), layers, n);
+        if (r >= 0 && op->is_ephemeral) {
+                r = make_tmp_layers(w, &upper, &work);
+        } else if (r >= 0 && op->source) {
+                upper = beneath_open(w->mount.old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
+                work = beneath_open(w->mount.old_root, op->work + 1, O_PATH | O_DIRECTORY, 0);
+                r = upper < 0 ? upper : work < 0 ? work : 0;
+        }
+        if (r >= 0 && upper >= 0 && sizeof(options) - strlen(options) > 64) {
+                r = raw_mount_add_option(options, ",upperdir=", upper);
+                if (r >= 0)
+                        r = raw_mount_add_option(options, ",workdir=", work);
+        }
+        if (r < 0)
+                (void)error_set(w->mount.error, NSRUN_STAGE_OVERLAY, r, op->target,
+                                "Can't open the overlay's layers of", NULL);
+        else
+                r = raw_filesystem(w, op, "overlay", MS_NOSUID | MS_NODEV, options,
+                                   "Can't make overlay mount on");
+        for (size_t i = 0; i < n; i++)
+                close_fdp(&layers[i]);
+        close_fdp(&upper);
+        close_fdp(&work);
+        return r;
+}
+
+static int raw_operation(struct raw *w, const struct plan_op *op) {
+        switch (op->kind) {
+        case PLAN_BIND:
+                return raw_bind(w, op);
+        case PLAN_DATA:
+                return raw_data(w, op);
+        case PLAN_FILE:
+                return raw_file(w, op);
+        case PLAN_DIR:
+                return raw_folder(w, op);
+        case PLAN_SYMLINK:
+                return raw_symlink(w, op);
+        case PLAN_CHMOD:
+                return raw_chmod(w, op);
+        case PLAN_TMPFS:
+                return raw_filesystem(w, op, "tmpfs", MS_NOSUID | MS_NODEV, op->text,
+                                      "Can't mount tmpfs on");
+        case PLAN_DEVPTS:
+                return raw_filesystem(w, op, "devpts", MS_NOSUID | MS_NOEXEC, op->text,
+                                      "Can't mount devpts on");
+        case PLAN_MQUEUE:
+                return raw_filesystem(w, op, "mqueue", 0, NULL, "Can't mount mqueue on");
+        case PLAN_PROC:
+                return raw_proc(w, op);
+        case PLAN_COVER:
+                return raw_cover(w, op);
+        case PLAN_REMOUNT_RO:
+                return raw_remount(w, op);
+        case PLAN_OVERLAY:
+                return raw_overlay(w, op);
+        }
+        return raw_mount_fail(w, -EINVAL, op->target, "the plan holds an unknown operation");
+}
+
+int raw_mount_operations(struct raw *w) {
+        for (size_t i = 0; i < w->mount.plan->n_ops; i++) {
+                int r;
+
+                w->operation = (int)i;
+                w->covers_root = false;
+                r = raw_operation(w, &w->mount.plan->ops[i]);
+                if (r >= 0 && w->covers_root)
+                        r = open_new_root(w);
+                if (r < 0)
+                        return r;
+        }
+        w->operation = -1;
+        close_sources(w->mount.plan);
+        return 0;
+}
+
+/* ------------------------------------------------------------------ the end */
+
+static int raw_mount_enter_directory(struct raw *w) {
+        const struct plan_raw *raw = w->plan;
+        int r = -ENOENT;
+
+        for (size_t i = 0; raw->directories[i]; i++) {
+                _cleanup_close_ int fd =
+                        late_open(w->mount.new_root, raw->directories[i], O_PATH | O_DIRECTORY, 0);
+
+                r = fd < 0 ? fd : sys_fchdir(fd);
+                if (r >= 0) {
+                        w->mount.plan->env[strv_length(w->mount.plan->env) - 1] = raw->pwd[i];
+                        return 0;
+                }
+                if (raw->needs_first_directory)
+                        return raw_mount_fail(w, r, raw->directories[i], "Can't chdir to");
+        }
+        return raw_mount_fail(w, r, "/", "Can't chdir to");
+}
+
+/* Lets go of the host's tree and of the first tmpfs; what lies on top at the new root's
+ * place becomes "/". */
+int raw_mount_seal(struct raw *w) {
+        int r;
+
+        r = sys_fchdir(w->mount.old_root);
+        if (r >= 0)
+                r = sys_umount(".", MNT_DETACH);
+        if (r >= 0)
+                r = sys_fchdir(w->mount.new_root);
+        if (r >= 0)
+                r = sys_pivot_root(".", ".");
+        if (r >= 0)
+                r = sys_umount(".", MNT_DETACH);
+        if (r >= 0)
+                r = sys_chdir("/");
+        if (r < 0)
+                return raw_mount_fail(w, r, "/", "pivot_root to the new root failed");
+        close_fdp(&w->mount.old_root);
+        close_fdp(&w->mount.descriptors);
+        close_fdp(&w->base_root);
+        close_fdp(&w->mount.new_root);
+        w->mount.new_root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+        if (w->mount.new_root < 0)
+                return raw_mount_fail(w, w->mount.new_root, "/", "the new root can't be opened");
+        r = raw_mount_enter_directory(w);
+        close_fdp(&w->mount.new_root);
+        return r;
+}

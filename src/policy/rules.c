@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One rule: from the words that asked for it to canonical paths; and which of two rules
+ * for one target stays.  Reads the host only. */
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/path.h"
+#include "host/toolchains.h"
+#include "refuse.h"
+
+void resolved_rule_clear(struct resolved_rule *rule) {
+        free(rule->source);
+        free(rule->target);
+        free(rule->alias);
+        free(rule->spelled);
+        *rule = (struct resolved_rule){0};
+}
+
+char *resolve_spelling(const struct resolved *s, const char *spelled) {
+        char *absolute = NULL;
+
+        if (path_is_absolute(spelled))
+                return strdup(spelled);
+        return asprintf(&absolute, "%s/%s", s->cwd ? s->cwd : "", spelled) < 0 ? NULL : absolute;
+}
+
+/* How the user spelled a path, where that differs from what it leads to and is a
+ * place that can hold a symlink; else NULL.  A lexical ".." may have crossed a
+ * symlink: then the spelling leads elsewhere and is dropped. */
+static int find_alias(const struct resolved *s, const char *spelled, const char *canonical, char **ret) {
+        _cleanup_free_ char *absolute = NULL, *leads_to = NULL;
+
+        *ret = NULL;
+        if (!path_is_absolute(spelled) && !s->cwd)
+                return 0;
+        absolute = path_join(s->cwd, spelled);
+        if (!absolute)
+                return -ENOMEM;
+        if (streq(absolute, canonical) || refuse_is_own(absolute))
+                return 0;
+        if (path_canonical_to_be(absolute, &leads_to) < 0)
+                return -ENOMEM;
+        if (streq(leads_to, canonical))
+                *ret = TAKE_PTR(absolute);
+        return 0;
+}
+
+static int resolve_target(const struct resolved *s, const struct rule_request *request,
+                          struct resolved_rule *rule, struct nsrun_error *err) {
+        int r = 0;
+
+        if (!request->target) {
+                r = find_alias(s, request->spelled ? request->spelled : request->source, rule->source,
+                               &rule->alias);
+                rule->target = strdup(rule->source);
+        } else {
+                if (!path_is_absolute(request->target))
+                        return refuse(err, request->target, "targets are absolute paths inside the sandbox",
+                                      "a relative target (%s)", rule->option);
+                rule->target = path_normalise(request->target);
+        }
+        if (r < 0 || !rule->target)
+                return error_oom(err);
+        return refuse_target(s->policy, rule->target, rule->option, err);
+}
+
+/* The source as it was spelled, where that is not its name: which symlinks lie in between is judged
+ * when all roots are known. */
+static int remember_spelling(const struct resolved *s, const struct rule_request *request,
+                             struct resolved_rule *rule) {
+        const char *spelled = request->spelled ? request->spelled : request->source;
+
+        if (!streq(spelled, rule->source))
+                rule->spelled = resolve_spelling(s, spelled);
+        return streq(spelled, rule->source) || rule->spelled ? 0 : -ENOMEM;
+}
+
+/* 1: it is to be added; 0: it is left out, and --ro or --overlay ask for it. */
+static int make_rule(const struct resolved *s, const struct rule_request *request,
+                     struct resolved_rule *rule, struct nsrun_error *err) {
+        unsigned mode = 0;
+        int r;
+
+        r = path_canonical(request->source, &rule->source, &mode);
+        if (r == -ENOENT && request->is_to_be_made) {
+                rule->source = strdup(request->source);
+                mode = S_IFDIR;
+                r = rule->source ? 0 : -ENOMEM;
+        }
+        /* nsrun's own lists take what is there. */
+        if (r == -ENOENT && policy_is_default(request->origin))
+                return 0;
+        if (r < 0)
+                return error_setf(err, NSRUN_STAGE_POLICY, r, request->source,
+                                  r == -ENOENT ? "create it first, or leave the option out" : NULL,
+                                  "the source of %s can't be opened", request->option);
+        rule->is_directory = (mode & S_IFMT) == S_IFDIR;
+        if (request->origin == POLICY_BY_TOOLCHAINS &&
+            toolchains_is_linked(s->home, request->source, rule->source))
+                return 0;
+        if (remember_spelling(s, request, rule) < 0)
+                return error_oom(err);
+        if (rule->access == POLICY_OVERLAY && !rule->is_directory)
+                return error_setf(err, NSRUN_STAGE_POLICY, -ENOTDIR, rule->source,
+                                  "expose it with --ro or --rw", "only a folder can be the source of %s",
+                                  rule->option);
+        r = refuse_source(rule, s->sockets, err);
+        if (r >= 0 && request->origin != POLICY_BY_TOOLCHAINS)
+                r = refuse_secrets(rule, s->home, err);
+        if (r >= 0)
+                r = resolve_target(s, request, rule, err);
+        return r < 0 ? r : 1;
+}
+
+int resolve_rule(struct resolved *s, const struct rule_request *request, struct nsrun_error *err) {
+        struct resolved_rule rule = {
+                .access = request->access, .origin = request->origin, .option = request->option};
+        int r;
+
+        r = make_rule(s, request, &rule, err);
+        if (r > 0 && ARRAY_GROW(s->rules, s->n_rules) < 0)
+                r = error_oom(err);
+        if (r > 0)
+                s->rules[s->n_rules++] = rule;
+        else
+                resolved_rule_clear(&rule);
+        return r < 0 ? r : 0;
+}
+
+int resolve_default(struct resolved *s, enum policy_access access, const char *source, const char *option,
+                    struct nsrun_error *err) {
+        const struct rule_request request = {
+                .access = access, .origin = POLICY_BY_DEFAULT, .option = option, .source = source};
+
+        return resolve_rule(s, &request, err);
+}
+
+/* ------------------------------------------------------------------ two for one target */
+
+/* By target; for one target by who asked, then as given. */
+static int compare_rules(const void *a, const void *b) {
+        const struct resolved_rule *x = *(struct resolved_rule *const *)a;
+        const struct resolved_rule *y = *(struct resolved_rule *const *)b;
+        int c = strcmp(x->target, y->target);
+
+        if (c != 0)
+                return c;
+        if (x->origin != y->origin)
+                return x->origin < y->origin ? -1 : 1;
+        return x < y ? -1 : x > y;
+}
+
+static int compare_target(const void *key, const void *element) {
+        return strcmp(key, (*(struct resolved_rule *const *)element)->target);
+}
+
+static int refuse_two(const char *target, const char *a, const char *b, struct nsrun_error *err) {
+        return refuse(err, target, "keep one of them", "two rules for one target (%s and %s)", a, b);
+}
+
+static bool is_workspace(const struct resolved_rule *rule) {
+        return rule->origin == POLICY_BY_WORKSPACE || rule->origin == POLICY_BY_READABLE;
+}
+
+/* Whether two rules for one target, of which `first` would stay, say things of which nobody can tell which
+ * is meant: the same asker twice, or an option another folder than the workspace that its file tools use. */
+static bool is_contradiction(const struct resolved_rule *first, const struct resolved_rule *rule) {
+        bool is_same_source = streq(first->source, rule->source);
+
+        if (first->origin == rule->origin)
+                return !policy_is_default(rule->origin) &&
+                       (first->access != rule->access || !is_same_source);
+        return is_workspace(rule) && !is_same_source;
+}
+
+/* Leaves one rule for each target in `sorted`, returns how many that are. */
+static int merge_sorted(struct resolved_rule **sorted, size_t n, size_t *ret_n, struct nsrun_error *err) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                struct resolved_rule *rule = sorted[i], *first = kept > 0 ? sorted[kept - 1] : NULL;
+
+                if (!first || !streq(first->target, rule->target)) {
+                        sorted[kept++] = rule;
+                        continue;
+                }
+                if (is_contradiction(first, rule))
+                        return refuse_two(rule->target, first->option, rule->option, err);
+                if (!first->alias && streq(first->source, rule->source))
+                        first->alias = TAKE_PTR(rule->alias);
+                resolved_rule_clear(rule);
+        }
+        *ret_n = kept;
+        return 0;
+}
+
+/* Takes the rules away that have been cleared, and keeps the order. */
+static void compact(struct resolved *s) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (s->rules[i].source)
+                        s->rules[n++] = s->rules[i];
+        s->n_rules = n;
+}
+
+int resolve_conflicts(struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ struct resolved_rule **sorted =
+                calloc(s->n_rules + 1, sizeof(struct resolved_rule *));
+        size_t n = 0;
+        int r;
+
+        if (!sorted)
+                return error_oom(err);
+        for (size_t i = 0; i < s->n_rules; i++)
+                sorted[i] = &s->rules[i];
+        qsort(sorted, s->n_rules, sizeof(*sorted), compare_rules);
+        r = merge_sorted(sorted, s->n_rules, &n, err);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n; i++)
+                if (sorted[i]->alias &&
+                    bsearch(sorted[i]->alias, sorted, n, sizeof(*sorted), compare_target))
+                        free(TAKE_PTR(sorted[i]->alias));
+        for (size_t i = 0; i < s->n_links; i++) {
+                const char *path = s->links[i].path;
+                struct resolved_rule **rule =
+                        n > 0 ? bsearch(path, sorted, n, sizeof(*sorted), compare_target) : NULL;
+
+                if (rule)
+                        return refuse_two(path, (*rule)->option, "--symlink", err);
+        }
+        compact(s);
+        return 0;
+}
+
+/* The same link twice is one. */
+int resolve_link(struct resolved *s, const char *text, const char *path, struct nsrun_error *err) {
+        _cleanup_free_ char *text_copy = strdup(text), *normalised = NULL;
+        int r;
+
+        if (!path_is_absolute(path))
+                return refuse(err, path, "targets are absolute paths inside the sandbox",
+                              "a relative target (--symlink)");
+        normalised = path_normalise(path);
+        if (!text_copy || !normalised)
+                return error_oom(err);
+        r = refuse_target(s->policy, normalised, "--symlink", err);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < s->n_links; i++)
+                if (streq(s->links[i].path, normalised))
+                        return streq(s->links[i].text, text)
+                                       ? 0
+                                       : refuse_two(normalised, "--symlink", "--symlink", err);
+        if (ARRAY_GROW(s->links, s->n_links) < 0)
+                return error_oom(err);
+        s->links[s->n_links++] = (struct policy_link){TAKE_PTR(text_copy), TAKE_PTR(normalised)};
+        return 0;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Judging descriptors before a command gets them. */
+#include "descriptors.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/path.h"
+#include "base/sys.h"
+#include "host/sockets.h"
+
+/* The programs behind such sockets, as /proc/PID/comm has them: a path that a socket was bound to
+ * relative to its server's working directory says nothing here. */
+static const char *const engines[] = {
+        "dockerd", "containerd", "crio",      "podman", "buildkitd",
+        "k3s",     "libvirtd",   "virtqemud", "lxd",    "incusd",
+};
+
+/* Whether two paths lead to one file. */
+static bool is_same_file(const char *a, const char *b) {
+        struct stat x, y;
+
+        return streq(a, b) ||
+               (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+/* 1: an engine listens or will listen under this name; 0; -ENOMEM.  Abstract and relative names are no
+ * engine's. */
+static int is_engine_address(const struct sockaddr_un *address, socklen_t size) {
+        _cleanup_strv_ char **sockets = NULL;
+        char path[sizeof(address->sun_path) + 1] = "";
+        int r;
+
+        if (address->sun_family != AF_UNIX || size <= offsetof(struct sockaddr_un, sun_path))
+                return 0;
+        memcpy(path, address->sun_path, size - offsetof(struct sockaddr_un, sun_path));
+        if (!path_is_absolute(path))
+                return 0;
+        r = sockets_list(environ, getenv("HOME"), &sockets);
+        STRV_FOREACH (socket, sockets)
+                if (r >= 0 && is_same_file(path, *socket))
+                        return 1;
+        return r;
+}
+
+static bool is_engine_process(int fd) {
+        struct ucred peer;
+        socklen_t size = sizeof(peer);
+        _cleanup_close_ int comm = -EBADF;
+        char path[64], text[32];
+        ssize_t n;
+
+        /* A process of a pid namespace that this one doesn't see has no number here. */
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0 ||
+            peer.pid == getpid())
+                return false;
+        (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)peer.pid);
+        comm = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        n = comm < 0 ? comm : sys_read(comm, text, sizeof(text) - 1);
+        if (n <= 0)
+                return false;
+        text[n - (text[n - 1] == '\n')] = '\0';
+        for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
+                if (streq(text, engines[i]))
+                        return true;
+        return false;
+}
+
+/* Whether a socket is an engine's own or leads to one; -ENOMEM. */
+static int is_engine_socket(int fd) {
+        struct sockaddr_un address = {0};
+        socklen_t size = sizeof(address);
+        int r = 0;
+
+        if (getsockname(fd, (struct sockaddr *)&address, &size) == 0)
+                r = is_engine_address(&address, size);
+        memset(&address, 0, sizeof(address));
+        size = sizeof(address);
+        if (r == 0 && getpeername(fd, (struct sockaddr *)&address, &size) == 0)
+                r = is_engine_address(&address, size);
+        return r != 0 ? r : is_engine_process(fd);
+}
+
+/* `name` is what a message calls it. */
+static int check_one(int fd, const char *name, struct nsrun_error *err) {
+        struct stat st;
+        int r = sys_fstat(fd, &st), flags = r < 0 ? 0 : fcntl(fd, F_GETFL);
+
+        if (r < 0)
+                return error_setf(err, NSRUN_STAGE_USAGE, r, NULL, NULL, "%s is not open", name);
+        if (S_ISDIR(st.st_mode))
+                return error_setf(err, NSRUN_STAGE_POLICY, -EISDIR, NULL, "pass a file, a pipe or a socket",
+                                  "%s is a folder, through which the command could leave the sandbox", name);
+        if (flags >= 0 && (flags & O_PATH))
+                return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, NULL,
+                                  "open the file for what the command needs",
+                                  "%s was opened with O_PATH: the command could open the file anew", name);
+        r = S_ISSOCK(st.st_mode) ? is_engine_socket(fd) : 0;
+        if (r < 0)
+                return error_oom(err);
+        if (r > 0)
+                return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, NULL,
+                                  "whoever can talk to it is as good as root on this machine",
+                                  "%s is a container engine's control socket", name);
+        return 0;
+}
+
+int descriptors_check(const struct launch_params *params, struct nsrun_error *err) {
+        static const char *const names[] = {"standard input", "standard output", "standard error"};
+        char name[40];
+        int r = 0;
+
+        for (int i = 0; i <= 2 && r >= 0; i++) {
+                int given = params->stdio ? params->stdio[i] : -1;
+                struct stat st;
+
+                /* The caller may be without one, and launch/ has words of its own for a folder. */
+                if (given < 0 && sys_fstat(i, &st) < 0)
+                        continue;
+                if (sys_fstat(given >= 0 ? given : i, &st) < 0 || !S_ISDIR(st.st_mode))
+                        r = check_one(given >= 0 ? given : i, names[i], err);
+        }
+        for (size_t i = 0; i < params->n_pass_fds && r >= 0; i++) {
+                int fd = params->pass_fds[i];
+
+                (void)snprintf(name, sizeof(name), "descriptor %d", fd);
+                r = fd > 2 ? check_one(fd, name, err)
+                           : error_setf(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
+                                        "the command has descriptors 0, 1 and 2 anyway",
+                                        "%s can't be passed beside the standard streams", name);
+        }
+        return r;
+}

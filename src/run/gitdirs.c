@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See gitdirs.h.  Every byte and every mode below these folders is the command's: nothing is followed, all
+ * is bounded. */
+#include "gitdirs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/file.h"
+
+enum {
+        ENTRIES_MAX = 50000,
+        DEPTH_MAX = 32,
+        TODO_MAX = 1 << 20,
+};
+
+struct sweep {
+        const struct gitdirs *dirs;
+        int (*found)(void *data, const struct nsrun_error *note);
+        void *data;
+        unsigned n_entries;
+        bool is_cut; /* there was more than may be looked at, or what can't be */
+};
+
+static int open_dir(const char *path, int *ret) {
+        *ret = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return *ret < 0 ? -errno : 0;
+}
+
+int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
+        struct gitdirs g = GITDIRS_INIT;
+        int r = 0;
+
+        if (!plan->git_dir)
+                return 0;
+        g.git_dir = strdup(plan->git_dir);
+        g.common_dir = plan->git_common_dir ? strdup(plan->git_common_dir) : NULL;
+        if (!g.git_dir || (plan->git_common_dir && !g.common_dir))
+                r = -ENOMEM;
+        if (r >= 0)
+                r = open_dir(g.git_dir, &g.git_fd);
+        if (r >= 0 && g.common_dir)
+                r = open_dir(g.common_dir, &g.common_fd);
+        /* The clock that files are stamped by. */
+        if (r >= 0 && clock_gettime(CLOCK_REALTIME_COARSE, &g.since) < 0)
+                r = -errno;
+        if (r < 0) {
+                gitdirs_clear(&g);
+                return r;
+        }
+        *ret = g;
+        return 0;
+}
+
+void gitdirs_clear(struct gitdirs *g) {
+        free(g->git_dir);
+        free(g->common_dir);
+        close_fdp(&g->git_fd);
+        close_fdp(&g->common_fd);
+        *g = GITDIRS_INIT;
+}
+
+static int tell_finding(struct sweep *s, const char *path, const char *what) {
+        struct nsrun_error note = {0};
+
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, NULL);
+        return s->found(s->data, &note);
+}
+
+static bool is_new(const struct sweep *s, const struct stat *st) {
+        const struct timespec *since = &s->dirs->since;
+
+        return st->st_ctim.tv_sec > since->tv_sec ||
+               (st->st_ctim.tv_sec == since->tv_sec && st->st_ctim.tv_nsec >= since->tv_nsec);
+}
+
+/* With core.preferSymlinkRefs HEAD and its like are links within the git dir. */
+static bool is_reference(int folder, const char *name) {
+        char text[PATH_MAX];
+        ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
+
+        if (n < 0)
+                return false;
+        text[n] = '\0';
+        return startswith(text, "refs/") && !strstr(text, "..");
+}
+
+/* A folder that the command has closed to us is closed to no git that knows the name it looks for. */
+static int open_folder(int parent, const char *name) {
+        char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+        _cleanup_close_ int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int r;
+
+        if (fd < 0)
+                return -errno;
+        r = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (r >= 0 || errno != EACCES)
+                return r < 0 ? -errno : r;
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        if (chmod(path, 0700) < 0)
+                return -errno;
+        r = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return r < 0 ? -errno : r;
+}
+
+static int sweep_link(struct sweep *s, int folder, const char *name, const char *path) {
+        struct stat st;
+
+        if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode) || !is_new(s, &st) ||
+            is_reference(folder, name))
+                return 0;
+        if (unlinkat(folder, name, 0) < 0) {
+                s->is_cut = true;
+                return 0;
+        }
+        return tell_finding(s, path, "a symlink that the command left in a git dir is removed");
+}
+
+/* What never is another repository's, and what git writes through no name of its own. */
+static bool is_left_out(const char *name, unsigned depth) {
+        static const char *const names[] = {"objects", "lfs", "modules", "hooks"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (depth == 0 && streq(name, names[i]))
+                        return true;
+        return false;
+}
+
+static int sweep_folder(struct sweep *s, int fd, const char *path, unsigned depth);
+
+static int sweep_entry(struct sweep *s, int folder, const struct dirent *entry, const char *path,
+                       unsigned depth) {
+        _cleanup_free_ char *below = NULL;
+        int fd;
+
+        if (asprintf(&below, "%s/%s", path, entry->d_name) < 0) {
+                below = NULL;
+                return -ENOMEM;
+        }
+        if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
+                int r = sweep_link(s, folder, entry->d_name, below);
+
+                if (r < 0 || entry->d_type == DT_LNK)
+                        return r;
+        }
+        if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) || is_left_out(entry->d_name, depth))
+                return 0;
+        fd = open_folder(folder, entry->d_name);
+        if (fd < 0) {
+                s->is_cut |= fd != -ENOTDIR && fd != -ENOENT && fd != -ELOOP;
+                return 0;
+        }
+        return sweep_folder(s, fd, below, depth + 1);
+}
+
+/* Takes `fd` over. */
+static int sweep_folder(struct sweep *s, int fd, const char *path, unsigned depth) {
+        DIR *dir = fdopendir(fd);
+        struct dirent *entry;
+        int r = 0;
+
+        if (!dir) {
+                close_fdp(&fd);
+                return -ENOMEM;
+        }
+        while (r >= 0 && (entry = readdir(dir))) {
+                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
+                        continue;
+                if (depth > DEPTH_MAX || s->n_entries++ >= ENTRIES_MAX) {
+                        s->is_cut = true;
+                        break;
+                }
+                r = sweep_entry(s, dirfd(dir), entry, path, depth);
+        }
+        (void)closedir(dir);
+        return r;
+}
+
+static int sweep_below(struct sweep *s, int parent, const char *folder, const char *name, unsigned depth) {
+        _cleanup_free_ char *path = NULL;
+        int fd = open_folder(parent, name);
+
+        if (fd < 0) {
+                s->is_cut |= fd != -ENOENT;
+                return 0;
+        }
+        if (asprintf(&path, "%s/%s", folder, name) < 0) {
+                path = NULL;
+                close_fdp(&fd);
+                return -ENOMEM;
+        }
+        return sweep_folder(s, fd, streq(name, ".") ? folder : path, depth);
+}
+
+/* A whole repository has none: with one git takes configuration and hooks from where that leads.  It is kept
+ * for a look, under a name that git knows nothing of. */
+static int sweep_commondir(struct sweep *s, int git_dir) {
+        struct stat st;
+
+        if (s->dirs->common_dir || fstatat(git_dir, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !is_new(s, &st))
+                return 0;
+        for (unsigned i = 0; i < 1000; i++) {
+                _cleanup_free_ char *path = NULL;
+                char aside[64];
+
+                (void)snprintf(aside, sizeof(aside), "commondir.aside-%u", i);
+                if (syscall(SYS_renameat2, git_dir, "commondir", git_dir, aside, RENAME_NOREPLACE) < 0) {
+                        if (errno == EEXIST)
+                                continue;
+                        break;
+                }
+                if (asprintf(&path, "%s/%s", s->dirs->git_dir, aside) < 0) {
+                        path = NULL;
+                        return -ENOMEM;
+                }
+                return tell_finding(
+                        s, path,
+                        "a commondir that the command made in a git dir, which git would have obeyed, is "
+                        "moved aside");
+        }
+        s->is_cut = true;
+        return 0;
+}
+
+static bool runs_command(const char *todo) {
+        while (*todo) {
+                todo += strspn(todo, " \t\r\n");
+                if ((startswith(todo, "exec") && strchr(" \t", todo[4])) ||
+                    (startswith(todo, "x") && strchr(" \t", todo[1])))
+                        return true;
+                todo += strcspn(todo, "\n");
+        }
+        return false;
+}
+
+/* A rebase that stopped is the command's work, too: it stays. */
+static int look_at_rebase(struct sweep *s, int git_dir) {
+        static const char name[] = "rebase-merge/git-rebase-todo";
+        _cleanup_free_ char *text = NULL, *path = NULL;
+        struct stat st;
+        int r;
+
+        if (fstatat(git_dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_new(s, &st))
+                return 0;
+        r = read_small_file(git_dir, name, O_NOFOLLOW, TODO_MAX, &text);
+        if (r == -ENOMEM || (r >= 0 && !runs_command(text)))
+                return r;
+        if (asprintf(&path, "%s/%s", s->dirs->git_dir, name) < 0) {
+                path = NULL;
+                return -ENOMEM;
+        }
+        return tell_finding(s, path, "git rebase --continue would run commands that the command left");
+}
+
+static int sweep_all(struct sweep *s) {
+        const struct gitdirs *g = s->dirs;
+        int r;
+
+        r = sweep_commondir(s, g->git_fd);
+        if (r >= 0)
+                r = sweep_below(s, g->git_fd, g->git_dir, ".", 0);
+        if (r >= 0)
+                r = look_at_rebase(s, g->git_fd);
+        if (r >= 0 && g->common_dir)
+                r = sweep_below(s, g->common_fd, g->common_dir, "logs", 1);
+        if (r >= 0 && g->common_dir)
+                r = sweep_below(s, g->common_fd, g->common_dir, "refs", 1);
+        if (r >= 0 && s->is_cut)
+                r = tell_finding(s, g->git_dir,
+                                 "a git dir holds what nsrun could not look through, and git may obey it");
+        return r;
+}
+
+int gitdirs_end(struct gitdirs *g, int (*found)(void *data, const struct nsrun_error *note), void *data) {
+        struct sweep s = {.dirs = g, .found = found, .data = data};
+        int r = g->git_dir ? sweep_all(&s) : 0;
+
+        gitdirs_clear(g);
+        return r;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A run's begin and end, and its reports. */
+#include "run.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/sys.h"
+#include "descriptors.h"
+#include "plan/record.h"
+
+static int take_note(struct run *run, const struct nsrun_error *note, struct nsrun_error *err) {
+        int r = run->note ? run->note(run->data, note) : strv_consume(&run->notes, nsrun_error_format(note));
+
+        return r == -ENOMEM ? error_oom(err) : r;
+}
+
+/* All that there is around a launch, in the order in which it needs them. */
+static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
+                       struct launch_params *params, struct nsrun_error *err) {
+        int r;
+
+        params->wants_denials = params->wants_denials && plan->seccomp.code;
+        if (params->wants_denials && denials_new(plan, &run->denials) < 0)
+                return error_oom(err);
+        r = gitdirs_begin(plan, &run->gitdirs);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "the git dir can't be opened",
+                                 NULL);
+        r = descriptors_check(params, err);
+        if (r >= 0)
+                r = disk_prepare(plan, &run->rundir, params, err);
+        if (r >= 0)
+                r = cgroup_prepare(plan, may_move, &run->cgroup, params, err);
+        run->n_processes = params->n_processes;
+        if (r >= 0 && params->n_processes > 0)
+                r = take_note(run, &cgroup_by_rlimit, err);
+        return r;
+}
+
+int run_begin(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
+              struct nsrun_error *err) {
+        struct launch_params launch_params = params->launch;
+        struct run run = RUN_INIT;
+        int r;
+
+        run.note = params->note;
+        run.data = params->data;
+        /* With a pid namespace of its own, which a command has where there is no Landlock, the kernel ends
+         * all that it started with its reaper. */
+        if (plan->join && plan->is_scoped)
+                run.session = plan->join->init;
+        r = run_prepare(&run, plan, params->may_move, &launch_params, err);
+        if (r >= 0 && (params->watches_all_memory || (run.cgroup.controllers & CGROUP_MEMORY)))
+                oom_watch_begin(&run.memory, &run.cgroup);
+        if (r >= 0)
+                r = launch_start(plan, &launch_params, &run.launch, err);
+        if (r < 0) {
+                run_end(&run);
+                return r;
+        }
+        run.is_gone = false;
+        /* Whoever reads the other end of a pipe waits for the last holder. */
+        for (size_t i = 0; i < launch_params.n_pass_fds && params->owns_pass_fds; i++)
+                (void)close(launch_params.pass_fds[i]);
+        *ret = run;
+        return 0;
+}
+
+int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_error *err) {
+        struct launch_report report;
+        int r;
+
+        do
+                r = launch_read_report(&run->launch, &report);
+        while (r == -EINTR);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1's report can't be read", NULL);
+        if (r == 0)
+                return 0;
+        if (report.kind == LAUNCH_FAILED) {
+                /* A failure is one, whatever was said of it. */
+                if (report.error.error <= 0)
+                        report.error.error = EIO;
+                if (err && err->stage == NSRUN_STAGE_NONE)
+                        *err = report.error;
+                return -report.error.error;
+        }
+        if (report.kind == LAUNCH_NOTE) {
+                r = take_note(run, &report.error, err);
+                if (r < 0)
+                        return r;
+        }
+        if (report.kind == LAUNCH_EXITED) {
+                run->has_exited = true;
+                run->status = report.status;
+        }
+        *ret = report;
+        return 1;
+}
+
+int run_await_start(struct run *run, struct launch_report *ret, struct nsrun_error *err) {
+        for (;;) {
+                struct launch_report report;
+                int r = run_take_report(run, &report, err);
+
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, -EIO, NULL,
+                                         "the sandbox was killed while it was being built", NULL);
+                if (report.kind != LAUNCH_STARTED)
+                        continue;
+                if (ret)
+                        *ret = report;
+                return 0;
+        }
+}
+
+int run_denials_fd(const struct run *run) {
+        int fd = run->listener >= 0 ? run->listener : run->launch.listener_socket;
+
+        return fd >= 0 ? fd : -1;
+}
+
+/* First the listener itself, then what it asks.  Without one the calls fail all the same. */
+void run_take_denial(struct run *run, int events) {
+        if (run->listener < 0) {
+                run->listener = launch_receive_listener(&run->launch);
+                close_fdp(&run->launch.listener_socket);
+        } else if (!(events & POLLIN) || denials_answer(run->denials, run->listener) < 0) {
+                /* Nobody is left to ask (POLLHUP): before 6.6 taking a question would wait for ever. */
+                close_fdp(&run->listener);
+        }
+}
+
+bool run_ran_out_of_memory(struct run *run, bool was_killed) {
+        bool is_own = run->memory.is_own, has_killed = oom_watch_ended(&run->memory);
+
+        return has_killed && (is_own || was_killed);
+}
+
+/* A joined command's reaper was killed: nobody can tell any more what the command has started, so the
+ * session ends. */
+static void end_session(const struct run *run, int status) {
+        _cleanup_close_ int init = -EBADF;
+
+        if (run->session.pid <= 0 || !WIFSIGNALED(status))
+                return;
+        init = record_open_process(&run->session);
+        if (init >= 0)
+                (void)sys_pidfd_send_signal(init, SIGKILL);
+}
+
+static int take_finding(void *data, const struct nsrun_error *note) {
+        return take_note(data, note, NULL);
+}
+
+int run_wait(struct run *run) {
+        int status = 0;
+
+        if (run->is_gone)
+                return 0;
+        /* Where pid 1 collects no orphans, as in many containers, a session could never end if its reapers
+         * weren't waited for. */
+        if (!run->launch.is_nested || !run->has_exited) {
+                status = launch_wait(&run->launch);
+                end_session(run, status);
+        }
+        run->is_gone = true;
+        (void)gitdirs_end(&run->gitdirs, take_finding, run);
+        return status;
+}
+
+void run_end(struct run *run) {
+        if (!run->is_gone) {
+                (void)launch_signal(&run->launch, SIGKILL);
+                (void)run_wait(run);
+        }
+        launch_close(&run->launch);
+        close_fdp(&run->listener);
+        run->denials = denials_free(run->denials);
+        (void)oom_watch_ended(&run->memory);
+        cgroup_remove(&run->cgroup);
+        rundir_remove(&run->rundir);
+        gitdirs_clear(&run->gitdirs);
+        strv_freep(&run->notes);
+        *run = RUN_INIT;
+}

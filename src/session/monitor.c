@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A session's life, seen from the host.  Runs nothing of a command's; of the caller's
+ * memory, terminal, descriptors and working directory it has none. */
+#include "monitor.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "changes/changes.h"
+#include "plan/record.h"
+#include "run/programs.h"
+#include "run/run.h"
+
+_Static_assert(sizeof(struct monitor_answer) <= PIPE_BUF, "an answer must be one atomic write");
+
+struct monitor {
+        struct plan_record record;
+        struct record_folder folder;
+        struct run run;
+        int signal_fd;
+        int owner_fd; /* -EBADF: none */
+        struct nsrun_error error;
+};
+
+/* -errno: whoever asked is gone. */
+static int session_monitor_answer(enum monitor_answer_kind kind, const char *id,
+                                  const struct nsrun_error *error) {
+        struct monitor_answer a = {.kind = kind};
+        ssize_t n;
+
+        if (id)
+                (void)snprintf(a.id, sizeof(a.id), "%s", id);
+        if (error)
+                a.error = *error;
+        n = sys_write(MONITOR_FD_ANSWER, &a, sizeof(a));
+        return n < 0 ? (int)n : 0;
+}
+
+static int read_plan(struct monitor *k) {
+        struct stat st;
+        void *bytes;
+        int r;
+
+        if (sys_fstat(MONITOR_FD_PLAN, &st) < 0 || st.st_size == 0)
+                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, -EBADMSG, NULL,
+                                 "nsrun-monitor is started by nsrun alone", NULL);
+        bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, MONITOR_FD_PLAN, 0);
+        if (bytes == MAP_FAILED)
+                return error_oom(&k->error);
+        r = plan_restore(bytes, (size_t)st.st_size, &k->record.plan, &k->error);
+        (void)munmap(bytes, (size_t)st.st_size);
+        (void)close(MONITOR_FD_PLAN);
+        return r;
+}
+
+static int watch_signals(struct monitor *k) {
+        sigset_t set;
+
+        (void)sigemptyset(&set);
+        (void)sigaddset(&set, SIGTERM);
+        (void)sigaddset(&set, SIGINT);
+        (void)sigaddset(&set, SIGHUP);
+        (void)sys_sigmask(SIG_BLOCK, &set, NULL);
+        k->signal_fd = sys_signalfd(&set);
+        if (k->signal_fd < 0)
+                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, k->signal_fd, NULL, "no signalfd", NULL);
+        return 0;
+}
+
+static int answer_note(nsrun_unused void *data, const struct nsrun_error *note) {
+        (void)session_monitor_answer(MONITOR_NOTE, NULL, note);
+        return 0;
+}
+
+/* A commit goes to no other folder than the one that the session began with, and takes what it commits from
+ * no other than the overlay: commands, of which there is none yet, may move the folders above it. */
+static void identify_folders(const struct monitor *k) {
+        const struct nsrun_plan *plan = k->record.plan;
+        _cleanup_close_ int root = -EBADF;
+        char path[64];
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/root", (int)k->run.launch.pid);
+        root = sys_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                struct plan_op *op = &plan->ops[i];
+                _cleanup_close_ int merged = -EBADF;
+                struct stat st;
+
+                if (op->kind != PLAN_OVERLAY || stat(op->source, &st) < 0)
+                        continue;
+                op->base_dev = st.st_dev;
+                op->base_ino = st.st_ino;
+                merged = root < 0 ? root : beneath_open(root, op->target + 1, O_PATH | O_DIRECTORY, 0);
+                if (merged < 0 || sys_fstat(merged, &st) < 0)
+                        continue;
+                op->merged_dev = st.st_dev;
+                op->merged_ino = st.st_ino;
+        }
+}
+
+static int write_record(struct monitor *k) {
+        struct plan_record *record = &k->record;
+        _cleanup_close_ int own = sys_pidfd_open(getpid());
+        _cleanup_free_ char *bytes = NULL;
+        struct timespec since = {0};
+        size_t n = 0;
+        int r;
+
+        record->id = strdup(k->folder.id);
+        record->rundir = k->run.rundir.path ? strdup(k->run.rundir.path) : NULL;
+        if (k->run.cgroup.launch.fd >= 0)
+                record->cgroup = path_join(k->run.cgroup.place.path, k->run.cgroup.name);
+        if (!record->id || (k->run.rundir.path && !record->rundir) ||
+            (k->run.cgroup.launch.fd >= 0 && !record->cgroup))
+                return error_oom(&k->error);
+        identify_folders(k);
+        record->namespaces = k->run.launch.namespaces;
+        record->is_nested = !record->plan->is_scoped;
+        r = own < 0 ? own : record_identify(getpid(), own, &record->monitor);
+        if (r >= 0)
+                r = record_identify(k->run.launch.pid, k->run.launch.pidfd, &record->init);
+        if (r < 0)
+                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the session's processes can't be told apart",
+                                 "nsrun needs a mounted /proc to start from");
+        r = changes_moment(&since);
+        record->started_s = record->base_s = since.tv_sec;
+        record->base_ns = (uint64_t)since.tv_nsec;
+        if (r >= 0)
+                r = record_store(record, &bytes, &n);
+        return r < 0 ? error_oom(&k->error) : records_write(&k->folder, bytes, n, &k->error);
+}
+
+/* The sandbox, until pid 1 says that all is built. */
+static int start_sandbox(struct monitor *k) {
+        const struct run_params params = {.launch = {.terminal_fd = -1,
+                                                     .wants_started = true,
+                                                     .dies_with_thread = true,
+                                                     .init_path = program_init()},
+                                          .may_move = true,
+                                          .note = answer_note};
+        const struct launch_namespaces *n;
+        struct launch_report report;
+        int r;
+
+        r = run_begin(k->record.plan, &params, &k->run, &k->error);
+        if (r >= 0)
+                r = run_await_start(&k->run, &report, &k->error);
+        if (r < 0)
+                return r;
+        n = &report.namespaces;
+        memcpy(k->record.namespace_inodes,
+               (const uint64_t[]){n->user, n->mnt, n->pid, n->ipc, n->uts, n->net},
+               sizeof(k->record.namespace_inodes));
+        k->record.n_processes = k->run.n_processes;
+        return 0;
+}
+
+static int monitor_start(struct monitor *k, const char *name) {
+        int r = read_plan(k);
+
+        if (r >= 0)
+                r = records_make(*name ? name : NULL, &k->folder, &k->error);
+        if (r >= 0)
+                r = watch_signals(k);
+        if (r >= 0)
+                r = start_sandbox(k);
+        if (r >= 0)
+                r = write_record(k);
+        return r;
+}
+
+/* How long to wait for the next look, in milliseconds; -1: until something happens; 0: it has been
+ * idle for long enough. */
+static int idle_wait(const struct monitor *k) {
+        uint64_t idle, left;
+
+        if (k->record.idle_timeout == 0)
+                return -1;
+        idle = records_idle_seconds(&k->folder);
+        if (idle >= k->record.idle_timeout)
+                return 0;
+        left = k->record.idle_timeout - idle;
+        return left > INT_MAX / 1000 ? INT_MAX : (int)left * 1000;
+}
+
+/* Until there is a reason to end.  True: pid 1 is gone, or on its way, which may be long (see
+ * await_end()): its end of the pipe is closed. */
+static bool keep(const struct monitor *k) {
+        struct pollfd fds[] = {{.fd = k->run.launch.report_fd},
+                               {.fd = k->signal_fd, .events = POLLIN},
+                               {.fd = k->owner_fd, .events = POLLIN}};
+
+        for (;;) {
+                int wait = idle_wait(k);
+
+                (void)sys_poll(fds, ARRAY_SIZE(fds), wait);
+                if (fds[0].revents)
+                        return true;
+                if (fds[1].revents || fds[2].revents) {
+                        (void)records_end(&k->folder, false);
+                        return false;
+                }
+                if (wait == 0 && records_end(&k->folder, true) >= 0)
+                        return false;
+        }
+}
+
+/* Until pid 1 is gone, or `ms` milliseconds are over (-1: never).  Its own end waits for the ends
+ * of those whose parents are elsewhere to be seen: reapers of commands are children of whoever
+ * joined, who may look later, or never.  By then nobody lives. */
+static void await_end(const struct monitor *k, int ms) {
+        struct pollfd end = {.fd = k->run.launch.pidfd, .events = POLLIN};
+
+        for (int waited = 0; ms < 0 || waited < ms; waited += MONITOR_LOOK_MS)
+                if (sys_poll(&end, 1, MONITOR_LOOK_MS) > 0 || record_has_exited(k->run.launch.pid))
+                        return;
+}
+
+/* pid 1 sends everybody SIGTERM, and ends when they have; whatever becomes of that, it is killed a little
+ * later. */
+static void monitor_stop(const struct monitor *k) {
+        (void)launch_terminate_all(&k->run.launch);
+        (void)launch_end_when_empty(&k->run.launch);
+        await_end(k, MONITOR_GRACE_MS);
+}
+
+/* Nobody reads a monitor's answers any more when its session ends. */
+static int leave_unsaid(nsrun_unused void *data, nsrun_unused const struct nsrun_error *note) {
+        return 0;
+}
+
+static void monitor_finish(struct monitor *k) {
+        if (!k->run.is_gone) {
+                (void)launch_signal(&k->run.launch, SIGKILL);
+                await_end(k, -1);
+                k->run.is_gone = true;
+        }
+        /* What the session's processes have left in git dirs since the last command ended. */
+        (void)gitdirs_end(&k->run.gitdirs, leave_unsaid, NULL);
+        run_end(&k->run);
+        /* With it goes the lock: whoever waits for the end sees all of it. */
+        records_remove(&k->folder);
+        record_clear(&k->record);
+}
+
+/* Nobody's child: whoever asked has its own to wait for. */
+static void detach(void) {
+        pid_t pid = fork();
+
+        if (pid > 0)
+                _exit(0);
+        if (pid < 0)
+                _exit(125);
+}
+
+int monitor_main(int argc, char **argv) {
+        struct monitor k = {
+                .folder = RECORD_FOLDER_INIT, .run = RUN_INIT, .signal_fd = -EBADF, .owner_fd = -EBADF};
+        struct stat st;
+        int r;
+
+        if (argc != MONITOR_N_ARGS || sys_fstat(MONITOR_FD_ANSWER, &st) < 0 || !S_ISFIFO(st.st_mode)) {
+                (void)fputs("nsrun-monitor: started by 'nsrun session start', not by people\n", stderr);
+                return 125;
+        }
+        (void)sys_close_range(MONITOR_FD_FIRST_OTHER, ~0U);
+        detach();
+        (void)signal(SIGPIPE, SIG_IGN);
+        (void)chdir("/");
+        (void)umask(077);
+        for (int fd = MONITOR_FD_PLAN; fd < MONITOR_FD_FIRST_OTHER; fd++)
+                (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        k.record.idle_timeout = strtoull(argv[MONITOR_ARG_IDLE_TIMEOUT], NULL, 10);
+        k.record.owner = (pid_t)strtol(argv[MONITOR_ARG_OWNER], NULL, 10);
+        k.owner_fd = k.record.owner > 0 ? MONITOR_FD_OWNER : -EBADF;
+        r = monitor_start(&k, argv[MONITOR_ARG_SESSION]);
+        if (r >= 0) {
+                /* A session whose id nobody has heard is nobody's. */
+                bool is_known = session_monitor_answer(MONITOR_STARTED, k.folder.id, NULL) >= 0;
+
+                (void)close(MONITOR_FD_ANSWER);
+                if (is_known && !keep(&k))
+                        monitor_stop(&k);
+        }
+        monitor_finish(&k);
+        /* When nothing is left of it. */
+        if (r < 0)
+                (void)session_monitor_answer(MONITOR_FAILED, NULL, &k.error);
+        return r < 0 ? 125 : 0;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Sessions as their users have them: started through a monitor, listed, shown and
+ * ended.  Commands come in by plans of their own (plan/join.c, launch/join.c). */
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include "base/file.h"
+#include "base/sized.h"
+#include "base/sys.h"
+#include "monitor.h"
+#include "run/programs.h"
+#include "session.h"
+
+/* What is handed to a monitor lies above the numbers that it gets. */
+static int lift(int fd) {
+        int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 2 * MONITOR_FD_FIRST_OTHER);
+        int r = lifted < 0 ? -errno : lifted;
+
+        (void)close(fd);
+        return r;
+}
+
+static int store_plan(const struct nsrun_plan *plan, int *ret) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *bytes = NULL;
+        size_t n = 0;
+        int r;
+
+        r = plan_store(plan, &bytes, &n);
+        if (r < 0)
+                return r;
+        r = sys_memfd("nsrun-plan");
+        fd = r < 0 ? r : lift(r);
+        if (fd < 0)
+                return fd;
+        r = write_full(fd, bytes, n);
+        if (r < 0)
+                return r;
+        *ret = TAKE_FD(fd);
+        return 0;
+}
+
+/* Everything that the host has set up for itself is undone: its signals, its terminal. */
+static int prepare_attributes(posix_spawnattr_t *attributes) {
+        sigset_t none, all;
+
+        (void)sigemptyset(&none);
+        (void)sigfillset(&all);
+        if (posix_spawnattr_setsigmask(attributes, &none) != 0 ||
+            posix_spawnattr_setsigdefault(attributes, &all) != 0)
+                return -EINVAL;
+        return -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                             POSIX_SPAWN_SETSID);
+}
+
+static int prepare_files(posix_spawn_file_actions_t *files, int plan_fd, int answer_fd, int owner_fd) {
+        int r = 0;
+
+        for (int fd = 0; fd <= 2 && r == 0; fd++)
+                r = posix_spawn_file_actions_addopen(files, fd, "/dev/null", O_RDWR, 0);
+        if (r == 0)
+                r = posix_spawn_file_actions_adddup2(files, plan_fd, MONITOR_FD_PLAN);
+        if (r == 0)
+                r = posix_spawn_file_actions_adddup2(files, answer_fd, MONITOR_FD_ANSWER);
+        if (r == 0 && owner_fd >= 0)
+                r = posix_spawn_file_actions_adddup2(files, owner_fd, MONITOR_FD_OWNER);
+        return -r;
+}
+
+static int session_spawn(int plan_fd, int answer_fd, int owner_fd,
+                         const struct nsrun_session_options *options) {
+        char idle[24], owner[24], *argv[MONITOR_N_ARGS + 1] = {0};
+        posix_spawn_file_actions_t files;
+        posix_spawnattr_t attributes;
+        siginfo_t info;
+        pid_t pid;
+        int r;
+
+        (void)snprintf(idle, sizeof(idle), "%u", options->idle_timeout);
+        (void)snprintf(owner, sizeof(owner), "%d", (int)options->owner);
+        argv[MONITOR_ARG_NAME] = (char *)"nsrun-monitor";
+        argv[MONITOR_ARG_IDLE_TIMEOUT] = idle;
+        argv[MONITOR_ARG_OWNER] = owner;
+        argv[MONITOR_ARG_SESSION] = options->name ? (char *)(uintptr_t)options->name : (char *)"";
+        if (posix_spawn_file_actions_init(&files) != 0)
+                return -ENOMEM;
+        if (posix_spawnattr_init(&attributes) != 0) {
+                (void)posix_spawn_file_actions_destroy(&files);
+                return -ENOMEM;
+        }
+        r = prepare_files(&files, plan_fd, answer_fd, owner_fd);
+        if (r == 0)
+                r = prepare_attributes(&attributes);
+        if (r == 0)
+                r = -posix_spawn(&pid, program_monitor(), &files, &attributes, argv, environ);
+        (void)posix_spawnattr_destroy(&attributes);
+        (void)posix_spawn_file_actions_destroy(&files);
+        /* It goes on as somebody else's child. */
+        while (r == 0 && sys_waitid(P_PID, (id_t)pid, &info, WEXITED) == -EINTR)
+                ;
+        return r;
+}
+
+/* Reads what the monitor says, until it has started or failed. */
+static int hear(int fd, char **ret_id, char ***notes, struct nsrun_error *err) {
+        for (;;) {
+                struct monitor_answer a;
+                ssize_t n = sys_read(fd, &a, sizeof(a));
+
+                if (n == -EINTR)
+                        continue;
+                if (n != (ssize_t)sizeof(a))
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, n < 0 ? (int)n : -EIO, NULL,
+                                         "the session's monitor was killed before it had started", NULL);
+                if (a.kind == MONITOR_FAILED) {
+                        if (err)
+                                *err = a.error;
+                        return a.error.error > 0 ? -a.error.error : -EINVAL;
+                }
+                if (a.kind == MONITOR_STARTED) {
+                        *ret_id = strdup(a.id);
+                        return *ret_id ? 0 : error_oom(err);
+                }
+                if (notes && strv_consume(notes, nsrun_error_format(&a.error)) < 0)
+                        return error_oom(err);
+        }
+}
+
+static int open_owner(pid_t owner, int *ret, struct nsrun_error *err) {
+        char text[24];
+        int r;
+
+        if (owner <= 0)
+                return 0;
+        r = sys_pidfd_open(owner);
+        if (r >= 0)
+                r = lift(r);
+        (void)snprintf(text, sizeof(text), "%d", (int)owner);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, text, "the owner can't be watched",
+                                 "--owner names a process that lives");
+        *ret = r;
+        return 0;
+}
+
+static int start_monitor(const struct nsrun_plan *plan, const struct nsrun_session_options *options,
+                         char **ret_id, char ***notes, struct nsrun_error *err) {
+        _cleanup_close_ int plan_fd = -EBADF, owner_fd = -EBADF, read_end = -EBADF, write_end = -EBADF;
+        int ends[2], r;
+
+        r = open_owner(options->owner, &owner_fd, err);
+        if (r < 0)
+                return r;
+        r = store_plan(plan, &plan_fd);
+        if (r >= 0)
+                r = sys_pipe(ends);
+        if (r >= 0) {
+                read_end = ends[0];
+                r = write_end = lift(ends[1]);
+        }
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the plan can't be handed to the session's monitor", NULL);
+        r = session_spawn(plan_fd, write_end, owner_fd, options);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, program_monitor(),
+                                 "nsrun-monitor can't be executed", "install nsrun completely");
+        close_fdp(&write_end);
+        return hear(read_end, ret_id, notes, err);
+}
+
+/* A monitor reads no name as one that is to be made up; a caller's empty one is a mistake. */
+static int session_check_options(const struct nsrun_policy *policy,
+                                 const struct nsrun_session_options *options, struct nsrun_error *err) {
+        if (options->name && !*options->name)
+                return records_refuse_name(options->name, err);
+        if (policy->session)
+                return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, policy->session,
+                                 "a session can't be started in another one", "leave --session out");
+        return 0;
+}
+
+nsrun_public int nsrun_session_start(const struct nsrun_policy *policy,
+                                     const struct nsrun_session_options *options, char **ret_id,
+                                     char ***ret_notes, struct nsrun_error *error) {
+        const struct policy_request request = {.policy = policy, .is_session = true};
+        struct nsrun_session_options own = NSRUN_SESSION_OPTIONS_INIT;
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_strv_ char **notes = NULL;
+        int r;
+
+        r = options ? sized_take(&own, sizeof(own), options, "nsrun_session_options", error) : 0;
+        if (r >= 0)
+                r = session_check_options(policy, &own, error);
+        if (r >= 0)
+                r = plan_make(&request, &plan, error);
+        if (r >= 0)
+                r = start_monitor(plan, &own, ret_id, ret_notes ? &notes : NULL, error);
+        if (r < 0)
+                return r;
+        if (ret_notes)
+                *ret_notes = TAKE_PTR(notes);
+        return 0;
+}
+
+nsrun_public int nsrun_session_list(char ***ret, struct nsrun_error *error) {
+        return records_list(ret, error);
+}
+
+int session_read(const char *id, struct record_folder *folder, struct plan_record *record,
+                 struct nsrun_error *err) {
+        _cleanup_free_ char *bytes = NULL;
+        size_t n = 0;
+        int r;
+
+        r = records_open(id, folder, err);
+        if (r >= 0)
+                r = records_read(folder, &bytes, &n, err);
+        return r < 0 ? r : record_restore(bytes, n, true, record, err);
+}
+
+nsrun_public int nsrun_session_show(const char *id, struct nsrun_session_info **ret,
+                                    struct nsrun_error *error) {
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
+        struct nsrun_session_info *info;
+        int r;
+
+        r = session_read(id, &folder, &record, error);
+        if (r < 0)
+                return r;
+        info = calloc(1, sizeof(*info));
+        if (!info)
+                return error_oom(error);
+        info->id = TAKE_PTR(record.id);
+        info->project = TAKE_PTR(record.plan->project);
+        info->rundir = TAKE_PTR(record.rundir);
+        info->monitor = record.monitor.pid;
+        info->init = record.init.pid;
+        info->started = record.started_s;
+        info->idle = records_idle_seconds(&folder);
+        info->idle_timeout = (unsigned)record.idle_timeout;
+        info->owner = record.owner;
+        info->is_nested = record.is_nested;
+        *ret = info;
+        return 0;
+}
+
+nsrun_public struct nsrun_session_info *nsrun_session_info_free(struct nsrun_session_info *info) {
+        if (info) {
+                free(info->id);
+                free(info->project);
+                free(info->rundir);
+        }
+        free(info);
+        return NULL;
+}
+
+static int session_end(const char *id, bool is_kill, struct nsrun_error *err) {
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
+        _cleanup_close_ int monitor = -EBADF, init = -EBADF;
+        struct pollfd end = {.events = POLLIN};
+        int r;
+
+        r = session_read(id, &folder, &record, err);
+        if (r < 0)
+                return r;
+        monitor = record_open_process(&record.monitor);
+        init = is_kill ? record_open_process(&record.init) : -EBADF;
+        r = monitor == -ESRCH ? 0 : monitor;
+        if (r >= 0 && init >= 0)
+                r = sys_pidfd_send_signal(init, SIGKILL);
+        /* After pid 1 was killed too: others may hold up its last breath, see monitor.c. */
+        if (r >= 0 && monitor >= 0)
+                r = sys_pidfd_send_signal(monitor, SIGTERM);
+        if (r < 0 && r != -ESRCH)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, id, "the session can't be ended", NULL);
+        end.fd = monitor;
+        while (monitor >= 0 && sys_poll(&end, 1, -1) == -EINTR)
+                ;
+        return 0;
+}
+
+nsrun_public int nsrun_session_stop(const char *id, struct nsrun_error *error) {
+        return session_end(id, false, error);
+}
+
+nsrun_public int nsrun_session_kill(const char *id, struct nsrun_error *error) {
+        return session_end(id, true, error);
+}

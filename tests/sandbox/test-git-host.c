@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What nsrun itself does with a repository before anything runs in the sandbox: it starts no git,
+ * opens nothing that the repository names, and waits for nobody. */
+#include <sys/inotify.h>
+
+#include "harness.h"
+
+#define NEED_GIT()                                                \
+        do {                                                      \
+                if (!has_program("git"))                          \
+                        skip_because("skipped: there is no git"); \
+        } while (0)
+
+static int setup(void **state) {
+        const struct site *s;
+
+        if (site_setup(state) != 0)
+                return -1;
+        s = *state;
+        make_file(s->home, ".gitconfig", "[user]\nname=Jo Doe\nemail=jo@example.org\n");
+        make_folder(s->project, ".git");
+        make_folder(s->project, ".git/objects");
+        make_folder(s->project, ".git/refs");
+        make_file(s->project, ".git/HEAD", "ref: refs/heads/main\n");
+        make_file(s->project, ".git/config", "[core]\nbare=false\n");
+        return 0;
+}
+
+/* The folder of the project's that stands first in PATH, for the child. */
+static void put_first_in_path(void *data) {
+        _cleanup_free_ char *path = text_of("%s/.venv/bin:%s", (const char *)data, getenv("PATH"));
+
+        if (setenv("PATH", path, 1) < 0)
+                _exit(119);
+}
+
+static void run_with_path(const struct site *s, struct outcome *o, const char *const *argv) {
+        outcome_clear(o);
+        run(
+                &(struct request){
+                        .argv = argv, .cwd = s->project, .in_child = put_first_in_path, .data = s->project},
+                o);
+}
+
+/* An executable of the project's that says so in `marker`, which no sandbox shows. */
+static void plant(const struct site *s, const char *name, const char *marker) {
+        _cleanup_free_ char *text = text_of("#!/bin/sh\ntouch '%s' 2>/dev/null\nexit 0\n", marker);
+        _cleanup_free_ char *file = text_of(".venv/bin/%s", name), *path = path_of(s->project, file);
+
+        make_file(s->project, file, text);
+        assert_int_equal(chmod(path, 0755), 0);
+}
+
+TEST_WITH(no_program_of_the_projects_is_executed, setup, site_teardown) {
+        static const char *const planted[] = {"git",  "sh",    "bash",       "true",
+                                              "less", "pager", "nsrun-init", "nsrun-monitor"};
+        const struct site *s = *state;
+        const char *const commands[][9] = {
+                {program(), "run", "--", "/bin/true", NULL},
+                {program(), "run", "--overlay", ".", "--", "/bin/true", NULL},
+                {program(), "run", "--ro", ".", "--", "/bin/true", NULL},
+                {program(), "run", "--no-project", "--", "/bin/true", NULL},
+                {program(), "bash", "--overlay", ".", "--confirm=true", ":", NULL},
+                {program(), "bash", "--no-sandbox", "--confirm=true", ":", NULL},
+                {program(), "plan", "--", "/bin/true", NULL},
+                {program(), "plan", "--overlay", ".", "--", "/bin/true", NULL},
+                {program(), "session", "start", "--overlay", ".", NULL},
+        };
+        _cleanup_free_ char *marker = path_of(s->outside, "marker"), *id = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, ".venv");
+        make_folder(s->project, ".venv/bin");
+        /* Where the files don't tell all by themselves, too. */
+        make_file(s->home, ".gitconfig",
+                  "[user]\nname=Jo Doe\nemail=jo@example.org\n[include]\npath=none\n");
+        for (size_t i = 0; i < ARRAY_SIZE(planted); i++)
+                plant(s, planted[i], marker);
+        for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+                run_with_path(s, &o, commands[i]);
+                expect_status(&o, 0);
+                if (access(marker, F_OK) == 0)
+                        fail_msg("the project's program was executed by %s %s", commands[i][1],
+                                 commands[i][2]);
+        }
+        id = strndup(o.out, strcspn(o.out, "\n"));
+        run_with_path(s, &o, (const char *const[]){program(), "session", "stop", id, NULL});
+        expect_status(&o, 0);
+        collect_orphans();
+        /* The probe works: whoever looks for git in PATH starts it. */
+        run_with_path(s, &o, (const char *const[]){"git", "status", NULL});
+        expect_status(&o, 0);
+        assert_int_equal(access(marker, F_OK), 0);
+}
+
+/* Who commits, as a command sees it. */
+static void expect_name(const struct site *s, const char *name) {
+        static const char show[] = "echo \"$GIT_AUTHOR_NAME\"";
+        _cleanup_free_ char *line = text_of("%s\n", name);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_inside(s, &o, show);
+        expect_status(&o, 0);
+        expect_out(&o, line);
+}
+
+/* What a repository's configuration includes is a file of the host's that the command names. */
+TEST_WITH(nothing_that_a_repository_includes_is_opened, setup, site_teardown) {
+        static const char *const forms[] = {
+                "[user]\nname=Repo\n[include]\npath=%s\n",
+                "[user]\nname=Repo\n[includeIf \"gitdir:/\"]\npath=%s\n",
+                "[user]\nname=Repo\n[include]\npath=fifo\n[include]\npath=%s\n",
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *secret = path_of(s->outside, "secret"),
+                            *fifo = path_of(s->project, ".git/fifo");
+        _cleanup_close_ int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        _cleanup_outcome_ struct outcome o = {0};
+        char events[4096];
+
+        NEED_GIT();
+        make_file(s->outside, "secret", "[user]\nname=Secret\n");
+        assert_int_equal(mkfifo(fifo, 0600), 0);
+        assert_true(watch >= 0);
+        assert_true(inotify_add_watch(watch, secret, IN_OPEN | IN_ACCESS) >= 0);
+        for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+                _cleanup_free_ char *text = replaced(forms[i], "%s", secret);
+
+                make_file(s->project, ".git/config", text);
+                expect_name(s, "Repo");
+                assert_int_equal(read(watch, events, sizeof(events)), -1);
+                assert_int_equal(errno, EAGAIN);
+        }
+        /* The probe works: git opens it. */
+        {
+                _cleanup_free_ char *text = replaced(forms[0], "%s", secret);
+                _cleanup_free_ char *script = text_of("cd '%s' && git config user.name", s->project);
+
+                make_file(s->project, ".git/config", text);
+                run_outside(s, &o, script);
+                expect_out(&o, "Secret\n");
+                assert_true(read(watch, events, sizeof(events)) > 0);
+        }
+}
+
+/* Today's test of that needs no clock: a reader that waits is one that has no answer. */
+TEST_WITH(a_repository_without_a_plain_configuration_holds_nobody_up, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *config = path_of(s->project, ".git/config");
+
+        make_file(s->outside, "other", "[user]\nname=Other\n");
+        expect_name(s, "Jo Doe");
+        assert_int_equal(unlink(config), 0);
+        assert_int_equal(mkfifo(config, 0600), 0);
+        expect_name(s, "Jo Doe");
+        assert_int_equal(unlink(config), 0);
+        make_folder(s->project, ".git/config");
+        expect_name(s, "Jo Doe");
+        assert_int_equal(rmdir(config), 0);
+        make_link(s->project, ".git/config", "../../outside/other");
+        expect_name(s, "Jo Doe");
+        assert_int_equal(unlink(config), 0);
+        make_link(s->project, ".git/config", "/dev/zero");
+        expect_name(s, "Jo Doe");
+        /* And one that is plain counts. */
+        assert_int_equal(unlink(config), 0);
+        make_file(s->project, ".git/config", "[user]\nname=Repo\n");
+        expect_name(s, "Repo");
+}
+
+/* A file of the user's that lies in the project is the command's to write. */
+TEST_WITH(what_the_command_may_write_includes_nothing, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *real = path_of(s->project, "gitconfig"), *link = path_of(s->home, ".gitconfig");
+        _cleanup_free_ char *text = text_of("[user]\nname=Mine\n[include]\npath=%s/more\n", s->outside);
+
+        make_file(s->outside, "more", "[user]\nname=More\n");
+        make_file(s->home, ".gitconfig", text);
+        expect_name(s, "More");
+        assert_int_equal(unlink(link), 0);
+        make_file(s->project, "gitconfig", text);
+        make_link(s->home, ".gitconfig", real);
+        expect_name(s, "Mine");
+}
+
+int main(void) {
+        return run_all_tests();
+}

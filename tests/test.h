@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What every test program begins with: cmocka, with the headers it wants before it, and a list
+ * of tests that fills itself: a test that is defined is a test that runs, in the file's order. */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/macro.h"
+
+struct listed_test {
+        const char *name;
+        CMUnitTestFunction run;
+        CMFixtureFunction set_up;
+        CMFixtureFunction tear_down;
+};
+
+static struct listed_test listed_tests[100];
+static size_t n_listed_tests;
+static const struct listed_test *running_test;
+static struct timespec running_since;
+static void *shared_state;
+
+static inline void list_test(const char *name, CMUnitTestFunction run, CMFixtureFunction set_up,
+                             CMFixtureFunction tear_down) {
+        if (n_listed_tests == ARRAY_SIZE(listed_tests))
+                abort();
+        listed_tests[n_listed_tests++] = (struct listed_test){name, run, set_up, tear_down};
+}
+
+static inline int begin_test(void **state) {
+        running_test = *state;
+        *state = shared_state;
+        (void)clock_gettime(CLOCK_MONOTONIC, &running_since);
+        return running_test->set_up ? running_test->set_up(state) : 0;
+}
+
+/* Tells of each test that took a second: scripts/count-tests names the slowest. */
+static inline int end_test(void **state) {
+        int r = running_test->tear_down ? running_test->tear_down(state) : 0;
+        struct timespec now;
+        long long ms;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        ms = (now.tv_sec - running_since.tv_sec) * 1000LL + (now.tv_nsec - running_since.tv_nsec) / 1000000;
+        if (ms >= 1000)
+                print_message("took %lld.%lld s: %s\n", ms / 1000, ms % 1000 / 100, running_test->name);
+        return r;
+}
+
+/* Runs all; the result is main's.  What set_up makes is shared by all.  (cmocka's own way for
+ * that leaves no room for begin_test's argument.) */
+static inline int run_all_tests_in(CMFixtureFunction set_up, CMFixtureFunction tear_down) {
+        struct CMUnitTest tests[ARRAY_SIZE(listed_tests)];
+        int failed;
+
+        for (size_t i = 0; i < n_listed_tests; i++)
+                tests[i] = (struct CMUnitTest){listed_tests[i].name, listed_tests[i].run, begin_test,
+                                               end_test, &listed_tests[i]};
+        if (set_up && set_up(&shared_state) != 0)
+                return EXIT_FAILURE;
+        failed = _cmocka_run_group_tests("tests", tests, n_listed_tests, NULL, NULL);
+        if (tear_down && tear_down(&shared_state) != 0)
+                return EXIT_FAILURE;
+        return failed;
+}
+
+static inline int run_all_tests(void) {
+        return run_all_tests_in(NULL, NULL);
+}
+
+/* TEST_IF(…) { body } is a test of this name, which finds what set_up made in *state.  The
+ * condition is asked when the program starts: it is for what only some users or builds can have,
+ * never for what may be missing, which is a skip with its reason. */
+#define TEST_IF(condition, name, set_up, tear_down)                           \
+        static void name(void **state);                                       \
+        __attribute__((__constructor__)) static void name##_is_a_test(void) { \
+                if (condition)                                                \
+                        list_test(#name, name, set_up, tear_down);            \
+        }                                                                     \
+        static void name(nsrun_unused void **state)
+
+#define TEST_WITH(name, set_up, tear_down) TEST_IF(true, name, set_up, tear_down)
+/* Once more, named "name (mode)", with another fixture; stands between "TEST_WITH(…);" and the body. */
+#define TEST_AGAIN(name, mode, set_up, tear_down)                                    \
+        __attribute__((__constructor__)) static void name##_is_a_test_##mode(void) { \
+                list_test(#name " (" #mode ")", name, set_up, tear_down);            \
+        }
+/* Whether this is `scripts/check --full`: there is more time, and more is installed. */
+static inline bool is_full(void) {
+        const char *full = getenv("NSRUN_TEST_FULL");
+
+        return full && *full;
+}
+/* A test of that alone: it wants what nsrun's own tests do without. */
+#define FULL_TEST(name, set_up, tear_down) TEST_IF(is_full(), name, set_up, tear_down)
+/* Without a fixture; harness.h has one for all of the sandboxes' tests. */
+#define TEST(name) TEST_WITH(name, NULL, NULL)
