@@ -167,8 +167,14 @@ static int parse_entry(struct parser *p, int c,
 int gitconfig_parse(const char *text, size_t n,
                     int (*found)(void *data, const struct gitconfig_entry *entry), void *data) {
         static const char mark[] = "\xef\xbb\xbf";
-        struct parser p = {.at = text, .end = text + n};
-        int r = n > 0 && memchr(text, '\0', n) ? -EBADMSG : 0;
+        struct parser p = {.at = text};
+        int r;
+
+        /* No text may be no pointer. */
+        if (n == 0)
+                return 0;
+        p.end = text + n;
+        r = memchr(text, '\0', n) ? -EBADMSG : 0;
 
         if (n >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0)
                 p.at += strlen(mark);

@@ -113,7 +113,9 @@ nsrun_no_asan static int go_in(void *entering) {
         _exit(0);
 }
 
-/* The reaper gets a copy of this process's memory, its command line included: that is empty meanwhile. */
+/* The reaper gets a copy of this process's memory, its command line included: that is empty meanwhile.  It
+ * stays empty where go_further() has been in the session's pid namespace with this very memory: whoever
+ * opened that process's /proc/PID/cmdline may read it when the process is gone. */
 static int join_directly(struct child *c, struct launch *l, struct nsrun_error *err) {
         struct entering e = {.reaper = &c->reaper,
                              .child = c,
@@ -131,7 +133,7 @@ static int join_directly(struct child *c, struct launch *l, struct nsrun_error *
                 memcpy(command_line, c->params->command_line, n);
         child_wipe_command_line(c);
         r = sys_vfork(go_in, &e, child_stack_top(c, CHILD_STACK_OUTER), true);
-        if (n > 0)
+        if (n > 0 && !c->reaper.init.is_nested)
                 memcpy(c->params->command_line, command_line, n);
         if (r < 0)
                 return r;

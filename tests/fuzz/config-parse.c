@@ -27,11 +27,11 @@ static void check_place(const char *what, const char *text) {
         CHECK(column <= strcspn(text, "\n") + 1);
 }
 
-static void check_policy(const struct nsrun_policy *p) {
+static void check_policy(const struct nsrun_policy *p, const char *text) {
         for (size_t i = 0; i < p->n_rules; i++) {
                 CHECK(p->rules[i].source[0] == '/' && !p->rules[i].target &&
                       p->rules[i].origin == POLICY_BY_CONFIG);
-                check_place(p->rules[i].option, "");
+                check_place(p->rules[i].option, text);
         }
         for (size_t i = 0; i < p->expose.n; i++) {
                 const struct expose_rule *e = &p->expose.items[i];
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
                 CHECK(r <= 0 && (r == 0) == (err.stage == NSRUN_STAGE_NONE));
                 check_place(err.what, text);
                 if (r == 0)
-                        check_policy(p);
+                        check_policy(p, text);
                 else
                         CHECK(startswith(err.what, "/c:"));
         }

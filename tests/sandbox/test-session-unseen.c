@@ -193,29 +193,20 @@ static int join_as_host(const char *id) {
         return 0;
 }
 
-/* LeakSanitizer traces each program as it ends: the watching command would see that. */
-static bool is_sanitized(void) {
-        if (NSRUN_HAS_ASAN)
-                print_message("sanitized: nothing is watched\n");
-        return NSRUN_HAS_ASAN;
-}
-
 TEST_IN_BOTH_MODES(a_command_that_joins_is_seen_as_one_of_the_session) {
-        if (is_sanitized())
-                return;
         expect_unseen(*state, join_by_command_line);
 }
 
 TEST_IN_BOTH_MODES(a_command_that_a_host_sends_is_seen_as_one_of_the_session) {
-        if (is_sanitized())
-                return;
         expect_unseen(*state, join_by_library);
 }
 
 int main(int argc, char **argv) {
         if (argc == 3 && streq(argv[1], "watch")) {
                 watch();
-                return 0;
+                /* LeakSanitizer looks through /proc at a program's end, and not in a pid namespace below. */
+                (void)fflush(stdout);
+                _exit(0);
         }
         if (argc == 4 && streq(argv[1], "host"))
                 return join_as_host(argv[2]);
