@@ -12,13 +12,14 @@
 #define SPDX " (SPDX-License-Identifier: "
 
 struct policy {
-        char *name; /* "default" */
+        char *name; /* the policy file's name without ".json": "default" */
         char *path;
         char *json;
         char *description;
 };
 
-/* By the compiler's macro; src/seccomp/syscalls.h can't be compiled for any other machine. */
+/* The machine that runs this program, by the compiler's macros. src/seccomp/syscalls.h offers no
+ * constant for it here, since that header knows only the machines that nsrun itself is built for. */
 static const struct {
         enum syscall_arch arch;
         const char *macro;
@@ -40,14 +41,14 @@ static int oom(void) {
         return -ENOMEM;
 }
 
-/* The policy's own "comment", without the licence that it ends with. */
+/* The policy file's own "comment", without the SPDX line that ends it. */
 static int read_description(const char *path, const char *json, char **ret) {
         _cleanup_json_ struct json_document document = {0};
         const char *comment, *why = NULL, *end;
         char *description;
         size_t line = 0;
 
-        /* What is wrong with the file is said by rules_parse(). */
+        /* Reads one policy file.  What is wrong with the file is said by rules_parse(). */
         if (json_parse(&document, json, strlen(json), &line, &why) < 0)
                 return 0;
         comment = json_text(json_get(document.root, "comment"));
@@ -93,7 +94,8 @@ static int policy_read(const char *path, struct policy *ret) {
 }
 
 static int policy_compile(const struct policy *policy, enum syscall_arch arch, struct seccomp_filter *ret) {
-        /* Kernel 0.0: a table can't know what it will run on, so that a minKernel never holds. */
+        /* minKernel conditions are decided for kernel 0.0, so that none holds: a table that is
+         * built now can't know which kernel it will run on. */
         const struct rules_target target = {.arch = arch};
         _cleanup_rules_ struct rules rules = {0};
         struct nsrun_error err = {0};
@@ -127,7 +129,7 @@ static int write_code(FILE *out, const struct policy *policy, enum syscall_arch 
         return 0;
 }
 
-/* As string literals, a line each. */
+/* Writes a text as C string literals, one for each of its lines. */
 static void write_json(FILE *out, const struct policy *policy) {
         (void)fprintf(out, "\nstatic const char %s_json[] =\n        \"", policy->name);
         for (const unsigned char *c = (const unsigned char *)policy->json; *c; c++) {

@@ -12,7 +12,8 @@
 
 #include "base/macro.h"
 
-/* arm's own calls begin at FIRST_OF_ARM, those of mips at 4000, 5000 and 6000. */
+/* Where an architecture's own calls begin: those of arm at FIRST_OF_ARM, those of mips at 4000,
+ * 5000 and 6000 (one for each of its three ABIs). */
 #define LAST_NUMBER  6999
 #define FIRST_OF_ARM 0xf0000
 #define LAST_OF_ARM  0xf00ff
@@ -23,8 +24,8 @@ static const char *const arch_names[N_SYSCALL_ARCHS] = {
 #undef NAME
 };
 
-/* Of these the names alone: Docker's and Podman's profiles name their calls, too, and a name that
- * some machine has is no mistake. */
+/* Architectures of which the table has the calls' names and no numbers: Docker's and Podman's
+ * profiles name calls of theirs, and a name that some machine has is no mistake in a policy. */
 static const char *const others[] = {"mips",   "mips64",   "mips64n32", "mipsel", "mipsel64", "mipsel64n32",
                                      "parisc", "parisc64", "ppc",       "ppc64",  "m68k",     "sh"};
 
@@ -62,7 +63,8 @@ static const char *name_with_number(const struct rows *rows, size_t arch, int nu
         return NULL;
 }
 
-/* `arch`: whose numbers these are; N_SYSCALL_ARCHS: names alone. */
+/* Adds a call to the table.  `arch` says whose number `number` is; N_SYSCALL_ARCHS: the name alone
+ * is added. */
 static int take_number(struct rows *rows, size_t arch, uint32_t token, int number) {
         char *name = seccomp_syscall_resolve_num_arch(token, number);
         struct syscall_row *row;
@@ -88,7 +90,7 @@ static int take_arch(struct rows *rows, size_t arch, const char *name) {
         uint32_t token = seccomp_arch_resolve_name(name);
         int r = 0;
 
-        /* This libseccomp is older than the architecture. */
+        /* It answers 0 for an architecture that is newer than this libseccomp. */
         if (token == 0)
                 return 0;
         for (int number = 0; number <= LAST_NUMBER && r >= 0; number++)

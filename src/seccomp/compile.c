@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The compiler.  BPF jumps forward alone, so the program is written from its end:
- * whoever jumps knows where to. */
+/* The compiler from rules to BPF.  A BPF jump only leads forward, so the program is written from its
+ * last instruction to its first: the target of a jump is written, and has a position, before the
+ * jump. */
 #include "compile.h"
 
 #include <linux/seccomp.h>
 
 #define ENOSYS_ACTION (SECCOMP_RET_ERRNO | ENOSYS)
 
-/* What a call leads to: the first rule whose conditions hold, or `final`. */
+/* How the filter decides a call: by the first of `rules` whose conditions hold, or else by `final`.
+ * Calls that are decided alike share one leaf. */
 struct leaf {
-        const struct rule **rules; /* most restrictive first */
+        const struct rule **rules; /* the most restrictive first */
         size_t n_rules;
         uint32_t final;
-        size_t position; /* in the program, where has_position */
+        size_t position; /* of the leaf's first instruction, once has_position says that it is written */
         bool has_position;
 };
 
-/* The calls from `start` up to the next range's. */
+/* The calls from number `start` up to the `start` of the next range, and the leaf that decides
+ * them. */
 struct range {
         uint32_t start;
         size_t leaf;
@@ -29,25 +32,26 @@ struct entry {
 
 struct compiler {
         const struct rules *rules;
-        bool is_big_endian; /* the machine's, and so its sub-architectures' */
+        bool is_big_endian; /* whether the machine is; the other architectures that it runs are what it is */
         struct leaf *leaves;
         size_t n_leaves;
         struct range *ranges;
         size_t n_ranges;
-        /* Written backwards: code[0] is the last instruction. */
+        /* The program in reverse: code[0] is the last instruction, code[n - 1] the first. */
         struct sock_filter *code;
         size_t n, capacity;
         bool has_failed;
 };
 
-/* The kernel's order: signed, the smaller is the stricter. */
+/* Actions compare as the kernel compares those of stacked filters: as signed numbers, of which the
+ * smaller one is the more restrictive action. */
 static int32_t severity(uint32_t action) {
         return (int32_t)(action & SECCOMP_RET_ACTION_FULL);
 }
 
 /* ------------------------------------------------------------- instructions */
 
-/* Where the new instruction is. */
+/* Writes an instruction in front of those that are written.  Returns its position. */
 static size_t emit(struct compiler *c, uint16_t code, uint32_t k, size_t jt, size_t jf) {
         if (c->n == c->capacity) {
                 size_t capacity = c->capacity ? 2 * c->capacity : 256;
@@ -68,8 +72,9 @@ static size_t emit_load(struct compiler *c, size_t offset) {
         return emit(c, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* A jump's offsets have 8 bits: what is further away is reached by a long jump that
- * stands close by. */
+/* Answers a position that a conditional jump written next can reach and that leads to `target`.  The
+ * offsets of a conditional jump have 8 bits; to a target further away it takes an unconditional
+ * jump (BPF_JA, 32 bits), which is written close by. */
 static size_t bring_near(struct compiler *c, size_t target) {
         if (c->n - target - 1 <= UINT8_MAX)
                 return target;
@@ -79,7 +84,7 @@ static size_t bring_near(struct compiler *c, size_t target) {
 static size_t emit_jump(struct compiler *c, uint16_t operation, uint32_t k, size_t yes, size_t no) {
         if (yes == no)
                 return yes;
-        /* The second may have pushed the first out of reach again. */
+        /* The jump that is written for `no` may have pushed `yes` out of reach again. */
         do {
                 yes = bring_near(c, yes);
                 no = bring_near(c, no);
@@ -89,7 +94,8 @@ static size_t emit_jump(struct compiler *c, uint16_t operation, uint32_t k, size
 
 /* --------------------------------------------------------------- conditions */
 
-/* Where the less (0) or the more (1) significant word of an argument is. */
+/* The offset in struct seccomp_data of one half of an argument: word 0 is the less significant one,
+ * word 1 the more significant one. */
 static size_t word_offset(const struct compiler *c, unsigned argument, unsigned word) {
         return offsetof(struct seccomp_data, args) + 8 * argument + 4 * (c->is_big_endian ? 1 - word : word);
 }
@@ -111,7 +117,8 @@ static size_t emit_equal(struct compiler *c, const struct rule_condition *condit
         return position;
 }
 
-/* GT, or GE: the operation on the low word, where the high ones are equal. */
+/* Compares an argument of 64 bits by its halves of 32: GT of the high words decides; where they are
+ * equal, `operation` (GT or GE) of the low words does. */
 static size_t emit_greater(struct compiler *c, const struct rule_condition *condition, uint16_t operation,
                            size_t yes, size_t no) {
         uint32_t low = (uint32_t)condition->value, high = (uint32_t)(condition->value >> 32);
@@ -150,7 +157,8 @@ static size_t emit_return(struct compiler *c, uint32_t action) {
         return emit(c, BPF_RET | BPF_K, action, 0, 0);
 }
 
-/* Once each; the tree's branches share them. */
+/* Writes a leaf when it is asked for first; afterwards all branches of the tree jump to that one
+ * copy. */
 static size_t emit_leaf(struct compiler *c, struct leaf *leaf) {
         size_t position;
 
@@ -172,7 +180,8 @@ static size_t emit_leaf(struct compiler *c, struct leaf *leaf) {
         return position;
 }
 
-/* The number is in the accumulator until a leaf is reached. */
+/* Writes the search for the call's number among the ranges from `first` to `last`.  The number stays
+ * in BPF's accumulator on the whole way down to a leaf. */
 static size_t emit_tree(struct compiler *c, size_t first, size_t last) {
         size_t middle, above, below;
 
@@ -278,7 +287,8 @@ static int compile_compare_entries(const void *a, const void *b) {
         return (x->rule->index > y->rule->index) - (x->rule->index < y->rule->index);
 }
 
-/* Every call that the policy names of the architectures with this AUDIT_ARCH. */
+/* Collects the calls that the policy names, with their numbers, for each architecture whose
+ * programs show this AUDIT_ARCH (x86_64's is x32's, too). */
 static int compile_collect(struct compiler *c, uint32_t audit, struct entry **ret, size_t *ret_n) {
         struct entry *entries;
         size_t n = 0, most = 1;
@@ -305,7 +315,7 @@ static int compile_collect(struct compiler *c, uint32_t audit, struct entry **re
         return 0;
 }
 
-/* The ranges of one AUDIT_ARCH, from 0 on without a gap. */
+/* Makes the ranges of one AUDIT_ARCH.  They cover all numbers from 0 on, without a gap. */
 static int make_ranges(struct compiler *c, uint32_t audit) {
         bool has_x32 = c->rules->has_arch[SYSCALL_ARCH_X32];
         _cleanup_free_ struct entry *entries = NULL;
@@ -336,7 +346,8 @@ static int make_ranges(struct compiler *c, uint32_t audit) {
         return r;
 }
 
-/* A command that can't be exec'ed or can't end is no sandbox but a riddle. */
+/* Refuses a policy under which no command could start (execve) or end (exit_group): it would only
+ * show as a sandbox that hangs or dies without a reason. */
 static int check_essential(struct compiler *c, const char *file, enum syscall_arch native,
                            struct nsrun_error *err) {
         static const char *const names[] = {"execve", "exit_group"};
@@ -359,8 +370,9 @@ static int check_essential(struct compiler *c, const char *file, enum syscall_ar
         return 0;
 }
 
-/* The tree of the ranges, entered at its root: that need not be what was written last,
- * where the whole of it is a leaf that another architecture has too. */
+/* Writes the tree of all ranges such that its root is the instruction written last, where the code
+ * written next falls into it.  A tree that is a single leaf may have been written for another
+ * architecture before; then a jump to that leaf is written. */
 static void emit_whole_tree(struct compiler *c) {
         size_t root = emit_tree(c, 0, c->n_ranges - 1);
 
@@ -373,7 +385,8 @@ static int emit_architectures(struct compiler *c, const char *file, enum syscall
         size_t position = emit_return(c, ENOSYS_ACTION);
         int r;
 
-        /* The machine's own comes last, that is: first. */
+        /* The machine's own architecture is written last, so that the filter compares with it
+         * first. */
         for (enum syscall_arch arch = N_SYSCALL_ARCHS; arch-- > 0;) {
                 if (arch == native || !c->rules->has_arch[arch] || !syscall_arch_runs_on(arch, native) ||
                     syscall_arch_audit(arch) == syscall_arch_audit(native))

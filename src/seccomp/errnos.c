@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of errors.  musl has no strerrorname_np(3). */
+/* The table of errors by name.  It exists because musl has no strerrorname_np(3). */
 #include "errnos.h"
 
 #include "base/macro.h"
 
-/* Of names for one number the one for messages comes first. */
+/* Where a number has two names (EAGAIN and EWOULDBLOCK), the one that messages use comes first. */
 #define ENTRY(name) \
         { #name, name }
 static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The names of errors, for policies and messages. */
+/* Names of errors and their numbers, for policies and messages. */
 #pragma once
 
-/* -1: none of Linux's. */
+/* The number of "EPERM" and the like; -1 if Linux has no error of that name. */
 int errno_by_name(const char *name);
-/* "EPERM"; NULL: none of Linux's. */
+/* The name of an error's number, "EPERM"; NULL if Linux has no such error. */
 const char *errno_name(int number);

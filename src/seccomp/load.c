@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From a policy's name to its filter. */
+/* Finds the filter that a policy's name stands for, and reads a policy that is a file. */
 #include "load.h"
 
 #include <fcntl.h>

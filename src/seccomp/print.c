@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The printers of policies and filters. */
+/* Prints seccomp policies and filters for a person. */
 #include "print.h"
 
 #include "simulate.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The reader of policies.  A key that it doesn't know is refused: a misspelt
- * "args" would otherwise allow what was meant to be bounded. */
+/* Reads seccomp policies.  A JSON key that it doesn't know is refused: a misspelt "args" would
+ * otherwise allow a call without the conditions that were meant to bound it. */
 #include "rules.h"
 
 #include <linux/seccomp.h>
@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "errnos.h"
 
-/* The kernel's greatest (MAX_ERRNO). */
+/* The greatest errno that the kernel lets a filter answer (its MAX_ERRNO). */
 #define GREATEST_ERRNO 4095
 
 struct reader {
@@ -18,7 +18,7 @@ struct reader {
         const struct rules_target *target;
         struct rules *rules;
         struct nsrun_error *err;
-        size_t index; /* of the rule that is read */
+        size_t index; /* of the rule that is being read, in the file's "syscalls" */
 };
 
 #define HINT "nsrun(1), \"Seccomp policies\", has the form"
@@ -31,7 +31,8 @@ static int rules_refuse(const struct reader *in, const char *format, ...) {
         va_start(ap, format);
         (void)vsnprintf(text, sizeof(text), format, ap);
         va_end(ap);
-        /* No errno: "Invalid argument" would say again what the words say. */
+        /* The error is filled without an errno: its text, "Invalid argument", would add nothing to
+         * the message. */
         (void)error_setf(in->err, NSRUN_STAGE_POLICY, 0, in->file, HINT, "the seccomp policy: %s", text);
         return -EINVAL;
 }
@@ -73,8 +74,8 @@ static const struct {
         {"SCMP_ACT_TRAP", SECCOMP_RET_TRAP, false},
 };
 
-/* errnoRet is a number, Podman's errno a name that goes before it.  *ret stays where
- * neither is there. */
+/* Reads the errno of a rule or of the policy: `errnoRet`, a number, or Podman's `errno`, a name,
+ * which wins over it.  Where the file has neither, *ret is left as it is. */
 static int read_errno(const struct reader *in, const struct json_value *of, const char *number_key,
                       const char *name_key, uint32_t *ret) {
         const struct json_value *number = json_get(of, number_key), *name = json_get(of, name_key);
@@ -187,7 +188,8 @@ static int read_conditions(const struct reader *in, const struct json_value *arg
         if (json_kind(args) != JSON_NULL && json_kind(args) != JSON_ARRAY)
                 return rules_refuse_rule(in, "\"args\" is no array");
         for (size_t i = 0; r >= 0 && i < json_length(args); i++) {
-                /* Six arguments, each at most once: no room is ever missing. */
+                /* A rule's conditions: a call has six arguments and each may stand in one
+                 * condition, so `conditions` never overflows. */
                 if (rule->n_conditions == ARRAY_SIZE(rule->conditions))
                         return rules_refuse_rule(in, "more than six conditions");
                 r = read_condition(in, json_at(args, i), rule);
@@ -209,7 +211,7 @@ static int kernel_is_at_least(const struct reader *in, const char *text, bool *r
 }
 
 struct filter_facts {
-        bool has_caps, has_archs, has_kernel; /* whether it says anything of them */
+        bool has_caps, has_archs, has_kernel; /* whether the object has that key at all */
         bool arch_matches, kernel_matches;
 };
 
@@ -237,8 +239,8 @@ static int read_facts(const struct reader *in, const struct json_value *of, stru
         return kernel_is_at_least(in, json_text(kernel), &ret->kernel_matches);
 }
 
-/* Whether a rule is for us: all of what it includes must hold and nothing of what it
- * excludes may.  A sandbox's command has no capability. */
+/* Whether a rule applies here: all that its "includes" lists must hold and nothing that its
+ * "excludes" lists may.  Capabilities in either never hold, since a sandbox's command has none. */
 static int is_for_us(const struct reader *in, const struct json_value *rule, bool *ret) {
         struct filter_facts in_facts = {0}, out_facts = {0};
         int r;
@@ -264,7 +266,7 @@ static int add_name(struct reader *in, struct rule *rule, const char *name) {
         return strv_add(&rule->names, name) < 0 ? error_oom(in->err) : 0;
 }
 
-/* "names", or the singular "name" of old profiles. */
+/* Reads a rule's "names", or the single "name" of old profiles. */
 static int read_names(struct reader *in, const struct json_value *from, struct rule *rule) {
         const struct json_value *names = json_get(from, "names"), *name = json_get(from, "name");
         int r = 0;
@@ -325,7 +327,8 @@ static int read_rules(struct reader *in, const struct json_value *from) {
 
 /* ---------------------------------------------------------- the whole policy */
 
-/* An architecture that isn't ours is nothing to us: the machine never makes its calls. */
+/* Notes an architecture that the policy names.  One that this machine doesn't run is skipped: no
+ * process here can make its calls. */
 static int rules_add_arch(struct reader *in, const struct json_value *name) {
         const char *text = json_text(name);
         enum syscall_arch arch;
@@ -338,7 +341,8 @@ static int rules_add_arch(struct reader *in, const struct json_value *name) {
         return 0;
 }
 
-/* Docker's archMap: the sub-architectures of the machine's own. */
+/* Reads Docker's archMap, which lists for each machine the other architectures that it runs; the
+ * entry of this machine is used. */
 static int read_arch_map(struct reader *in, const struct json_value *map) {
         static const char *const keys[] = {"architecture", "subArchitectures"};
         int r = 0;
@@ -368,7 +372,8 @@ static int read_flags(struct reader *in, const struct json_value *flags) {
                         in->rules->wants_log = true;
                 else if (name && streq(name, "SECCOMP_FILTER_FLAG_SPEC_ALLOW"))
                         in->rules->wants_spec_allow = true;
-                /* A command starts with one thread: there are no others to synchronise. */
+                /* SECCOMP_FILTER_FLAG_TSYNC is accepted and not passed on: the command has one
+                 * thread when its filter is installed, so that there is no other to synchronise. */
                 else if (!name || !streq(name, "SECCOMP_FILTER_FLAG_TSYNC"))
                         return rules_refuse(in, "unknown flag \"%s\"", name ? name : "");
         }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A seccomp policy as rules, read from the OCI runtime-spec's `linux.seccomp` JSON
- * with the extensions of Docker's and Podman's profiles: includes and excludes (caps, arches,
- * minKernel), archMap, errno by name.  Says what is meant; compile.h makes it BPF. */
+/* A seccomp policy as rules, read from the OCI runtime-spec's `linux.seccomp` JSON with the
+ * extensions of Docker's and Podman's profiles: includes and excludes (caps, arches, minKernel),
+ * archMap, errno by name.  The rules are what a policy means; compile.h turns them into BPF. */
 #pragma once
 
 #include "base/error.h"
 #include "base/str.h"
 #include "syscalls.h"
 
-/* What a policy may weigh. */
+/* The greatest size of a policy's text. */
 #define RULES_MAX_BYTES (1024U * 1024U)
 
 enum rule_operator {
@@ -21,7 +21,8 @@ enum rule_operator {
         RULE_MASKED_EQ,
 };
 
-/* (argument & mask) OP value; the mask is all ones but for MASKED_EQ. */
+/* A condition on a call's argument: (argument & mask) OPERATOR value.  The mask is all ones but for
+ * MASKED_EQ. */
 struct rule_condition {
         unsigned argument; /* 0 to 5 */
         enum rule_operator operator;
@@ -34,7 +35,7 @@ struct rule {
         uint32_t action; /* SECCOMP_RET_*, with its errno in the low 16 bits */
         struct rule_condition conditions[6];
         size_t n_conditions; /* all of them must hold */
-        size_t index;        /* in the file's "syscalls", from 0 */
+        size_t index;        /* the rule's place in the file's "syscalls", from 0 */
 };
 
 struct rules {
@@ -44,23 +45,26 @@ struct rules {
         bool wants_spec_allow;
         struct rule *rules;
         size_t n_rules;
-        char **warnings; /* unknown calls, one line each */
+        char **warnings; /* one line for each call that the policy names and nsrun doesn't know */
 };
 
-/* What includes and excludes are decided by.  A sandbox's command has no capability. */
+/* The machine and kernel for which "includes" and "excludes" are decided.  (Capabilities aren't
+ * here: a sandbox's command has none.) */
 struct rules_target {
         enum syscall_arch arch;
         unsigned kernel_major, kernel_minor;
 };
 
-/* The machine that this process runs on. */
+/* The machine and the kernel that this process runs on. */
 int rules_target_here(struct rules_target *ret, struct nsrun_error *err);
 
-/* Reads a policy.  `file` is for messages alone.  Rules whose includes don't hold or
- * whose excludes do are left out.  -EINVAL: bad JSON, an unknown key, action, operator
- * or errno, two conditions on one argument (runc reads them as alternatives, other
- * tools as both); the message has the file and the line, or the rule's index.
- * -EOPNOTSUPP: SCMP_ACT_NOTIFY, for which nobody listens.  -E2BIG: over RULES_MAX_BYTES. */
+/* Reads a policy's text.  `file` is for messages alone.  A rule is left out where its "includes"
+ * don't hold for `target` or its "excludes" do.
+ *
+ * -EINVAL: bad JSON, an unknown key, action, operator or errno, two conditions on one argument
+ * (runc reads them as alternatives, other tools as both); the message has the file and the line, or
+ * the rule's index.  -EOPNOTSUPP: SCMP_ACT_NOTIFY, since nsrun runs no program that would listen for
+ * the notifications. -E2BIG: over RULES_MAX_BYTES. */
 int rules_parse(const char *file, const char *text, size_t size, const struct rules_target *target,
                 struct rules *ret, struct nsrun_error *err);
 void rules_clear(struct rules *rules);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The policies that come with nsrun, compiled when nsrun was built: shipped.c is
- * written by seccomp/compile from seccomp/NAME.json. */
+/* The policies that come with nsrun, as they are compiled when nsrun is built: seccomp/compile
+ * writes shipped.c from seccomp/NAME.json. */
 #pragma once
 
 #include <linux/filter.h>
@@ -9,9 +9,9 @@
 
 struct seccomp_shipped {
         const char *name;
-        const char *description;        /* one line */
-        const char *json;               /* the policy as it was written */
-        const struct sock_filter *code; /* for this architecture */
+        const char *description;        /* what the policy is for, in one line */
+        const char *json;               /* the policy's file, as it was written */
+        const struct sock_filter *code; /* the filter for the architecture that nsrun was built for */
         size_t n;
 };
 

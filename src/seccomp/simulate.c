@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* An interpreter of the classic BPF that seccomp(2) takes: loads of 32-bit words of
+/* An interpreter of the part of classic BPF that seccomp(2) accepts: loads of 32-bit words of
  * struct seccomp_data, masks, jumps forward, returns. */
 #include "simulate.h"
 
@@ -16,7 +16,8 @@ static bool simulate_load(const struct seccomp_data *data, uint32_t at, uint32_t
         return true;
 }
 
-/* -1: no jump that the filters of this world have. */
+/* Whether a conditional jump of operation `code` is taken; -1 for an operation that seccomp filters
+ * don't have. */
 static int jumps(uint16_t code, uint32_t a, uint32_t k) {
         switch (BPF_OP(code)) {
         case BPF_JEQ:

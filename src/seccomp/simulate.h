@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a filter answers, found by running its BPF as the kernel would. */
+/* What a seccomp filter answers to a call, found by interpreting its BPF as the kernel would. */
 #pragma once
 
 #include <linux/seccomp.h>
 
 #include "compile.h"
 
-/* SECCOMP_RET_* with its data.  A filter that the kernel would not take (a jump out
- * of it, an instruction that is none of seccomp's) kills the process, as the most careful answer. */
+/* The filter's answer: SECCOMP_RET_* with its data.  For a filter that the kernel would refuse to
+ * install (a jump out of the program, an instruction that seccomp doesn't allow) it is
+ * SECCOMP_RET_KILL_PROCESS. */
 uint32_t seccomp_simulate(const struct sock_filter *code, size_t n, const struct seccomp_data *data);
 
-/* "allow", "errno EPERM", "kill_process", …: to[32]. */
+/* The text for a filter's answer, "allow", "errno EPERM", "kill_process" …, at most 32 bytes. */
 const char *seccomp_action_format(char to[32], uint32_t action);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Looking architectures, names and numbers up. */
+/* Looks up architectures, and names and numbers of calls. */
 #include "syscalls.h"
 
 #include "table.h"
@@ -52,7 +52,8 @@ static int compare_name(const void *name, const void *row) {
         return strcmp(name, ((const struct syscall_row *)row)->name);
 }
 
-/* x32's own numbers carry a mark; x86_64's may not look like them. */
+/* The bit that all numbers of an architecture's calls have.  Only x32's have one; an x86_64 number
+ * with that bit is no call. */
 static uint32_t mark_of(enum syscall_arch arch) {
         return arch == SYSCALL_ARCH_X32 ? SYSCALL_X32_BIT : 0;
 }

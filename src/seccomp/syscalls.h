@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The names and numbers of system calls.  The table is made when nsrun is built, from libseccomp
- * and a supplement to it, so a policy means the same wherever that nsrun runs. */
+/* Names and numbers of system calls.  The table of them is made when nsrun is built, from libseccomp
+ * and seccomp/syscalls.txt, so that a policy means the same on every host that this nsrun runs on. */
 #pragma once
 
 #include "archs.h"
@@ -22,26 +22,27 @@
 #error "nsrun's seccomp policies are for x86_64, aarch64, riscv64, ppc64le, s390x and loongarch64"
 #endif
 
-/* AUDIT_ARCH_*, as struct seccomp_data has it. */
+/* The architecture's AUDIT_ARCH_*, which struct seccomp_data has in its `arch`. */
 uint32_t syscall_arch_audit(enum syscall_arch arch);
-/* libseccomp's name, which is OCI's SCMP_ARCH_* in lower case. */
+/* The architecture's name in libseccomp, which is OCI's SCMP_ARCH_* in lower case. */
 const char *syscall_arch_name(enum syscall_arch arch);
-/* The name by which Docker's and Podman's profiles include and exclude rules: "amd64", "arm64", … */
+/* The architecture's name in the "arches" of Docker's and Podman's profiles: "amd64", "arm64", … */
 const char *syscall_arch_docker_name(enum syscall_arch arch);
-/* By libseccomp's name or OCI's.  N_SYSCALL_ARCHS: no architecture of the table's. */
+/* The architecture that libseccomp or OCI gives that name; N_SYSCALL_ARCHS if none of the table's. */
 enum syscall_arch syscall_arch_by_name(const char *name);
 /* Whether a process of a machine of `native` may make calls of `arch`. */
 bool syscall_arch_runs_on(enum syscall_arch arch, enum syscall_arch native);
-/* Whether the more significant word of an argument comes first in struct seccomp_data. */
+/* Whether the more significant word of an argument comes first in an architecture's struct
+ * seccomp_data. */
 bool syscall_arch_is_big_endian(enum syscall_arch arch);
-/* Whether the table has the architecture's numbers: a libseccomp that is older than the architecture
- * gives none but the supplement's. */
+/* Whether the table has the numbers of an architecture's calls.  If nsrun is built with a libseccomp
+ * that is older than the architecture, the table has only those of seccomp/syscalls.txt. */
 bool syscall_arch_is_known(enum syscall_arch arch);
 
-/* The number of a call, x32's with its bit.  -ENOSYS: another architecture's call;
- * -ENOENT: nobody's. */
+/* The number of a call, for x32 with its bit. -ENOSYS: only other architectures have the call;
+ * -ENOENT: the table has no call of that name. */
 int syscall_number(enum syscall_arch arch, const char *name);
-/* The table's names, sorted; NULL at its end. */
+/* The i-th of the table's names, which are sorted; NULL after the last. */
 const char *syscall_name_at(size_t i);
-/* NULL: no call that the table knows. */
+/* The name of a call's number; NULL if the table has no such call. */
 const char *syscall_name(enum syscall_arch arch, uint32_t number);

@@ -12,11 +12,12 @@
  * run of a position-independent program, and a run seldom needs the table. */
 struct syscall_row {
         char name[32];
-        /* By enum syscall_arch, x32's without its bit.  -1: the architecture lacks the call.  A row of
-         * nothing else is a call that only other machines have; policies name it. */
+        /* The call's number for each enum syscall_arch, x32's without its bit; -1 where the
+         * architecture lacks the call.  A row of -1 alone is a call that only machines outside the
+         * table have: policies may name it. */
         int32_t numbers[N_SYSCALL_ARCHS];
 };
 
-/* Sorted by strcmp(3) of the names. */
+/* The rows, sorted by strcmp(3) of their names. */
 extern const struct syscall_row syscall_table[];
 extern const size_t n_syscall_table;
