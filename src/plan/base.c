@@ -15,23 +15,26 @@ static const char *const system_roots[] = {"/bin", "/sbin", "/lib", "/lib64", "/
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                       "/dev/random", "/dev/urandom", "/dev/tty"};
 
-/* Ways from a process into the kernel's settings.  The folder is read-only for
- * everybody. */
+/* Files of /proc that change the kernel's settings: each is covered with a read-only mount of
+ * itself, for every user. */
 static const char *const proc_covers[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"};
 
-/* Root's uid owns these and may write there with no capability at all. */
+/* Files of /proc that host uid 0 owns, and may therefore write without any capability: covered too
+ * where the sandbox's user is root. */
 static const char *const proc_covers_for_root[] = {
         "/proc/acpi", "/proc/asound",        "/proc/driver", "/proc/dynamic_debug", "/proc/fs",
         "/proc/mtrr", "/proc/latency_stats", "/proc/scsi",   "/proc/timer_stats",   "/proc/tty",
 };
 
-/* And may read these, which tell of the whole machine. */
+/* Files of /proc that host uid 0 may read without any capability, and that tell of the whole
+ * machine: hidden behind /dev/null where the sandbox's user is root. */
 static const char *const proc_hidden_for_root[] = {
         "/proc/kcore",      "/proc/keys",        "/proc/kpagecgroup", "/proc/kpagecount",
         "/proc/kpageflags", "/proc/sched_debug", "/proc/timer_list",  "/proc/vmallocinfo",
 };
 
-/* A symlink on the host (/lib -> usr/lib) is the same symlink inside. */
+/* The system roots.  One that is a symlink on the host (/lib -> usr/lib) becomes the same symlink
+ * inside. */
 static void collect_roots(struct entries *e) {
         for (size_t i = 0; i < ARRAY_SIZE(system_roots); i++) {
                 char text[PATH_MAX];
@@ -58,7 +61,7 @@ static int base_add_device(struct entries *e, const char *source, const char *ta
         return op->source ? 0 : -ENOMEM;
 }
 
-/* The terminal behind one of our standard streams, for /dev/console. */
+/* Shows the terminal behind one of nsrun's own descriptors 0 to 2 as /dev/console. */
 static int base_add_console(struct entries *e) {
         for (int fd = 0; fd <= 2; fd++) {
                 char link[32], path[PATH_MAX];
@@ -105,7 +108,8 @@ static int collect_proc_for_root(struct entries *e, enum policy_proc proc) {
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers_for_root); i++)
                 if (access(proc_covers_for_root[i], F_OK) == 0)
                         (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers_for_root[i]);
-        /* What "auto" comes to may not have them. */
+        /* Under --proc=auto the launch may end up with a /proc in which these files don't exist
+         * (subset=pid), where mounting over them would fail. */
         for (size_t i = 0; proc != POLICY_PROC_AUTO && i < ARRAY_SIZE(proc_hidden_for_root) && r >= 0; i++)
                 if (access(proc_hidden_for_root[i], F_OK) == 0)
                         r = base_add_device(e, "/dev/null", proc_hidden_for_root[i]);
@@ -116,8 +120,9 @@ static int collect_proc(struct entries *e, const struct resolved *s) {
         struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_PROC, "/proc");
 
         op->proc = s->policy->proc;
-        /* A nested user namespace may mount a full /proc unless the one it sees has
-         * something covered (mount_too_revealing(), 4.2): subset=pid alone is undone. */
+        /* Since 4.2 the kernel lets a nested user namespace mount a full /proc only if the /proc
+         * that it can see has nothing covered (mount_too_revealing()).  With subset=pid alone a
+         * command could so mount a full one; this cover keeps it from that. */
         if (s->policy->proc == POLICY_PROC_SUBSET || s->policy->proc == POLICY_PROC_AUTO)
                 (void)entries_add(e, ENTRY_OWN, PLAN_COVER, "/proc/1/task");
         if (s->policy->proc == POLICY_PROC_NONE || s->policy->proc == POLICY_PROC_SUBSET)
@@ -133,14 +138,16 @@ static int add_scratch(struct entries *e, enum entry_origin origin, const char *
 
         op->is_directory = true;
         op->is_in_rundir = true;
-        /* What stands in for it where there are no run directories (bubblewrap). */
+        /* Mode and size of the tmpfs that the bubblewrap printer puts in the scratch folder's
+         * place. */
         op->mode = 01777;
         op->size = s->policy->tmpfs_size;
         op->source = strdup(source);
         return op->source ? 0 : -ENOMEM;
 }
 
-/* At /tmp and at its host path, so that a name means the same on both sides. */
+/* The scratch folder is bound at /tmp and at its path on the host, so that a name in it means the
+ * same on both sides. */
 static int collect_scratch(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ char *base = NULL, *path = NULL;
         int r;
@@ -171,8 +178,8 @@ static int collect_tmp(struct entries *e, const struct resolved *s, struct nsrun
         return op->source ? 0 : -ENOMEM;
 }
 
-/* The layers of other runs, where a rule shows the cache folder: at its own place, or with a
- * folder above it at another. */
+/* Hides the folder of all run directories, which has the layers of other runs, wherever a rule
+ * shows it: at its path on the host, or inside a folder that a rule binds to another target. */
 static int hide_rundirs(struct entries *e, const struct resolved *s) {
         _cleanup_free_ char *base = NULL;
         int r = rundir_find_base(&base, NULL);
@@ -211,14 +218,15 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
                 r = hide_rundirs(e, s);
         if (r < 0)
                 return r;
-        /* Its own small tmpfs: ~/.gradle/daemon can be made while
-         * ~/.gradle/gradle.properties does not exist.  Not where home is a system
-         * folder (a daemon's "/usr/sbin"), which it would hide. */
+        /* The home folder is a small tmpfs of its own, so that ~/.gradle/daemon can be made where
+         * ~/.gradle/gradle.properties does not exist.  A home that is a system folder (a daemon's
+         * "/usr/sbin") gets none: the tmpfs would hide that folder's programs. */
         if (s->home && (streq(s->home, "/root") || !writable_denied(s->home)))
                 entries_add_tmpfs(e, ENTRY_OWN, s->home, 0700, s->policy->tmpfs_size);
         STRV_FOREACH (folder, s->ephemeral)
                 entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, s->policy->tmpfs_size);
-        /* A mount point can't be renamed over, and this one is always empty. */
+        /* /dev/null is bound at each reserved name: the kernel lets nobody rename another file over
+         * a mount point, and this one always reads as empty. */
         STRV_FOREACH (name, s->reserved) {
                 r = base_add_device(e, "/dev/null", *name);
                 if (r < 0)

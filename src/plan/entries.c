@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A growing list of operations whose order isn't known yet. */
+/* A growing list of entries: operations whose order isn't known yet. */
 #include <sys/stat.h>
 
 #include "base/array.h"
@@ -62,7 +62,8 @@ void entries_add_file(struct entries *e, const char *target, const char *text) {
                 e->has_failed = true;
 }
 
-/* One inode for each page of the bound, so that empty files are bounded too. */
+/* The tmpfs gets one inode for each page of `size` (at least 64), so that empty files are bounded,
+ * too. */
 void entries_add_tmpfs(struct entries *e, enum entry_origin origin, const char *target, mode_t mode,
                        uint64_t size) {
         struct plan_op *op = entries_add(e, origin, PLAN_TMPFS, target);

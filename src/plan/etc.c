@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* /etc: an allowlist.  TLS, DNS, names and time from the reference; what makes a
- * toolchain work and holds nothing private; and three synthetic files that name
- * the user, root and nobody, and no one else. */
+/* /etc as the sandbox has it: an allowlist.  What programs need for TLS, DNS, names and time, what
+ * makes a toolchain work and holds nothing private, and three synthetic files that name the user,
+ * root and nobody, and no one else. */
 #include <dirent.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -22,32 +22,34 @@ static const char *const allowed[] = {
         "/etc/ld.so.cache",
         "/etc/ld.so.conf",
         "/etc/ld.so.conf.d",
-        /* Where fonts are, for what draws without a screen; and the flags that Debian's
-         * chromium doesn't start without. */
+        /* /etc/fonts is for programs that draw without a screen; /etc/chromium.d has the flags
+         * without which Debian's chromium doesn't start. */
         "/etc/fonts",
         "/etc/chromium.d",
-        /* Maven doesn't start without them; not their neighbour settings.xml, which holds
-         * the passwords of servers and proxies, and not /etc/mavenrc. */
+        /* Maven doesn't start without its own files.  Neither settings.xml beside them, which holds
+         * the passwords of servers and proxies, nor /etc/mavenrc is shown. */
         "/etc/maven/m2.conf",
         "/etc/maven/logging",
 };
 
-/* Distributions keep a JDK's conf/ in /etc, a folder for each release, and the JDK
- * links to it: security policies, the defaults of logging and of the network.  A JVM
- * without them has no TLS.  Debian and Arch; Fedora. */
+/* Where distributions keep each JDK's conf/ (Debian and Arch in /etc, Fedora in /etc/java): a
+ * folder for each release, to which the JDK links.  It has security policies and the defaults of
+ * logging and of the network; without it a JVM has no TLS. */
 static const char *const jdk_parents[] = {"/etc", "/etc/java"};
 
-/* The passwords of remote monitoring, if an administrator has set some. */
+/* The files of a JDK's management folder that hold the passwords of remote monitoring, if an
+ * administrator has set some. */
 static const char *const jdk_secrets[] = {"jmxremote.password", "snmp.acl"};
 
-/* Keys that stand inside the folders above.  Only root, or a member of ssl-cert,
- * can enter them; where we can, so could the command. */
+/* Folders of private keys inside the folders of /etc that are shown.  Only root or a member of
+ * ssl-cert can enter them: if nsrun's user can, so could the command, so that they are hidden then. */
 static const char *const private_folders[] = {
         "/etc/ssl/private",     "/etc/pki/tls/private", "/etc/pki/CA/private",
         "/etc/pki/entitlement", "/etc/pki/consumer",
 };
 
-/* A field can't hold what ends one. */
+/* A field of a passwd or group line: `text`, or `otherwise` if text has a character that ends a
+ * field. */
 static const char *etc_field(const char *text, const char *otherwise) {
         return text && !text[strcspn(text, ":\n")] ? text : otherwise;
 }
@@ -97,7 +99,7 @@ static int add_hostname(struct entries *e, const struct resolved *s) {
         return 0;
 }
 
-/* Whether the folder holds a secret, or can't be looked into. */
+/* Whether a JDK's management folder holds a password file, or can't be searched for one. */
 static int has_secret(const char *management) {
         for (size_t i = 0; i < ARRAY_SIZE(jdk_secrets); i++) {
                 _cleanup_free_ char *secret = path_join(management, jdk_secrets[i]);
@@ -118,7 +120,8 @@ static int add_jdk(struct entries *e, const char *parent, const char *name) {
 
         if (!path)
                 return -ENOMEM;
-        /* Through a symlink nothing in it would be hidden. */
+        /* A JDK's folder that is a symlink isn't shown: hiding its management folder would hide
+         * nothing behind the link. */
         r = path_canonical(path, &real, &mode);
         if (r < 0 || !S_ISDIR(mode) || !streq(real, path))
                 return r == -ENOMEM ? r : 0;
@@ -134,7 +137,8 @@ static int add_jdk(struct entries *e, const char *parent, const char *name) {
         return r;
 }
 
-/* By the names in /usr/lib/jvm, which is a short list and /etc a long one. */
+/* Finds the JDKs' folders in /etc by the names of /usr/lib/jvm, a short list where /etc is a long
+ * one. */
 static int add_jdks(struct entries *e) {
         DIR *dir = opendir("/usr/lib/jvm");
         int r = 0;
@@ -142,7 +146,8 @@ static int add_jdks(struct entries *e) {
         for (struct dirent *entry; dir && r >= 0 && (entry = readdir(dir));) {
                 char *end = strstr(entry->d_name, "-openjdk");
 
-                /* java-17-openjdk-amd64 has its files in java-17-openjdk. */
+                /* A JDK's folder in /etc has no architecture in its name: java-17-openjdk-amd64's
+                 * is java-17-openjdk. */
                 if (!end || !startswith(entry->d_name, "java-"))
                         continue;
                 end[strlen("-openjdk")] = '\0';

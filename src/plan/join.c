@@ -5,7 +5,8 @@
 #include "policy/environment.h"
 #include "record.h"
 
-/* "NAME=VALUE", or NAME as the caller has it. */
+/* Puts one entry of --env into the environment: "NAME=VALUE" as it stands, NAME with the value that
+ * the caller's environment has. */
 static int set(char ***env, const struct nsrun_policy *p, const char *entry) {
         size_t length = strcspn(entry, "=");
         const char *value;
@@ -52,7 +53,8 @@ static int plan_join_fill(struct nsrun_plan *plan, const struct resolved *s) {
         strv_free(TAKE_PTR(plan->argv));
         r = strv_copy(s->argv, &plan->argv);
         plan->is_session = false;
-        /* They are mounted, whatever this command does. */
+        /* The session's overlays are mounted already: this command neither mounts one nor needs a
+         * run directory. */
         plan->has_overlays = false;
         free(TAKE_PTR(plan->rundir));
         return r < 0 ? r : plan_join_fill_environment(plan, s);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Puts entries in the order in which they can be carried out: parents before
- * children whatever order they were given in.  Decides which of two entries for one
- * place stays, and which folders must be made on the way. */
+/* Puts entries in an order in which they can be carried out: parents before children, whatever
+ * order they were added in.  Decides which of two entries for one target stays, and which folders
+ * must be made for mount points. */
 #include "base/array.h"
 #include "base/path.h"
 #include "build.h"
 
-/* By path; of two for one place the weightier origin first. */
+/* Sorts entries by target; of two for one target the one with the higher origin comes first. */
 static int order_compare_entries(const void *a, const void *b) {
         static const int weight[] = {
                 [ENTRY_EXPLICIT] = 0, [ENTRY_DEFAULT] = 1, [ENTRY_OWN] = 2, [ENTRY_ALIAS] = 3};
@@ -21,8 +21,8 @@ static bool is_mount(const struct plan_op *op) {
                op->kind != PLAN_COVER;
 }
 
-/* What lies above an entry: the mounts and symlinks on the way to it, the deepest
- * last.  They are copies whose strings the plan owns. */
+/* The mounts and symlinks that lie on the way to an entry's target, the deepest last.  Their
+ * strings belong to the plan. */
 struct covers {
         struct plan_op *stack;
         size_t n;
@@ -41,13 +41,13 @@ static int push_cover(struct covers *c, const struct plan_op *op) {
         return 0;
 }
 
-/* On a tmpfs of ours, and in a new scratch folder, things can be made: no command has ever
- * been there. */
+/* Whether mount points may be made on `cover`: it is the root, a tmpfs of the plan's or a new
+ * scratch folder, where no command has ever been. */
 static bool is_ours(const struct plan_op *cover) {
         return !cover || cover->kind == PLAN_TMPFS || cover->is_in_rundir;
 }
 
-/* Whether `op` shows, inside `cover`, just the host path that cover has there. */
+/* Whether `op` shows at its target the same host path that `cover` shows there already. */
 static bool is_same_place(const struct plan_op *cover, const struct plan_op *op) {
         const char *below_target = path_below(op->target, cover->target);
         const char *below_source;
@@ -58,7 +58,8 @@ static bool is_same_place(const struct plan_op *cover, const struct plan_op *op)
         return below_source && streq(below_source, below_target);
 }
 
-/* 1: the entry stays; 0: it gives way; -errno. */
+/* Whether an entry stays (1) or gives way (0); -errno if neither is right.  `previous` is the entry
+ * before it in the order, `cover` the mount or symlink on which its target lies. */
 static int judge(const struct entry *entry, const struct entry *previous, const struct plan_op *cover,
                  struct nsrun_error *err) {
         const struct plan_op *op = &entry->op;
@@ -80,7 +81,8 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
         if (op->is_hiding)
                 return !can_be_made && is_same_place(cover, op);
         if (entry->origin == ENTRY_OWN && !can_be_made)
-                /* A rule shows a host folder there: the base view gives way. */
+                /* A rule shows a host folder there: the base view gives way, but for what it mounts
+                 * on /proc. */
                 return cover->kind == PLAN_PROC;
         if (entry->origin == ENTRY_DEFAULT && !can_be_made)
                 return is_same_place(cover, op);
@@ -94,7 +96,7 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
 struct ordering {
         struct nsrun_plan *plan;
         struct covers covers;
-        char **made; /* folders made so far that lie above the current target */
+        char **made; /* the PLAN_DIRs so far that lie above the current target */
         size_t n_made;
 };
 
@@ -129,14 +131,15 @@ static int order_make_folder(struct ordering *o, const char *path, size_t length
         return remember_made(o, op.target);
 }
 
-/* Makes what is missing between `cover` and `target`, the target excluded. */
+/* Adds PLAN_DIRs for the folders between `cover` and `target`, both excluded, that have none yet. */
 static int make_parents(struct ordering *o, const struct plan_op *cover, const char *target) {
         const char *from = cover ? cover->target : "";
         int r;
 
         while (o->n_made > 0 && !path_is_beneath(target, o->made[o->n_made - 1]))
                 o->n_made--;
-        /* What was made beneath a tmpfs that has been mounted over it since is gone. */
+        /* A folder that was made before `cover` was mounted over it is out of sight: only one that
+         * lies deeper than the cover's mount point is still there. */
         if (o->n_made > 0 && strlen(o->made[o->n_made - 1]) > strlen(from))
                 from = o->made[o->n_made - 1];
         for (const char *slash = strchr(target + strlen(from) + 1, '/'); slash;
@@ -172,8 +175,8 @@ static int pin_parents(struct ordering *o, const struct plan_op *cover, const st
         return 0;
 }
 
-/* Something is mounted on what hides a folder of the host: it must not be left out, or
- * the mount points would be made in the folder itself. */
+/* Makes a tmpfs that hides a host folder unconditional, because something is mounted on it: if the
+ * launch left it out, the mount points would be made in the host folder itself. */
 static void keep_hiding(struct nsrun_plan *plan, const char *target) {
         for (size_t i = plan->n_ops; i-- > 0;)
                 if (plan->ops[i].is_hiding && streq(plan->ops[i].target, target))
@@ -191,7 +194,8 @@ static int place(struct ordering *o, struct entry *entry, const struct plan_op *
                 op->makes_target = op->kind != PLAN_COVER;
         } else if (op->kind == PLAN_BIND && op->is_read_only && cover->kind == PLAN_BIND &&
                    !cover->is_read_only && is_same_place(cover, op)) {
-                const struct plan_op above = *cover; /* the stack moves */
+                const struct plan_op above =
+                        *cover; /* push_cover() reallocates the stack that `cover` points into */
 
                 r = pin_parents(o, &above, op);
         }
@@ -223,7 +227,8 @@ int order_entries(struct entries *e, struct nsrun_plan *plan, struct nsrun_error
                         r = error_oom(err);
                 previous = entry;
         }
-        /* What was placed is the plan's now, whichever way this ends. */
+        /* plan_free() frees the strings of entries that were placed, whether or not this function
+         * fails. */
         for (size_t i = 0; i < e->n; i++)
                 if (e->items[i].is_placed)
                         e->items[i].op = (struct plan_op){0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Policy in, plan out; and the plan's part of the public interface. */
+/* A resolved policy becomes a plan; and the plan's part of the public interface. */
 #include "plan.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "build.h"
 #include "disk/rundir.h"
 
-/* The root holds folders, links and three small files. */
+/* Bytes of the root tmpfs, which holds folders, links and three small files. */
 #define ROOT_SIZE (UINT64_C(1) << 20)
 
 void plan_free(struct nsrun_plan *plan) {
@@ -39,8 +39,8 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan);
 }
 
-/* /lib/x -> /usr/lib/x where the sandbox's /lib is a symlink, so that a target
- * never has one of the plan's own symlinks in it. */
+/* A rule's target with the sandbox's own symlinks resolved (/lib/x becomes /usr/lib/x where /lib is
+ * one), so that no target has a symlink of the plan's in it. */
 static char *through_system_roots(const char *target, const struct entries *e) {
         for (size_t i = 0; i < e->n; i++) {
                 const struct plan_op *op = &e->items[i].op;
@@ -59,7 +59,8 @@ static char *through_system_roots(const char *target, const struct entries *e) {
         return strdup(target);
 }
 
-/* Its folder in the run directory, where other names are taken already. */
+/* The name of an overlay's layer in the run directory.  The prefix keeps it apart from the other
+ * names there ("lock", the scratch folder). */
 static char *layer_name(const char *target) {
         _cleanup_free_ char *slug = path_slug(target);
         char *name;
@@ -114,7 +115,7 @@ static int plan_fill_environment(struct nsrun_plan *plan, const struct resolved 
         char *pwd = NULL;
         int r = 0;
 
-        /* PWD is the sandbox's to say. */
+        /* PWD names the working directory inside, whatever the caller's says. */
         STRV_FOREACH (variable, s->env) {
                 if (!startswith(*variable, "PWD="))
                         r = strv_add(&plan->env, *variable);
@@ -126,7 +127,7 @@ static int plan_fill_environment(struct nsrun_plan *plan, const struct resolved 
         return strv_consume(&plan->env, pwd);
 }
 
-/* What the operations are about, taken together. */
+/* Fills the fields of the plan that follow from its operations: has_overlays, has_terminal, rundir. */
 static int summarise(struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++) {
                 const struct plan_op *op = &plan->ops[i];
@@ -167,8 +168,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         return r < 0 ? r : summarise(plan);
 }
 
-/* The filter, and whether Landlock can be had.  "require" has been refused by now where
- * it can't. */
+/* Fills the seccomp filter and what Landlock is to do.  --landlock=require on a kernel that has no
+ * Landlock scopes was refused by policy/hardening.c. */
 static int harden(struct nsrun_plan *plan, const struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         int abi = p->landlock == POLICY_LANDLOCK_OFF ? 0 : sys_landlock_abi();
@@ -231,7 +232,8 @@ nsrun_public struct nsrun_plan *nsrun_plan_free(struct nsrun_plan *plan) {
 
 nsrun_public int nsrun_plan_format(const struct nsrun_plan *plan, enum nsrun_format format, char **ret,
                                    struct nsrun_error *error) {
-        /* What a plan has it may have from the beginning or since now. */
+        /* A joining plan reads its operations from the record when they are first printed.  That
+         * doesn't change what the plan says, so that the const is cast away. */
         int r = plan_load_operations((struct nsrun_plan *)(uintptr_t)plan, error);
 
         if (r < 0)

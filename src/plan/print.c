@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-/* Longer targets push what follows them to the right. */
+/* The width of the target column.  A longer target pushes what follows it to the right. */
 #define WIDEST_TARGET 36
 
 static const char *const proc_names[] = {
@@ -39,7 +39,7 @@ char **plan_namespaces(const struct nsrun_plan *plan) {
         return TAKE_PTR(list);
 }
 
-/* "2G" where it is a whole number of them, else bytes. */
+/* Adds a size: "2G" if it is a whole number of that unit, else bytes. */
 static void add_size(struct strbuf *b, uint64_t size) {
         static const char suffixes[] = "\0KMGT";
         size_t i = 0;
@@ -51,7 +51,7 @@ static void add_size(struct strbuf *b, uint64_t size) {
         strbuf_addf(b, "%ju%.1s", (uintmax_t)size, &suffixes[i]);
 }
 
-/* A visible copy, and the failure to make one sticks to b. */
+/* Adds a text made fit to print.  If memory runs out for that, b fails as by a strbuf_add(). */
 static void add_visible(struct strbuf *b, const char *text) {
         _cleanup_free_ char *visible = str_visible(text);
 

@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A plan as a bubblewrap command on one line, for bash: synthetic files and the seccomp
- * filter come through process substitutions.  bubblewrap 0.11 for overlays, 0.8 without.
- * What bubblewrap has no words for (bounds on the root, devpts options, limits, Landlock) is left out. */
+/* Prints a plan as a bubblewrap command on one line, for bash: synthetic files and the seccomp
+ * filter come through process substitutions.  It needs bubblewrap 0.11 where the plan has overlays,
+ * else 0.8.  What bubblewrap has no option for (bounds on the root, devpts options, limits,
+ * Landlock) is left out. */
 #include "base/path.h"
 #include "base/str.h"
 #include "print.h"
 
-/* bash keeps 10 for itself in scripts that are read from a file. */
+/* The first descriptor number for process substitutions.  bash itself uses 10 for a script that it
+ * reads from a file. */
 #define FIRST_FD 11
 
 struct printing {
         struct strbuf words;
         struct strbuf redirections;
         unsigned next_fd;
-        bool has_proc; /* bubblewrap covers /proc/sys and its like by itself */
+        bool has_proc; /* /proc was printed: bubblewrap covers /proc/sys and its like there by itself */
 };
 
-/* bash's $'…', for what would break the line or draw on the terminal that shows it. */
+/* Adds a word in bash's $'…' quotes, for a word that would break the line or control the terminal
+ * that shows it. */
 static void add_escaped(struct strbuf *b, const char *word) {
         strbuf_add(b, " $'");
         for (; *word; word++)
                 if (*word == '\n' || *word == '\r')
                         strbuf_add(b, *word == '\n' ? "\\n" : "\\r");
-                else if (*word < ' ' || *word > '~') /* also where char is signed */
+                else if (*word < ' ' ||
+                         *word > '~') /* true of bytes from 0x80 on whether char is signed or not */
                         strbuf_addf(b, "\\%03o", (unsigned char)*word);
                 else
                         strbuf_addf(b, "%s%c", *word == '\'' || *word == '\\' ? "\\" : "", *word);
@@ -51,7 +55,8 @@ static void add_words(struct strbuf *b, const char *const *words) {
 
 #define ADD(p, ...) add_words(&(p)->words, (const char *const[]){__VA_ARGS__, NULL})
 
-/* "--perms 1777" before what doesn't have the mode that bubblewrap would give it. */
+/* Adds "--perms 1777" in front of an option whose mode is not the one that bubblewrap gives by
+ * itself. */
 static void add_mode(struct printing *p, mode_t mode) {
         char octal[8];
 
@@ -133,14 +138,15 @@ static void print_bwrap_add_op(struct printing *p, const struct plan_op *op) {
         }
 }
 
-/* The operations.  bubblewrap makes the whole of /dev in one. */
+/* Prints the operations.  bubblewrap's --dev stands for all operations of /dev. */
 static void add_ops(struct printing *p, const struct nsrun_plan *plan) {
         bool has_dev = false;
 
         for (size_t i = 0; i < plan->n_ops; i++) {
                 const struct plan_op *op = &plan->ops[i];
 
-                /* bubblewrap has no run directory: its scratch folder is a tmpfs, at /tmp alone. */
+                /* bubblewrap has no run directories: the scratch folder is printed as a tmpfs, and
+                 * at /tmp alone. */
                 if (plan->rundir && path_is_beneath(op->target, plan->rundir))
                         continue;
                 if (!path_is_beneath(op->target, "/dev")) {
@@ -171,8 +177,8 @@ static void print_bwrap_add_environment(struct printing *p, char *const *env) {
         }
 }
 
-/* As nsrun compiles it: a filter is too long for a line.  bubblewrap refuses to go on with
- * an empty one, which is what it reads where nsrun fails. */
+/* A filter is too long for a line, so the line calls `nsrun seccomp` to compile it.  If that fails,
+ * bubblewrap reads an empty filter and refuses to go on. */
 static void add_seccomp(struct printing *p, const struct nsrun_plan *plan) {
         char fd[16];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* record.h's structures as bytes.  A table names each member of a struct and how it is stored: one that
- * is added to the struct without its row does not compile. */
+/* The structures of record.h as bytes, and back.  A table for each struct names its members and how
+ * each is stored: a member that is added to the struct without a row in its table does not compile. */
 #include "record.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #define PIDFS_MAGIC 0x50494446
 #endif
 
-/* How a member is stored, by the kind in its row. */
+/* One macro for each way to store a member, named by the kind in the member's row. */
 #define VISIT_NUMBER(s, of, member)  STORE_NUMBER(s, (of)->member)
 #define VISIT_BOOL(s, of, member)    store_bool(s, &(of)->member)
 #define VISIT_TEXT(s, of, member)    store_string(s, &(of)->member)
@@ -21,18 +21,18 @@
 #define VISIT_FILTER(s, of, member)  visit_filter(s, &(of)->member)
 #define VISIT_LIMITS(s, of, member)  visit_limits(s, &(of)->member)
 #define VISIT_RLIMITS(s, of, member) visit_rlimits(s, (of)->member)
-/* Of an overlay alone. */
+/* A member that is stored for a PLAN_OVERLAY alone. */
 #define VISIT_OVERLAYS(s, of, member)                  \
         do {                                           \
                 if ((of)->kind == PLAN_OVERLAY)        \
                         STORE_NUMBER(s, (of)->member); \
         } while (0)
-/* Not part of a record. */
+/* A member that is not part of a record. */
 #define VISIT_NOTHING(s, of, member) (void)(of)->member
 #define VISIT(kind, member)          VISIT_##kind(s, of, member);
 
-/* A positional initialiser with as many items as there are rows: the compiler complains of a member that
- * has none. */
+/* Makes an initialiser that has one item for each row: the compiler complains
+ * (missing-field-initializers) where the struct has a member without a row. */
 #define EMPTY_NUMBER 0
 #define EMPTY_BOOL   false
 #define EMPTY_TEXT   NULL
@@ -87,7 +87,7 @@
         M(NUMBER, pids)     \
         M(NUMBER, cpu)
 
-/* The operations come last, by visit_ops(). */
+/* The plan's operations are stored last, by visit_ops(). */
 #define PLAN_MEMBERS(M)         \
         M(NOTHING, ops)         \
         M(NOTHING, n_ops)       \
@@ -137,7 +137,8 @@ static void visit_ops(struct store *s, struct nsrun_plan *plan) {
 
         store_u64(s, &n);
         if (s->is_reading && !s->is_broken) {
-                /* Each takes far more than a byte. */
+                /* Each operation takes far more than a byte: a count above the bytes that are left
+                 * is a lie. */
                 if (n > s->n) {
                         s->is_broken = true;
                         return;
@@ -169,7 +170,7 @@ static void visit_limits(struct store *s, struct policy_limits *of) {
         LIMITS_MEMBERS(VISIT)
 }
 
-/* All but the operations. */
+/* Stores or restores all of a plan but its operations. */
 static void visit_plan(struct store *s, struct nsrun_plan *of) {
         PLAN_MEMBERS(VISIT)
 }
@@ -199,7 +200,8 @@ static void visit_record(struct store *s, struct plan_record *record) {
         visit_plan(s, record->plan);
 }
 
-/* The last of all, by which a record that was cut off is told where its end isn't read. */
+/* The last number of a record: by it a record that was cut off is recognised, also where the
+ * operations aren't read. */
 #define LAST_WORD UINT64_C(0x6e7372756e656e64)
 
 static void visit_end(struct store *s) {
@@ -217,7 +219,7 @@ static bool has_end(const char *bytes, size_t n) {
         return word == LAST_WORD;
 }
 
-/* The version is part of the format: another one's structures have other members. */
+/* The first thing in a record is nsrun's version: another version's structs have other members. */
 static void visit_version(struct store *s) {
         const char *version = nsrun_version();
         char *text = s->is_reading ? NULL : (char *)(uintptr_t)version;
@@ -319,7 +321,8 @@ void record_clear(struct plan_record *record) {
         *record = (struct plan_record){0};
 }
 
-/* The 22nd field; the second is a name in parentheses, with any byte in it. */
+/* Reads the time of a process's start from /proc/PID/stat, the 22nd field.  The second is a name in
+ * parentheses, with any byte in it, so that fields are counted from the last parenthesis. */
 static int read_start_time(pid_t pid, uint64_t *ret) {
         _cleanup_close_ int fd = -EBADF;
         char path[64], text[1024];
@@ -374,7 +377,7 @@ int record_open_process(const struct record_process *process) {
         return start_time == process->start_time ? TAKE_FD(pidfd) : -ESRCH;
 }
 
-/* It has no memory then (proc(5), statm). */
+/* A process that has exited has no memory any more, which /proc/PID/statm tells (proc(5)). */
 bool record_has_exited(pid_t pid) {
         _cleanup_close_ int fd = -EBADF;
         char path[64], text[128] = "";
