@@ -277,22 +277,62 @@ static int instance_add(struct resolved *s, enum policy_access access, const cha
         return resolve_rule(s, &request, err);
 }
 
-/* The folder of what `spelled` leads to: whoever could plant a link on that way chose the folder, too. */
-static int add_parent(struct resolved *s, const char *canonical, const char *spelled, const char *option,
-                      struct nsrun_error *err) {
-        _cleanup_free_ char *folder = path_parent(canonical), *way = NULL;
+/* A folder `above` what `spelled` leads to: whoever could plant a link on that way chose the folder, too. */
+static int add_above(struct resolved *s, const char *above, const char *canonical, const char *spelled,
+                     const char *option, struct nsrun_error *err) {
+        _cleanup_free_ char *way = strdup(spelled);
 
-        if (!folder || asprintf(&way, "%s/..", spelled) < 0)
+        for (const char *p = canonical + strlen(above); way && (p = strchr(p, '/')); p++) {
+                char *next = NULL;
+
+                if (asprintf(&next, "%s/..", way) < 0)
+                        next = NULL;
+                free(way);
+                way = next;
+        }
+        if (!way)
                 return error_oom(err);
-        return is_too_much(s, folder) || is_in_base_view(folder) || is_covered(s, folder)
+        return is_too_much(s, above) || is_in_base_view(above) || is_covered(s, above)
                        ? 0
-                       : instance_add(s, POLICY_RO, folder, way, option, err);
+                       : instance_add(s, POLICY_RO, above, way, option, err);
 }
 
-/* The file, and its folder, where it really is; and the folder that it was named in. */
+/* Whether `folder` may be one program's, and no collection of a user's or a host's things: /opt/x but not
+ * /data, ~/tools/x but not ~/Documents, ~/.local/share/x but not ~/.local/share. */
+static bool is_deep(const struct resolved *s, const char *folder) {
+        const char *name = s->home ? path_below(folder, s->home) : NULL;
+        size_t depth = 0, least = 2;
+
+        for (name = name ? name : folder + 1; *name; name += strcspn(name, "/"), name += *name == '/') {
+                depth++;
+                if (*name == '.' && least == 2)
+                        least = depth + 2;
+        }
+        return depth >= least;
+}
+
+/* What the program at `canonical`, to which a symlink in the folder `named` leads, was installed with: all
+ * packages around one of node's, or the folder above its "bin", where that is its own.  *ret may be NULL. */
+static int find_package(const struct resolved *s, const char *canonical, const char *named, char **ret) {
+        static const char modules[] = "/node_modules/";
+        _cleanup_free_ char *folder = path_parent(canonical), *above = folder ? path_parent(folder) : NULL;
+        const char *end = strstr(canonical, modules);
+
+        if (!above)
+                return -ENOMEM;
+        if (streq(folder, named))
+                return 0;
+        if (end)
+                *ret = strndup(canonical, (size_t)(end - canonical) + strlen(modules) - 1);
+        else if (streq(path_basename(folder), "bin") && is_deep(s, above) && !path_is_beneath(named, above))
+                *ret = TAKE_PTR(above);
+        return end && !*ret ? -ENOMEM : 0;
+}
+
+/* The file, its package and its folder, where it really is; and the folder that it was named in. */
 static int add_executable(struct resolved *s, const char *spelled, struct nsrun_error *err) {
         static const char option[] = "the executable";
-        _cleanup_free_ char *canonical = NULL, *named = NULL, *folder = NULL;
+        _cleanup_free_ char *canonical = NULL, *named = NULL, *folder = NULL, *real = NULL, *package = NULL;
         unsigned mode = 0;
         int r;
 
@@ -300,9 +340,13 @@ static int add_executable(struct resolved *s, const char *spelled, struct nsrun_
         if (r < 0 || (mode & S_IFMT) != S_IFREG)
                 return r == -ENOMEM ? error_oom(err) : 0;
         named = path_parent(spelled);
-        if (!named || path_canonical(named, &folder, NULL) < 0)
+        real = path_parent(canonical);
+        if (!named || !real || path_canonical(named, &folder, NULL) < 0 ||
+            find_package(s, canonical, folder, &package) < 0)
                 return error_oom(err);
-        r = add_parent(s, canonical, spelled, option, err);
+        r = package ? add_above(s, package, canonical, spelled, option, err) : 0;
+        if (r >= 0)
+                r = add_above(s, real, canonical, spelled, option, err);
         if (r >= 0 && !is_too_much(s, folder))
                 r = instance_add(s, POLICY_RO, folder, named, option, err);
         return r < 0 ? r : instance_add(s, POLICY_RO, canonical, spelled, option, err);

@@ -305,6 +305,78 @@ TEST(the_executable_comes_with_its_folder) {
         expect_out(&o, "data\n");
 }
 
+/* As npx of a node in a folder of its own, which is a link to a script of the package npm. */
+TEST(a_linked_tool_finds_its_package_and_can_not_change_it) {
+        static const char tool[] =
+                "#!/bin/sh\ncd \"$(dirname \"$(readlink -f \"$0\")\")\" && cat ../lib/data "
+                "../../other/data && echo w >../lib/w\n";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *link = path_of(s->outside, "v20/bin/tool"), *target = NULL;
+        _cleanup_free_ char *data = path_of(s->outside, "v20/lib/data"), *planted = NULL;
+
+        run_outside(s, &o,
+                    "cd ../outside && mkdir -p v20/bin v20/lib/node_modules/tool/bin "
+                    "v20/lib/node_modules/tool/lib v20/lib/node_modules/other");
+        expect_status(&o, 0);
+        make_file(s->outside, "v20/lib/data", "not a package's\n");
+        make_file(s->outside, "v20/lib/node_modules/tool/lib/data", "its own\n");
+        make_file(s->outside, "v20/lib/node_modules/other/data", "another's\n");
+        make_file(s->outside, "v20/lib/node_modules/tool/bin/tool.sh", tool);
+        target = path_of(s->outside, "v20/lib/node_modules/tool/bin/tool.sh");
+        assert_int_equal(chmod(target, 0755), 0);
+        make_link(s->outside, "v20/bin/tool", "../lib/node_modules/tool/bin/tool.sh");
+        INSTANCE(s, &o, "--", link);
+        expect_out(&o, "its own\nanother's\n");
+        expect_in(o.err, "Read-only file system");
+        INSTANCE(s, &o, "--", "sh", "-c", "cat \"$1\"", "sh", data);
+        expect_out(&o, "not a package's\n");
+        make_file(s->outside, "v20/lib/node_modules/tool/bin/tool.sh",
+                  "#!/bin/sh\ncat \"${0%/*}/../lib/data\"\n");
+        INSTANCE(s, &o, "--", link);
+        expect_in(o.err, "v20/bin/../lib/data: No such file or directory");
+        /* Who chose the link chose the package. */
+        planted = path_of(s->project, "tool");
+        make_link(s->project, "tool", target);
+        INSTANCE(s, &o, "--", planted);
+        expect_line(
+                s, &o,
+                "the executable goes through a symlink in a writable folder: @project/tool; it leads to "
+                "@root/outside/v20/lib/node_modules, and a command in the sandbox may have planted it: name "
+                "the real path");
+}
+
+/* npm itself, where it is installed with node in the user's home. */
+FULL_TEST(npx_of_a_node_in_the_home_runs, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *bin = path_of(s->home, ".nvm/versions/node/v1/bin");
+        _cleanup_free_ char *path = text_of("%s:%s", bin, getenv("PATH")), *old = strdup(getenv("PATH"));
+        const char *const tools[] = {"npm", "npx"};
+
+        if (!has_program("npm"))
+                skip_because("skipped: npm is not installed");
+        run_outside(
+                s, &o,
+                "to=~/.nvm/versions/node/v1 npm=$(dirname \"$(dirname \"$(readlink -f \"$(which npm)\")\")\")\n"
+                "mkdir -p $to/bin $to/lib/node_modules && cp -RL \"$npm\" $to/lib/node_modules/npm && "
+                "cp \"$(which node)\" $to/bin && cd $to/bin && "
+                "ln -s ../lib/node_modules/npm/bin/npm-cli.js npm && "
+                "ln -s ../lib/node_modules/npm/bin/npx-cli.js npx");
+        expect_status(&o, 0);
+        assert_int_equal(setenv("PATH", path, 1), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
+                _cleanup_outcome_ struct outcome outside = {0};
+                _cleanup_free_ char *script = text_of("%s --version", tools[i]);
+
+                INSTANCE(s, &o, "--net=none", "--", tools[i], "--version");
+                expect_status(&o, 0);
+                run_outside(s, &outside, script);
+                expect_out(&o, outside.out);
+        }
+        assert_int_equal(setenv("PATH", old, 1), 0);
+}
+
 TEST(a_planted_executable_brings_no_folder) {
         const struct site *s = *state;
         _cleanup_free_ char *tool = path_of(s->project, "tool"), *target = path_of(s->outside, "tool.sh");

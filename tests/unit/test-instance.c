@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The instance root: which folder it is, what is made in it, and that nothing a command left
  * there leads the making out of it. */
-#include "scratch.h"
+#include "policy-world.h"
 
+#include "base/path.h"
 #include "policy/environment.h"
 #include "policy/instance.h"
 
@@ -226,6 +227,76 @@ TEST(the_environment_points_into_the_root) {
         free(env);
         strv_free(list);
         (void)nsrun_policy_free(p);
+}
+
+/* A symlink to a program brings what the program was installed with, and no more than that. */
+TEST_WITH(a_linked_program_brings_its_package, set_up, tear_down) {
+        static const struct {
+                const char *link, *program;
+                const char *package, *other; /* shown, and not shown; both may be NULL */
+        } cases[] = {
+                /* node's packages: all that may need each other. */
+                {"home/.nvm/v20/bin/npx", "home/.nvm/v20/lib/node_modules/npm/bin/npx-cli.js",
+                 "home/.nvm/v20/lib/node_modules", "home/.nvm/v20/lib"},
+                {"opt/node/bin/a", "opt/node/lib/node_modules/a/cli.js", "opt/node/lib/node_modules",
+                 "opt/node"},
+                {"bin/b", "home/.g/5/node_modules/.pnpm/b@1/node_modules/b/b.js", "home/.g/5/node_modules",
+                 "home/.g/5"},
+                {"home/x/node_modules/.bin/c", "home/x/node_modules/c/bin/c.js", "home/x/node_modules",
+                 "home/x"},
+                /* The folder above its "bin". */
+                {"bin/tool", "opt/tool/bin/tool", "opt/tool", "opt"},
+                {"home/.local/bin/app", "home/.local/share/venvs/app/bin/app", "home/.local/share/venvs/app",
+                 "home/.local/share/venvs"},
+                {"bin/e", "home/.local/share/e/bin/e", "home/.local/share/e", "home/.local/share"},
+                {"bin/f", "home/tools/f/bin/f", "home/tools/f", "home/tools"},
+                /* Not of what may hold anything. */
+                {"bin/g", "home/bin/g", NULL, "home"},
+                {"bin/h", "home/Documents/bin/h", NULL, "home/Documents"},
+                {"bin/i", "home/.cargo/bin/i", NULL, "home/.cargo"},
+                {"bin/j", "home/.local/share/bin/j", NULL, "home/.local/share"},
+                {"bin/k", "home/src/.keys/k/bin/k", NULL, "home/src/.keys/k"},
+                /* The link's own folder. */
+                {"opt/l/bin/l", "opt/l/bin/l-1.2", NULL, "opt/l"},
+                {"opt/m/sbin/m", "opt/m/bin/m", NULL, "opt/m"},
+                /* Neither. */
+                {"bin/n", "opt/n/libexec/n", NULL, "opt/n"},
+                {NULL, "opt/o/bin/o", NULL, "opt/o"},
+                {NULL, "opt/p/node_modules/p/bin/p", NULL, "opt/p/node_modules"},
+        };
+        struct world *w = *state;
+
+        set(w, "profile", "instance");
+        set(w, "no-project", NULL);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char *program = scratch_path(w->top, cases[i].program);
+                char *link = scratch_path(w->top, cases[i].link ? cases[i].link : cases[i].program);
+
+                scratch_file(w->top, cases[i].program, "#!/bin/sh\n");
+                if (cases[i].link) {
+                        scratch_file(w->top, cases[i].link, "");
+                        assert_int_equal(unlink(link), 0);
+                        assert_int_equal(symlink(program, link), 0);
+                }
+                assert_int_equal(nsrun_policy_set_command(w->p, (const char *const[]){link, NULL}, NULL), 0);
+                resolve(w);
+                for (size_t j = 0; j < w->s.n_rules; j++) {
+                        char *other = scratch_path(w->top, cases[i].other);
+
+                        if (path_is_beneath(other, w->s.rules[j].target))
+                                fail_msg("%s shows %s", link, w->s.rules[j].target);
+                        free(other);
+                }
+                if (cases[i].package) {
+                        char *package = NULL;
+
+                        assert_true(asprintf(&package, "@/%s", cases[i].package) > 0);
+                        assert_rule(w, package, POLICY_RO, package, NULL);
+                        free(package);
+                }
+                free(link);
+                free(program);
+        }
 }
 
 int main(void) {
