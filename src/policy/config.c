@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Configuration files: found, opened with suspicion, read, and applied key by key
- * through the table of options.  What the values lead to is the policy's to judge. */
+/* Configuration files: found, opened with suspicion, read, and applied key by key through the table
+ * of options.  Where the paths in one lead is judged when the policy is resolved. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 #include "seccomp/load.h"
 
 #define MOST_BYTES ((size_t)1 << 20)
-/* As much of a file's name as a message has room for. */
+/* As many bytes of a configuration file's name as a message has room for. */
 #define MOST_NAME 200
 
 struct reader {
         struct nsrun_policy *policy;
-        char *file; /* made visible, and cut */
+        char *file; /* the file's name for messages: made visible, and cut at MOST_NAME */
         const char *text;
         struct json_map map;
         struct json_cursor cursor;
@@ -40,7 +40,7 @@ static const char *place_of(struct reader *c, size_t at, char to[MOST_NAME + 64]
         return to;
 }
 
-/* "FILE:LINE:COLUMN: what: value; hint" */
+/* Fails with "FILE:LINE:COLUMN: what: value; hint".  `at` is the place in the text. */
 static int fail_at(struct reader *c, size_t at, const char *value, const char *what, const char *hint) {
         char place[MOST_NAME + 64];
 
@@ -60,7 +60,7 @@ static const char *text_at(const struct reader *c, size_t node) {
         return json_text(c->map.nodes[node].value);
 }
 
-/* "FILE:LINE:COLUMN: what", for the messages of later checks. */
+/* "FILE:LINE:COLUMN: what", which later checks name as the option that asked for a rule. */
 static const char *label_at(struct reader *c, size_t node, const char *what) {
         char place[MOST_NAME + 64], *label = NULL;
 
@@ -69,8 +69,9 @@ static const char *label_at(struct reader *c, size_t node, const char *what) {
         return policy_keep_label(c->policy, label);
 }
 
-/* Sets an option, and tells of a refusal where its value stands.  It is not among those that the user
- * gave: a command in a session, which takes few of them, may have a configuration all the same. */
+/* Sets an option to what a key says; a refusal names the value's place in the file.  The option
+ * isn't noted in policy->given: with --session few options may be given, but any configuration may
+ * be there. */
 static int set_option(struct reader *c, size_t node, const char *option, const char *value) {
         size_t n_given = strv_length(c->policy->given);
         struct nsrun_error inner = {0};
@@ -86,8 +87,8 @@ static int set_option(struct reader *c, size_t node, const char *option, const c
         return r;
 }
 
-/* An absolute path, or one that begins at the home folder: there is no other folder that a
- * relative path could mean in every run. */
+/* Reads an absolute path, or one that begins with ~ (the home folder).  A relative one is refused:
+ * there is no folder that it could be relative to in every run. */
 static int path_at(struct reader *c, size_t node, char **ret) {
         const char *text = text_at(c, node);
         _cleanup_free_ char *home = NULL;
@@ -152,7 +153,7 @@ static int apply_choice(struct reader *c, size_t node) {
         return set_option(c, node, c->map.nodes[node].key, text_at(c, node));
 }
 
-/* One of nsrun's own policies, or a file. */
+/* "seccomp" is a shipped policy's name, "none", or a file. */
 static int policy_config_apply_seccomp(struct reader *c, size_t node) {
         const char *text = text_at(c, node);
 
@@ -268,7 +269,7 @@ static int apply_enabled(struct reader *c, size_t node) {
         return c->policy->isolation_label ? 0 : error_oom(c->err);
 }
 
-/* One {"source", "target", "mode"}. */
+/* Applies one {"source", "target", "mode"} of "expose_paths". */
 static int apply_expose_path(struct reader *c, size_t node) {
         static const char *const names[] = {"source", "target", "mode"};
         const struct json_node *nodes = c->map.nodes;
@@ -306,7 +307,7 @@ static int apply_expose_paths(struct reader *c, size_t node) {
         return r;
 }
 
-/* What the reference has for another system alone. */
+/* Refuses "windows", a key that picoclaw has for that system alone. */
 static int refuse_windows(struct reader *c, size_t node) {
         (void)fail_at(c, c->map.nodes[node].key_at, c->map.nodes[node].key,
                       "unsupported configuration, for Windows alone", "take it out");
@@ -381,7 +382,8 @@ int config_apply(struct nsrun_policy *p, const char *file, const char *text, str
         return r;
 }
 
-/* Whoever can change the file decides what the next command may do. */
+/* Refuses a configuration that somebody else could change: who can decides what the next command
+ * may do. */
 static int check_file(int fd, const char *file, struct nsrun_error *err) {
         struct stat st;
 
@@ -404,8 +406,8 @@ static int check_file(int fd, const char *file, struct nsrun_error *err) {
         return 0;
 }
 
-/* What was opened, under its real name and under the one it was asked for by: whether a command may
- * write there is judged when all roots are known. */
+/* Keeps the canonical path of the configuration that was opened, and the path by which it was
+ * named.  Whether a command may write either is judged when all writable roots are known (links.c). */
 static int remember_file(struct nsrun_policy *p, int fd, const char *file, struct nsrun_error *err) {
         _cleanup_free_ char *canonical = NULL, *spelled = NULL, *cwd = NULL;
         struct stat opened, named;
@@ -484,7 +486,8 @@ int config_find_user_file(const struct nsrun_policy *p, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* Whether a symlink stands where the file, or its folder, would: somebody meant one to be there. */
+/* Whether the file, or its folder, is a symlink that leads nowhere: somebody meant a configuration
+ * to be there, so that going without it would be wrong. */
 static bool is_dangling(const char *file) {
         _cleanup_free_ char *folder = path_parent(file);
         struct stat st;

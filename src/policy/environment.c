@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What of the caller's environment the command gets: everything, less what points
- * at things that aren't in the sandbox and less what looks like a secret.  The
- * table below is the one list; nsrun(1), ENVIRONMENT, repeats it. */
+/* What of the caller's environment the command gets: all variables but those that point at things
+ * which aren't in the sandbox and those that look like a secret.  The table below is the one list
+ * of them; nsrun(1), ENVIRONMENT, repeats it. */
 #include "environment.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -9,13 +9,13 @@
 static const char secret[] = "secret";
 static const char unreachable[] = "unreachable";
 
-/* Upper case; names are compared without regard to case.  A star stands at the
- * start, at the end or at both. */
+/* Patterns of names that are withheld, in upper case; names are compared without regard to case.  A
+ * star may stand at the start, at the end or at both. */
 static const struct {
         const char *pattern;
         const char *reason;
 } withheld[] = {
-        /* Sockets, displays, terminals, descriptors and pids of the host. */
+        /* Names of sockets, displays, terminals, descriptors and pids of the host. */
         {"SSH_AUTH_SOCK", unreachable},
         {"SSH_AGENT_PID", unreachable},
         {"SSH_AGENT_LAUNCHER", unreachable},
@@ -70,14 +70,14 @@ static const struct {
         {"TEMP", unreachable},
         {"OLDPWD", unreachable},
 
-        /* Whole families that name credentials in many ways. */
+        /* Families of names whose members hold credentials in many ways. */
         {"AWS_*", secret},
         {"AZURE_*", secret},
         {"ARM_CLIENT_*", secret},
         {"VAULT_*", secret},
         {"OP_SESSION_*", secret},
         {"BW_SESSION", secret},
-        /* By the words in them. */
+        /* Names with a word in them that stands for a credential. */
         {"*TOKEN", secret},
         {"*_TOKEN_*", secret},
         {"*SECRET*", secret},
@@ -120,12 +120,11 @@ static const struct {
         {"AMQP_URL", secret},
 };
 
-/* All that --clean-env lets through. */
-static const char *const clean[] = {
-        "HOME",      "USER", "LOGNAME",  "SHELL", "PATH", "TERM",
-        "COLORTERM", "LANG", "LANGUAGE", "LC_*",  "TZ",   "PWD" /* which the plan sets anew */};
+/* The names that --clean-env lets through.  (The plan sets PWD anew.) */
+static const char *const clean[] = {"HOME",      "USER", "LOGNAME",  "SHELL", "PATH", "TERM",
+                                    "COLORTERM", "LANG", "LANGUAGE", "LC_*",  "TZ",   "PWD"};
 
-/* ASCII alone: a library must not depend on its caller's locale. */
+/* An ASCII letter in upper case.  toupper(3) would depend on the locale of the library's caller. */
 static char upper(char c) {
         return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
@@ -191,8 +190,8 @@ char *const *environment_inherited(const struct nsrun_policy *p) {
         return p->host_environ ? p->host_environ : environ;
 }
 
-/* Sets "NAME=VALUE" in *v, in place where NAME is there already.  Takes `entry`
- * over, also when it fails; NULL is the failure of whoever made it. */
+/* Sets "NAME=VALUE" in *v, in place of an entry of the same NAME.  *v takes `entry`, which is freed
+ * on failure; an `entry` of NULL means that the caller's strdup(3) or asprintf(3) failed: -ENOMEM. */
 static int set_entry(char ***v, char *entry) {
         size_t n;
 
@@ -216,7 +215,7 @@ static int set_variable(char ***v, const char *name, const char *value) {
         return set_entry(v, entry);
 }
 
-/* Whether one of --env's entries is for `name`. */
+/* Whether an --env option names the variable `name`. */
 static bool is_asked_for(const struct nsrun_policy *p, const char *name) {
         size_t n = strlen(name);
 
@@ -226,12 +225,13 @@ static bool is_asked_for(const struct nsrun_policy *p, const char *name) {
         return false;
 }
 
-/* One inherited variable goes to *passed, to *left_out, or is gone by --unsetenv. */
+/* Decides one inherited variable: it is added to *passed, or its name to *left_out, or --unsetenv
+ * drops it. */
 static int inherit(const struct nsrun_policy *p, const char *entry, char ***passed, char ***left_out) {
         const char *equals = strchr(entry, '=');
         _cleanup_free_ char *name = NULL;
 
-        /* What has no name can't be looked up by anybody. */
+        /* An entry without a "=", or without a name before it, can't be looked up by anybody. */
         if (!equals || equals == entry)
                 return 0;
         name = strndup(entry, (size_t)(equals - entry));
@@ -241,7 +241,7 @@ static int inherit(const struct nsrun_policy *p, const char *entry, char ***pass
                 return 0;
         if (!is_asked_for(p, name) && (p->clean_env ? !is_clean(name) : policy_env_withheld(name) != NULL))
                 return strv_contains(*left_out, name) ? 0 : strv_consume(left_out, TAKE_PTR(name));
-        /* The first of two counts, as getenv(3) has it. */
+        /* Of two entries of one name the first counts, as for getenv(3). */
         if (environment_get(*passed, name))
                 return 0;
         return strv_add(passed, entry);
@@ -251,7 +251,8 @@ static int policy_environment_compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What the caller's environment says of the committer goes first, as it does for git. */
+/* Adds the committer's name and address as git on the host has them.  A variable of the caller's
+ * environment wins over them, as it does for git. */
 static int add_identity(const struct resolved *s, char ***passed) {
         STRV_FOREACH (entry, s->identity) {
                 _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
@@ -266,7 +267,8 @@ static int add_identity(const struct resolved *s, char ***passed) {
         return 0;
 }
 
-/* A workspace's own words, and an instance's, go before what is inherited, and after the options'. */
+/* Sets a workspace's or an instance's variables, unless --unsetenv names them.  They win over
+ * inherited ones, and --env, which is applied later, wins over them. */
 static int add_explicit(const struct nsrun_policy *p, char *const *entries, char ***passed) {
         STRV_FOREACH (entry, entries) {
                 _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));

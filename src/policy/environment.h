@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The command's environment, and looking one up in a vector.  Touches neither
- * the caller's environ nor the host. */
+/* The command's environment, and looking up a variable in a vector of them.  Changes neither the
+ * caller's environ nor the host. */
 #pragma once
 
 #include "resolved.h"
 
-/* What the policy inherits from: its own vector, else environ. */
+/* The variables that the policy inherits from: those that the library's caller set, else environ. */
 char *const *environment_inherited(const struct nsrun_policy *p);
 
 /* Whether the first `length` bytes of `name` can name a variable. */
 bool environment_name_is_valid(const char *name, size_t length);
 
-/* Fills `env` and `left_out`; home, identity and instance are known. */
+/* Fills s->env and s->left_out.  s->home, s->identity and s->instance_env must be known. */
 int environment_resolve(struct resolved *s, struct nsrun_error *err);
 
-/* How many patterns there are, and the i-th with its reason: for the man page's test. */
+/* The number of patterns that are withheld, and the i-th with its reason: a test compares them with
+ * the man page. */
 size_t environment_n_patterns(void);
 const char *environment_pattern(size_t i, const char **ret_reason);

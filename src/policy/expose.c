@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lists of expose paths: normalised, merged by target, validated.  Looks at no file. */
+/* Lists of expose paths: normalised, merged by target, validated.  Looks at no file of the host. */
 #include "expose.h"
 
 #include "base/array.h"
 #include "base/path.h"
 
-/* /usr/share/zoneinfo and the certificates of most systems are beneath /usr or here. */
+/* The paths that every isolated command is given: picoclaw's list. */
 static const char *const defaults[] = {
         "/usr",
         "/bin",
@@ -64,7 +64,7 @@ int expose_add_defaults(struct expose_list *list, const char *root) {
         return r;
 }
 
-/* By target; for one target as they stand in the list. */
+/* Sorts by target; two rules for one target stay in the order of the list. */
 static int compare_targets(const void *a, const void *b) {
         const struct expose_rule *x = *(struct expose_rule *const *)a, *y = *(struct expose_rule *const *)b;
         int c = strcmp(x->target, y->target);

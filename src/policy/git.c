@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Rules and variables for git.  Where the git dirs are and whether the .git file
- * may be believed is host/gitdir.c's to find out. */
+/* Rules and variables for git.  host/gitdir.c finds out where the git dirs are and whether the
+ * project's .git file may be believed. */
 #include "git.h"
 
 #include <sys/stat.h>
@@ -13,16 +13,16 @@
 
 static const char option[] = "the project's git dir";
 
-/* One entry of a git dir. */
+/* An entry of a git dir, and what the command may do to it. */
 struct part {
         const char *name;
         enum policy_access access;
 };
 
-/* A worktree's repository is somebody else's folder: of it the command gets what a
- * commit writes, each by its name, in a folder that is otherwise made up.  So
- * whatever else it puts there (hooks, a commondir that leads git astray, a
- * config.worktree) is gone with the sandbox, and git can still make its lock files. */
+/* The entries of a repository that the command of a worktree gets.  The repository is a folder
+ * outside the project: the command gets what a commit writes, each entry by its name, in a folder
+ * that is otherwise a tmpfs.  So whatever else a command puts there (hooks, a commondir that leads
+ * git astray, a config.worktree) is gone with the sandbox, and git can still make its lock files. */
 static const struct part common_parts[] = {
         {"objects", POLICY_RW},     {"refs", POLICY_RW},
         {"logs", POLICY_RW},        {"reftable", POLICY_RW},
@@ -30,18 +30,20 @@ static const struct part common_parts[] = {
         {"config", POLICY_RO},      {"config.worktree", POLICY_RO},
         {"hooks", POLICY_RO},       {"info", POLICY_RO},
         {"packed-refs", POLICY_RO}, {"shallow", POLICY_RO},
-        {"index", POLICY_RO},     /* what the main checkout has staged is not for `git prune` to take */
-        {"worktrees", POLICY_RO}, /* the others': git asks which branches are taken */
+        {"index", POLICY_RO}, /* read by `git prune`, which must not delete what the main checkout has staged
+                               */
+        {"worktrees", POLICY_RO}, /* the other worktrees' folders: git asks them which branches are taken */
 };
 
-/* What is the worktree's own, and a submodule's repository, are writable as a whole: the index and HEAD
- * live there.  These parts of it stay as they are. */
+/* A worktree's own git dir, and a submodule's, are writable as a whole, since the index and HEAD
+ * lie there.  These entries of it are read-only. */
 static const struct part own_parts[] = {
         {"commondir", POLICY_RO},       {"gitdir", POLICY_RO}, {"config", POLICY_RO},
         {"config.worktree", POLICY_RO}, {"hooks", POLICY_RO},  {"modules", POLICY_RO},
 };
 
-/* Of what is there, plain files and folders alone: a symlink leads who knows where. */
+/* Adds a rule for each of `parts` that is a plain file or a folder.  A symlink gets none: it could
+ * lead anywhere. */
 static int add_parts(struct resolved *s, const char *folder, const struct part *parts, size_t n,
                      struct nsrun_error *err) {
         for (size_t i = 0; i < n; i++) {
@@ -60,8 +62,9 @@ static int add_parts(struct resolved *s, const char *folder, const struct part *
         return 0;
 }
 
-/* Packing refs takes them out of refs/ once they are in packed-refs: made inside,
- * that file would be gone with the sandbox, and the branches with it. */
+/* Reserves the name "packed-refs" in the tmpfs that stands for a repository which has no such
+ * file.  When git packs refs it deletes them from refs/ once packed-refs is written; written to the
+ * tmpfs, that file would be gone with the sandbox, and the branches with it. */
 static int hold_packed_refs(struct resolved *s, const char *common_dir) {
         char *path = path_join(common_dir, "packed-refs");
         struct stat st;
@@ -112,7 +115,7 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err) {
         return r;
 }
 
-/* Whether --env or --unsetenv has a word on `name`. */
+/* Whether --env or --unsetenv names the variable `name`. */
 static bool is_explicit(const struct nsrun_policy *p, const char *name) {
         size_t n = strlen(name);
 
@@ -122,7 +125,8 @@ static bool is_explicit(const struct nsrun_policy *p, const char *name) {
         return strv_contains(p->unset, name);
 }
 
-/* An explicit environment is left alone, and a complete one needs nothing. */
+/* Whether the committer's name is to be looked up: not where --env or --unsetenv decides one of its
+ * variables, and not where the caller's environment has them all. */
 static bool is_wanted(const struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
         size_t n_known = 0;

@@ -5,9 +5,9 @@
 
 #include "resolved.h"
 
-/* Adds the default rules for a worktree's or a submodule's git dirs.  The project has
- * been decided.  -EPERM with *err filled: the .git file isn't believed. */
+/* Adds nsrun's rules for the git dirs of a worktree or a submodule.  s->project must be known.
+ * -EPERM with *err filled: the .git file isn't believed. */
 int git_add_rules(struct resolved *s, struct nsrun_error *err);
 
-/* Fills s->identity, unless the environment says it all.  s->writable is known. */
+/* Fills s->identity, unless the environment has all of it already.  s->writable must be known. */
 int git_find_identity(struct resolved *s, struct nsrun_error *err);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What may be asked of seccomp and Landlock.  The filter itself is loaded when the
- * plan is made. */
+/* Refusals about seccomp and Landlock.  The seccomp filter itself is loaded when the plan is made. */
 #include "base/path.h"
 #include "base/sys.h"
 #include "refuse.h"
@@ -23,8 +22,9 @@ static int refuse_landlock(struct nsrun_error *err) {
                         : "the kernel was built without it (CONFIG_SECURITY_LANDLOCK); --landlock=auto goes on without");
 }
 
-/* Nothing is there to be judged.  Reading it says what is wrong; where that succeeds somebody has
- * put it there meanwhile, and the plan must not read it again. */
+/* Refuses a policy file that has no canonical path.  Reading it tells what is wrong with it.  If
+ * that succeeds somebody has put the file there meanwhile, where nobody has judged it: refused,
+ * too. */
 static int refuse_missing_file(const char *path, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
         int r = seccomp_read_file(path, &text, err);
@@ -34,7 +34,8 @@ static int refuse_missing_file(const char *path, struct nsrun_error *err) {
                               "the seccomp policy comes and goes while nsrun looks");
 }
 
-/* A command that can write the policy would choose what the next one may do. */
+/* Makes the policy file's path canonical.  The file must not be one that a command can write: that
+ * command would choose what the next one may do. */
 static int resolve_file(struct resolved *s, struct nsrun_error *err) {
         struct resolved_rule rule = {.access = POLICY_RO, .option = "--seccomp"};
         const char *named = s->policy->seccomp;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which folders an instance has, and which of the host's a command line asks for.  Only
+/* Which folders an instance has, and which of the host's folders a command line asks for.  Only
  * instance_make_dirs() changes anything. */
 #include "instance.h"
 
@@ -12,7 +12,7 @@
 #include "host/project.h"
 #include "refuse.h"
 
-/* More than anybody types; each is compared with all that went before. */
+/* More absolute paths than anybody types on a command line; each costs a comparison with all rules. */
 #define MOST_ARGUMENTS 2048
 
 static const char *const dirs[INSTANCE_N_DIRS] = {
@@ -27,7 +27,7 @@ static const char *const dirs[INSTANCE_N_DIRS] = {
         "runtime-user-env/config",
         "runtime-user-env/cache",
         "runtime-user-env/state",
-        NULL, /* the root itself */
+        NULL, /* the instance root itself */
 };
 
 static const struct {
@@ -95,7 +95,7 @@ int instance_environment(const char *root, char ***ret) {
 
 /* ------------------------------------------------------------- the folders */
 
-/* The folder `name` of `parent`, made where it is missing; a symlink is none. */
+/* Opens the folder `name` in `parent`, which is made if it is missing.  -ELOOP if it is a symlink. */
 static int instance_make_one(int parent, const char *name, int *ret) {
         const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW;
         struct stat st;
@@ -109,7 +109,7 @@ static int instance_make_one(int parent, const char *name, int *ret) {
                         return r;
                 fd = sys_open(parent, name, flags, 0);
         }
-        /* O_DIRECTORY says ENOTDIR of a symlink, too. */
+        /* open(2) with O_DIRECTORY and O_NOFOLLOW fails with ENOTDIR for a symlink as for a file. */
         if (fd == -ENOTDIR && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
                 return -ELOOP;
         if (fd < 0)
@@ -118,7 +118,7 @@ static int instance_make_one(int parent, const char *name, int *ret) {
         return 0;
 }
 
-/* Each part of `path` below the folder `from`; *ret is the last one. */
+/* Opens `path` below the folder `from` and makes each of its parts that is missing. */
 static int make_all(int from, const char *path, int *ret) {
         _cleanup_close_ int here = -EBADF;
         _cleanup_free_ char *copy = strdup(path);
@@ -216,7 +216,8 @@ int instance_add_rules(struct resolved *s, struct nsrun_error *err) {
         return r < 0 ? r : add_expose_paths(s, err);
 }
 
-/* What the base view shows, or nsrun makes itself: a command line adds nothing to that. */
+/* Whether nsrun shows `path` in every sandbox, or makes it itself: a command line that names it
+ * adds nothing. */
 static bool is_in_base_view(const char *path) {
         static const char *const trees[] = {"/usr",    "/bin", "/sbin", "/lib", "/lib32", "/lib64",
                                             "/libx32", "/dev", "/proc", "/sys", "/boot"};
@@ -229,7 +230,7 @@ static bool is_in_base_view(const char *path) {
         return false;
 }
 
-/* Whether a rule decides already what is to be seen there. */
+/* Whether a rule decides already what the sandbox shows at `path`. */
 static bool is_covered(const struct resolved *s, const char *path) {
         for (size_t i = 0; i < s->n_rules; i++)
                 if (path_is_beneath(path, s->rules[i].target))
@@ -237,19 +238,22 @@ static bool is_covered(const struct resolved *s, const char *path) {
         return false;
 }
 
-/* A home or a system folder that a command line names is not what it needs to write. */
+/* Whether `folder` is a home or a system folder: a command line that names one doesn't mean that
+ * the command needs to write it. */
 static bool is_too_much(const struct resolved *s, const char *folder) {
         return project_denied(folder, s->home) != NULL || writable_denied(folder) != NULL;
 }
 
-/* Among keys and other programs' settings: who names what isn't there has not asked for what is. */
+/* Whether `folder` lies in a hidden folder of the home, among keys and other programs' settings: a
+ * command line that names a missing file in it doesn't ask for the folder. */
 static bool is_in_hidden_folder(const struct resolved *s, const char *folder) {
         const char *below = s->home ? path_below(folder, s->home) : NULL;
 
         return below && below[0] == '.';
 }
 
-/* What is shown already is to be found under the name that was used, too, where that is nowhere yet. */
+/* Makes a path that is shown already be found by the spelling `spelled`, too, by a symlink, unless
+ * the sandbox has something at that place. */
 static int instance_add_link(struct resolved *s, const char *canonical, const char *spelled,
                              struct nsrun_error *err) {
         _cleanup_free_ char *path = path_normalise(spelled);
@@ -261,7 +265,7 @@ static int instance_add_link(struct resolved *s, const char *canonical, const ch
                        : resolve_link(s, canonical, path, err);
 }
 
-/* `canonical` is what `spelled`, absolute, leads to. */
+/* Exposes `canonical`, to which the absolute path `spelled` leads. */
 static int instance_add(struct resolved *s, enum policy_access access, const char *canonical,
                         const char *spelled, const char *option, struct nsrun_error *err) {
         const struct rule_request request = {
@@ -277,7 +281,9 @@ static int instance_add(struct resolved *s, enum policy_access access, const cha
         return resolve_rule(s, &request, err);
 }
 
-/* A folder `above` what `spelled` leads to: whoever could plant a link on that way chose the folder, too. */
+/* Exposes `above`, a folder above `canonical`, to which `spelled` leads.  The rule is spelled
+ * "SPELLED/..", so that a symlink on the way, which a command may have planted, is judged for the
+ * folder as for the file. */
 static int add_above(struct resolved *s, const char *above, const char *canonical, const char *spelled,
                      const char *option, struct nsrun_error *err) {
         _cleanup_free_ char *way = strdup(spelled);
@@ -297,8 +303,9 @@ static int add_above(struct resolved *s, const char *above, const char *canonica
                        : instance_add(s, POLICY_RO, above, way, option, err);
 }
 
-/* Whether `folder` may be one program's, and no collection of a user's or a host's things: /opt/x but not
- * /data, ~/tools/x but not ~/Documents, ~/.local/share/x but not ~/.local/share. */
+/* Whether `folder` lies deep enough to be one program's own, rather than a collection of a user's or a
+ * host's things: /opt/x is, /data isn't; ~/tools/x is, ~/Documents isn't; ~/.local/share/x is,
+ * ~/.local/share isn't. */
 static bool is_deep(const struct resolved *s, const char *folder) {
         const char *name = s->home ? path_below(folder, s->home) : NULL;
         size_t depth = 0, least = 2;
@@ -311,8 +318,9 @@ static bool is_deep(const struct resolved *s, const char *folder) {
         return depth >= least;
 }
 
-/* What the program at `canonical`, to which a symlink in the folder `named` leads, was installed with: all
- * packages around one of node's, or the folder above its "bin", where that is its own.  *ret may be NULL. */
+/* Finds the folder with which the program at `canonical` was installed, if a symlink in the folder `named`
+ * leads to it: the node_modules around it, or the folder above its "bin" if that is the program's own.
+ * *ret is NULL where there is no such folder. */
 static int find_package(const struct resolved *s, const char *canonical, const char *named, char **ret) {
         static const char modules[] = "/node_modules/";
         _cleanup_free_ char *folder = path_parent(canonical), *above = folder ? path_parent(folder) : NULL;
@@ -329,7 +337,8 @@ static int find_package(const struct resolved *s, const char *canonical, const c
         return end && !*ret ? -ENOMEM : 0;
 }
 
-/* The file, its package and its folder, where it really is; and the folder that it was named in. */
+/* Exposes the executable, its package, the folder in which it really lies, and the folder in which it was
+ * named. */
 static int add_executable(struct resolved *s, const char *spelled, struct nsrun_error *err) {
         static const char option[] = "the executable";
         _cleanup_free_ char *canonical = NULL, *named = NULL, *folder = NULL, *real = NULL, *package = NULL;
@@ -352,7 +361,8 @@ static int add_executable(struct resolved *s, const char *spelled, struct nsrun_
         return r < 0 ? r : instance_add(s, POLICY_RO, canonical, spelled, option, err);
 }
 
-/* The nearest folder above that is there is for what the command will make. */
+/* For an argument that names a missing file: makes the nearest folder above it that exists
+ * writable, since the command will want to make the rest. */
 static int add_missing(struct resolved *s, const char *spelled, const char *option,
                        struct nsrun_error *err) {
         _cleanup_free_ char *path = path_normalise(spelled), *canonical = NULL;
@@ -386,13 +396,14 @@ static int add_argument(struct resolved *s, const char *path, struct nsrun_error
         if (r == -ENOENT)
                 return add_missing(s, path, option, err);
         if (r < 0)
-                return 0; /* the command would learn the same */
+                return 0; /* the argument can't be looked up, and the command will see the same error */
         if ((mode & S_IFMT) != S_IFDIR)
                 return instance_add(s, POLICY_RO, canonical, path, option, err);
         return is_too_much(s, canonical) ? 0 : instance_add(s, POLICY_RW, canonical, path, option, err);
 }
 
-/* Where the command's name leads on the host, or NULL: absolute, not normalised.  -ENOMEM. */
+/* Finds the host's file that the command's name means; *ret is absolute, not normalised, or NULL
+ * where there is none.  -ENOMEM. */
 static int find_executable(const struct resolved *s, char **ret) {
         const char *name = s->argv[0], *path = environment_get(environment_inherited(s->policy), "PATH");
         const char *cwd = s->project ? s->project : s->cwd;
@@ -423,7 +434,7 @@ int instance_add_command(struct resolved *s, struct nsrun_error *err) {
         size_t n = 0;
         int r = 0;
 
-        /* A session's commands come later, and see what was decided by then. */
+        /* A session's commands come later, by plans of their own, and add nothing to what it shows. */
         if (!s->argv)
                 return 0;
         if (find_executable(s, &executable) < 0)

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The instance profile: a root folder of an agent host's own, a home within it for what
- * runs, and the paths that a command line names.  The behaviour is that of picoclaw's
- * pkg/isolation, less what it gives away of homes and system folders. */
+/* The instance profile: a root folder of an agent host's own, a home within it for what runs, and
+ * the paths that a command line names.  The behaviour is that of picoclaw's pkg/isolation, but that
+ * homes and system folders which picoclaw would expose stay hidden. */
 #pragma once
 
 #include "resolved.h"
 
-/* Below the root; the command's HOME is the fifth. */
+/* Number of folders below an instance root, and the one that is the command's HOME. */
 enum {
         INSTANCE_N_DIRS = 12
 };
 #define INSTANCE_HOME "runtime-user-env/home"
 const char *instance_dir(size_t i);
 
-/* The root that was `asked` for, else $NSRUN_HOME of `environment`, else ~/.nsrun: canonical, as it is or
- * will be.  `asked` and `home` may be NULL.  -EINVAL, -EPERM with *err filled: relative, a home or a
- * system folder.  *ret_spelled (may be NULL): as it was named. */
+/* Finds the instance root: `asked`, else $NSRUN_HOME of `environment`, else ~/.nsrun.  *ret is the
+ * canonical path that it has, or will have once it is made; *ret_spelled (may be NULL) is as it was
+ * named.  `asked` and `home` may be NULL.  -EINVAL, -EPERM with *err filled: it is relative, a home
+ * or a system folder. */
 int instance_find_root(const char *asked, char *const *environment, const char *home, char **ret,
                        char **ret_spelled, struct nsrun_error *err);
-/* "NAME=VALUE" for the five variables that point into `root`. */
+/* The five variables ("NAME=VALUE") that point into the instance's `root`. */
 int instance_environment(const char *root, char ***ret);
-/* Makes the folders, 0755 less the umask.  Follows no symlink, so that none that a command
- * planted leads out of the root.  -ELOOP, -ENOTDIR and what else the kernel says, with *err filled. */
+/* Makes the instance's folders, 0755 less the umask.  Follows no symlink, so that none that a
+ * command planted leads out of the root.  -ELOOP, -ENOTDIR and mkdir(2)'s errors, with *err filled. */
 int instance_make_dirs(const char *root, struct nsrun_error *err);
 
-/* Finds the root, and adds its rule and the expose paths'. */
+/* Finds the instance root, and adds the rules for it and for the expose paths. */
 int instance_add_rules(struct resolved *s, struct nsrun_error *err);
-/* What the executable and the arguments name, but for what all other rules, which are known by now,
- * show already. */
+/* Adds rules for the executable and the paths that the command line names, unless another rule
+ * shows them.  All other rules must be known. */
 int instance_add_command(struct resolved *s, struct nsrun_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* --limit NAME=VALUE: how it is read, and what of it is refused.  Whether there is a
- * cgroup for it shows when it runs. */
+/* --limit NAME=VALUE: how it is read, and which values are refused.  Whether a cgroup can be had
+ * for a limit is known only when the sandbox is started. */
 #include "limits.h"
 
 #include <inttypes.h>
@@ -11,11 +11,11 @@
 static const char size_hint[] = "give bytes, or a number with K, M, G or T, or \"unlimited\"";
 static const char number_hint[] = "give a whole number, or \"unlimited\"";
 
-/* Less than that and not even pid 1 lives. */
+/* Bytes; with a lower memory limit not even pid 1 could start. */
 #define SMALLEST_MEMORY (UINT64_C(1) << 20)
 #define MOST_CPUS       UINT64_C(1000000)
 
-/* A number or "unlimited". */
+/* Reads a number, with a unit if is_bytes, or "unlimited". */
 static int parse_amount(const struct option_spec *spec, const char *text, bool is_bytes, const char *value,
                         uint64_t *ret, struct nsrun_error *err) {
         int r;
@@ -84,7 +84,7 @@ static int set_pids(struct policy_limits *limits, const struct option_spec *spec
         return 0;
 }
 
-/* "2", "0.25" or "25%", in thousandths of a CPU. */
+/* Reads "2", "0.25" or "25%", as thousandths of a CPU. */
 static int parse_cpu(const char *text, uint64_t *ret) {
         size_t n = strspn(text, "0123456789"), decimals;
         _cleanup_free_ char *whole = strndup(text, n);
@@ -122,7 +122,7 @@ static int set_cpu(struct policy_limits *limits, const struct option_spec *spec,
         if (r < 0)
                 return option_refuse(spec, value, r == -ERANGE ? "too big" : "not a share of the CPUs", hint,
                                      err);
-        /* The kernel's own least: 1 ms of each 100. */
+        /* The kernel's least quota is 1 ms of each 100 ms. */
         if (n < 10 && !streq(text, "unlimited"))
                 return option_refuse(spec, value, "too small", "the least is 0.01", err);
         limits->cpu = n;

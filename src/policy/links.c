@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Symlinks that a command may have planted: a source that is reached through one in
- * a writable folder is not what the user meant to expose but what the last command chose. */
+/* Refusals for symlinks that a command may have planted.  A source that is reached through a
+ * symlink in a writable folder is not what the user meant to expose, but what the last command
+ * chose. */
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -11,13 +12,14 @@
 #include "instance.h"
 #include "refuse.h"
 
-/* As many as the kernel follows. */
+/* The kernel's own limit of symlinks in one path. */
 #define LINKS_MAX 40
 
-/* Whether a command that could write to one of the folders may have planted `link` to
- * choose the rule's source.  A link that stays within its folder shows nothing new; but
- * what a read-only rule would protect could be changed by way of it.  A writable rule's source is among
- * the folders itself, with what the link made of it: so one folder that says no is enough. */
+/* Whether a command that could write to one of the `writable` folders may have planted `link` to
+ * choose the rule's source.  A link that leads to a place in the same folder shows a writable rule
+ * nothing new; for a read-only rule it is refused all the same, since the command could change what
+ * the rule means to protect.  (A writable rule's own source is among `writable`, wherever the link
+ * leads: so each folder is judged for itself, and one that refuses is enough.) */
 static bool is_planted(char *const *writable, const char *link, const struct resolved_rule *rule) {
         STRV_FOREACH (root, writable)
                 if (path_is_beneath(link, *root) &&
@@ -39,14 +41,16 @@ static int refuse_link(const char *link, const char *source, const char *option,
         return refuse(err, link, hint, "%s goes through a symlink in a writable folder", option);
 }
 
-/* The walk and the resolution before it saw different links: someone is at work. */
+/* Refuses a path that leads elsewhere in this walk than when it was resolved: its links are being
+ * changed. */
 static int refuse_changed(const char *spelled, const char *option, struct nsrun_error *err) {
         return refuse(err, spelled, "name the real path",
                       "%s goes through symlinks that change while nsrun looks", option);
 }
 
-/* One step of the walk: *at, a canonical path, goes on to its entry `name`; where
- * that is a symlink, *rest becomes its text and the old rest.  1: it was one; 0: not. */
+/* One step of the walk: from *at, a canonical path, to its entry `name`.  If that is a symlink (1),
+ * *at stays and *rest becomes the link's text followed by `after`; if not (0), *at becomes the
+ * entry. */
 static int links_step(char **at, const char *name, size_t length, char **rest, const char *after) {
         _cleanup_free_ char *next = NULL, *spliced = NULL;
         char text[PATH_MAX];
@@ -110,7 +114,8 @@ int refuse_untrusted_link(char *const *writable, const struct resolved_rule *rul
         return error_oom(err);
 }
 
-/* Whether a rule keeps a command from writing at `target` what it shows of `source`. */
+/* Whether a rule that isn't writable shows `source` at `target`, over what a writable one would
+ * show there. */
 static bool links_is_kept(const struct resolved *s, const char *source, const char *target) {
         for (size_t i = 0; i < s->n_rules; i++)
                 if (s->rules[i].access != POLICY_RW && streq(s->rules[i].source, source) &&
@@ -119,7 +124,8 @@ static bool links_is_kept(const struct resolved *s, const char *source, const ch
         return false;
 }
 
-/* What a command puts there a later run would obey, in whatever project. */
+/* Refuses the writable folder `source`, shown at `target`, if the configuration's `folder` lies in
+ * it or around it: what a command wrote there a later run would obey, in any project. */
 static int refuse_config_root(const struct resolved *s, const char *source, const char *target,
                               const char *option, const char *folder, struct nsrun_error *err) {
         const char *below = path_below(folder, source);
@@ -198,7 +204,8 @@ int refuse_config(const struct resolved *s, struct nsrun_error *err) {
         return r < 0 ? r : refuse_config_folders(s, err);
 }
 
-/* -ENOMEM.  What isn't there, or can be no root, no command has written to. */
+/* Adds the canonical form of `path` to the writable folders.  A path that doesn't exist, or that
+ * can be no project, is skipped: no command has been able to write to it.  -ENOMEM. */
 static int add_root(char ***writable, const char *home, const char *path) {
         _cleanup_free_ char *canonical = NULL;
         int r = path_canonical(path, &canonical, NULL);
@@ -208,7 +215,9 @@ static int add_root(char ***writable, const char *home, const char *path) {
         return strv_consume(writable, TAKE_PTR(canonical));
 }
 
-/* The working folder, as each profile finds the project. */
+/* Adds the folder that would be the project: the one that --project names, else the working
+ * directory, which the instance profile uses, and the project around it, which the other profile
+ * finds. */
 static int add_project_root(const struct nsrun_policy *p, char ***writable, const char *home) {
         _cleanup_free_ char *cwd = NULL, *project = NULL;
         int r;
@@ -224,7 +233,7 @@ static int add_project_root(const struct nsrun_policy *p, char ***writable, cons
         return r < 0 ? r : add_root(writable, home, project);
 }
 
-/* What a run with a sandbox would have let a command write to. */
+/* Lists the folders that a command of this policy could write to in a run with a sandbox. */
 static int list_roots(const struct nsrun_policy *p, char ***writable) {
         char *const *inherited = environment_inherited(p);
         _cleanup_free_ char *home = NULL, *instance = NULL;

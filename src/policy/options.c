@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The options of `nsrun run` and `nsrun plan` that make a policy, and how each
- * value is read.  Looks at values alone, never at the host. */
+/* The options of `nsrun run` and `nsrun plan` that make a policy, and how each value is read.
+ * Looks at values alone, never at the host. */
 #include "options.h"
 
 #include "config.h"
 #include "environment.h"
 #include "limits.h"
 
-/* A page: less than that the kernel rounds up, and 0 would be "no bound". */
+/* Bytes of a page: the kernel rounds a lower bound up to it, and takes 0 for "no bound". */
 #define SMALLEST_TMPFS UINT64_C(4096)
 
 int option_refuse(const struct option_spec *spec, const char *value, const char *what, const char *hint,
                   struct nsrun_error *err) {
-        /* No errno: "Invalid argument" would say again what the words say. */
+        /* The error is filled without an errno: its text, "Invalid argument", would add nothing to
+         * the message. */
         (void)error_setf(err, NSRUN_STAGE_USAGE, 0, value, hint, "--%s: %s", spec->name, what);
         return -EINVAL;
 }
@@ -93,9 +94,9 @@ static int policy_options_apply_exposed(void *target, const struct option_spec *
         return option_refuse(spec, NULL, "no such access", NULL, err);
 }
 
-/* Cuts `text` at its unescaped colons into at most `max` parts; "\:" is a colon
- * and "\\" a backslash, any other backslash is itself.  Returns how many parts
- * there are (more than `max`: the surplus isn't there), or -ENOMEM. */
+/* Cuts `text` at its unescaped colons into at most `max` parts; "\:" is a colon and "\\" a
+ * backslash, any other backslash stands for itself.  Returns how many parts the text has, of which
+ * those beyond `max` are not in *ret; or -ENOMEM. */
 static int split_colons(const char *text, char ***ret) {
         _cleanup_strv_ char **parts = NULL;
         int n = 0;
@@ -235,7 +236,7 @@ static int apply_hostname(void *target, const struct option_spec *spec, const ch
         struct nsrun_policy *p = target;
         size_t n = strlen(value);
 
-        /* 64: what the kernel holds (__NEW_UTS_LEN). */
+        /* 64 is the longest host name that the kernel takes (__NEW_UTS_LEN). */
         if (n == 0 || n > 64 || strspn(value, allowed) != n)
                 return option_refuse(spec, value, "not a host name",
                                      "1 to 64 letters, digits, dots and hyphens", err);

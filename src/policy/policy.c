@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* struct nsrun_policy as an object: made, filled, freed.  Checks nothing but
- * single option values: what they lead to on the host is resolve.c's. */
+/* struct nsrun_policy as an object: made, filled, freed.  Only values of single options are checked
+ * here; where they lead on the host is checked by resolve.c. */
 #include "policy.h"
 
 #include "base/array.h"
@@ -100,7 +100,7 @@ nsrun_public int nsrun_policy_set_environ(struct nsrun_policy *p, const char *co
         _cleanup_strv_ char **copy = NULL;
         int r;
 
-        /* An empty environment is one, too: not NULL, which would mean environ. */
+        /* An empty environment becomes an empty vector, not NULL, which would mean environ. */
         if (environment[0])
                 r = strv_copy((char *const *)(uintptr_t)environment, &copy);
         else

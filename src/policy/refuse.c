@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The refusals that a single path earns.  Those that take two rules to see are
- * in resolve.c. */
+/* Refusals that need to look at one path alone.  Those that compare two rules are in resolve.c. */
 #include "refuse.h"
 
 #include <stdarg.h>
@@ -8,7 +7,7 @@
 #include "base/path.h"
 #include "host/project.h"
 
-/* What nsrun makes in every sandbox. */
+/* Folders that nsrun makes in every sandbox. */
 static const char *const own_trees[] = {"/proc", "/dev"};
 static const char *const own_files[] = {"/etc/passwd", "/etc/group", "/etc/hostname"};
 

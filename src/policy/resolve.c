@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From what was asked to what it means here and now, step by step.  How one rule is
- * resolved, and which of two rules stays, is in rules.c. */
+/* From what was asked to what it means here and now, step by step.  rules.c resolves one rule, and
+ * decides which of two for one target stays. */
 #include <sys/stat.h>
 
 #include "base/path.h"
@@ -40,7 +40,8 @@ void resolved_clear(struct resolved *s) {
         *s = (struct resolved){0};
 }
 
-/* Whether a tmpfs at `home` would stand in the way of what else is there. */
+/* Whether the sandbox can't have a tmpfs at `home`, since it would hide system folders or nsrun's
+ * own. */
 static bool home_is_unusable(const char *home) {
         static const char *const roots[] = {"/usr", "/opt", "/etc", "/sys", "/tmp", "/bin", "/sbin"};
 
@@ -112,8 +113,8 @@ static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
         return s->project ? resolve_rule(s, &request, err) : 0;
 }
 
-/* Where the policy says nothing a session has a scratch folder: its commands share more than fits into
- * memory. */
+/* Decides what is /tmp inside.  A session whose policy doesn't say gets a scratch folder: its
+ * commands share more in /tmp than fits into memory. */
 static int resolve_tmp(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         struct resolved_rule *rule = &s->tmp;
@@ -137,8 +138,8 @@ static int resolve_tmp(struct resolved *s, struct nsrun_error *err) {
         return r < 0 ? r : refuse_secrets(rule, s->home, err);
 }
 
-/* The folder for /tmp is at its own path, too: a name that a program prints then means
- * the same on both sides.  An explicit rule for that path goes before. */
+/* Shows the folder of --tmp at its own path, too, so that a name in it that a program prints means
+ * the same on both sides.  An explicit rule for that path wins. */
 static int add_tmp_rule(struct resolved *s, struct nsrun_error *err) {
         const struct rule_request request = {
                 .access = POLICY_RW,
@@ -226,7 +227,8 @@ static int add_rules(struct resolved *s, struct nsrun_error *err) {
         return r < 0 ? r : add_links(s, err);
 }
 
-/* The project counts even where it is read-only: it need not have been so in the last run. */
+/* Fills s->writable.  The project is in it even if it is read-only now: an earlier run may have
+ * been able to write to it. */
 static int list_writable(struct resolved *s) {
         int r = s->project ? strv_add(&s->writable, s->project) : 0;
 
@@ -247,8 +249,9 @@ static int refuse_all_untrusted_links(const struct resolved *s, struct nsrun_err
         return r;
 }
 
-/* No mount point is made in a folder of the host, so the project is not to be seen
- * below one that is /tmp; an explicit rule says that there is one. */
+/* Refuses --tmp=FOLDER for a project below /tmp: no mount point can be made in a folder of the
+ * host, so that the project would be hidden.  An explicit rule for the project says that FOLDER has
+ * that mount point. */
 static int refuse_hidden_project(const struct resolved *s, struct nsrun_error *err) {
         if (!s->tmp.source || !s->project || !path_is_beneath(s->project, "/tmp"))
                 return 0;
@@ -269,8 +272,8 @@ static bool is_protected_at(const struct resolved *s, const char *source, const 
         return false;
 }
 
-/* The folder of --tmp is at /tmp, too: what is protected in it where it is would be writable
- * there. */
+/* Refuses a --tmp=FOLDER around something that a rule protects: the rule protects it at its own
+ * path, and at /tmp a command could write it. */
 static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) {
         for (size_t i = 0; s->tmp.source && i < s->n_rules; i++) {
                 const struct resolved_rule *rule = &s->rules[i];
@@ -303,7 +306,7 @@ static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err)
         return 0;
 }
 
-/* What can be judged without a look at the host. */
+/* Refuses what can be judged without a look at the host. */
 static int refuse_request(const struct resolved *s, struct nsrun_error *err) {
         if (!s->is_session && (!s->argv || !s->argv[0])) {
                 (void)error_set(err, NSRUN_STAGE_USAGE, 0, NULL, "no command", NULL);
@@ -318,7 +321,7 @@ static int refuse_request(const struct resolved *s, struct nsrun_error *err) {
         return refuse_profile(s->policy, err);
 }
 
-/* What takes all rules to see. */
+/* Refuses what can be judged only when all rules are known. */
 static int refuse_all(struct resolved *s, struct nsrun_error *err) {
         int r;
 
@@ -338,7 +341,8 @@ static int refuse_all(struct resolved *s, struct nsrun_error *err) {
         return r < 0 ? r : refuse_config(s, err);
 }
 
-/* Inside, home is the instance's; until now it was the user's, whose secrets are refused. */
+/* Makes the instance's home the command's.  Until now s->home was the user's, whose secrets the
+ * rules must not expose. */
 static int move_home(struct resolved *s, struct nsrun_error *err) {
         free(s->home);
         s->home = path_join(s->instance_root, INSTANCE_HOME);

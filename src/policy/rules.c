@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One rule: from the words that asked for it to canonical paths; and which of two rules
- * for one target stays.  Reads the host only. */
+/* One rule: from the words that asked for it to canonical paths; and which of two rules for one
+ * target stays.  Only reads the host. */
 #include <sys/stat.h>
 
 #include "base/array.h"
@@ -24,9 +24,9 @@ char *resolve_spelling(const struct resolved *s, const char *spelled) {
         return asprintf(&absolute, "%s/%s", s->cwd ? s->cwd : "", spelled) < 0 ? NULL : absolute;
 }
 
-/* How the user spelled a path, where that differs from what it leads to and is a
- * place that can hold a symlink; else NULL.  A lexical ".." may have crossed a
- * symlink: then the spelling leads elsewhere and is dropped. */
+/* The alias of a target: the absolute path as the user spelled it, if it differs from what it leads
+ * to and the sandbox can have a symlink there; else NULL.  path_join() takes ".." out without
+ * following symlinks: if that makes the spelling lead elsewhere it is no alias. */
 static int find_alias(const struct resolved *s, const char *spelled, const char *canonical, char **ret) {
         _cleanup_free_ char *absolute = NULL, *leads_to = NULL;
 
@@ -64,8 +64,8 @@ static int resolve_target(const struct resolved *s, const struct rule_request *r
         return refuse_target(s->policy, rule->target, rule->option, err);
 }
 
-/* The source as it was spelled, where that is not its name: which symlinks lie in between is judged
- * when all roots are known. */
+/* Keeps the source as it was spelled if that isn't its canonical path.  links.c judges the symlinks
+ * on that way when all writable folders are known. */
 static int remember_spelling(const struct resolved *s, const struct rule_request *request,
                              struct resolved_rule *rule) {
         const char *spelled = request->spelled ? request->spelled : request->source;
@@ -75,7 +75,9 @@ static int remember_spelling(const struct resolved *s, const struct rule_request
         return streq(spelled, rule->source) || rule->spelled ? 0 : -ENOMEM;
 }
 
-/* 1: it is to be added; 0: it is left out, and --ro or --overlay ask for it. */
+/* Fills a rule from what asks for it.  1: the rule is to be added; 0: it is one of nsrun's own that
+ * is left out (its source is missing, or is a toolchain folder that toolchains_is_linked()
+ * rejects), and only --ro or --overlay expose that path. */
 static int make_rule(const struct resolved *s, const struct rule_request *request,
                      struct resolved_rule *rule, struct nsrun_error *err) {
         unsigned mode = 0;
@@ -87,7 +89,7 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
                 mode = S_IFDIR;
                 r = rule->source ? 0 : -ENOMEM;
         }
-        /* nsrun's own lists take what is there. */
+        /* A rule of nsrun's own is left out if its source is missing. */
         if (r == -ENOENT && policy_is_default(request->origin))
                 return 0;
         if (r < 0)
@@ -137,7 +139,8 @@ int resolve_default(struct resolved *s, enum policy_access access, const char *s
 
 /* ------------------------------------------------------------------ two for one target */
 
-/* By target; for one target by who asked, then as given. */
+/* Sorts rules by target; those for one target by origin, then in the order in which they were
+ * given. */
 static int compare_rules(const void *a, const void *b) {
         const struct resolved_rule *x = *(struct resolved_rule *const *)a;
         const struct resolved_rule *y = *(struct resolved_rule *const *)b;
@@ -162,8 +165,9 @@ static bool is_workspace(const struct resolved_rule *rule) {
         return rule->origin == POLICY_BY_WORKSPACE || rule->origin == POLICY_BY_READABLE;
 }
 
-/* Whether two rules for one target, of which `first` would stay, say things of which nobody can tell which
- * is meant: the same asker twice, or an option another folder than the workspace that its file tools use. */
+/* Whether two rules for one target, of which `first` would stay, contradict each other: both have
+ * the same origin and differ, or an option shows another folder than the workspace's root there,
+ * which its file tools would not see. */
 static bool is_contradiction(const struct resolved_rule *first, const struct resolved_rule *rule) {
         bool is_same_source = streq(first->source, rule->source);
 
@@ -173,7 +177,7 @@ static bool is_contradiction(const struct resolved_rule *first, const struct res
         return is_workspace(rule) && !is_same_source;
 }
 
-/* Leaves one rule for each target in `sorted`, returns how many that are. */
+/* Leaves one rule for each target in `sorted`; *ret_n is how many those are. */
 static int merge_sorted(struct resolved_rule **sorted, size_t n, size_t *ret_n, struct nsrun_error *err) {
         size_t kept = 0;
 
@@ -194,7 +198,7 @@ static int merge_sorted(struct resolved_rule **sorted, size_t n, size_t *ret_n, 
         return 0;
 }
 
-/* Takes the rules away that have been cleared, and keeps the order. */
+/* Removes the rules of `s` that have been cleared, and keeps the others' order. */
 static void compact(struct resolved *s) {
         size_t n = 0;
 
@@ -234,7 +238,7 @@ int resolve_conflicts(struct resolved *s, struct nsrun_error *err) {
         return 0;
 }
 
-/* The same link twice is one. */
+/* Adds a symlink of the sandbox's.  The same one twice is added once. */
 int resolve_link(struct resolved *s, const char *text, const char *path, struct nsrun_error *err) {
         _cleanup_free_ char *text_copy = strdup(text), *normalised = NULL;
         int r;

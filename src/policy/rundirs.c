@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The folder of run directories ($XDG_CACHE_HOME/nsrun): what other runs and sessions keep
- * on disk is there, and later runs make theirs in it.  No rule may let a command write it. */
+/* Refusals that keep commands out of the folder of run directories ($XDG_CACHE_HOME/nsrun): there
+ * other runs and sessions keep what they need on disk, and later runs make their folders. */
 #include "base/path.h"
 #include "disk/rundir.h"
 #include "refuse.h"
 
-/* The sandbox hides the folder where a rule shows it (plan/base.c), and its mount point can't be
- * renamed.  That is enough where the rule shows just the folder above it, at its own path.  Of
- * folders further up a command could move one away, with the mount, and make a new one. */
+/* Whether the sandbox keeps a command out of `base` although `rule` shows it: plan/base.c then
+ * hides it behind a tmpfs, and a mount point can't be renamed.  That is enough if the rule shows
+ * just the folder above it, at its own path.  If the rule shows a folder further up, the command
+ * could move the folder above `base` away, mount and all, and make a new one. */
 static bool is_hidden(const struct resolved_rule *rule, const char *base) {
         _cleanup_free_ char *parent = path_parent(base);
 
@@ -32,7 +33,8 @@ static int refuse_rundirs_rule(const struct resolved_rule *rule, const char *bas
                       rule->option);
 }
 
-/* Who can replace a symlink on the way to the cache folder decides where later runs keep theirs. */
+/* Refuses a symlink on the way to the cache folder that a command could replace: it would decide
+ * where later runs keep their run directories. */
 static int refuse_rundirs_link(const struct resolved *s, const char *base, struct nsrun_error *err) {
         _cleanup_free_ char *spelled = NULL, *home = path_parent(base);
         struct resolved_rule rule = {.access = POLICY_RO, .option = "the cache folder"};
@@ -49,9 +51,9 @@ int refuse_rundirs(const struct resolved *s, struct nsrun_error *err) {
         int r;
 
         if (rundir_find_base(&base, NULL) < 0)
-                return 0; /* nobody names a cache folder: no run has a run directory */
+                return 0; /* no cache folder is known, so no run has a run directory */
         r = refuse_rundirs_link(s, base, err);
-        /* What --tmp names is at /tmp, too, where nothing in it is hidden. */
+        /* The folder of --tmp is at /tmp, too, and nothing in it is hidden there. */
         if (r >= 0 && s->tmp.source)
                 r = refuse_rundirs_rule(&s->tmp, base, err);
         for (size_t i = 0; i < s->n_rules && r >= 0; i++)

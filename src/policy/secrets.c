@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The folders of a home in which programs keep keys, tokens and passwords.  Nothing of them becomes a
- * project, writable or an overlay, whatever a slip or a planted symlink asks for. */
+/* The folders of a home in which programs keep keys, tokens and passwords.  None becomes a project,
+ * writable or an overlay, whatever a slip or a planted symlink asks for. */
 #include <unistd.h>
 
 #include "base/path.h"
 #include "refuse.h"
 
-/* Relative to the home. */
+/* Paths relative to the home folder. */
 static const char *const secrets[] = {
         ".1password",
         ".aws",
@@ -45,11 +45,12 @@ static const char *const secrets[] = {
 static bool exists(const char *home, const char *name) {
         _cleanup_free_ char *path = path_join(home, name);
 
-        /* For want of memory it is taken to be there. */
+        /* If memory runs out the secret is taken to exist. */
         return !path || access(path, F_OK) == 0;
 }
 
-/* Whether `path` (normalised) is one of them, lies in one, or is a hidden folder that holds one. */
+/* Whether `path` (normalised) is a folder of secrets, lies in one, or is a hidden folder that holds
+ * one which exists. */
 static bool is_secret(const char *path, const char *home) {
         const char *below = home ? path_below(path, home) : NULL;
 
@@ -75,7 +76,8 @@ int refuse_secrets(const struct resolved_rule *rule, const char *home, struct ns
         if (rule->access == POLICY_RO || !home)
                 return 0;
         is_one = is_secret(rule->source, home);
-        /* ~/.gnupg may be a symlink, and so may the home. */
+        /* The spelling is compared as well as the source, since ~/.gnupg may be a symlink; so may
+         * the home. */
         if (!is_one && rule->spelled) {
                 normalised = path_normalise(rule->spelled);
                 if (!normalised)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A policy out of a workspace: the same roots, /tmp and environment for what runs in
- * the sandbox as for the file tools outside. */
+/* A policy made from a workspace: what runs in the sandbox has the same roots, /tmp and environment
+ * as the workspace's file tools outside. */
 #include "workspace/workspace.h"
 
 #include "refuse.h"
@@ -18,7 +18,8 @@ static void drop_roots(struct nsrun_policy *p) {
         p->n_rules = n;
 }
 
-/* The project and the temp have fields of their own. */
+/* Adds rules for the workspace's roots, but for the project and the temp, which have fields of
+ * their own. */
 static int policy_workspace_add_roots(struct nsrun_policy *p, const struct workspace *w) {
         int r = 0;
 
