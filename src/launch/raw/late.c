@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* openat2(RESOLVE_IN_ROOT), and the same by hand where a filter refuses that call. */
+/* Resolution beneath the new root: openat2(RESOLVE_IN_ROOT), and a walk by hand that does the same
+ * where a seccomp filter (a container's) refuses that call. */
 #include "late.h"
 
 #include <fcntl.h>
 #include <limits.h>
 
-/* As deep as the walk by hand goes, and as many links as the kernel follows. */
+/* The depth that a walk by hand reaches; and the kernel's own limit of symlinks in one path. */
 #define DEPTH_MAX 64
 #define LINKS_MAX 40
 
-/* A walk by hand: the folders from the root to where it is, so that ".." needs no
- * look at the file system. */
+/* A walk by hand.  It keeps a descriptor for each folder from the root to where it is, so that ".."
+ * needs no look-up, which a rename could lead out of the root. */
 struct walk {
         int root;
         int folders[DEPTH_MAX];
         size_t depth;
         unsigned links;
-        char rest[PATH_MAX]; /* what is still to be walked */
+        char rest[PATH_MAX]; /* the part of the path that is still to be walked */
 };
 
 static int here(const struct walk *w) {
@@ -28,7 +29,7 @@ static void leave(struct walk *w, size_t depth) {
                 close_fdp(&w->folders[--w->depth]);
 }
 
-/* Puts a link's text before what is left. */
+/* Puts the text of the symlink `link` before the part of the path that is still to be walked. */
 static int put_before_rest(struct walk *w, int link) {
         char text[PATH_MAX];
         ssize_t n = sys_readlinkat(link, "", text, sizeof(text) - 1);
@@ -48,7 +49,7 @@ static int put_before_rest(struct walk *w, int link) {
         return 0;
 }
 
-/* Takes the first component off w->rest.  Its length, 0 at the end. */
+/* Takes the first component off w->rest.  Returns its length, 0 at the path's end. */
 static int take_component(struct walk *w, char name[NAME_MAX + 1]) {
         size_t start = strspn(w->rest, "/"), n = strcspn(w->rest + start, "/");
 
@@ -82,7 +83,8 @@ static int late_step(struct walk *w, const char *name, int flags, mode_t mode, b
                 r = put_before_rest(w, fd);
         else if (r >= 0 && is_last && !S_ISDIR(st.st_mode)) {
                 *ret_is_last = true;
-                /* What was looked at is what is used: by name it may be another file by now. */
+                /* The descriptor that was looked at is returned: opened again by its name it could
+                 * be another file. */
                 if ((flags & O_PATH) && !(flags & O_DIRECTORY))
                         return fd;
                 r = flags & O_DIRECTORY ? -ENOTDIR : sys_open(here(w), name, flags | O_NOFOLLOW, mode);
@@ -108,7 +110,7 @@ static int walk_by_hand(int root, const char *path, int flags, mode_t mode) {
 
                 r = take_component(&w, name);
                 if (r == 0) {
-                        /* It ended in a folder. */
+                        /* The path ended in a folder. */
                         r = sys_open(here(&w), ".", flags & ~(O_CREAT | O_TRUNC), 0);
                         is_done = true;
                 } else if (r > 0) {
@@ -122,7 +124,8 @@ static int walk_by_hand(int root, const char *path, int flags, mode_t mode) {
 int late_open(int root, const char *path, int flags, mode_t mode) {
         int r = -EAGAIN;
 
-        /* EAGAIN: a rename or a mount anywhere while a ".." was being resolved. */
+        /* openat2(2) answers EAGAIN if there was a rename or a mount anywhere while it resolved a
+         * "..". */
         for (int tries = 0; tries < 1000 && r == -EAGAIN; tries++)
                 r = sys_openat2(root, *path ? path : "/", flags, mode,
                                 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
@@ -148,7 +151,7 @@ int late_parent(int root, const char *path, char ret_name[256]) {
                 ret_name[0] = '\0';
                 start = n;
         }
-        /* Mostly all of them are there. */
+        /* Mostly all folders above the target exist, and one call opens the last. */
         if (start > 0) {
                 memcpy(above, path, start);
                 above[start] = '\0';
@@ -181,7 +184,8 @@ int late_parent(int root, const char *path, char ret_name[256]) {
         return fd;
 }
 
-/* What was just made; a symlink that has taken its place is not it. */
+/* Opens the folder or file `name` that this process has just made; not a symlink that has taken its
+ * place. */
 static int open_made(int parent, const char *name) {
         int fd = sys_open(parent, name, O_PATH | O_NOFOLLOW, 0);
         struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The child's life under a raw plan (plan.h): what bubblewrap's callers expect, in
- * its order. */
+/* The child's life under a raw plan (plan.h): what bubblewrap's callers expect, in bubblewrap's
+ * order. */
 #include "raw.h"
 
 #include <fcntl.h>
@@ -11,8 +11,7 @@
 #include "launch/harden.h"
 #include "launch/report.h"
 
-/* Waits until there is something to read, or the other end is closed; then it is of no
- * more use. */
+/* Waits until `fd` can be read or its other end is closed, and closes it. */
 static int wait_for(struct raw *w, int fd, const char *what) {
         char byte;
         ssize_t n;
@@ -38,8 +37,9 @@ static int map_ids(struct raw *w) {
         return child_map_ids(w->child, AT_FDCWD, "/proc/self/", w->uid_map, w->gid_map);
 }
 
-/* A limit of one in this namespace, and that one used up (4.9).  Before the host's /proc is let
- * go of: *ret_self is our folder in it. */
+/* Makes user namespaces impossible inside: this one may have one child (max_user_namespaces, 4.9),
+ * which enter_userns() makes.  Called while the host's /proc is still there: *ret_self is this
+ * process's folder in it. */
 static int limit_userns(struct raw *w, int *ret_self) {
         _cleanup_close_ int limit = -EBADF;
         ssize_t n;
@@ -52,7 +52,7 @@ static int limit_userns(struct raw *w, int *ret_self) {
                 return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, (int)n,
                                  "/proc/sys/user/max_user_namespaces", "user namespaces can't be disabled",
                                  NULL);
-        /* The working directory is the host's /proc/self/fd. */
+        /* mount.descriptors is the host's /proc/self/fd, so that ".." is /proc/self. */
         *ret_self = sys_open(w->mount.descriptors, "..", O_PATH | O_DIRECTORY, 0);
         if (*ret_self < 0)
                 return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, *ret_self, "/proc/self",
@@ -60,8 +60,8 @@ static int limit_userns(struct raw *w, int *ret_self) {
         return 0;
 }
 
-/* After the last pivot: the kernel gives no user namespace to a process whose root isn't its
- * mount namespace's. */
+/* Enters the last user namespace, after the last pivot_root(2): the kernel lets no process make one
+ * whose root isn't its mount namespace's root. */
 static int enter_userns(struct raw *w, int self) {
         const struct plan_raw *raw = w->plan;
         int r = 0;
@@ -83,7 +83,7 @@ static int enter_userns(struct raw *w, int self) {
         return r;
 }
 
-/* Where a user namespace can be made all the same the sandbox isn't what was asked for, and ends here. */
+/* --assert-userns-disabled: fails if a user namespace can still be made. */
 static int assert_no_userns(struct raw *w) {
         if (w->plan->asserts_no_userns && sys_unshare(CLONE_NEWUSER) >= 0)
                 return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, -EPERM, NULL,
@@ -113,8 +113,8 @@ static int lock_files(struct raw *w) {
         return 0;
 }
 
-/* SELinux' label of the next exec, or of files that are made: written to an attribute of /proc/self/attr.
- * NULL: none is asked for. */
+/* Sets an SELinux label, of the next exec or of files that are made, by writing it to `path`, an
+ * attribute of /proc/self/attr.  A `label` of NULL: none was asked for. */
 static int set_label(struct raw *w, const char *path, const char *label) {
         _cleanup_close_ int fd = -EBADF;
         ssize_t n;
@@ -129,7 +129,7 @@ static int set_label(struct raw *w, const char *path, const char *label) {
         return 0;
 }
 
-/* The working directory is the host's /proc/self/fd by now. */
+/* The path is relative to the working directory, which is the host's /proc/self/fd by now. */
 static int raw_label_files(struct raw *w) {
         return set_label(w, "../attr/fscreate", w->plan->file_label);
 }
@@ -167,7 +167,8 @@ static int raw_build(struct raw *w) {
                 r = set_capabilities(w);
         if (r >= 0)
                 r = harden_no_new_privileges(&w->child->reaper.error);
-        /* New credentials have cleared the signal of the supervisor's death. */
+        /* The kernel clears the parent-death signal when a process's credentials change: set it
+         * again. */
         if (r >= 0)
                 r = harden_die_with(supervisor, &w->child->reaper.error);
         if (r >= 0 && w->child->plan->new_session && (r = sys_setsid()) < 0)
@@ -179,7 +180,8 @@ static int raw_build(struct raw *w) {
         return r;
 }
 
-/* Without --die-with-parent only the set-up dies with the supervisor: the command lives on. */
+/* Without --die-with-parent the supervisor's death ends only the set-up, and a command that has
+ * started lives on. */
 static int outlive_supervisor(struct raw *w) {
         int r = w->child->params->dies_with_thread ? 0 : sys_prctl(PR_SET_PDEATHSIG, 0, 0);
 
@@ -189,8 +191,9 @@ static int outlive_supervisor(struct raw *w) {
         return 0;
 }
 
-/* The command has the reaper's uid: only this keeps it out of the reaper's memory, which no
- * filter holds, its descriptors, its environment, and the program's file behind /proc/1/exe. */
+/* Makes the reaper non-dumpable.  The command has the same uid, and a raw plan's filters needn't
+ * deny ptrace: only this keeps it out of the reaper's memory, descriptors and environment, and from
+ * /proc/1/exe. */
 static int hide_reaper(struct raw *w) {
         int r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
 
@@ -236,7 +239,8 @@ static void describe_raw(const struct child *c, struct init *init) {
         init->command_dies_with_it = dies && !(c->namespaces & CLONE_NEWPID);
 }
 
-/* What the caller can do without is left out where the kernel has it not. */
+/* Clones the child.  If that fails it tries again without the namespaces that the plan calls
+ * optional. */
 static int raw_clone(struct raw *w, int *ret_pidfd, struct nsrun_error *err) {
         struct child *c = w->child;
         sigset_t own;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The child under a raw plan, while it builds the sandbox. */
+/* The child of a raw plan, while it builds the sandbox. */
 #pragma once
 
 #include "launch/child.h"
@@ -10,13 +10,14 @@ struct raw {
         const struct plan_raw *plan;
         struct mounting mount;
         char uid_map[48], gid_map[48];
-        char inner_uid_map[48], inner_gid_map[48]; /* of the second user namespace: onto themselves */
-        int base_root;                             /* the first tmpfs, in which the new root is a folder */
-        bool covers_root; /* what the operation at hand has mounted may lie on the new root */
-        int operation;    /* the one at hand, for a failure's report; or -1 */
+        char inner_uid_map[48],
+                inner_gid_map[48]; /* of the second user namespace: each id mapped to itself */
+        int base_root;             /* the first tmpfs, in a folder of which the new root is built */
+        bool covers_root; /* the current operation may have mounted something on the new root itself */
+        int operation;    /* index of the current operation, for a failure's report; or -1 */
 };
 
-/* raw_mount.c */
+/* raw_mount.c: the new root, and the plan's operations. */
 int raw_mount_root(struct raw *w);
 int raw_mount_operations(struct raw *w);
 int raw_mount_seal(struct raw *w);

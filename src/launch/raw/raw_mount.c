@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The mount tree of a raw plan: any order, anything on anything, "/" included. */
+/* The mount tree of a raw plan: operations in any order, one on top of another, on "/" too. */
 #include <fcntl.h>
 #include <sys/mount.h>
 
@@ -8,12 +8,13 @@
 #include "launch/number.h"
 #include "raw.h"
 
-/* Beside the new root on the first tmpfs: where a file lies that is bound elsewhere. */
+/* Names on the first tmpfs: of the file that PLAN_DATA binds elsewhere, and of the new root's
+ * folder. */
 #define DATA_NAME "data"
 #define ROOT_NAME "newroot"
 
-/* The tree is built beneath a folder of the first root, since something may be mounted
- * on its "/" too, and what is looked up after that must be found on top. */
+/* Opens the new root anew.  It is a folder of the first tmpfs, since an operation may mount
+ * something on the new root's "/", which only a fresh look-up of the folder's name finds. */
 static int open_new_root(struct raw *w) {
         close_fdp(&w->mount.new_root);
         w->mount.new_root = sys_open(w->base_root, ROOT_NAME, O_PATH | O_DIRECTORY, 0);
@@ -23,8 +24,9 @@ static int open_new_root(struct raw *w) {
         return 0;
 }
 
-/* The root has many spellings, and symlinks in bound folders have more: only what is made now is
- * certainly another place, and what is mounted there is not on the root. */
+/* Opens an operation's mount point, and notes whether a mount there may cover the new root: only a
+ * mount point that was made just now is certainly another place, since the root has many spellings,
+ * and more by symlinks in bound folders. */
 static int open_mount_point(struct raw *w, const struct plan_op *op, bool is_folder, mode_t mode) {
         bool is_new;
         int fd = late_mount_point(w->mount.new_root, op->target, is_folder, mode, &is_new);
@@ -33,7 +35,7 @@ static int open_mount_point(struct raw *w, const struct plan_op *op, bool is_fol
         return fd;
 }
 
-/* The bind of the new root onto itself, which is no operation of the plan. */
+/* Stands for the bind of the new root onto itself, which is no operation of the plan. */
 static const struct plan_op bind_of_root = {.kind = PLAN_BIND};
 
 static int open_bound(struct mounting *m, const struct plan_op *op) {
@@ -45,13 +47,13 @@ static int open_bound(struct mounting *m, const struct plan_op *op) {
         return late_open(w->mount.new_root, op->target, O_PATH, 0);
 }
 
-/* A folder of the first tmpfs, bound onto itself. */
+/* Makes the new root: a folder of the first tmpfs, bound onto itself. */
 int raw_mount_root(struct raw *w) {
         _cleanup_close_ int folder = -EBADF;
         int r;
 
         w->mount.open_again = open_bound;
-        /* The binds see what is mounted on the host later on. */
+        /* MS_SLAVE, as bubblewrap has it: what is mounted on the host later shows in the binds. */
         r = mount_private_root(&w->mount, MS_SLAVE, NULL);
         if (r < 0)
                 return r;
@@ -85,16 +87,16 @@ static int open_source(struct raw *w, const struct plan_op *op) {
         return r < 0 ? r : fd;
 }
 
-/* The reaper's descriptors are the command's too, through /proc/1/fd: a folder of the host's
- * among them would be a way out. */
+/* Closes the descriptors of sources.  The command can reach the reaper's by /proc/1/fd, where a
+ * folder of the host's would be a way out. */
 static void close_sources(const struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++)
                 if (plan->ops[i].has_source_fd)
                         (void)sys_close(plan->ops[i].source_fd);
 }
 
-/* "Can't find source path", "Can't create file at" and the like are said by the caller, who
- * knows the option: here is what and on which path. */
+/* Fails with what went wrong on which path.  bwrap/message.c, which knows the option, makes
+ * bubblewrap's sentence of it. */
 static int raw_mount_fail(struct raw *w, int r, const char *path, const char *what) {
         return error_set(w->mount.error, NSRUN_STAGE_MOUNT, r, path, what, NULL);
 }
@@ -132,7 +134,7 @@ static int raw_mount_write_all(int fd, const char *text, size_t left) {
         return 0;
 }
 
-/* A file of its own on the first tmpfs: bound, then without a name. */
+/* PLAN_DATA: writes a file on the first tmpfs, binds it, and unlinks it. */
 static int raw_data(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int file = -EBADF, target = -EBADF;
         int r;
@@ -158,7 +160,7 @@ static int raw_file(struct raw *w, const struct plan_op *op) {
         int r;
 
         parent = late_parent(w->mount.new_root, op->target, name);
-        /* A fifo that was planted there holds nobody up. */
+        /* O_NONBLOCK: a fifo that a command left at the target must not make the launch wait. */
         fd = parent < 0 ? parent
                         : late_open(w->mount.new_root, op->target,
                                     O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY, op->mode);
@@ -176,7 +178,7 @@ static int raw_folder(struct raw *w, const struct plan_op *op) {
         return fd < 0 ? raw_mount_fail(w, fd, op->target, "Can't mkdir") : 0;
 }
 
-/* One that says the same already is as good. */
+/* PLAN_SYMLINK: one that is there and says the same is as good as a new one. */
 static int raw_symlink(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int parent = -EBADF;
         char name[256], text[4096];
@@ -197,8 +199,8 @@ static int raw_symlink(struct raw *w, const struct plan_op *op) {
                          text);
 }
 
-/* By number in the host's /proc/self/fd, the working directory: an O_PATH descriptor can't be
- * given to fchmod(2). */
+/* fchmod(2) takes no O_PATH descriptor, so the file is named by its number in the working
+ * directory, the host's /proc/self/fd. */
 static int raw_chmod(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int fd = late_open(w->mount.new_root, op->target, O_PATH, 0);
         char number[24];
@@ -240,7 +242,7 @@ static int raw_proc(struct raw *w, const struct plan_op *op) {
         return 0;
 }
 
-/* Read-only in place; nothing where there is none. */
+/* PLAN_COVER: makes the target read-only in place; skips one that doesn't exist. */
 static int raw_cover(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int here = late_open(w->mount.new_root, op->target, O_PATH, 0);
         char number[24];
@@ -263,7 +265,7 @@ static int raw_remount(struct raw *w, const struct plan_op *op) {
         return r < 0 ? raw_mount_fail(w, r, op->target, "Can't remount readonly on") : 0;
 }
 
-/* "A:B", the uppermost first as overlayfs has it. */
+/* Adds the lower folders to overlayfs's options, "A:B", the uppermost first. */
 static int add_layers(struct raw *w, const struct plan_op *op, char *options, size_t size, int *layers,
                       size_t n) {
         strcat(options, ",lowerdir=");
@@ -291,7 +293,7 @@ static int raw_mount_add_option(char *options, const char *name, int fd) {
         return 0;
 }
 
-/* --tmp-overlay's two folders, on a tmpfs that is seen by nobody else. */
+/* Makes --tmp-overlay's upper and work folder, on a tmpfs that nothing else shows. */
 static int make_tmp_layers(struct raw *w, int *ret_upper, int *ret_work) {
         _cleanup_close_ int place = -EBADF;
         int r;
@@ -313,7 +315,7 @@ static int make_tmp_layers(struct raw *w, int *ret_upper, int *ret_work) {
         return r;
 }
 
-#define LAYERS_MAX 500 /* overlayfs' own bound */
+#define LAYERS_MAX 500 /* the most lower folders that overlayfs takes */
 
 static int raw_overlay(struct raw *w, const struct plan_op *op) {
         static char options[4096];
@@ -424,8 +426,8 @@ static int raw_mount_enter_directory(struct raw *w) {
         return raw_mount_fail(w, r, "/", "Can't chdir to");
 }
 
-/* Lets go of the host's tree and of the first tmpfs; what lies on top at the new root's
- * place becomes "/". */
+/* Detaches the host's tree and the first tmpfs; what lies on top at the new root's place becomes
+ * "/". */
 int raw_mount_seal(struct raw *w) {
         int r;
 
