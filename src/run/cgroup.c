@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Making, filling in, removing and reclaiming cgroups.  One is called "nsrun-…" and
- * locked (flock(2) on its folder) by its supervisor: it is empty until the sandbox is
- * born in it, and one that is empty and not locked is a dead supervisor's. */
+/* Makes, fills in, removes and reclaims cgroups.  One is called "nsrun-…", and its supervisor holds
+ * a lock (flock(2)) on its folder.  It is empty until the sandbox's first process is started in it:
+ * an empty one that nobody has locked is left over from a supervisor that died. */
 #include "cgroup.h"
 
 #include <dirent.h>
@@ -17,8 +17,8 @@
 
 enum {
         NAME_TRIES = 64,
-        CPU_PERIOD = 100000,  /* µs; the kernel's own default */
-        EMPTY_TIMEOUT = 5000, /* ms; who was killed may still be on its way out */
+        CPU_PERIOD = 100000,  /* µs; the kernel's default */
+        EMPTY_TIMEOUT = 5000, /* ms; processes that were killed may take a while to be gone */
 };
 
 static int write_value(int dir, const char *name, const char *text) {
@@ -30,14 +30,15 @@ static int write_value(int dir, const char *name, const char *text) {
 static int cgroup_random_name(char name[16]) {
         uint64_t bits;
 
-        if (getrandom(&bits, sizeof(bits), GRND_INSECURE) != (ssize_t)sizeof(bits) && /* 5.6 */
+        if (getrandom(&bits, sizeof(bits), GRND_INSECURE) != (ssize_t)sizeof(bits) && /* since Linux 5.6 */
             getrandom(&bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
                 return -errno;
         (void)snprintf(name, 16, NAME_PREFIX "%08x", (unsigned)bits);
         return 0;
 }
 
-/* -EAGAIN: a sweeper took it for a dead one's, try another name. */
+/* Makes a cgroup and locks it.  -EAGAIN: the name is taken, or another nsrun removed the new folder
+ * before it was locked, as one that is left over; try another name. */
 static int cgroup_make_one(int parent, char name[16], int *ret) {
         _cleanup_close_ int fd = -EBADF;
         struct stat held, named;
@@ -74,7 +75,7 @@ static void cgroup_sweep_one(int parent, const char *name) {
         _cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct stat st;
 
-        /* rmdir(2) refuses one that isn't empty. */
+        /* rmdir(2) refuses a cgroup with processes in it. */
         if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
                 (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
@@ -94,7 +95,8 @@ static void sweep(int parent) {
         (void)closedir(dir);
 }
 
-/* As launch.c's: 0, 1 and 2 are the command's, also where they are closed.  The lock stays. */
+/* Moves a descriptor above 2: those numbers are the command's, even where they are closed.  A lock
+ * stays, since both descriptors are of one open file. */
 static int lift_descriptor(int *fd) {
         int r = *fd > 2 ? *fd : fcntl(*fd, F_DUPFD_CLOEXEC, 3);
 
@@ -106,7 +108,8 @@ static int lift_descriptor(int *fd) {
         return 0;
 }
 
-/* No processes beside children with controllers: we go into one. */
+/* Moves this process to a child of its own cgroup, since the kernel enables controllers for a
+ * cgroup's children only while the cgroup itself has no processes. */
 static int move_out(struct cgroup *c, struct nsrun_error *err) {
         int r;
 
@@ -140,12 +143,13 @@ static int write_limits(const struct cgroup *c, const struct policy_limits *limi
         if (c->controllers & CGROUP_MEMORY) {
                 (void)snprintf(text, sizeof(text), "%" PRIu64, limits->memory);
                 r = write_limit(c, "memory.max", text, err);
-                /* Else the bound would only be one on what isn't swapped out.  Not there without swap. */
+                /* Without this bound memory.max would leave the command all of the machine's swap.
+                 * The file doesn't exist on a kernel without swap. */
                 if (r >= 0 && faccessat(c->launch.fd, "memory.swap.max", F_OK, 0) == 0)
                         r = write_limit(c, "memory.swap.max", "0", err);
         }
         if (r >= 0 && (c->controllers & CGROUP_PIDS)) {
-                /* And pid 1. */
+                /* One more than asked for, for pid 1. */
                 (void)snprintf(text, sizeof(text), "%" PRIu64, limits->pids + 1);
                 r = write_limit(c, "pids.max", text, err);
         }
@@ -182,7 +186,7 @@ static int make(struct cgroup *c, const struct policy_limits *limits, struct nsr
 const struct nsrun_error cgroup_by_rlimit = {
         .what = "the number of processes is bounded by RLIMIT_NPROC, as no cgroup can be made for it"};
 
-/* That of a session, which its monitor removes. */
+/* Opens the cgroup of the session that a command joins.  The session's monitor removes it. */
 static int open_session_cgroup(const struct plan_join *join, struct cgroup *c, struct launch_params *params,
                                struct nsrun_error *err) {
         params->n_processes = join->n_processes;
@@ -211,7 +215,7 @@ int cgroup_prepare(const struct nsrun_plan *plan, bool may_move, struct cgroup *
                 return 0;
         r = cgroup_find_place(wanted, may_move, &c->place, wanted == must ? err : &c->no_pids);
         if (r == -EOPNOTSUPP && wanted != must) {
-                /* Processes can be counted without one. */
+                /* Without a cgroup, RLIMIT_NPROC bounds the processes. */
                 params->n_processes = limits->pids;
                 params->processes_hint = c->no_pids.hint;
                 wanted = must;
@@ -228,7 +232,7 @@ int cgroup_prepare(const struct nsrun_plan *plan, bool may_move, struct cgroup *
         return r;
 }
 
-/* Until the kernel says that it is empty. */
+/* Waits until the kernel says that no process is in the cgroup. */
 static void wait_until_empty(int cgroup) {
         _cleanup_close_ int fd = openat(cgroup, "cgroup.events", O_RDONLY | O_CLOEXEC);
         struct pollfd change = {.fd = fd, .events = POLLPRI};
@@ -247,7 +251,7 @@ static void wait_until_empty(int cgroup) {
 void cgroup_remove(struct cgroup *c) {
         if (c->launch.fd >= 0 && c->place.fd >= 0) {
                 if (unlinkat(c->place.fd, c->name, AT_REMOVEDIR) < 0 && errno == EBUSY) {
-                        (void)write_value(c->launch.fd, "cgroup.kill", "1"); /* 5.14 */
+                        (void)write_value(c->launch.fd, "cgroup.kill", "1"); /* since Linux 5.14 */
                         wait_until_empty(c->launch.fd);
                         (void)unlinkat(c->place.fd, c->name, AT_REMOVEDIR);
                 }

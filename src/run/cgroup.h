@@ -6,13 +6,13 @@
 #include "launch/launch.h"
 
 struct cgroup {
-        struct launch_cgroup launch; /* -EBADFs: there is none */
-        struct cgroup_place place;   /* the folder that it is in */
+        struct launch_cgroup launch; /* descriptors of the cgroup; -EBADF: there is none */
+        struct cgroup_place place;   /* the cgroup in which `launch` is a child */
         unsigned controllers;
         char name[16];
-        char supervisor[16]; /* where this process went, in the same folder; or "" */
+        char supervisor[16]; /* the child of `place` to which this process moved; "": it didn't */
         int supervisor_fd;
-        struct nsrun_error no_pids; /* why pids is left to RLIMIT_NPROC; else empty */
+        struct nsrun_error no_pids; /* why RLIMIT_NPROC bounds the processes, not a cgroup; else empty */
 };
 
 #define CGROUP_INIT                                                                       \
@@ -21,18 +21,21 @@ struct cgroup {
                 .supervisor_fd = -EBADF                                                   \
         }
 
-/* Makes it where the plan's limits need one, and tells `params` of it, or of the processes that
- * are to be counted without one: *c must live as long as these.  With `may_move` this process may
- * leave its own cgroup for a child of it.  *c is the caller's to remove, also after a failure.
- * -EOPNOTSUPP: there is no place for it; what the kernel says of the one there is. */
+/* Makes a cgroup if the plan's limits need one, or opens that of the session which the plan joins,
+ * and sets params->cgroup.  If the number of processes alone is bounded and no cgroup can be had,
+ * sets params->n_processes (RLIMIT_NPROC).  `params` points into *c.  With `may_move` this process
+ * may leave its own cgroup for a child of it.  The caller removes *c, also after a failure.
+ * -EOPNOTSUPP: no cgroup can be made; else the kernel's error of making one. */
 int cgroup_prepare(const struct nsrun_plan *plan, bool may_move, struct cgroup *c,
                    struct launch_params *params, struct nsrun_error *err);
 
-/* Ends who is still in it, removes it, and takes this process back to where it was. */
+/* Kills the processes that are still in the cgroup, removes it, and moves this process back to
+ * where it was. */
 void cgroup_remove(struct cgroup *c);
 
-/* The note for a library's caller and a session's: processes are counted otherwise. */
+/* The note that a library's or a session's caller gets where RLIMIT_NPROC bounds the number of
+ * processes. */
 extern const struct nsrun_error cgroup_by_rlimit;
 
-/* Who bounds the number of processes: "cgroup", "rlimit", or NULL where no bound was asked for. */
+/* What bounds the number of processes: "cgroup", "rlimit", or NULL if no bound was asked for. */
 const char *cgroup_pids_by(const struct cgroup *c, const struct nsrun_plan *plan);

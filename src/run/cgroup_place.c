@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The way from our own cgroup up to the top of what is mounted: the first folder wins in
- * which we may make a child that has the controllers. */
+/* Looks for a cgroup in which a child with the wanted controllers can be made: from this process's
+ * own upwards, to the top of what is mounted.  The first one that fits is taken. */
 #include "cgroup_place.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ void cgroup_names(unsigned controllers, char to[32]) {
                 }
 }
 
-/* The whole of a file of the kernel's; NULL for what can't be read. */
+/* The whole text of one of the kernel's files; NULL if it can't be read. */
 static char *cgroup_place_read_text(int dir, const char *name) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ static char *cgroup_place_read_text(int dir, const char *name) {
         return n < 0 ? NULL : strbuf_finish(&b);
 }
 
-/* One of the mount table's fields, in which \040 stands for a space.  Goes on behind it. */
+/* Takes a field of a mountinfo line, in which \040 stands for a space, and moves *at behind it. */
 static char *take_field(const char **at) {
         size_t length = strcspn(*at, " \n");
         char *field = strndup(*at, length), *to = field;
@@ -62,7 +62,8 @@ static char *take_field(const char **at) {
         return field;
 }
 
-/* Where the line's cgroup2 shows `own`: 1 with *ret, 0 where it doesn't. */
+/* Finds the folder of the cgroup `own` if a mountinfo line is of a cgroup2 mount that shows it.  1
+ * with *ret; 0 if not. */
 static int folder_of_mount(const char *line, const char *own, char **ret) {
         const char *end = line + strcspn(line, "\n"), *type = strstr(line, " - ");
         _cleanup_free_ char *root = NULL, *point = NULL;
@@ -90,7 +91,7 @@ int cgroup_folder(const char *mountinfo, const char *cgroup, char **ret) {
         if (!own)
                 return -ENOENT;
         own += strcspn(own, "/");
-        /* Above the root of our cgroup namespace. */
+        /* The process's cgroup lies above the root of this cgroup namespace. */
         if (startswith(own, "/.."))
                 return -ENOENT;
         path = strndup(own, strcspn(own, "\n"));
@@ -105,7 +106,7 @@ int cgroup_folder(const char *mountinfo, const char *cgroup, char **ret) {
         return -ENOENT;
 }
 
-/* Those that a file of a cgroup's lists. */
+/* The controllers that are listed in a cgroup's file. */
 static unsigned read_controllers(int fd, const char *name) {
         _cleanup_free_ char *text = cgroup_place_read_text(fd, name);
         unsigned found = 0;
@@ -138,13 +139,14 @@ int cgroup_switch(int fd, unsigned controllers, char sign) {
         return write(file, text, strlen(text)) < 0 ? -errno : 0;
 }
 
-/* To start a process in a child of it takes the right to cgroup.procs of both. */
+/* Whether a process can be started in a child of the cgroup: that takes the right to write both
+ * cgroup.procs. */
 static bool is_writable(int fd) {
         return faccessat(fd, ".", W_OK, AT_EACCESS) == 0 &&
                faccessat(fd, "cgroup.procs", W_OK, AT_EACCESS) == 0;
 }
 
-/* Whether nobody but this process is in it.  A process of another pid namespace reads as 0. */
+/* Whether this process is alone in the cgroup.  (Processes of another pid namespace read as 0.) */
 static bool is_alone(int fd) {
         _cleanup_free_ char *text = cgroup_place_read_text(fd, "cgroup.procs");
         char own[24];
@@ -153,14 +155,16 @@ static bool is_alone(int fd) {
         return text && streq(text, own);
 }
 
-/* Not where the kernel's top is: there processes are no hindrance, and cgroup.type isn't there. */
+/* Whether this process can leave the cgroup for a child of it, so that controllers can be enabled.
+ * Not for the kernel's root cgroup, which has no cgroup.type, and where processes are no hindrance. */
 static bool can_move_out(int fd, unsigned wanted) {
         return is_writable(fd) && faccessat(fd, "cgroup.subtree_control", W_OK, AT_EACCESS) == 0 &&
                faccessat(fd, "cgroup.type", F_OK, 0) == 0 &&
                (read_controllers(fd, "cgroup.controllers") & wanted) == wanted && is_alone(fd);
 }
 
-/* Whether children of it have `wanted`; with `enables` they are made to, where that goes. */
+/* Whether the cgroup's children have the `wanted` controllers.  With `enables` missing ones are
+ * enabled if the cgroup has them. */
 static bool cgroup_place_is_fit(int fd, unsigned wanted, bool enables) {
         unsigned missing;
 
@@ -173,12 +177,12 @@ static bool cgroup_place_is_fit(int fd, unsigned wanted, bool enables) {
                cgroup_switch(fd, missing, '+') >= 0;
 }
 
-/* Whether both lie in one cgroup2: above a mount point there are other folders. */
+/* Whether a folder is of cgroup2; that above the file system's mount point isn't. */
 static bool is_cgroup(int fd) {
         return faccessat(fd, "cgroup.subtree_control", F_OK, 0) == 0;
 }
 
-/* 1 with *ret: a folder at or above `own`. */
+/* Finds a cgroup that fits, at or above `own`.  1 with *ret; 0: there is none; -ENOMEM. */
 static int cgroup_place_search(const char *own, unsigned wanted, bool enables, struct cgroup_place *ret) {
         _cleanup_free_ char *path = strdup(own);
 
@@ -199,7 +203,7 @@ static int cgroup_place_search(const char *own, unsigned wanted, bool enables, s
         return -ENOMEM;
 }
 
-/* "4:memory:/x": cgroup v1 has it, and v2 can't. */
+/* Whether cgroup v1 has a controller ("4:memory:/x" in /proc/PID/cgroup), so that v2 can't have it. */
 static bool is_in_v1(const char *cgroup, const char *name) {
         size_t n = strlen(name);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where a cgroup (v2) of our own can be made: looks, and enables controllers.  Making it is
- * cgroup.c's. */
+/* Where nsrun can make a cgroup (v2): looks for a place, and enables controllers there.  cgroup.c
+ * makes it. */
 #pragma once
 
 #include "base/error.h"
@@ -12,9 +12,9 @@ enum {
 };
 
 struct cgroup_place {
-        int fd;      /* the folder that gets the child */
-        char *path;  /* for messages */
-        bool is_own; /* we are in it, alone, and must leave before its controllers can be enabled */
+        int fd;      /* the folder of the cgroup that gets a child */
+        char *path;  /* its path, for messages */
+        bool is_own; /* this process is in it, alone, and must leave before controllers can be enabled */
 };
 
 #define CGROUP_PLACE_INIT       \
@@ -23,16 +23,18 @@ struct cgroup_place {
         }
 void cgroup_place_clear(struct cgroup_place *place);
 
-/* The folder of the process whose /proc/PID/mountinfo and /proc/PID/cgroup these are: -ENOENT where
- * no cgroup2 is mounted that shows it, -ENOMEM. */
+/* The folder of the cgroup of the process whose /proc/PID/mountinfo and /proc/PID/cgroup are
+ * given.  -ENOENT: no mounted cgroup2 shows it; -ENOMEM. */
 int cgroup_folder(const char *mountinfo, const char *cgroup, char **ret);
 
-/* The names of `controllers`, with commas. */
+/* The names of `controllers`, separated by commas. */
 void cgroup_names(unsigned controllers, char to[32]);
 
-/* Writes "+memory +pids" or "-memory -pids". */
+/* Enables ('+') or disables ('-') controllers for a cgroup's children: writes "+memory +pids" and
+ * the like. */
 int cgroup_switch(int fd, unsigned controllers, char sign);
 
-/* A place whose children have `wanted`; with `may_move` also our own cgroup, where nobody
- * else is in it.  -EOPNOTSUPP with *err filled: there is none, and what to do; -ENOMEM. */
+/* Finds a cgroup whose children have the `wanted` controllers; with `may_move` also this process's
+ * own, if it is alone in it.  -EOPNOTSUPP with *err filled, which says what to do: there is none;
+ * -ENOMEM. */
 int cgroup_find_place(unsigned wanted, bool may_move, struct cgroup_place *ret, struct nsrun_error *err);

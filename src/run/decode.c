@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The tables of calls whose arguments are worth a word. */
+/* Tables of the calls whose arguments a report names in words. */
 #include "decode.h"
 
 struct value_name {
@@ -24,7 +24,7 @@ static const struct value_name netlink_protocols[] = {
         {0, NULL},
 };
 
-/* Flags: all those that are set are named. */
+/* Values that are flags: all that are set are named. */
 static const struct value_name clone_flags[] = {
         {0x00000080, "CLONE_NEWTIME"}, {0x00020000, "CLONE_NEWNS"},  {0x02000000, "CLONE_NEWCGROUP"},
         {0x04000000, "CLONE_NEWUTS"},  {0x08000000, "CLONE_NEWIPC"}, {0x10000000, "CLONE_NEWUSER"},
@@ -105,7 +105,7 @@ size_t decode_arguments(const char *syscall, const uint64_t arguments[6],
         size_t n = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(interesting) && n == 0; i++) {
-                /* All of these are ints, of which the kernel looks at no more. */
+                /* These arguments are ints: the kernel looks at the low 32 bits alone. */
                 uint32_t value = (uint32_t)arguments[interesting[i].argument];
 
                 if (!streq(interesting[i].syscall, syscall))

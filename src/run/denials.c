@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Counting and answering. */
+/* Counts denied calls, and answers the kernel's questions about them. */
 #include "denials.h"
 
 #include <fcntl.h>
@@ -11,11 +11,11 @@
 #include "seccomp/simulate.h"
 #include "status.h"
 
-/* A command may try anything: what is remembered is bounded. */
+/* The most kinds of calls that are remembered one by one, however many a command tries. */
 #define MOST_KINDS 1000
 
 struct denial {
-        enum syscall_arch arch; /* N_SYSCALL_ARCHS: none that we know */
+        enum syscall_arch arch; /* N_SYSCALL_ARCHS: an architecture that nsrun doesn't know */
         int number;
         uint32_t action;
         struct decoded_argument arguments[DECODED_MOST];
@@ -29,7 +29,7 @@ struct denials {
         const struct nsrun_plan *plan;
         struct denial *kinds;
         size_t n_kinds;
-        uint64_t others; /* calls past MOST_KINDS */
+        uint64_t others; /* number of calls that came after MOST_KINDS kinds */
 };
 
 int denials_new(const struct nsrun_plan *plan, struct denials **ret) {
@@ -122,7 +122,7 @@ int denials_answer(struct denials *denials, int listener) {
         int r;
 
         r = sys_seccomp_receive(listener, &question);
-        /* Whoever asked was killed, or a signal came first: the next one. */
+        /* The caller was killed, or a signal interrupted its call, before the question was taken. */
         if (r == -ENOENT || r == -EINTR)
                 return 0;
         if (r < 0)
@@ -217,7 +217,7 @@ int denials_format(const struct denials *denials, char **ret, struct nsrun_error
         r = json_finish(&d, false, &text, err);
         if (r < 0)
                 return r;
-        /* Of {"report":[...]} the array. */
+        /* Takes the array out of {"report":[...]}. */
         begin = strchr(text, '[');
         n = strlen(begin);
         memmove(text, begin, n);

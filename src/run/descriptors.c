@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Judging descriptors before a command gets them. */
+/* Judges descriptors before a command gets them. */
 #include "descriptors.h"
 
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include "base/sys.h"
 #include "host/sockets.h"
 
-/* The programs behind such sockets, as /proc/PID/comm has them: a path that a socket was bound to
- * relative to its server's working directory says nothing here. */
+/* Container engines as /proc/PID/comm names them, for a socket whose address doesn't tell: one that
+ * was bound to a path relative to its server's working directory. */
 static const char *const engines[] = {
         "dockerd", "containerd", "crio",      "podman", "buildkitd",
         "k3s",     "libvirtd",   "virtqemud", "lxd",    "incusd",
@@ -26,8 +26,8 @@ static bool is_same_file(const char *a, const char *b) {
                (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-/* 1: an engine listens or will listen under this name; 0; -ENOMEM.  Abstract and relative names are no
- * engine's. */
+/* Whether a socket's address is the control socket of a container engine, running or not; -ENOMEM.
+ * Abstract and relative names are taken as no engine's. */
 static int is_engine_address(const struct sockaddr_un *address, socklen_t size) {
         _cleanup_strv_ char **sockets = NULL;
         char path[sizeof(address->sun_path) + 1] = "";
@@ -52,7 +52,7 @@ static bool is_engine_process(int fd) {
         char path[64], text[32];
         ssize_t n;
 
-        /* A process of a pid namespace that this one doesn't see has no number here. */
+        /* SO_PEERCRED gives pid 0 for a process of a pid namespace that this one doesn't see. */
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0 ||
             peer.pid == getpid())
                 return false;
@@ -68,7 +68,7 @@ static bool is_engine_process(int fd) {
         return false;
 }
 
-/* Whether a socket is an engine's own or leads to one; -ENOMEM. */
+/* Whether a socket is a container engine's, or is connected to one; -ENOMEM. */
 static int is_engine_socket(int fd) {
         struct sockaddr_un address = {0};
         socklen_t size = sizeof(address);
@@ -83,7 +83,7 @@ static int is_engine_socket(int fd) {
         return r != 0 ? r : is_engine_process(fd);
 }
 
-/* `name` is what a message calls it. */
+/* Judges one descriptor, which messages call `name`. */
 static int check_one(int fd, const char *name, struct nsrun_error *err) {
         struct stat st;
         int r = sys_fstat(fd, &st), flags = r < 0 ? 0 : fcntl(fd, F_GETFL);
@@ -116,7 +116,8 @@ int descriptors_check(const struct launch_params *params, struct nsrun_error *er
                 int given = params->stdio ? params->stdio[i] : -1;
                 struct stat st;
 
-                /* The caller may be without one, and launch/ has words of its own for a folder. */
+                /* The caller may have closed it.  (A folder is refused by launch/, with a message
+                 * of its own.) */
                 if (given < 0 && sys_fstat(i, &st) < 0)
                         continue;
                 if (sys_fstat(given >= 0 ? given : i, &st) < 0 || !S_ISDIR(st.st_mode))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The run directory of a run, whether the program's or the library's.  What is put into its
- * overlays is launch's doing. */
+/* The run directory of a run, the program's or the library's.  launch/ fills in the overlays'
+ * layers. */
 #include "disk.h"
 
 #include "policy/instance.h"
 
-/* Where a rule shows the folder above that of the run directories, the sandbox hides the latter: for that
- * it must exist.  A command could make it otherwise, and other runs would put their directories there. */
+/* Makes the folder of all run directories if the plan hides it and it doesn't exist: launch/ leaves
+ * a tmpfs out that would hide nothing, so that a command could make the folder, and other runs
+ * would put their run directories there. */
 static int make_hidden_base(const struct nsrun_plan *plan, struct nsrun_error *err) {
         for (size_t i = 0; i < plan->n_ops; i++) {
                 _cleanup_close_ int fd = -EBADF;
@@ -17,7 +18,7 @@ static int make_hidden_base(const struct nsrun_plan *plan, struct nsrun_error *e
                 if (!plan->ops[i].is_hiding || access(plan->ops[i].source, F_OK) == 0)
                         continue;
                 r = rundir_open_base(&fd, &path, &why);
-                /* What may not be made by nsrun can't be made by its command either. */
+                /* Where nsrun may not make it, the command, which has nsrun's uid, may not either. */
                 if (r >= 0 || r == -EROFS || r == -EACCES)
                         return 0;
                 if (err)
@@ -31,7 +32,7 @@ int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_
                  struct nsrun_error *err) {
         int r = plan->instance && !plan->join ? instance_make_dirs(plan->instance, err) : 0;
 
-        /* Until the launch is closed, and the plan freed, the session isn't idle. */
+        /* The lock keeps the session from being idle until the plan is freed. */
         if (r >= 0 && plan->join)
                 r = records_hold(&plan->join->folder, err);
         if (r >= 0 && plan->join)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See gitdirs.h.  Every byte and every mode below these folders is the command's: nothing is followed, all
- * is bounded. */
+/* Sweeps git dirs when the command has ended.  Every byte and every mode below them is the
+ * command's: no symlink is followed, and all work is bounded. */
 #include "gitdirs.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@ struct sweep {
         int (*found)(void *data, const struct nsrun_error *note);
         void *data;
         unsigned n_entries;
-        bool is_cut; /* there was more than may be looked at, or what can't be */
+        bool is_cut; /* the sweep is not complete: there was too much, or something can't be read */
 };
 
 static int open_dir(const char *path, int *ret) {
@@ -45,7 +45,7 @@ int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
                 r = open_dir(g.git_dir, &g.git_fd);
         if (r >= 0 && g.common_dir)
                 r = open_dir(g.common_dir, &g.common_fd);
-        /* The clock that files are stamped by. */
+        /* The coarse clock is the one by which the kernel stamps files. */
         if (r >= 0 && clock_gettime(CLOCK_REALTIME_COARSE, &g.since) < 0)
                 r = -errno;
         if (r < 0) {
@@ -78,7 +78,8 @@ static bool is_new(const struct sweep *s, const struct stat *st) {
                (st->st_ctim.tv_sec == since->tv_sec && st->st_ctim.tv_nsec >= since->tv_nsec);
 }
 
-/* With core.preferSymlinkRefs HEAD and its like are links within the git dir. */
+/* Whether a symlink is a reference: with core.preferSymlinkRefs git makes HEAD and its like links
+ * to refs/…. */
 static bool is_reference(int folder, const char *name) {
         char text[PATH_MAX];
         ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
@@ -89,7 +90,8 @@ static bool is_reference(int folder, const char *name) {
         return startswith(text, "refs/") && !strstr(text, "..");
 }
 
-/* A folder that the command has closed to us is closed to no git that knows the name it looks for. */
+/* Opens a folder.  One whose mode keeps nsrun from reading it gets 0700: git, which opens files in
+ * it by name, needs the right to search alone, so that the folder must be looked through. */
 static int open_folder(int parent, const char *name) {
         char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
         _cleanup_close_ int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -120,7 +122,8 @@ static int sweep_link(struct sweep *s, int folder, const char *name, const char 
         return tell_finding(s, path, "a symlink that the command left in a git dir is removed");
 }
 
-/* What never is another repository's, and what git writes through no name of its own. */
+/* Whether a folder at the top of a git dir is left out of the sweep: in objects and lfs git names
+ * files by their content; modules (other repositories) and hooks are read-only inside. */
 static bool is_left_out(const char *name, unsigned depth) {
         static const char *const names[] = {"objects", "lfs", "modules", "hooks"};
 
@@ -157,7 +160,7 @@ static int sweep_entry(struct sweep *s, int folder, const struct dirent *entry, 
         return sweep_folder(s, fd, below, depth + 1);
 }
 
-/* Takes `fd` over. */
+/* Closes `fd`, whether or not it succeeds. */
 static int sweep_folder(struct sweep *s, int fd, const char *path, unsigned depth) {
         DIR *dir = fdopendir(fd);
         struct dirent *entry;
@@ -196,8 +199,8 @@ static int sweep_below(struct sweep *s, int parent, const char *folder, const ch
         return sweep_folder(s, fd, streq(name, ".") ? folder : path, depth);
 }
 
-/* A whole repository has none: with one git takes configuration and hooks from where that leads.  It is kept
- * for a look, under a name that git knows nothing of. */
+/* Moves a new "commondir" of a submodule's repository aside, for the user to look at.  A whole
+ * repository has none; git would take configuration and hooks from the folder that it names. */
 static int sweep_commondir(struct sweep *s, int git_dir) {
         struct stat st;
 
@@ -238,7 +241,8 @@ static bool runs_command(const char *todo) {
         return false;
 }
 
-/* A rebase that stopped is the command's work, too: it stays. */
+/* Reports a new rebase that would run commands when it is continued.  It stays: it is part of the
+ * command's work. */
 static int look_at_rebase(struct sweep *s, int git_dir) {
         static const char name[] = "rebase-merge/git-rebase-todo";
         _cleanup_free_ char *text = NULL, *path = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernel's counters of OOM kills: of the run's own cgroup, else of the caller's (v2),
- * in which the sandbox lives then, else of the machine.  Two small reads. */
+/* Reads the kernel's counters of OOM kills: that of the run's own cgroup, else of the caller's
+ * (v2), in which the sandbox then is, else of the machine.  Each watch costs two small reads. */
 #include "oom.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ bool oom_find_count(const char *text, uint64_t *ret) {
 }
 
 static bool read_count(int fd, uint64_t *ret) {
-        char text[16384]; /* three times /proc/vmstat, which comes a page at a time */
+        char text[16384]; /* three times the size of /proc/vmstat, which must be read in one piece */
         size_t length = 0;
         ssize_t n;
 
@@ -37,7 +37,7 @@ static int open_own_events(void) {
         if (n <= 0)
                 return -EBADF;
         text[n] = '\0';
-        /* One line and no other: beside v1 it has no memory controller. */
+        /* /proc/self/cgroup has one line if v2 is alone; beside v1 it has no memory controller. */
         own = startswith(text, "0::");
         if (!own)
                 return -EBADF;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Two paths that configure decided. */
+/* The two programs' paths, as configure decided them. */
 #include "programs.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@ static int take_note(struct run *run, const struct nsrun_error *note, struct nsr
         return r == -ENOMEM ? error_oom(err) : r;
 }
 
-/* All that there is around a launch, in the order in which it needs them. */
+/* Prepares all that surrounds a launch, in the order in which the parts need each other. */
 static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
                        struct launch_params *params, struct nsrun_error *err) {
         int r;
@@ -46,8 +46,9 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
 
         run.note = params->note;
         run.data = params->data;
-        /* With a pid namespace of its own, which a command has where there is no Landlock, the kernel ends
-         * all that it started with its reaper. */
+        /* The session's pid 1 is noted only where Landlock scopes tell commands apart.  Without,
+         * each command has a pid namespace, whose processes the kernel kills when the command's
+         * reaper dies. */
         if (plan->join && plan->is_scoped)
                 run.session = plan->join->init;
         r = run_prepare(&run, plan, params->may_move, &launch_params, err);
@@ -60,7 +61,8 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
                 return r;
         }
         run.is_gone = false;
-        /* Whoever reads the other end of a pipe waits for the last holder. */
+        /* The command has copies of them: the other end of a pipe sees its end only when all
+         * holders have closed it. */
         for (size_t i = 0; i < launch_params.n_pass_fds && params->owns_pass_fds; i++)
                 (void)close(launch_params.pass_fds[i]);
         *ret = run;
@@ -79,7 +81,7 @@ int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_err
         if (r == 0)
                 return 0;
         if (report.kind == LAUNCH_FAILED) {
-                /* A failure is one, whatever was said of it. */
+                /* A report of a failure with an errno of 0 would read as success. */
                 if (report.error.error <= 0)
                         report.error.error = EIO;
                 if (err && err->stage == NSRUN_STAGE_NONE)
@@ -123,13 +125,15 @@ int run_denials_fd(const struct run *run) {
         return fd >= 0 ? fd : -1;
 }
 
-/* First the listener itself, then what it asks.  Without one the calls fail all the same. */
+/* Receives the listener if there is none yet; else takes one question from it.  Without a listener
+ * the calls are denied all the same. */
 void run_take_denial(struct run *run, int events) {
         if (run->listener < 0) {
                 run->listener = launch_receive_listener(&run->launch);
                 close_fdp(&run->launch.listener_socket);
         } else if (!(events & POLLIN) || denials_answer(run->denials, run->listener) < 0) {
-                /* Nobody is left to ask (POLLHUP): before 6.6 taking a question would wait for ever. */
+                /* POLLHUP: no process with that filter is left.  Before 6.6 taking a question would
+                 * then wait for ever. */
                 close_fdp(&run->listener);
         }
 }
@@ -140,8 +144,8 @@ bool run_ran_out_of_memory(struct run *run, bool was_killed) {
         return has_killed && (is_own || was_killed);
 }
 
-/* A joined command's reaper was killed: nobody can tell any more what the command has started, so the
- * session ends. */
+/* Ends the session if the reaper of this joined command was killed: no process knows any more what
+ * the command has started. */
 static void end_session(const struct run *run, int status) {
         _cleanup_close_ int init = -EBADF;
 
@@ -161,8 +165,9 @@ int run_wait(struct run *run) {
 
         if (run->is_gone)
                 return 0;
-        /* Where pid 1 collects no orphans, as in many containers, a session could never end if its reapers
-         * weren't waited for. */
+        /* Collects the reaper: where pid 1 collects no orphans, as in many containers, an
+         * uncollected reaper would keep its session from ever ending.  A nested command's reaper
+         * isn't waited for once the command has ended: it stays for what the command left behind. */
         if (!run->launch.is_nested || !run->has_exited) {
                 status = launch_wait(&run->launch);
                 end_session(run, status);

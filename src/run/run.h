@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One launch with all that is around it: its run directory, its cgroup, the watch for OOM kills, the
- * questions about denied calls, its reports.  The nsrun program (supervise.c), the library
- * (sandbox.c), an agent's command (agent/contained.c) and a session's monitor stand on it.  Touches no
+/* One launch with all that surrounds it: its run directory, its cgroup, the watch for OOM kills,
+ * the questions about denied calls, its reports.  Used by the nsrun program (supervise.c), the
+ * library (sandbox.c), an agent's command (agent/contained.c) and a session's monitor.  Changes no
  * signals and no globals. */
 #pragma once
 
@@ -11,14 +11,16 @@
 #include "oom.h"
 
 struct run_params {
-        /* What the caller decides of the launch; the run directory, the cgroup and the limit of
-         * processes are filled in by run_begin(). */
+        /* What the caller decides of the launch.  run_begin() fills in the run directory, the
+         * cgroup and the limit of processes. */
         struct launch_params launch;
-        bool owns_pass_fds;      /* what is passed is closed here as soon as the command has its own */
-        bool may_move;           /* as cgroup_prepare() */
-        bool watches_all_memory; /* OOM kills are watched for outside a cgroup of the run's own, too */
-        /* Gets what was left to be decided during the start and how that came out: 0 or -errno.  NULL: the
-         * lines are kept in struct run's `notes`. */
+        bool owns_pass_fds; /* run_begin() closes the passed descriptors as soon as the command has its own
+                             */
+        bool may_move;      /* cgroup_prepare()'s may_move */
+        bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
+                                    limit */
+        /* Called with each choice that was left to the start, and how it came out: 0 or -errno.
+         * NULL: the notes are kept as lines in struct run's `notes`. */
         int (*note)(void *data, const struct nsrun_error *note);
         void *data;
 };
@@ -29,17 +31,17 @@ struct run {
         struct cgroup cgroup;
         struct oom_watch memory;
         struct gitdirs gitdirs;
-        uint64_t n_processes; /* what RLIMIT_NPROC bounds; 0: nothing */
+        uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
         struct denials *denials;
-        int listener; /* the kernel's questions about denied calls; or -EBADF */
-        char **notes; /* one line each, as nsrun_error_format() makes it; NULL: none */
+        int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
+        char **notes; /* one line for each note, by nsrun_error_format(); NULL: there is none */
         int (*note)(void *data, const struct nsrun_error *note);
         void *data;
-        struct record_process session; /* pid 1 of the session that was joined, where a killed reaper is the
-                                          end of it; pid 0: none */
-        bool has_exited;               /* the command */
-        bool is_gone;                  /* the sandbox, or in a session the command's reaper */
-        int status;                    /* wait(2)'s, of the command */
+        struct record_process session; /* Pid 1 of the joined session, which is killed if this command's
+                                          reaper is; pid 0: it isn't. */
+        bool has_exited;               /* the command has ended */
+        bool is_gone;                  /* the sandbox is gone, or in a session the command's reaper */
+        int status;                    /* the command's, as wait(2) has it */
 };
 
 #define RUN_INIT                                                                                       \
@@ -49,31 +51,34 @@ struct run {
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child
- * comes from run_take_report().  After a failure nothing is left, and nothing is to be ended. */
+ * is reported by run_take_report().  After a failure nothing is left, and run_end() has nothing to
+ * do. */
 int run_begin(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
               struct nsrun_error *err);
 
-/* Reads one report, and waits for it.  1: got one, which is no failure; 0: pid 1 is gone and said nothing
- * more; -errno with *err filled: the launch has failed, or its reports can't be read. */
+/* Waits for one report and reads it.  1: *ret is a report, and no failure; 0: pid 1 is gone, and no
+ * report follows; -errno with *err filled: the launch has failed, or its reports can't be read. */
 int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_error *err);
 
-/* Waits until the command has been exec'ed, or a session's sandbox is built: *ret (which may be NULL) is the
- * report of that.  Needs launch_params' wants_started. */
+/* Waits until the command has been exec'ed, or a session's sandbox is built; *ret (may be NULL) is
+ * the report of that.  Needs launch_params' wants_started. */
 int run_await_start(struct run *run, struct launch_report *ret, struct nsrun_error *err);
 
-/* What is to be polled for questions about denied calls, or -1; and what is to be done with poll(2)'s
- * events. */
+/* The descriptor to poll for questions about denied calls, or -1; and the function to call with the
+ * events that poll(2) gave for it. */
 int run_denials_fd(const struct run *run);
 void run_take_denial(struct run *run, int events);
 
-/* Whether the kernel killed somebody of the run for want of memory, asked once, before run_end().  A
- * count that others share says so only of a command that SIGKILL has ended: `was_killed`. */
+/* Whether the kernel killed a process of the run for want of memory.  To be asked once, before
+ * run_end().  If others share the counter the answer is yes only where `was_killed`: SIGKILL has
+ * ended the command. */
 bool run_ran_out_of_memory(struct run *run, bool was_killed);
 
-/* Waits until the sandbox is gone; in a session, unless the command's reaper stays for what the command
- * left behind.  Returns pid 1's wait(2) status; 0 where nobody can tell. */
+/* Waits until the sandbox is gone; in a session, until the command's reaper is, unless it stays for
+ * what the command left behind.  Returns the wait(2) status of pid 1 or the reaper; 0 if it can't
+ * be known. */
 int run_wait(struct run *run);
 
-/* Kills what still runs, waits for it, and removes what the run had on disk and of cgroups.  Does nothing to
- * a RUN_INIT, which it leaves behind. */
+/* Kills what still runs, waits for it, and removes what the run had on disk and of cgroups.  *run
+ * is a RUN_INIT afterwards; for one it does nothing. */
 void run_end(struct run *run);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The library's running sandbox: for hosts with threads and signals of their
- * own, so this file touches neither. */
+/* The library's running sandbox.  Its callers have threads and signals of their own, so this file
+ * changes neither. */
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -15,7 +15,7 @@
 
 struct nsrun_sandbox {
         struct run run;
-        bool is_plain; /* no sandbox: the launch is the command itself */
+        bool is_plain; /* the command runs with no sandbox: run.launch is the command itself */
 };
 
 static struct nsrun_sandbox *sandbox_new(void) {
@@ -44,7 +44,7 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_s
         s = sandbox_new();
         if (!s)
                 return error_oom(error);
-        /* A host's own cgroup is the host's: it isn't moved. */
+        /* may_move stays false: the process is the host program's, and so is its cgroup. */
         r = run_begin(plan, &params, &s->run, error);
         if (r >= 0)
                 r = run_await_start(&s->run, NULL, error);
@@ -56,8 +56,8 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_s
         return 0;
 }
 
-/* What the child does before the exec.  `copies` are descriptors beyond 2 for what becomes 0, 1 and 2, so
- * that none is overwritten before its turn. */
+/* Lists what the child does before the exec.  The descriptors for 0, 1 and 2 are first copied to
+ * numbers beyond 2 (`copies`), so that no dup2(2) overwrites one that is still needed. */
 static int prepare_plain_files(const struct nsrun_policy *p, const struct nsrun_start_options *options,
                                int copies[3], posix_spawn_file_actions_t *actions) {
         int r = p->project ? posix_spawn_file_actions_addchdir_np(actions, p->project) : 0;
@@ -68,7 +68,7 @@ static int prepare_plain_files(const struct nsrun_policy *p, const struct nsrun_
                 copies[fd] = fcntl(options->stdio[fd], F_DUPFD_CLOEXEC, 3);
                 r = copies[fd] < 0 ? errno : posix_spawn_file_actions_adddup2(actions, copies[fd], fd);
         }
-        /* Onto itself: it stays open across the exec. */
+        /* dup2(2) of a descriptor onto itself: posix_spawn(3) then clears its close-on-exec flag. */
         for (size_t i = 0; i < options->n_pass_fds && r == 0; i++)
                 r = posix_spawn_file_actions_adddup2(actions, options->pass_fds[i], options->pass_fds[i]);
         return -r;
@@ -151,8 +151,8 @@ nsrun_public int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int sig
         return sandbox->run.is_gone ? -ESRCH : launch_signal(&sandbox->run.launch, signal);
 }
 
-/* Until the command has ended, and all that it started: the pidfd sees that also in a host that ignores
- * SIGCHLD.  0, and run->has_exited where the command's own end is known. */
+/* Waits until the command has ended, and all that it started.  run->has_exited says whether the
+ * command's own status is known; the pidfd tells the end also in a host that ignores SIGCHLD. */
 static int sandbox_await_end(struct nsrun_sandbox *s, struct nsrun_error *err) {
         struct run *run = &s->run;
         int r = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading struct nsrun_start_options. */
+/* Reads struct nsrun_start_options. */
 #include "start.h"
 
 #include "base/sized.h"

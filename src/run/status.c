@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Writing the status lines. */
+/* Writes the lines of --status-fd. */
 #include "status.h"
 
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 
-/* A pipe takes a line of this size in one piece; so does a file. */
+/* A pipe takes a line of up to PIPE_BUF bytes in one piece, and a file a line of any size. */
 int status_write_line(int fd, struct json_document *d, const char *what, const char *hint,
                       struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
@@ -56,8 +56,8 @@ static bool read_proc(pid_t pid, const char *name, char *to, size_t size) {
         return n > 0;
 }
 
-/* The command in our pid namespace: init's child that is pid 2 in its own.  0
- * where it has ended already, or the kernel lists no children (CONFIG_PROC_CHILDREN). */
+/* The command's pid in nsrun's own pid namespace: it is pid 1's child, and pid 2 inside.  0: it has
+ * ended already, or the kernel lists no children (CONFIG_PROC_CHILDREN). */
 static uint64_t find_command(pid_t init) {
         char name[48], children[32], status[4096];
         const char *pids;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The nsrun program's side of a run: waits for the command, passes signals on,
- * stops and goes on as the command does, and tells how it ended. */
+/* The nsrun program's side of a run: waits for the command, passes signals on, stops and continues
+ * as the command does, and reports how it ended. */
 #include "supervise.h"
 
 #include <signal.h>
@@ -18,13 +18,15 @@ struct supervised {
         const struct supervise_params *params;
         const struct nsrun_plan *plan;
         int signal_fd;
-        int terminal_fd; /* the program's, to hand to the command's process group and back; or -1 */
+        int terminal_fd; /* the program's terminal, of which the command's process group is the foreground;
+                            or -1 */
         bool was_asked_to_stop;
         struct nsrun_error *err;
 };
 
-/* Everything a person or a program may send.  The faults of our own (SIGSEGV…)
- * stay deadly, and job control's stops of background output stay the terminal's. */
+/* The signals that are passed on to the command: all that a person or a program may send.  Faults
+ * of nsrun's own (SIGSEGV…) stay deadly, and the terminal's SIGTTIN and SIGTTOU stop nsrun as they
+ * stop any job. */
 static void passed_on(sigset_t *set) {
         static const int own[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP, SIGSYS, SIGABRT,
                                   SIGCHLD, SIGTTIN, SIGTTOU, SIGPROF, SIGXCPU, SIGXFSZ};
@@ -40,7 +42,8 @@ static void take_signals(struct supervised *s) {
         while (sys_read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
                 int signal = (int)info.ssi_signo;
 
-                /* A write to a closed pipe of nsrun's own is no news for the command. */
+                /* SIGPIPE comes of nsrun's own write to a closed pipe, and doesn't concern the
+                 * command. */
                 if (signal == SIGPIPE)
                         continue;
                 s->was_asked_to_stop |= signal == SIGTSTP;
@@ -48,8 +51,8 @@ static void take_signals(struct supervised *s) {
         }
 }
 
-/* The command has started: its status is what nsrun tells, whatever became of
- * the reader of --status-fd. */
+/* Warns that a status line couldn't be written.  The command has started, so that nsrun's exit
+ * status is the command's, whatever became of --status-fd's reader. */
 static void warn_unless_told(int r) {
         if (r < 0)
                 (void)fprintf(stderr, "nsrun: the status can't be written to --status-fd: %s\n",
@@ -67,17 +70,17 @@ static pid_t terminal_group(int fd) {
         return sys_ioctl(fd, TIOCGPGRP, &group) < 0 ? -1 : group;
 }
 
-/* The command stopped.  Where the user asked for that, the shell that watches nsrun
- * shall see a stopped job, and "fg" wakes both; a stop of the command's own making
- * doesn't stop nsrun, which must go on hearing signals. */
+/* Stops nsrun after the command has stopped, if the user asked for that (^Z): the shell that runs
+ * nsrun shall see a stopped job, and its "fg" continues both.  A stop of the command's own making
+ * doesn't stop nsrun, which must go on receiving signals. */
 static void stop_too(struct supervised *s, int signal) {
         pid_t group = -1;
 
         if (!s->was_asked_to_stop && s->terminal_fd < 0)
                 return;
         s->was_asked_to_stop = false;
-        /* Without a shell that could say "fg" (an orphaned process group) the kernel
-         * ignores ^Z, and refuses the terminal to the background: so does nsrun. */
+        /* In an orphaned process group, where no shell could say "fg", the kernel ignores ^Z and
+         * hangs up a background process that uses the terminal: nsrun does the same to the command. */
         if (getsid(getppid()) != getsid(0)) {
                 if (signal == SIGTTIN || signal == SIGTTOU)
                         (void)launch_signal(&s->run.launch, SIGHUP);
@@ -100,7 +103,7 @@ static void tell_started(const struct supervised *s, const struct launch_report 
                                                 cgroup_pids_by(&s->run.cgroup, s->plan), NULL));
 }
 
-/* What became of a limit of processes is in the `started` line. */
+/* Prints a note.  That RLIMIT_NPROC bounds the processes is left out: the `started` line says it. */
 static int tell_note(void *data, const struct nsrun_error *note) {
         const struct supervised *s = data;
 
@@ -112,13 +115,15 @@ static int tell_note(void *data, const struct nsrun_error *note) {
         return 0;
 }
 
-/* Until pid 1 has told how the command ended, or the pipe ends, and pid 1 with it. */
+/* Waits until pid 1 has reported how the command ended, or its pipe ends, which means that pid 1 is
+ * gone. */
 static int supervise_watch(struct supervised *s) {
         struct pollfd fds[] = {{.fd = s->run.launch.report_fd, .events = POLLIN},
                                {.fd = s->signal_fd, .events = POLLIN},
                                {.events = POLLIN}};
 
-        /* After the command's end nothing follows, and nothing is left to pass a signal on to. */
+        /* After the report of the command's end no other follows, and there is nobody to pass
+         * signals on to. */
         while (!s->run.has_exited) {
                 struct launch_report report;
                 int r;
@@ -144,7 +149,7 @@ static int supervise_watch(struct supervised *s) {
         return 0;
 }
 
-/* The command has run: its status counts, whatever becomes of the report. */
+/* Writes --report's lines.  The command has run, so that a failure only gives a warning. */
 static void tell_denials(const struct supervised *s) {
         struct nsrun_error err = {0};
 
@@ -152,7 +157,7 @@ static void tell_denials(const struct supervised *s) {
                 (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, strerror(err.error));
 }
 
-/* From the launch to the command's end: *ret is its wait(2) status. */
+/* Runs the plan, from the launch to the command's end; *ret is the command's wait(2) status. */
 static int run_plan(struct supervised *s, const struct run_params *params, int *ret) {
         struct run *run = &s->run;
         int r, init_status;
@@ -183,7 +188,7 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
         return 0;
 }
 
-/* Where JSON is asked for and can't be had, the command must not start. */
+/* Refuses to start a command if the JSON lines that are asked for can't be written to `fd`. */
 static int check_output_fd(int fd, const char *option, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         struct stat st;
@@ -198,7 +203,7 @@ static int check_output_fd(int fd, const char *option, struct nsrun_error *err) 
         return json_open(&d, err);
 }
 
-/* Our controlling terminal, where we are in its foreground. */
+/* The descriptor (0 to 2) of nsrun's controlling terminal, if nsrun is in its foreground; else -1. */
 static int find_terminal(void) {
         for (int fd = 0; fd <= 2; fd++)
                 if (terminal_group(fd) == getpgrp())
@@ -206,18 +211,19 @@ static int find_terminal(void) {
         return -1;
 }
 
-/* The signals that are the command's come by s->signal_fd from here on; *ret_before is the mask that the
- * command gets. */
+/* Blocks the signals that are passed on, which s->signal_fd gives from here on.  *ret_before is the
+ * signal mask that the command gets. */
 static int take_over_signals(struct supervised *s, sigset_t *ret_before) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
         sigset_t set, terminal_output;
         int r;
 
-        /* Ignored by a careless parent, it would keep nsrun from learning the end. */
+        /* If a careless parent left SIGCHLD ignored, the kernel would discard the child's status. */
         (void)sigaction(SIGCHLD, &standard, NULL);
         passed_on(&set);
         r = sys_sigmask(SIG_BLOCK, &set, ret_before);
-        /* Taking the terminal back from the background would stop nsrun. */
+        /* nsrun takes the terminal back while it is in the background: an unblocked SIGTTOU would
+         * stop it. */
         (void)sigemptyset(&terminal_output);
         (void)sigaddset(&terminal_output, SIGTTOU);
         if (r >= 0)
