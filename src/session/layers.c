@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A session's overlays, from its record to changes/: which of them a path means, and the
- * descriptors that one is looked at through.  The live view is reached by way of pid 1's root. */
+/* A session's overlays, from its record to changes/: which overlay a path means, and the
+ * descriptors through which changes/ looks at it.  The mounted overlay is reached by /proc/PID/root
+ * of the session's pid 1. */
 #include <fcntl.h>
 #include <sys/vfs.h>
 
@@ -15,20 +16,20 @@
 #include "plan/record.h"
 #include "session.h"
 
-#define OVERLAYFS_MAGIC 0x794c7630UL /* <linux/magic.h> */
+#define OVERLAYFS_MAGIC 0x794c7630UL /* defined in <linux/magic.h> */
 
-/* An overlay that is asked about, and which paths in it; none: all. */
+/* An overlay that the caller asks about.  Without paths all of it is meant. */
 struct chosen {
         const struct plan_op *op;
-        char **paths; /* relative to it */
+        char **paths; /* relative to the overlay */
         bool is_whole;
 };
 
 struct asking {
         struct record_folder folder;
         struct plan_record record;
-        int init; /* pidfd of pid 1 */
-        int root; /* what it sees */
+        int init; /* pidfd of the session's pid 1 */
+        int root; /* the root folder that pid 1 sees */
         int rundir;
         struct chosen *chosen;
         size_t n;
@@ -47,7 +48,8 @@ static void asking_clear(struct asking *a) {
 }
 #define _cleanup_asking_ _cleanup_(asking_clear)
 
-/* The pid is known to be pid 1's before and after its root is opened. */
+/* Opens pid 1's root by its pid.  The pidfd is asked afterwards whether pid 1 still lives: the
+ * number was pid 1's all the time then. */
 static int open_root(struct asking *a) {
         char path[64];
         int r;
@@ -90,7 +92,7 @@ static struct chosen *find_chosen(struct asking *a, const struct plan_op *op) {
         return &a->chosen[a->n++];
 }
 
-/* The innermost overlay that holds `path`, which is absolute and normalised. */
+/* The innermost of the plan's overlays that holds `path`, absolute and normalised; NULL: none does. */
 static const struct plan_op *find_overlay(const struct nsrun_plan *plan, const char *path) {
         const struct plan_op *best = NULL;
 
@@ -113,7 +115,8 @@ static int choose_path(struct asking *a, const char *given) {
 
         if (!path)
                 return error_oom(a->err);
-        /* A variable that was not set, most likely: it must not mean everything. */
+        /* An empty path most likely comes of a shell variable that was not set: it must not mean
+         * everything. */
         if (!*given)
                 return error_set(a->err, NSRUN_STAGE_USAGE, -ENOENT, NULL, "an empty path names nothing",
                                  "the whole project is '.'");
@@ -131,8 +134,8 @@ static int choose_path(struct asking *a, const char *given) {
         return 0;
 }
 
-/* Without paths: the overlays that were asked for.  Those of nsrun's own lists are caches, whose
- * changes are nobody's wish. */
+/* Chooses the overlays that the caller's paths mean.  Without paths those that the user named are
+ * chosen; overlays of nsrun's own lists are caches, whose changes nobody wants to see. */
 static int layers_choose(struct asking *a, const char *const *paths) {
         const struct nsrun_plan *plan = a->record.plan;
         int r = 0;
@@ -178,9 +181,9 @@ static void layer_close(struct layer_fds *f) {
         close_fdp(&f->merged);
 }
 
-/* The folders above a mount point may be a command's to rename, the mount with them, and another one's to
- * make anew: what is reached by path in the session is the overlay only if it is the file system that the
- * session began with. */
+/* Whether `fd`, reached by path in the session, is the overlay that the session began with.  A
+ * command may rename a folder above a mount point, mount and all, and make another folder of the
+ * old name. */
 static bool is_overlay(int fd, const struct plan_op *op) {
         struct statfs fs;
         struct stat st;
@@ -259,7 +262,7 @@ static int show_one(struct asking *a, const struct chosen *chosen, FILE *to, enu
                 r = changes_add_json(d, json_add_array(d, overlay, "changes"), &c, chosen->paths);
                 return r < 0 ? error_oom(a->err) : 0;
         }
-        /* A patch's readers skip such lines. */
+        /* Programs that read a patch skip lines that are none of a patch's. */
         if (a->n > 1) {
                 _cleanup_free_ char *target = str_visible(chosen->op->target);
 
@@ -311,14 +314,15 @@ nsrun_public int nsrun_session_diff(const char *id, enum nsrun_diff form, const 
         return r;
 }
 
-/* A commit of one overlay. */
+/* A commit of one overlay, for layers_leave_out(). */
 struct taking {
         const struct chosen *chosen;
         const struct changes_layer *layer;
         struct changes_report *report;
 };
 
-/* Whether one of these paths says that such a one is wanted. */
+/* Whether the caller's `paths` name a change that git would obey: by its own path, or by that of a
+ * folder that git would obey as a whole. */
 static int is_named(struct git_view *view, char *const *paths, const struct change *change) {
         STRV_FOREACH (path, paths) {
                 char *const alone[] = {*path, NULL};
@@ -342,7 +346,8 @@ static int note_left_out(const char *path, struct changes_report *report) {
         return strv_consume(&report->notes, note);
 }
 
-/* What a person's next git command would obey is not committed with everything else. */
+/* Leaves changes out of a commit that the user's next git command would obey (hooks,
+ * configuration), unless the caller's paths name them. */
 static int layers_leave_out(void *data, const struct changes *c, bool *is_chosen) {
         _cleanup_git_view_ struct git_view view = {0};
         const struct taking *t = data;
@@ -366,8 +371,8 @@ static int layers_leave_out(void *data, const struct changes *c, bool *is_chosen
         return r < 0 ? r : has_left_out;
 }
 
-/* What a commit or discard has to say; the caller's even where it failed.  Where there are several
- * overlays a line says which one it is about. */
+/* Adds lines that a commit or discard has for its caller to *to.  If several overlays are asked
+ * about each line begins with the overlay's path. */
 static int keep_lines(const struct asking *a, const struct chosen *chosen, char *const *lines, char ***to) {
         _cleanup_free_ char *target = a->n > 1 ? str_visible(chosen->op->target) : NULL;
 
@@ -400,7 +405,8 @@ static int apply_one(struct asking *a, const struct chosen *chosen, bool is_comm
         r = is_commit ? changes_commit_some(&layer, chosen->paths, flags, &filter, &report, a->err)
                       : changes_discard(&layer, chosen->paths, &report, a->err);
         outcome->n_applied += report.n_applied;
-        /* A look that finds nothing wrong is followed by the commit, which says it all again. */
+        /* A look that finds nothing wrong is followed by the commit itself, which has the same
+         * lines to say. */
         is_last_word = r < 0 || !(flags & CHANGES_LOOK);
         if (is_last_word &&
             (keep_lines(a, chosen, report.notes, &outcome->notes) < 0 ||
@@ -422,7 +428,8 @@ static int layers_apply(const char *id, const char *const *paths, bool is_commit
                 return r;
         r = begin(&a, id, paths);
 
-        /* One overlay's conflict is found before another one is committed. */
+        /* With several overlays each is looked at first, so that a conflict in one keeps all from
+         * being committed. */
         for (size_t i = 0; i < a.n && a.n > 1 && is_commit && r >= 0; i++)
                 r = apply_one(&a, &a.chosen[i], is_commit, flags | CHANGES_LOOK, &outcome);
         for (size_t i = 0; i < a.n && r >= 0; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A session's life, seen from the host.  Runs nothing of a command's; of the caller's
- * memory, terminal, descriptors and working directory it has none. */
+/* A session's life on the host's side.  The monitor runs nothing of a command's, and has none of
+ * its starter's memory, terminal, descriptors or working directory. */
 #include "monitor.h"
 
 #include <fcntl.h>
@@ -24,11 +24,11 @@ struct monitor {
         struct record_folder folder;
         struct run run;
         int signal_fd;
-        int owner_fd; /* -EBADF: none */
+        int owner_fd; /* the owner's pidfd; -EBADF: the session has no owner */
         struct nsrun_error error;
 };
 
-/* -errno: whoever asked is gone. */
+/* Writes an answer to the process that started the monitor.  -errno: that process is gone. */
 static int session_monitor_answer(enum monitor_answer_kind kind, const char *id,
                                   const struct nsrun_error *error) {
         struct monitor_answer a = {.kind = kind};
@@ -78,8 +78,9 @@ static int answer_note(nsrun_unused void *data, const struct nsrun_error *note) 
         return 0;
 }
 
-/* A commit goes to no other folder than the one that the session began with, and takes what it commits from
- * no other than the overlay: commands, of which there is none yet, may move the folders above it. */
+/* Notes device and inode of each overlay's base and of the mounted overlay in the plan.  By them a
+ * later commit recognises both, even if commands have moved folders above them.  No command has run
+ * yet. */
 static void identify_folders(const struct monitor *k) {
         const struct nsrun_plan *plan = k->record.plan;
         _cleanup_close_ int root = -EBADF;
@@ -137,7 +138,7 @@ static int write_record(struct monitor *k) {
         return r < 0 ? error_oom(&k->error) : records_write(&k->folder, bytes, n, &k->error);
 }
 
-/* The sandbox, until pid 1 says that all is built. */
+/* Starts the sandbox, and waits until pid 1 reports that all is built. */
 static int start_sandbox(struct monitor *k) {
         const struct run_params params = {.launch = {.terminal_fd = -1,
                                                      .wants_started = true,
@@ -176,8 +177,8 @@ static int monitor_start(struct monitor *k, const char *name) {
         return r;
 }
 
-/* How long to wait for the next look, in milliseconds; -1: until something happens; 0: it has been
- * idle for long enough. */
+/* Milliseconds until the session may have been idle for long enough; -1: it has no idle timeout; 0:
+ * it has been idle for long enough. */
 static int idle_wait(const struct monitor *k) {
         uint64_t idle, left;
 
@@ -190,8 +191,8 @@ static int idle_wait(const struct monitor *k) {
         return left > INT_MAX / 1000 ? INT_MAX : (int)left * 1000;
 }
 
-/* Until there is a reason to end.  True: pid 1 is gone, or on its way, which may be long (see
- * await_end()): its end of the pipe is closed. */
+/* Waits for a reason to end the session.  True: pid 1's end of the pipe is closed, so that it is
+ * gone or about to go, which may take long (see await_end()). */
 static bool keep(const struct monitor *k) {
         struct pollfd fds[] = {{.fd = k->run.launch.report_fd},
                                {.fd = k->signal_fd, .events = POLLIN},
@@ -212,9 +213,10 @@ static bool keep(const struct monitor *k) {
         }
 }
 
-/* Until pid 1 is gone, or `ms` milliseconds are over (-1: never).  Its own end waits for the ends
- * of those whose parents are elsewhere to be seen: reapers of commands are children of whoever
- * joined, who may look later, or never.  By then nobody lives. */
+/* Waits until pid 1 is gone, or `ms` milliseconds are over (-1: for ever).  The kernel lets pid 1
+ * go only when all other processes of its pid namespace have been collected.  Reapers of joined
+ * commands are children of processes outside, which may collect them late or never: so pid 1 counts
+ * as gone as soon as it has exited itself, when no process lives in the namespace any more. */
 static void await_end(const struct monitor *k, int ms) {
         struct pollfd end = {.fd = k->run.launch.pidfd, .events = POLLIN};
 
@@ -223,15 +225,15 @@ static void await_end(const struct monitor *k, int ms) {
                         return;
 }
 
-/* pid 1 sends everybody SIGTERM, and ends when they have; whatever becomes of that, it is killed a little
- * later. */
+/* Asks pid 1 to send SIGTERM to all processes, and to end when they have ended.  After
+ * MONITOR_GRACE_MS monitor_finish() kills it. */
 static void monitor_stop(const struct monitor *k) {
         (void)launch_terminate_all(&k->run.launch);
         (void)launch_end_when_empty(&k->run.launch);
         await_end(k, MONITOR_GRACE_MS);
 }
 
-/* Nobody reads a monitor's answers any more when its session ends. */
+/* Drops a note: when the session ends nobody reads the monitor's answers any more. */
 static int leave_unsaid(nsrun_unused void *data, nsrun_unused const struct nsrun_error *note) {
         return 0;
 }
@@ -242,15 +244,17 @@ static void monitor_finish(struct monitor *k) {
                 await_end(k, -1);
                 k->run.is_gone = true;
         }
-        /* What the session's processes have left in git dirs since the last command ended. */
+        /* Sweeps what processes of the session have left in git dirs since the last command ended. */
         (void)gitdirs_end(&k->run.gitdirs, leave_unsaid, NULL);
         run_end(&k->run);
-        /* With it goes the lock: whoever waits for the end sees all of it. */
+        /* This releases the folder's lock, last of all: who waits for the session's end finds
+         * nothing left of it. */
         records_remove(&k->folder);
         record_clear(&k->record);
 }
 
-/* Nobody's child: whoever asked has its own to wait for. */
+/* Forks, and lets the parent exit, so that the monitor is no child of the process that started it:
+ * a host program waits for its own children alone. */
 static void detach(void) {
         pid_t pid = fork();
 
@@ -282,7 +286,7 @@ int monitor_main(int argc, char **argv) {
         k.owner_fd = k.record.owner > 0 ? MONITOR_FD_OWNER : -EBADF;
         r = monitor_start(&k, argv[MONITOR_ARG_SESSION]);
         if (r >= 0) {
-                /* A session whose id nobody has heard is nobody's. */
+                /* If the starter is gone nobody has got the session's id: it ends at once. */
                 bool is_known = session_monitor_answer(MONITOR_STARTED, k.folder.id, NULL) >= 0;
 
                 (void)close(MONITOR_FD_ANSWER);
@@ -290,7 +294,7 @@ int monitor_main(int argc, char **argv) {
                         monitor_stop(&k);
         }
         monitor_finish(&k);
-        /* When nothing is left of it. */
+        /* Reported last, when nothing is left of the session. */
         if (r < 0)
                 (void)session_monitor_answer(MONITOR_FAILED, NULL, &k.error);
         return r < 0 ? 125 : 0;

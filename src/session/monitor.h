@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* nsrun-monitor: the process behind a session, on the host's side.  It makes the sandbox
- * from a plan that it reads, writes the record, and stays until the session's end: by
- * order, for idleness, with its owner, or with pid 1; then it removes all that there was.  What it
- * and whoever started it say to each other. */
+/* nsrun-monitor: the process behind a session, on the host's side.  It makes the sandbox of a plan
+ * that it reads, writes the record, and stays until the session ends: on a signal, for idleness,
+ * with its owner, or with pid 1.  Then it removes all that the session had on the host.  Here is
+ * the protocol between it and the process that starts it. */
 #pragma once
 
 #include "base/error.h"
 
-/* The arguments, each a number in decimal but the last. */
+/* The monitor's arguments: decimal numbers, but for the last. */
 enum {
         MONITOR_ARG_NAME,
-        MONITOR_ARG_IDLE_TIMEOUT, /* seconds; 0: none */
-        MONITOR_ARG_OWNER,        /* its pid, 0: none; MONITOR_FD_OWNER is its pidfd */
-        MONITOR_ARG_SESSION,      /* its name, "": one is made up */
+        MONITOR_ARG_IDLE_TIMEOUT, /* seconds without a command after which the session ends; 0: never */
+        MONITOR_ARG_OWNER,        /* the owner's pid, of which MONITOR_FD_OWNER is a pidfd; 0: no owner */
+        MONITOR_ARG_SESSION,      /* the session's name; "": the monitor makes one up */
         MONITOR_N_ARGS
 };
 
-/* The descriptors that it is given. */
+/* The descriptors that the monitor is started with. */
 enum {
-        MONITOR_FD_PLAN = 3,   /* plan_store()'s bytes, in a file */
-        MONITOR_FD_ANSWER = 4, /* a pipe, for struct monitor_answers */
+        MONITOR_FD_PLAN = 3,   /* a file with the bytes of plan_store() */
+        MONITOR_FD_ANSWER = 4, /* a pipe, to which it writes struct monitor_answer */
         MONITOR_FD_OWNER = 5,
         MONITOR_FD_FIRST_OTHER
 };
@@ -30,17 +30,16 @@ enum monitor_answer_kind {
         MONITOR_STARTED
 };
 
-/* One write each; after FAILED and STARTED comes no more. */
+/* An answer, which is one write(2).  After FAILED and STARTED no other follows. */
 struct monitor_answer {
         enum monitor_answer_kind kind;
-        char id[72];              /* STARTED */
-        struct nsrun_error error; /* the others */
+        char id[72];              /* of a session that has STARTED */
+        struct nsrun_error error; /* of any other kind of answer */
 };
 
-/* What a monitor and a session's pid 1 do when they are told to stop: SIGTERM to all, and after so long
- * SIGKILL. */
+/* When a session is stopped its processes get SIGTERM, and this many milliseconds later SIGKILL. */
 #define MONITOR_GRACE_MS 5000
-/* How often it looks whether all but pid 1's last breath is done. */
+/* Milliseconds between two looks whether pid 1 has exited. */
 #define MONITOR_LOOK_MS 50
 
 int monitor_main(int argc, char **argv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sessions as their users have them: started through a monitor, listed, shown and
- * ended.  Commands come in by plans of their own (plan/join.c, launch/join.c). */
+/* Sessions as their users have them: started through a monitor, listed, shown and ended.  Commands
+ * enter one by plans of their own (plan/join.c, launch/join.c). */
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -13,7 +13,8 @@
 #include "run/programs.h"
 #include "session.h"
 
-/* What is handed to a monitor lies above the numbers that it gets. */
+/* Moves a descriptor above those numbers at which the monitor gets its own, so that no dup2(2)
+ * overwrites it. */
 static int lift(int fd) {
         int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 2 * MONITOR_FD_FIRST_OTHER);
         int r = lifted < 0 ? -errno : lifted;
@@ -42,7 +43,8 @@ static int store_plan(const struct nsrun_plan *plan, int *ret) {
         return 0;
 }
 
-/* Everything that the host has set up for itself is undone: its signals, its terminal. */
+/* The monitor starts with default signals and in a session of its own, whatever signals and
+ * terminal the host program has. */
 static int prepare_attributes(posix_spawnattr_t *attributes) {
         sigset_t none, all;
 
@@ -97,13 +99,14 @@ static int session_spawn(int plan_fd, int answer_fd, int owner_fd,
                 r = -posix_spawn(&pid, program_monitor(), &files, &attributes, argv, environ);
         (void)posix_spawnattr_destroy(&attributes);
         (void)posix_spawn_file_actions_destroy(&files);
-        /* It goes on as somebody else's child. */
+        /* The child that was spawned exits at once; the monitor goes on as a child of another
+         * process (detach()). */
         while (r == 0 && sys_waitid(P_PID, (id_t)pid, &info, WEXITED) == -EINTR)
                 ;
         return r;
 }
 
-/* Reads what the monitor says, until it has started or failed. */
+/* Reads the monitor's answers until the session has started or failed. */
 static int hear(int fd, char **ret_id, char ***notes, struct nsrun_error *err) {
         for (;;) {
                 struct monitor_answer a;
@@ -171,7 +174,8 @@ static int start_monitor(const struct nsrun_plan *plan, const struct nsrun_sessi
         return hear(read_end, ret_id, notes, err);
 }
 
-/* A monitor reads no name as one that is to be made up; a caller's empty one is a mistake. */
+/* Refuses a session with an empty name, which the monitor would take for "make one up", and one of
+ * a policy that joins a session. */
 static int session_check_options(const struct nsrun_policy *policy,
                                  const struct nsrun_session_options *options, struct nsrun_error *err) {
         if (options->name && !*options->name)
@@ -273,7 +277,8 @@ static int session_end(const char *id, bool is_kill, struct nsrun_error *err) {
         r = monitor == -ESRCH ? 0 : monitor;
         if (r >= 0 && init >= 0)
                 r = sys_pidfd_send_signal(init, SIGKILL);
-        /* After pid 1 was killed too: others may hold up its last breath, see monitor.c. */
+        /* Sent even after pid 1 was killed: processes that collect their children late could
+         * otherwise delay the monitor's end (await_end() in monitor.c). */
         if (r >= 0 && monitor >= 0)
                 r = sys_pidfd_send_signal(monitor, SIGTERM);
         if (r < 0 && r != -ESRCH)

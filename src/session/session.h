@@ -4,6 +4,6 @@
 
 #include "plan/record.h"
 
-/* The record of a session that lives.  -ENOENT: there is none. */
+/* Reads the record of a running session.  -ENOENT: no session has that id. */
 int session_read(const char *id, struct record_folder *folder, struct plan_record *record,
                  struct nsrun_error *err);
