@@ -31,6 +31,17 @@
 #ifndef NSRUN_HAS_ASAN
 #define NSRUN_HAS_ASAN 0
 #endif
+/* 1 in a build with ThreadSanitizer. */
+#if defined(__SANITIZE_THREAD__)
+#define NSRUN_HAS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NSRUN_HAS_TSAN 1
+#endif
+#endif
+#ifndef NSRUN_HAS_TSAN
+#define NSRUN_HAS_TSAN 0
+#endif
 #define nsrun_public __attribute__((__visibility__("default")))
 
 /* Closes *fd if it is one, keeps errno, leaves -EBADF behind. */

@@ -21,13 +21,53 @@ static int result(long r) {
         return r < 0 ? -errno : (int)r;
 }
 
+/* ThreadSanitizer is told of a raw fork: else its locks may be another thread's in the child for ever.  A
+ * child that shares the memory it is not told of: it takes each clone(2) that it sees for a fork, and
+ * forgets the other threads.  Such a child runs as its parent's thread, whose descriptors aren't the
+ * child's: what happens to these is no race. */
+#if NSRUN_HAS_TSAN
+void __sanitizer_syscall_pre_impl_fork(void);
+void __sanitizer_syscall_post_impl_fork(long pid);
+void __tsan_ignore_thread_begin(void);
+void __tsan_ignore_thread_end(void);
+int __clone(int (*child)(void *data), void *stack_top, int flags, void *data, ...);
+
+#define AS_FORK(call)                                     \
+        __extension__({                                   \
+                long pid_;                                \
+                int errno_;                               \
+                                                          \
+                __sanitizer_syscall_pre_impl_fork();      \
+                pid_ = (call);                            \
+                errno_ = errno;                           \
+                __sanitizer_syscall_post_impl_fork(pid_); \
+                errno = errno_;                           \
+                pid_;                                     \
+        })
+
+static int clone_sharing(int (*child)(void *data), void *stack_top, int flags, void *data) {
+        int r;
+
+        __tsan_ignore_thread_begin();
+        r = result(__clone(child, stack_top, flags, data));
+        __tsan_ignore_thread_end();
+        return r;
+}
+#else
+#define AS_FORK(call) (call)
+
+static int clone_sharing(int (*child)(void *data), void *stack_top, int flags, void *data) {
+        return result(clone(child, stack_top, flags, data));
+}
+#endif
+
 static int clone_plain(uint64_t flags, int *pidfd) {
         /* glibc's clone() wants a stack; the raw call with none is a fork.  s390
          * has the first two arguments the other way round. */
 #ifdef __s390__
-        return result(syscall(SYS_clone, NULL, (unsigned long)flags | SIGCHLD, pidfd, NULL, NULL));
+        return result(AS_FORK(syscall(SYS_clone, NULL, (unsigned long)flags | SIGCHLD, pidfd, NULL, NULL)));
 #else
-        return result(syscall(SYS_clone, (unsigned long)flags | SIGCHLD, NULL, pidfd, NULL, NULL));
+        return result(AS_FORK(syscall(SYS_clone, (unsigned long)flags | SIGCHLD, NULL, pidfd, NULL, NULL)));
 #endif
 }
 
@@ -42,7 +82,7 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd) {
         };
 
         SYS_FAULT("clone");
-        r = result(syscall(SYS_clone3, &args, sizeof(args)));
+        r = result(AS_FORK(syscall(SYS_clone3, &args, sizeof(args))));
         /* ENOSYS before 5.3 and from filters that can't read clone3's flags; EPERM
          * from filters older than that convention.  clone(2) then tells the truth. */
         if (r == -ENOSYS || r == -EPERM)
@@ -62,7 +102,7 @@ int sys_clone_into_cgroup(uint64_t flags, int cgroup, int *ret_pidfd) {
         };
 
         SYS_FAULT("clone");
-        r = result(syscall(SYS_clone3, &args, sizeof(args)));
+        r = result(AS_FORK(syscall(SYS_clone3, &args, sizeof(args))));
         /* E2BIG: 5.3 to 5.6.  ENOSYS and EPERM: as in sys_clone_namespaces(), which then tells. */
         if (r == -ENOSYS || r == -EPERM || r == -E2BIG)
                 return -EOPNOTSUPP;
@@ -73,8 +113,8 @@ int sys_clone_into_cgroup(uint64_t flags, int cgroup, int *ret_pidfd) {
 
 int sys_vfork(int (*child)(void *data), void *data, void *stack_top, bool shares_files) {
         SYS_FAULT("vfork");
-        return result(clone(child, stack_top,
-                            CLONE_VM | CLONE_VFORK | SIGCHLD | (shares_files ? CLONE_FILES : 0), data));
+        return clone_sharing(child, stack_top,
+                             CLONE_VM | CLONE_VFORK | SIGCHLD | (shares_files ? CLONE_FILES : 0), data);
 }
 
 int sys_execve(const char *path, char *const *argv, char *const *envp) {
