@@ -3,6 +3,7 @@
  * Whatever this walk and json-c don't agree on is refused. */
 #include "json_map.h"
 
+#include "array.h"
 #include "str.h"
 
 /* json-c itself stops at 16. */
@@ -39,16 +40,9 @@ struct json_place json_place_of(struct json_cursor *cursor, const char *text, si
 
 /* The index of a new node, or -ENOMEM. */
 static ssize_t add_node(struct json_map *m, char *key, size_t key_at, size_t at) {
-        if (m->n == m->capacity) {
-                size_t capacity = m->capacity ? 2 * m->capacity : 64;
-                struct json_node *more = reallocarray(m->nodes, capacity, sizeof(*more));
-
-                if (!more) {
-                        free(key);
-                        return -ENOMEM;
-                }
-                m->nodes = more;
-                m->capacity = capacity;
+        if (ARRAY_GROW(m->nodes, m->n) < 0) {
+                free(key);
+                return -ENOMEM;
         }
         m->nodes[m->n] = (struct json_node){.key = key, .key_at = key_at, .at = at, .end = m->n + 1};
         return (ssize_t)m->n++;

@@ -19,7 +19,6 @@ struct json_map {
         struct json_document document;
         struct json_node *nodes; /* the root is the first */
         size_t n;
-        size_t capacity;
 };
 
 /* A place in the text: line and column, both from 1. Columns count UTF-8 characters. */

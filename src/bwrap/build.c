@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
@@ -14,48 +15,33 @@
 
 static struct plan_op *build_add_op(struct nsrun_plan *plan, enum plan_op_kind kind, const char *target,
                                     const char *below) {
-        struct plan_op *grown = reallocarray(plan->ops, plan->n_ops + 1, sizeof(*grown)), *op;
-        char *path = NULL;
+        struct plan_op *op;
+        char *path;
 
-        if (!grown)
+        if (ARRAY_GROW(plan->ops, plan->n_ops) < 0 ||
+            asprintf(&path, "%s%s%s", target, *below ? "/" : "", below) < 0)
                 return NULL;
-        plan->ops = grown;
-        if (asprintf(&path, "%s%s%s", target, *below ? "/" : "", below) < 0)
-                return NULL;
-        op = &grown[plan->n_ops++];
+        op = &plan->ops[plan->n_ops++];
         *op = (struct plan_op){.kind = kind, .target = path};
         return op;
 }
 
 /* The whole of what a descriptor holds; closes it. */
 static int read_descriptor(int fd, char **ret, size_t *ret_n, struct nsrun_error *err) {
-        _cleanup_free_ char *text = NULL;
-        size_t n = 0, capacity = 0;
+        _cleanup_strbuf_ struct strbuf text = {0};
+        char part[4096];
+        ssize_t got;
 
-        for (;;) {
-                ssize_t got;
-
-                if (n == capacity) {
-                        char *grown = realloc(text, capacity = capacity ? 2 * capacity : 4096);
-
-                        if (!grown)
-                                return error_oom(err);
-                        text = grown;
-                }
-                got = sys_read(fd, text + n, capacity - n);
-                if (got == -EINTR)
-                        continue;
-                if (got < 0)
+        while ((got = sys_read(fd, part, sizeof(part))) != 0)
+                if (got > 0)
+                        strbuf_add_bytes(&text, part, (size_t)got);
+                else if (got != -EINTR)
                         return fail(err, (int)got, "Can't read data from fd %d: %s", fd,
                                     strerror((int)-got));
-                if (got == 0)
-                        break;
-                n += (size_t)got;
-        }
         (void)sys_close(fd);
-        *ret = TAKE_PTR(text);
-        *ret_n = n;
-        return 0;
+        *ret_n = text.length;
+        *ret = strbuf_finish(&text);
+        return *ret ? 0 : error_oom(err);
 }
 
 static int canonical(const char *path, char **ret, struct nsrun_error *err) {

@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The options that do something to the new root: each becomes one struct bwrap_op.  And those that
  * only say something of the next one.  Judges no path. */
+#include "base/array.h"
 #include "options.h"
-
-/* The ops' room doubles whenever their number is a power of two. */
-static int operation_make_room(struct bwrap_config *config) {
-        size_t n = config->n_ops;
-        struct bwrap_op *ops;
-
-        if ((n & (n - 1)) != 0)
-                return 0;
-        ops = reallocarray(config->ops, n ? n * 2 : 1, sizeof(*ops));
-        if (!ops)
-                return -ENOMEM;
-        config->ops = ops;
-        return 0;
-}
 
 static int operation_copy(const char *text, char **ret) {
         char *s = strdup(text);
@@ -75,7 +62,7 @@ int bwrap_operation(struct bwrap_parser *p, const struct bwrap_option *option, c
         struct bwrap_config *config = p->config;
         struct bwrap_op *op;
 
-        if (operation_make_room(config) < 0)
+        if (ARRAY_GROW(config->ops, config->n_ops) < 0)
                 return error_oom(p->err);
         /* Counted at once, so that bwrap_config_clear() frees what a failure leaves in it. */
         op = &config->ops[config->n_ops++];

@@ -7,6 +7,8 @@
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 
+#include "base/array.h"
+
 #define SELINUX_FILESYSTEM 0xf97cff8c
 
 /* ------------------------------------------------------------ readers */
@@ -135,7 +137,7 @@ static int read_seccomp(struct bwrap_parser *p, const struct bwrap_option *optio
                         const char *const *values) {
         struct bwrap_config *config = p->config;
         bool is_added = streq(option->name, "--add-seccomp-fd");
-        int fd = -1, *grown, r = 0;
+        int fd = -1, r = 0;
 
         if (is_added ? p->has_seccomp : p->has_add_seccomp)
                 return bwrap_refuse(p, -EINVAL, "%s cannot be combined with %s", option->name,
@@ -150,11 +152,9 @@ static int read_seccomp(struct bwrap_parser *p, const struct bwrap_option *optio
                 config->seccomp_fds[0] = fd;
                 return 0;
         }
-        grown = reallocarray(config->seccomp_fds, config->n_seccomp_fds + 1, sizeof(*grown));
-        if (!grown)
+        if (ARRAY_GROW(config->seccomp_fds, config->n_seccomp_fds) < 0)
                 return -ENOMEM;
-        grown[config->n_seccomp_fds++] = fd;
-        config->seccomp_fds = grown;
+        config->seccomp_fds[config->n_seccomp_fds++] = fd;
         *(is_added ? &p->has_add_seccomp : &p->has_seccomp) = true;
         return 0;
 }

@@ -125,7 +125,6 @@ int changes_print_list(FILE *to, const struct changes *c, char *const *paths);
 /* Adds an object for each to the array `list`. */
 int changes_add_json(struct json_document *d, struct json_value *list, const struct changes *c,
                      char *const *paths);
-int changes_print_json(FILE *to, const struct changes *c, char *const *paths, struct nsrun_error *err);
 /* "a | 3 +2 -1", and a total; "b | Bin 3 -> 4 bytes", and "c | ?: Permission denied". */
 int changes_print_stat(FILE *to, const struct changes_layer *layer, const struct changes *c,
                        char *const *paths);

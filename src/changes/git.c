@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -87,14 +88,8 @@ static int add_folder(struct git_view *v, const char *path, size_t length) {
 
         if (!folder)
                 return -ENOMEM;
-        if (v->n == v->room) {
-                struct git_folder *more = realloc(v->folders, (v->room * 2 + 16) * sizeof(*more));
-
-                if (!more)
-                        return -ENOMEM;
-                v->folders = more;
-                v->room = v->room * 2 + 16;
-        }
+        if (ARRAY_GROW(v->folders, v->n) < 0)
+                return -ENOMEM;
         name = path_basename(folder);
         f.is_named = length == 0 ? v->top_is_named : is_git(name, strlen(name));
         /* What can't be opened is not on the host as a folder of the overlay's. */

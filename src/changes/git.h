@@ -21,7 +21,7 @@ struct git_view {
         bool top_is_named;
         char *path;
         struct git_folder *folders;
-        size_t n, room;
+        size_t n;
 };
 
 /* `top` is the host's path of layer->base_fd; `c` and the layer stay the caller's.  -ENOMEM. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "tree.h"
@@ -124,7 +125,7 @@ static int look_into(const struct host *h, struct tree *t, const char *path, cha
         if (r < 0)
                 return r;
         STRV_FOREACH (name, names) {
-                char **more, *below;
+                char *below;
 
                 if (fstatat(fd, *name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                         return -errno;
@@ -133,16 +134,13 @@ static int look_into(const struct host *h, struct tree *t, const char *path, cha
                                 return 1;
                         continue;
                 }
-                more = realloc(*todo, (*n + 2) * sizeof(*more));
-                if (!more)
-                        return -ENOMEM;
-                *todo = more;
-                more[*n] = NULL;
                 below = tree_join(path, *name);
-                if (!below)
+                if (!below || ARRAY_GROW(*todo, *n + 1) < 0) {
+                        free(below);
                         return -ENOMEM;
-                more[(*n)++] = below;
-                more[*n] = NULL;
+                }
+                (*todo)[(*n)++] = below;
+                (*todo)[*n] = NULL;
         }
         return 0;
 }
@@ -177,14 +175,8 @@ int host_remember(struct host *h, const struct stat *st, bool is_final) {
                 file.mtime = st->st_mtim;
         if (is_final)
                 file.ctime = st->st_ctim;
-        if (h->n == h->room) {
-                struct host_file *more = realloc(h->files, (h->room * 2 + 64) * sizeof(*more));
-
-                if (!more)
-                        return -ENOMEM;
-                h->files = more;
-                h->room = h->room * 2 + 64;
-        }
+        if (ARRAY_GROW(h->files, h->n) < 0)
+                return -ENOMEM;
         h->files[h->n++] = file;
         return 0;
 }

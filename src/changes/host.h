@@ -32,7 +32,7 @@ struct host_file; /* of the record */
 struct host {
         struct timespec since;
         struct host_file *files;
-        size_t n, room;
+        size_t n;
         size_t n_settled; /* the first ones: sorted, one to an inode */
         char *stage;      /* the folder in which an unfinished commit made things ready, or NULL */
 };

@@ -8,7 +8,6 @@
 /* changes_scan() with a record that has been read. */
 int scan_with(const struct changes_layer *layer, const struct host *host, struct changes *ret,
               struct nsrun_error *err);
-void changes_sort(struct changes *c);
 /* Finds renames among the added and the deleted: rename.c.  -ENOMEM. */
 int changes_pair(const struct changes_layer *layer, struct changes *c);
 

@@ -7,23 +7,21 @@
 #include <sys/syscall.h>
 
 #include "apply.h"
+#include "base/array.h"
 #include "disk/remove_tree.h"
 #include "file.h"
 
 int apply_grant(struct apply *a, const char *path, int fd) {
-        struct grant *more;
         struct stat st;
 
         if (fstat(fd, &st) < 0)
                 return -errno;
         if ((st.st_mode & 0300) == 0300)
                 return -EACCES; /* that wasn't it */
-        more = realloc(a->grants, (a->n_grants + 1) * sizeof(*more));
-        if (!more)
+        if (ARRAY_GROW(a->grants, a->n_grants) < 0)
                 return -ENOMEM;
-        a->grants = more;
-        more[a->n_grants] = (struct grant){.path = strdup(path), .mode = st.st_mode & 07777};
-        if (!more[a->n_grants].path)
+        a->grants[a->n_grants] = (struct grant){.path = strdup(path), .mode = st.st_mode & 07777};
+        if (!a->grants[a->n_grants].path)
                 return -ENOMEM;
         a->n_grants++;
         return fchmod(fd, (st.st_mode & 07777) | 0300) < 0 ? -errno : 0;

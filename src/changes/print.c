@@ -191,21 +191,3 @@ int changes_add_json(struct json_document *d, struct json_value *list, const str
         }
         return 0;
 }
-
-int changes_print_json(FILE *to, const struct changes *c, char *const *paths, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *text = NULL;
-        struct json_value *list;
-        int r = json_open(&d, err);
-
-        if (r < 0)
-                return r;
-        list = json_add_array(&d, d.root, "changes");
-        if (changes_add_json(&d, list, c, paths) < 0)
-                return error_oom(err);
-        r = json_finish(&d, true, &text, err);
-        if (r < 0)
-                return r;
-        (void)fprintf(to, "%s\n", text);
-        return ferror(to) ? -EIO : 0;
-}

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/str.h"
 #include "file.h"
 #include "host.h"
@@ -25,21 +26,14 @@ struct scan {
         struct tree upper, base;
         const struct host *host;
         struct frame *todo;
-        size_t n_todo, todo_room;
+        size_t n_todo;
         struct changes found;
-        size_t room;
         struct nsrun_error *err;
 };
 
 static int add_frame(struct scan *s, const struct frame *f) {
-        if (s->n_todo == s->todo_room) {
-                struct frame *more = realloc(s->todo, (s->todo_room * 2 + 16) * sizeof(*more));
-
-                if (!more)
-                        return -ENOMEM;
-                s->todo = more;
-                s->todo_room = s->todo_room * 2 + 16;
-        }
+        if (ARRAY_GROW(s->todo, s->n_todo) < 0)
+                return -ENOMEM;
         s->todo[s->n_todo] = *f;
         s->todo[s->n_todo].path = strdup(f->path);
         return s->todo[s->n_todo++].path ? 0 : -ENOMEM;
@@ -50,14 +44,8 @@ static int scan_add_change(struct scan *s, const char *path, enum change_kind ki
                            const struct stat *upper, const struct stat *base, struct change **ret) {
         struct change *c;
 
-        if (s->found.n == s->room) {
-                struct change *more = realloc(s->found.list, (s->room * 2 + 16) * sizeof(*more));
-
-                if (!more)
-                        return -ENOMEM;
-                s->found.list = more;
-                s->room = s->room * 2 + 16;
-        }
+        if (ARRAY_GROW(s->found.list, s->found.n) < 0)
+                return -ENOMEM;
         c = &s->found.list[s->found.n];
         *c = (struct change){.kind = kind, .what = what, .path = strdup(path)};
         if (!c->path)
@@ -412,7 +400,7 @@ void changes_clear(struct changes *c) {
         *c = (struct changes){0};
 }
 
-void changes_sort(struct changes *c) {
+static void changes_sort(struct changes *c) {
         if (c->n > 0)
                 qsort(c->list, c->n, sizeof(*c->list), compare_changes);
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 
+#include "base/array.h"
 #include "base/beneath.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -115,7 +116,7 @@ static void closedirp(DIR **dir) {
 
 int tree_names(int fd, char ***ret) {
         _cleanup_strv_ char **names = NULL;
-        size_t n = 0, room = 0;
+        size_t n = 0;
         _cleanup_(closedirp) DIR *dir = NULL;
         struct dirent *entry;
         int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -132,15 +133,7 @@ int tree_names(int fd, char ***ret) {
         while (errno = 0, (entry = readdir(dir))) {
                 if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
                         continue;
-                if (n + 1 >= room) {
-                        char **more = realloc(names, (room = room * 2 + 16) * sizeof(*names));
-
-                        if (!more)
-                                return -ENOMEM;
-                        names = more;
-                }
-                names[n] = strdup(entry->d_name);
-                if (!names[n])
+                if (ARRAY_GROW(names, n + 1) < 0 || !(names[n] = strdup(entry->d_name)))
                         return -ENOMEM;
                 names[++n] = NULL;
         }

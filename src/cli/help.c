@@ -79,7 +79,7 @@ char *help_text(const struct command *command) {
         return strbuf_finish(&b);
 }
 
-int help_print(const struct command *command) {
+static int help_print(const struct command *command) {
         _cleanup_free_ char *text = help_text(command);
         struct nsrun_error err = {0};
 

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 
+#include "base/array.h"
 #include "run/supervise.h"
 
 char *program_arguments;
@@ -49,7 +50,6 @@ int option_usage_error(const struct command *command, const char *word, const ch
 
 int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const char *value,
                    struct nsrun_error *err) {
-        int *more;
         char *end;
         long fd;
 
@@ -66,11 +66,9 @@ int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const 
         for (size_t i = 0; i < to->n; i++)
                 if (to->fds[i] == fd)
                         return 0;
-        more = reallocarray(to->fds, to->n + 1, sizeof(*more));
-        if (!more)
+        if (ARRAY_GROW(to->fds, to->n) < 0)
                 return error_oom(err);
-        more[to->n++] = (int)fd;
-        to->fds = more;
+        to->fds[to->n++] = (int)fd;
         return 0;
 }
 

@@ -100,7 +100,6 @@ int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const 
 int option_close_stdout(void);
 
 /* The answers to --help and --version; each returns an exit status. */
-int help_print(const struct command *command);
 int help_print_all(void);
 int help_print_version(void);
 int help_answer(const struct command *command, const struct common_options *common);

@@ -121,7 +121,8 @@ static int open_base(bool makes, int *ret, struct nsrun_error *err) {
         return r < 0 ? r : 0;
 }
 
-bool records_is_name(const char *name) {
+/* 1 to 64 letters, digits, '.', '_' and '-', not beginning with one of the last three. */
+static bool records_is_name(const char *name) {
         static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
         size_t n = strlen(name);
 

@@ -23,8 +23,6 @@ struct record_folder {
 
 /* Where records are or will be, canonical.  -ENOENT: nobody names a folder. */
 int records_find_base(char **ret, struct nsrun_error *err);
-/* 1 to 64 letters, digits, '.', '_' and '-', not beginning with one of the last three. */
-bool records_is_name(const char *name);
 /* -EINVAL, with *err filled. */
 int records_refuse_name(const char *name, struct nsrun_error *err);
 /* Makes and locks the folder of a new record; `name` may be NULL: eight letters are

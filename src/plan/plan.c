@@ -133,7 +133,6 @@ static int summarise(struct nsrun_plan *plan) {
                 const struct plan_op *op = &plan->ops[i];
 
                 plan->has_overlays |= op->kind == PLAN_OVERLAY;
-                plan->has_terminal |= streq(op->target, "/dev/console");
                 if (op->is_in_rundir && !plan->rundir && !(plan->rundir = path_parent(op->source)))
                         return -ENOMEM;
         }
@@ -184,7 +183,8 @@ static int harden(struct nsrun_plan *plan, const struct resolved *s, struct nsru
         return seccomp_load(s->seccomp, p->strict_policy, &plan->seccomp, err);
 }
 
-int plan_build(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err) {
+/* The plan of a sandbox of its own. */
+static int plan_build(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err) {
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_entries_ struct entries e = {0};
         int r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A plan: the ordered list of operations that a launch carries out, and nothing else.  Made by
- * plan_build() from a resolved policy, reading the host and changing nothing; the plan that is
+ * plan_make() from a policy, reading the host and changing nothing; the plan that is
  * printed is the one that runs. */
 #pragma once
 
@@ -125,7 +125,6 @@ struct nsrun_plan {
         bool has_overlays;
         char *rundir; /* The path that the run directory will have, its last six letters still to be chosen,
                          or NULL.  Paths beneath it are sources and targets of binds and folders. */
-        bool has_terminal;
         char *hostname;
         char *cwd; /* the working directory, absolute in the new root */
         char **argv;
@@ -144,8 +143,6 @@ struct nsrun_plan {
 
 /* Resolves a policy, and makes the plan of what it asks for.  0, or -errno with *err filled. */
 int plan_make(const struct policy_request *request, struct nsrun_plan **ret, struct nsrun_error *err);
-/* Makes the plan of a new sandbox, a run's or a session's. */
-int plan_build(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err);
 /* join.c: makes the plan of a command that joins the session which the policy names. */
 int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err);
 /* Reads a joining plan's operations from the session's record, if they aren't read yet.  A launch

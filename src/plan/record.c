@@ -104,7 +104,6 @@
         M(BOOL, new_session)    \
         M(BOOL, has_overlays)   \
         M(TEXT, rundir)         \
-        M(BOOL, has_terminal)   \
         M(TEXT, hostname)       \
         M(TEXT, cwd)            \
         M(TEXTS, argv)          \

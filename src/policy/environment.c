@@ -11,10 +11,7 @@ static const char unreachable[] = "unreachable";
 
 /* Patterns of names that are withheld, in upper case; names are compared without regard to case.  A
  * star may stand at the start, at the end or at both. */
-static const struct {
-        const char *pattern;
-        const char *reason;
-} withheld[] = {
+const struct environment_pattern environment_withheld[] = {
         /* Names of sockets, displays, terminals, descriptors and pids of the host. */
         {"SSH_AUTH_SOCK", unreachable},
         {"SSH_AGENT_PID", unreachable},
@@ -118,6 +115,7 @@ static const struct {
         {"MONGODB_UR*", secret},
         {"REDIS_URL", secret},
         {"AMQP_URL", secret},
+        {0},
 };
 
 /* The names that --clean-env lets through.  (The plan sets PWD anew.) */
@@ -158,19 +156,10 @@ static bool matches(const char *name, size_t length, const char *pattern) {
 const char *policy_env_withheld(const char *name) {
         size_t length = strlen(name);
 
-        for (size_t i = 0; i < ARRAY_SIZE(withheld); i++)
-                if (matches(name, length, withheld[i].pattern))
-                        return withheld[i].reason;
+        for (const struct environment_pattern *p = environment_withheld; p->pattern; p++)
+                if (matches(name, length, p->pattern))
+                        return p->reason;
         return NULL;
-}
-
-size_t environment_n_patterns(void) {
-        return ARRAY_SIZE(withheld);
-}
-
-const char *environment_pattern(size_t i, const char **ret_reason) {
-        *ret_reason = withheld[i].reason;
-        return withheld[i].pattern;
 }
 
 static bool is_clean(const char *name) {

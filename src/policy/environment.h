@@ -14,7 +14,5 @@ bool environment_name_is_valid(const char *name, size_t length);
 /* Fills s->env and s->left_out.  s->home, s->identity and s->instance_env must be known. */
 int environment_resolve(struct resolved *s, struct nsrun_error *err);
 
-/* The number of patterns that are withheld, and the i-th with its reason: a test compares them with
- * the man page. */
-size_t environment_n_patterns(void);
-const char *environment_pattern(size_t i, const char **ret_reason);
+/* What is kept from the command unless it is named; the end is the one without a pattern. */
+extern const struct environment_pattern { const char *pattern, *reason; } environment_withheld[];

@@ -17,7 +17,8 @@ void cgroup_place_clear(struct cgroup_place *place) {
         *place = CGROUP_PLACE_INIT;
 }
 
-void cgroup_names(unsigned controllers, char to[32]) {
+/* The names of `controllers`, separated by commas. */
+static void cgroup_names(unsigned controllers, char to[32]) {
         to[0] = '\0';
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 if (controllers & (1U << i)) {

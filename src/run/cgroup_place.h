@@ -27,9 +27,6 @@ void cgroup_place_clear(struct cgroup_place *place);
  * given.  -ENOENT: no mounted cgroup2 shows it; -ENOMEM. */
 int cgroup_folder(const char *mountinfo, const char *cgroup, char **ret);
 
-/* The names of `controllers`, separated by commas. */
-void cgroup_names(unsigned controllers, char to[32]);
-
 /* Enables ('+') or disables ('-') controllers for a cgroup's children: writes "+memory +pids" and
  * the like. */
 int cgroup_switch(int fd, unsigned controllers, char sign);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/sys.h"
 #include "decode.h"
@@ -91,7 +92,6 @@ static void denials_remember(struct denials *denials, const struct seccomp_notif
         struct denial d = {.arch = arch_of(&question->data), .number = question->data.nr, .action = action};
         const char *name = name_of(&d);
         uint64_t arguments[6];
-        struct denial *grown;
 
         for (size_t i = 0; i < 6; i++)
                 arguments[i] = question->data.args[i];
@@ -101,18 +101,14 @@ static void denials_remember(struct denials *denials, const struct seccomp_notif
                         denials->kinds[i].count++;
                         return;
                 }
-        grown = denials->n_kinds < MOST_KINDS
-                        ? reallocarray(denials->kinds, denials->n_kinds + 1, sizeof(*grown))
-                        : NULL;
-        if (!grown) {
+        if (denials->n_kinds >= MOST_KINDS || ARRAY_GROW(denials->kinds, denials->n_kinds) < 0) {
                 denials->others++;
                 return;
         }
         d.pid = question->pid;
         d.count = 1;
         read_comm(d.pid, d.comm);
-        denials->kinds = grown;
-        grown[denials->n_kinds++] = d;
+        denials->kinds[denials->n_kinds++] = d;
 }
 
 int denials_answer(struct denials *denials, int listener) {

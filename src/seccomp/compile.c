@@ -6,6 +6,8 @@
 
 #include <linux/seccomp.h>
 
+#include "base/array.h"
+
 #define ENOSYS_ACTION (SECCOMP_RET_ERRNO | ENOSYS)
 
 /* How the filter decides a call: by the first of `rules` whose conditions hold, or else by `final`.
@@ -39,7 +41,7 @@ struct compiler {
         size_t n_ranges;
         /* The program in reverse: code[0] is the last instruction, code[n - 1] the first. */
         struct sock_filter *code;
-        size_t n, capacity;
+        size_t n;
         bool has_failed;
 };
 
@@ -53,16 +55,9 @@ static int32_t severity(uint32_t action) {
 
 /* Writes an instruction in front of those that are written.  Returns its position. */
 static size_t emit(struct compiler *c, uint16_t code, uint32_t k, size_t jt, size_t jf) {
-        if (c->n == c->capacity) {
-                size_t capacity = c->capacity ? 2 * c->capacity : 256;
-                struct sock_filter *grown = reallocarray(c->code, capacity, sizeof(*grown));
-
-                if (!grown) {
-                        c->has_failed = true;
-                        return 0;
-                }
-                c->code = grown;
-                c->capacity = capacity;
+        if (ARRAY_GROW(c->code, c->n) < 0) {
+                c->has_failed = true;
+                return 0;
         }
         c->code[c->n] = (struct sock_filter){.code = code, .k = k, .jt = (uint8_t)jt, .jf = (uint8_t)jf};
         return c->n++;
@@ -196,7 +191,7 @@ static size_t emit_tree(struct compiler *c, size_t first, size_t last) {
 /* ------------------------------------------------------- from rules to ranges */
 
 static int find_leaf(struct compiler *c, const struct rule **rules, size_t n, uint32_t final, size_t *ret) {
-        struct leaf *grown;
+        struct leaf *leaf;
 
         for (size_t i = 0; i < c->n_leaves; i++)
                 if (c->leaves[i].final == final && c->leaves[i].n_rules == n &&
@@ -204,16 +199,14 @@ static int find_leaf(struct compiler *c, const struct rule **rules, size_t n, ui
                         *ret = i;
                         return 0;
                 }
-        grown = reallocarray(c->leaves, c->n_leaves + 1, sizeof(*grown));
-        if (!grown)
+        if (ARRAY_GROW(c->leaves, c->n_leaves) < 0)
                 return -ENOMEM;
-        c->leaves = grown;
-        grown[c->n_leaves] = (struct leaf){.final = final, .n_rules = n};
-        grown[c->n_leaves].rules = malloc((n + 1) * sizeof(rules[0]));
-        if (!grown[c->n_leaves].rules)
+        leaf = &c->leaves[c->n_leaves];
+        *leaf = (struct leaf){.final = final, .n_rules = n, .rules = malloc((n + 1) * sizeof(rules[0]))};
+        if (!leaf->rules)
                 return -ENOMEM;
         if (n > 0)
-                memcpy(grown[c->n_leaves].rules, rules, n * sizeof(rules[0]));
+                memcpy(leaf->rules, rules, n * sizeof(rules[0]));
         *ret = c->n_leaves++;
         return 0;
 }
@@ -263,18 +256,14 @@ static int leaf_of_call(struct compiler *c, const struct entry *entries, size_t 
 }
 
 static int add_range(struct compiler *c, uint32_t start, size_t leaf) {
-        struct range *grown;
-
         if (c->n_ranges > 0 && c->ranges[c->n_ranges - 1].start == start) {
                 c->ranges[c->n_ranges - 1].leaf = leaf;
                 return 0;
         }
         if (c->n_ranges > 0 && c->ranges[c->n_ranges - 1].leaf == leaf)
                 return 0;
-        grown = reallocarray(c->ranges, c->n_ranges + 1, sizeof(*grown));
-        if (!grown)
+        if (ARRAY_GROW(c->ranges, c->n_ranges) < 0)
                 return -ENOMEM;
-        c->ranges = grown;
         c->ranges[c->n_ranges++] = (struct range){.start = start, .leaf = leaf};
         return 0;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "host/project.h"
 
@@ -19,15 +20,12 @@ static struct workspace_root *find_root(struct workspace *w, const char *place) 
 
 /* Takes the root's path, target and fd over, also where it fails. */
 static int append_root(struct workspace *w, struct workspace_root root) {
-        struct workspace_root *grown = reallocarray(w->roots, w->n_roots + 1, sizeof(*grown));
-
-        if (!grown) {
+        if (ARRAY_GROW(w->roots, w->n_roots) < 0) {
                 free(root.path);
                 free(root.target);
                 close_fdp(&root.fd);
                 return -ENOMEM;
         }
-        w->roots = grown;
         w->roots[w->n_roots++] = root;
         return 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs nsrun, floor, nsrun-bwrap, bwrap, unshare and crun side by side with hyperfine and
-prints medians, ratios and the bars of DESIGN's table.  Started by scripts/bench,
+prints medians, ratios and the bars that main() sets.  Started by scripts/bench,
 which builds and chooses the user; nsrun and its programs, floor, join, loop and resolve lie beside this file."""
 
 import argparse

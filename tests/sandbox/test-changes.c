@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* src/changes on overlays of its own: what is seen, committed, discarded and printed. */
+#include "base/json.h"
 #include "picture.h"
 
 LAYER_TEST(an_untouched_overlay_has_no_changes) {
@@ -390,16 +391,14 @@ LAYER_TEST(json_has_every_name) {
                 layer_change(state, "echo 1 >a; echo 12 >r", "chmod 600 a; mv r \"$(printf 'n\\nl\\377')\"");
         _cleanup_changes_ struct changes c = {0};
         struct nsrun_error err = {0};
-        char *text = NULL;
-        size_t n = 0;
-        FILE *f = open_memstream(&text, &n);
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ char *text = NULL;
 
-        assert_non_null(f);
         assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
-        assert_int_equal(changes_print_json(f, &c, NULL, &err), 0);
-        (void)fclose(f);
+        assert_int_equal(json_open(&d, &err), 0);
+        assert_int_equal(changes_add_json(&d, json_add_array(&d, d.root, "changes"), &c, NULL), 0);
+        assert_int_equal(json_finish(&d, true, &text, &err), 0);
         scratch_file(y->root, "json", text);
-        free(text);
         layer_sh(
                 y->l.record_fd,
                 "jq -e '.changes | length == 2 and .[0].path == \"a\" and .[0].what == [\"mode\"] and .[0].old.mode == \"0644\""
