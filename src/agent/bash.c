@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The way of one command: refusals, confirmation, start, watch, result.  Safe in a host with
- * threads, but for without_sandbox. */
+/* One command of an agent: refusals, confirmation, start, watch, result.  Safe in a host program
+ * with threads, except with without_sandbox. */
 #include "bash.h"
 
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 static const struct nsrun_bash_options no_options = NSRUN_BASH_OPTIONS_INIT;
 
-/* A refusal in the words of the reference, to which strerror(3) has nothing to add. */
+/* Refuses in the words of pikuri's Code::Bash, without an errno, whose text would add nothing. */
 static int bash_refuse(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *what) {
         (void)error_set(err, stage, r, NULL, what, NULL);
         if (err)
@@ -55,7 +55,7 @@ static int ask(const struct nsrun_bash_options *options, const struct confirmer 
                      : bash_refuse(err, NSRUN_STAGE_USAGE, -ECANCELED, "user declined the bash command.");
 }
 
-/* The project's root is where each command begins, whatever the ones before did. */
+/* Each command begins at the project's root, whatever earlier ones did. */
 int bash_refuse_chdir(const struct nsrun_policy *policy, struct nsrun_error *err) {
         if (!policy->chdir)
                 return 0;
@@ -90,7 +90,7 @@ static int bash_fill_result(struct nsrun_bash_result *ret, const struct command_
         return 0;
 }
 
-/* From the start of the source to its end. */
+/* Watches a command that was started until it has ended, and fills in the result. */
 static int follow(struct command_source *s, const struct bash_params *params,
                   const struct nsrun_bash_options *options, const char *command,
                   struct nsrun_bash_result *ret, struct nsrun_error *err) {
@@ -113,10 +113,12 @@ static int follow(struct command_source *s, const struct bash_params *params,
         return r;
 }
 
-/* What is of the sandbox alone: whether it ran out of memory, its notes, and the denied calls. */
+/* Adds what only a sandbox can tell: whether memory ran out, the notes, and the calls that were
+ * denied. */
 static int agent_bash_add_details(struct contained *c, struct nsrun_bash_result *ret,
                                   struct nsrun_error *err) {
-        /* The command, or what a shell told of its last one; but not our own SIGKILL. */
+        /* SIGKILL ended bash, or the last command that bash ran; but it wasn't sent by nsrun for
+         * the deadline. */
         bool was_killed = !ret->timed_out && (ret->signal == SIGKILL || ret->status == 128 + SIGKILL);
         int r = 0;
 
@@ -157,7 +159,8 @@ static int run_contained(const struct policy_request *request, const char *comma
         return r;
 }
 
-/* The same bash, environment and folder, and nothing around them. */
+/* Runs the same bash with the same variables withheld in the same folder, and no sandbox
+ * (--no-sandbox). */
 static int run_plain(const struct policy_request *request, const char *command,
                      const struct bash_params *params, const struct nsrun_bash_options *options,
                      struct nsrun_bash_result *ret, struct nsrun_error *err) {
@@ -193,9 +196,9 @@ static int run_plain(const struct policy_request *request, const char *command,
 int bash_run(const struct nsrun_policy *policy, const char *command, const struct bash_params *params,
              struct nsrun_bash_result *ret, struct nsrun_error *err) {
         const struct nsrun_bash_options *options = params->options ? params->options : &no_options;
-        /* "--": also a command that begins with a dash is one. */
+        /* After "--" even a command that begins with a dash is taken for one. */
         char *const argv[] = {(char *)"bash", (char *)"-c", (char *)"--", (char *)(uintptr_t)command, NULL};
-        /* They name files that bash would read before the command. */
+        /* Variables that name files which bash would read before the command. */
         static const char *const unset[] = {"BASH_ENV", "ENV", NULL};
         const struct policy_request request = {.policy = policy, .argv = argv, .unset = unset};
         int r;

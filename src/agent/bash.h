@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* An agent's bash command, as nsrun.h and nsrun(1) have it: what both share.  The texts are in
- * bash_text.c. */
+/* An agent's bash command, what nsrun_bash() (nsrun.h) and `nsrun bash` (nsrun(1)) share.  The
+ * texts are in bash_text.c. */
 #pragma once
 
 #include "confirmer.h"
 #include "contained.h"
 
 struct bash_params {
-        const struct nsrun_bash_options *options; /* NULL: all as it is without */
+        const struct nsrun_bash_options *options; /* NULL: the defaults */
         struct run_params start;
-        struct confirmer *confirmer; /* whom options->confirm asks, judged before; NULL: no program */
-        bool without_sandbox;        /* not for the library: see plain.h */
-        int cancel_fd;               /* -1: none */
+        struct confirmer *confirmer; /* the program that options->confirm runs, judged before the first
+                                        command; NULL: none */
+        bool without_sandbox;        /* not for the library: plain.h says why */
+        int cancel_fd;               /* once it is readable the command is ended; -1: none */
 };
 
 int bash_run(const struct nsrun_policy *policy, const char *command, const struct bash_params *params,
              struct nsrun_bash_result *ret, struct nsrun_error *err);
 
-/* -EINVAL: a policy whose commands begin elsewhere than at the project's root. */
+/* -EINVAL: the policy's --chdir would make commands begin elsewhere than at the project's root. */
 int bash_refuse_chdir(const struct nsrun_policy *policy, struct nsrun_error *err);
 
-/* nsrun_bash_describe() of options that are complete; with no sandbox there is no policy to look at. */
+/* nsrun_bash_describe() for options of this release.  `policy` isn't looked at if there is to be no
+ * sandbox. */
 int bash_describe(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
                   bool without_sandbox, enum nsrun_format format, char **ret, struct nsrun_error *err);
 
-/* What a person is asked; NULL for want of memory. */
+/* The question that a person is asked before a command runs; NULL if memory runs out. */
 char *bash_prompt(const char *command, const char *description, long timeout);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is said of an agent's command: the question before it, the result after it. */
+/* The texts about an agent's command: the question before it, the result after it. */
 #include <inttypes.h>
 
 #include "base/json.h"
 #include "base/sized.h"
 #include "bash.h"
 
-/* A line of a prompt, and a run of spaces that is still shown as it is. */
+/* The width of a prompt's lines; and the longest run of spaces that is shown as it is. */
 #define MOST_COLUMNS 72U
 #define MOST_SPACES  8U
 
-/* A terminal that breaks a line itself marks nothing: padding would draw lines of its own. */
+/* Writes a prompt and breaks its lines itself, with a mark: a terminal that broke a long line would
+ * not mark it, so that a command could pad its text to make it look like lines of the prompt's. */
 struct prompt_writer {
         struct strbuf b;
         size_t column;
@@ -26,7 +27,8 @@ static void write_columns(struct prompt_writer *w, const char *bytes, size_t n, 
         w->column += columns;
 }
 
-/* Spaces stand with what follows them: at the end of a line nobody would see them. */
+/* Writes a run of spaces on the line of the character that follows it: at the end of a line nobody
+ * would see the spaces. */
 static size_t write_spaces(struct prompt_writer *w, const char *text) {
         size_t n = strspn(text, " ");
         char count[32];
@@ -45,8 +47,8 @@ static bool is_hex(char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* What str_visible() leaves, one character after the other; its spelling of a byte isn't torn apart.  From
- * U+1100 on a character may be two columns wide. */
+/* Writes one character of a text made by str_visible(); "\xNN", its spelling of a byte, stays on
+ * one line.  Characters from U+1100 on are counted as two columns, since they may be that wide. */
 static size_t write_one(struct prompt_writer *w, const char *text) {
         size_t n = 1, columns;
 
@@ -67,8 +69,9 @@ static size_t write_one(struct prompt_writer *w, const char *text) {
         return n;
 }
 
-/* Each further line of the command is marked, so that none can pass for the prompt's own; and so, otherwise,
- * is the rest of a line that is too long, so that none can pass for another line. */
+/* Writes a text with marks: "> " before each further line of the command, so that none looks like
+ * the prompt's own, and ">> " before the rest of a line that is too long, so that it doesn't look
+ * like another line. */
 static void write_visible(struct prompt_writer *w, const char *text) {
         while (*text)
                 if (*text == '\n') {
@@ -167,7 +170,7 @@ static int format_json(const struct nsrun_bash_result *result, char **ret, size_
         r = json_finish(&d, false, &text, err);
         if (r < 0)
                 return r;
-        /* The report is JSON already: it goes before the last brace. */
+        /* The report is a JSON text already: it is put before the object's last brace. */
         strbuf_add_bytes(&b, text, strlen(text) - 1);
         strbuf_addf(&b, ",\"report\":%s}", result->report ? result->report : "null");
         return bash_text_finish(&b, ret, ret_size, err);

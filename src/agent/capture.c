@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Head and tail of an output of any length. */
+/* Keeps the head and the tail of an output of any length. */
 #include "capture.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ void capture_add(struct capture *c, const char *bytes, size_t n) {
                 bytes += part;
                 n -= part;
         }
-        /* Of what is longer than the ring only the end can stay. */
+        /* Only the end of a chunk that is longer than the ring can stay in it. */
         if (n > CAPTURE_TAIL) {
                 c->total += n - CAPTURE_TAIL;
                 bytes += n - CAPTURE_TAIL;
@@ -35,7 +35,7 @@ static bool continues(char byte) {
         return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* How many bytes at the end of a text are the begin of a character that it cuts in two. */
+/* The number of bytes at a text's end that are the beginning of an incomplete UTF-8 character. */
 static size_t unfinished(const char *text, size_t n) {
         for (size_t back = 1; back <= 3 && back <= n; back++) {
                 unsigned char byte = (unsigned char)text[n - back];
@@ -47,7 +47,8 @@ static size_t unfinished(const char *text, size_t n) {
         return 0;
 }
 
-/* The ring's content from its oldest byte on; less than a round is in order already. */
+/* Copies the ring's content from its oldest byte on.  A ring that was never full begins at its
+ * first byte. */
 static void unroll(const struct capture *c, char *to, size_t n) {
         size_t at = (size_t)((c->total - CAPTURE_HEAD) % CAPTURE_TAIL);
 

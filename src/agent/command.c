@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The loop around a running command. */
+/* The loop that watches a running command. */
 #include "command.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/sys.h"
 
-/* What one read takes at most, and the pipe holds where the kernel lets it. */
+/* The most bytes that one read takes, and the size that the pipe is given if the kernel allows it. */
 #define CHUNK ((size_t)64 * 1024)
 #define PIPE  ((size_t)256 * 1024)
 
@@ -27,8 +27,8 @@ struct watch {
         const struct command_params *params;
         struct command_result *result;
         int timer_fd;
-        bool is_at_end; /* of the output */
-        bool was_told;  /* SIGTERM was sent */
+        bool is_at_end; /* the output's end was read */
+        bool was_told;  /* the command was sent SIGTERM */
         char *chunk;
 };
 
@@ -48,13 +48,13 @@ int command_open_stdio(int stdio[3], int *ret_output, struct nsrun_error *err) {
                 r = fd_lift(&output);
         if (r >= 0)
                 r = fd_lift(&input);
-        /* The reader's end alone: what the command has is a pipe like any other. */
+        /* O_NONBLOCK is set on the reading end alone: the command's end is a pipe like any other. */
         if (r >= 0 && fcntl(output, F_SETFL, O_NONBLOCK) < 0)
                 r = -errno;
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no pipe for the command's output",
                                  NULL);
-        /* Only faster. */
+        /* A larger pipe is faster; a failure doesn't matter. */
         (void)fcntl(output, F_SETPIPE_SZ, (int)PIPE);
         stdio[1] = stdio[2] = TAKE_FD(input);
         stdio[0] = TAKE_FD(null);
@@ -68,8 +68,8 @@ void command_close_stdio(int stdio[3]) {
         stdio[2] = -EBADF;
 }
 
-/* A suspended machine's commands don't run, so that time doesn't count: no CLOCK_BOOTTIME.
- * And nobody sets this clock. */
+/* Sets the deadline.  Its clock is CLOCK_MONOTONIC: nobody can set it, and it stands still while
+ * the machine is suspended, when commands don't run either (CLOCK_BOOTTIME doesn't). */
 static int set_timer(int fd, unsigned seconds) {
         const struct itimerspec spec = {.it_value = {.tv_sec = (time_t)seconds}};
 
@@ -83,7 +83,7 @@ static uint64_t command_now_ms(void) {
         return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* One chunk.  1: got one; 0: there is none now, or never any more. */
+/* Reads one chunk of output.  1: got one; 0: there is none now, or the output has ended. */
 static int take_output(struct watch *w, struct nsrun_error *err) {
         ssize_t n = sys_read(w->source->output_fd, w->chunk, CHUNK);
 
@@ -102,7 +102,7 @@ static int take_output(struct watch *w, struct nsrun_error *err) {
         return 1;
 }
 
-/* First the polite way, then the other. */
+/* Ends the command: with SIGTERM at first, with SIGKILL when called again. */
 static int press(struct watch *w) {
         if (w->was_told) {
                 w->source->signal(w->source, SIGKILL);
@@ -144,8 +144,9 @@ static int take_round(struct watch *w, const struct pollfd *fds, struct nsrun_er
         return r;
 }
 
-/* What the source has to tell still: its last word may be that the end of the output came too soon.
- * Whoever is left in the sandbox may have questions for ever. */
+/* Takes what the command's source still has to report when command and output have ended, since its
+ * last report may be a failure.  In at most 8 rounds: processes left in the sandbox may go on
+ * asking about denied calls. */
 static int take_last_words(struct command_source *s, struct nsrun_error *err) {
         for (int round = 0; round < 8; round++) {
                 struct pollfd fds[COMMAND_SOURCE_FDS];
@@ -166,8 +167,8 @@ static int take_last_words(struct command_source *s, struct nsrun_error *err) {
         return 0;
 }
 
-/* What still lies in the pipe, which the command may have made larger.  That somebody elsewhere got its
- * other end, and writes, is no reason to go on. */
+/* Reads what the pipe held when the sandbox was gone (the command may have enlarged it).  If a
+ * process outside got the pipe's writing end and goes on writing, that isn't waited for. */
 static int take_rest(struct watch *w, struct nsrun_error *err) {
         uint64_t before = w->result->capture.total;
         int left = 0, r;

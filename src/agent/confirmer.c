@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A command that writes the program that confirms, or puts another one in its way, would confirm the
- * next one itself. */
+/* Finds and judges the program that confirms an agent's commands.  A command that could write that
+ * program, or put another one in its place, would confirm the next command itself. */
 #include "confirmer.h"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ int confirmer_error(const struct confirmer *c, int r, struct nsrun_error *err) {
                          is_name ? "name it by its path where it isn't one of the system's" : NULL);
 }
 
-/* Its absolute path, as it is spelled. */
+/* The program's absolute path, with no symlink followed. */
 static int spell(const char *program, char **ret) {
         _cleanup_free_ char *cwd = NULL;
 
@@ -38,7 +38,7 @@ static int spell(const char *program, char **ret) {
         return 0;
 }
 
-/* The host's folders that the session's commands may write to.  -ENOMEM. */
+/* Lists the host's folders that a session's commands may write to.  -ENOMEM. */
 static int list_session_roots(const struct nsrun_plan *plan, char ***ret) {
         int r = plan->project ? strv_add(ret, plan->project) : 0;
 
@@ -71,7 +71,8 @@ static int refuse_in_sandbox(const struct policy_request *request, const struct 
         return r < 0 ? r : refuse_changeable(resolved.writable, file, what, err);
 }
 
-/* A command without a sandbox could have put it there, too, but there is nothing to judge that by. */
+/* Without a sandbox (`request` is NULL) a command could write the program anywhere: nothing is
+ * judged then. */
 int confirmer_find(struct confirmer *c, const struct policy_request *request, struct nsrun_error *err) {
         struct resolved_rule file = {.access = POLICY_RO, .option = "--confirm"};
         static const char what[] = "the program that confirms";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A launch that lingers, with its reports and its questions about denied calls. */
+/* A captured command in a sandbox: its launch, its reports, and the questions about denied calls. */
 #include "contained.h"
 
 #include <signal.h>
@@ -13,7 +13,8 @@ enum {
 };
 _Static_assert(FD_LISTENER < COMMAND_SOURCE_FDS, "the watcher has room for both");
 
-/* Pid 1 is gone and said nothing of the command: somebody killed it, and the kernel all others. */
+/* Handles the end of pid 1's pipe.  If pid 1 has not reported the command's end somebody killed pid
+ * 1, and the kernel killed all other processes with it. */
 static int take_end(struct contained *c, struct nsrun_error *err) {
         siginfo_t info = {.si_code = CLD_KILLED, .si_status = SIGKILL};
 
@@ -55,7 +56,8 @@ static int contained_take(struct command_source *s, size_t which, int events, st
 static void signal_all(struct command_source *s, int signal) {
         struct contained *c = (struct contained *)(void *)s;
 
-        /* Pid 1's end is everybody's.  There are two ways to end, and so no other signals (command.c). */
+        /* If pid 1 ends, so do all others.  `signal` is SIGKILL or SIGTERM: command.c sends no
+         * other. */
         if (signal == SIGKILL)
                 (void)launch_signal(&c->run.launch, SIGKILL);
         else

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A command in a sandbox of its own, as a struct command_source: the one place that says how a
- * captured command is started. */
+/* A captured command in a sandbox, as a struct command_source. */
 #pragma once
 
 #include "command.h"
@@ -12,8 +11,8 @@ struct contained {
         struct run run;
 };
 
-/* Starts it with /dev/null to read and its output in a pipe, and lets what it leaves behind live on until
- * its end.  A failure of what the child does comes from `take`.  After a failure here nothing is to be
- * ended. */
+/* Starts a plan's command with /dev/null to read and its output in a pipe.  Processes that the
+ * command leaves behind live on until `end`.  A failure in the child is reported by `take`.  After
+ * a failure here there is nothing to end. */
 int contained_start(const struct nsrun_plan *plan, const struct run_params *params, struct contained *ret,
                     struct nsrun_error *err);

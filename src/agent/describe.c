@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a model is told of the bash tool: a description that is true of the plan by which its commands
+/* What a model is told about the bash tool: a description, made from the plan by which its commands
  * run, and the schema of its parameters. */
 #include "base/json.h"
 #include "base/sized.h"
@@ -7,8 +7,8 @@
 
 #define SUMMARY "Runs a bash command"
 
-/* The paths of the operations that `is_wanted`, after `before` and with `after` behind them.  False, and
- * nothing, where there are none. */
+/* Adds the targets of all operations that is_wanted() accepts, between `before` and `after`.  If
+ * there are none it adds nothing and answers false. */
 static bool add_targets(struct strbuf *b, const struct nsrun_plan *plan,
                         bool (*is_wanted)(const struct plan_op *), const char *before, const char *after) {
         size_t n = 0;
@@ -104,7 +104,7 @@ static void describe_life(struct strbuf *b, const struct nsrun_plan *plan,
                            "then.\n");
 }
 
-/* Where there is no plan there is no sandbox. */
+/* Writes the description.  `plan` is NULL if commands run without a sandbox. */
 static int describe(const struct nsrun_plan *plan, const struct nsrun_bash_options *options, char **ret,
                     struct nsrun_error *err) {
         _cleanup_strbuf_ struct strbuf b = {0};

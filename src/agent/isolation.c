@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Instance isolation as a host of the library uses it: picoclaw's pkg/isolation, function by
- * function, on an object of the host's instead of process-wide state. */
+/* Instance isolation for host programs: picoclaw's pkg/isolation, function by function, on an
+ * object of the host program's instead of process-wide state. */
 #include "base/path.h"
 #include "base/sized.h"
 #include "plan/plan.h"
@@ -9,7 +9,7 @@
 
 struct nsrun_isolation {
         bool is_enabled;
-        char *root; /* or NULL */
+        char *root; /* the instance root; or NULL */
         struct nsrun_expose_path *expose_paths;
         size_t n_expose_paths;
         nsrun_log log;
@@ -167,7 +167,7 @@ nsrun_public int nsrun_isolation_resolve_root(const struct nsrun_isolation *isol
         return instance_find_root(isolation->root, environ, home, ret, NULL, error);
 }
 
-/* Writes "root/below" at *to, which moves on. */
+/* Writes "root/below" at *to, and moves *to behind it. */
 static char *put_path(char **to, const char *root, const char *below) {
         char *start = *to;
 
@@ -255,7 +255,7 @@ nsrun_public int nsrun_isolation_prepare_command(const struct nsrun_isolation *i
         return 0;
 }
 
-/* A sandbox as this instance's would be, with a command that does nothing. */
+/* Makes a sandbox as this instance's would be, with a command that does nothing. */
 static int probe(const struct nsrun_isolation *isolation, struct nsrun_error *error) {
         static const char *const argv[] = {"true", NULL};
         struct nsrun_sandbox *sandbox = NULL;
@@ -277,7 +277,7 @@ static int probe(const struct nsrun_isolation *isolation, struct nsrun_error *er
                 r = nsrun_start(plan, NULL, &sandbox, &inner);
         (void)nsrun_sandbox_free(sandbox);
         (void)nsrun_policy_free(policy);
-        /* Everything has been built by the time that a command is missing. */
+        /* `true` itself may be missing: everything else was built by then. */
         if (r < 0 && inner.stage == NSRUN_STAGE_EXEC)
                 return 0;
         if (r < 0 && inner.stage == NSRUN_STAGE_NONE)

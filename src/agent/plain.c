@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bash as the host has it: a process group for SIGTERM, and a subreaper's list of children for the
- * end, which nothing that was started gets out of. */
+/* A captured command with no sandbox.  SIGTERM goes to its process group.  At its end this process,
+ * a subreaper, kills all its children until there is none: nothing that the command started escapes
+ * that. */
 #include "plain.h"
 
 #include <fcntl.h>
@@ -10,8 +11,9 @@
 
 #include "base/sys.h"
 
-/* Kills the children that the kernel lists first: ours, and not yet reaped, so that none of the numbers
- * can be another process's.  How many will end of that: not one that has become root. */
+/* Kills the children that the kernel lists first.  They are this process's own and not collected
+ * yet, so that no pid can have become another process's.  Returns how many will end: one that has
+ * become root won't. */
 static size_t kill_children(void) {
         _cleanup_close_ int fd = -EBADF;
         char path[64], text[4096];
@@ -22,27 +24,29 @@ static size_t kill_children(void) {
         fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
         n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
         text[n > 0 ? n : 0] = '\0';
-        /* Each has a space behind it: one that is cut off at the end has none. */
+        /* Each pid in the list has a space behind it; one that the buffer cuts off has none. */
         for (char *at = text, *space; (space = strchr(at, ' ')); at = space + 1) {
                 found += sys_kill((pid_t)strtol(at, NULL, 10), SIGKILL) >= 0;
         }
         return found;
 }
 
-/* Whose parent is killed becomes our child: in the end nobody is left. */
+/* Kills all that the command started.  A process whose parent is killed becomes a child of this
+ * subreaper, so that in the end none is left. */
 static void kill_all(struct plain *p) {
         siginfo_t info;
         bool is_ours;
 
         if (p->pid <= 0)
                 return;
-        /* What has become root's, as sudo does, ends when it likes. */
+        /* A process that has become root's, as sudo does, can't be killed. */
         is_ours = sys_kill(p->pid, SIGKILL) != -EPERM;
         (void)sys_kill(-p->pid, SIGKILL);
         for (size_t n; (n = kill_children()) > 0;)
                 while (n-- > 0)
                         (void)sys_waitid(P_ALL, 0, &info, WEXITED);
-        /* A kernel that lists no children (CONFIG_PROC_CHILDREN): at least our own. */
+        /* For a kernel that lists no children (without CONFIG_PROC_CHILDREN): at least the command
+         * itself. */
         (void)sys_waitid(P_PID, (id_t)p->pid, &info, is_ours ? WEXITED : WEXITED | WNOHANG);
         p->pid = 0;
 }
@@ -69,7 +73,8 @@ static void signal_group(struct command_source *s, int signal) {
                 (void)sys_kill(-p->pid, SIGCONT);
                 return;
         }
-        /* The status is told before the zombie is taken away; of what lives on, the signal that was sent. */
+        /* The status is read before kill_all() collects the zombie; for a process that lives on it
+         * is SIGKILL. */
         s->status = s->has_ended ? s->status : SIGKILL;
         if (sys_kill(p->pid, SIGKILL) != -EPERM && !s->has_ended)
                 (void)plain_take(s, 0, POLLIN, NULL);
@@ -85,7 +90,8 @@ static void plain_end(struct command_source *s) {
         close_fdp(&s->output_fd);
 }
 
-/* In the fork's child.  Says by `failure_fd`, which an exec closes, why there was none. */
+/* Executes the command in the fork's child.  If that fails it writes the errno to failure_fd, which
+ * an exec closes. */
 static _Noreturn void plain_become(const struct plain_params *params, const int stdio[3], int failure_fd) {
         int r = sys_prctl(PR_SET_PDEATHSIG, SIGKILL, 0);
 

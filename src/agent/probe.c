@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whether this host carries a policy: found out by making a sandbox of it, in which bash does nothing. */
+/* nsrun_probe(): finds out whether this host can carry out a policy, by running a bash that does
+ * nothing in a sandbox of that policy. */
 #include <fcntl.h>
 
 #include "base/sys.h"
 #include "plan/plan.h"
 
-/* Nothing of it reaches the caller's streams, whatever bash or its loader has to say. */
+/* Runs the plan with /dev/null for all three streams, so that nothing that bash or its loader
+ * prints reaches the caller's. */
 static int run_probe(const struct nsrun_plan *plan, struct nsrun_error *err) {
         struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
         _cleanup_close_ int null = sys_open(AT_FDCWD, "/dev/null", O_RDWR, 0);
