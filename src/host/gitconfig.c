@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The grammar of git-config(1), and its globs.  Which keys matter, and which files are read, is the
- * callers' to know. */
+/* The grammar of git-config(1), and its globs.  Which keys matter and which files are read is
+ * decided by the callers. */
 #include "gitconfig.h"
 
 #include "base/str.h"
@@ -8,7 +8,7 @@
 struct parser {
         const char *at, *end;
         struct strbuf name;
-        size_t heading; /* the length of "section." or "section.subsection." in `name` */
+        size_t heading; /* the length of "section." or "section.subsection." at the beginning of `name` */
 };
 
 static bool gitconfig_is_blank(int c) {
@@ -27,7 +27,7 @@ static int lower(int c) {
         return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-/* The next byte.  A CR LF is one newline, and so is the end of the text. */
+/* Takes the next byte.  CR LF counts as one newline, and the end of the text as one, too. */
 static int take_byte(struct parser *p) {
         if (p->at == p->end)
                 return '\n';
@@ -54,7 +54,8 @@ static void cut(struct strbuf *b, size_t length) {
         b->text[length] = '\0';
 }
 
-/* The rest of [section "subsection"], from the blank on; a backslash stands before whatever follows it. */
+/* Parses the rest of [section "subsection"], from the blank on.  A backslash in it stands for the
+ * byte that follows. */
 static int parse_subsection(struct parser *p, int blank) {
         int c = blank;
 
@@ -73,7 +74,8 @@ static int parse_subsection(struct parser *p, int blank) {
         return take_byte(p) == ']' ? 0 : -EBADMSG;
 }
 
-/* [section], [section "subsection"] or the old [section.subsection], after the bracket. */
+/* Parses a heading after its "[": [section], [section "subsection"] or the old
+ * [section.subsection]. */
 static int parse_heading(struct parser *p) {
         int c, r = 0;
 
@@ -94,7 +96,8 @@ static int parse_heading(struct parser *p) {
         return 0;
 }
 
-/* What follows a backslash in a value; nothing for the end of the line: the value goes on. */
+/* Parses what follows a backslash in a value.  A backslash at the end of a line adds nothing: the
+ * value goes on in the next one. */
 static int parse_escape(struct parser *p, struct strbuf *b) {
         static const char letters[] = "tbn\\\"", meanings[] = "\t\b\n\\\"";
         const char *letter;
@@ -109,17 +112,18 @@ static int parse_escape(struct parser *p, struct strbuf *b) {
         return 0;
 }
 
-/* What follows the "=", up to the end of the line. */
+/* Parses a value, from the "=" to the end of the line. */
 static int parse_value(struct parser *p, struct strbuf *b) {
         bool is_quoted = false;
-        size_t end = 0; /* blanks beyond it are dropped, but for those in quotes */
+        size_t end = 0; /* length of the value without trailing blanks, but for those in quotes */
         int r = 0;
 
         for (int c = take_byte(p); c != '\n' && r >= 0; c = take_byte(p)) {
                 if (b->length > GITCONFIG_VALUE_MAX)
                         return -EBADMSG;
                 if (!is_quoted && gitconfig_is_blank(c)) {
-                        if (b->length > 0) /* a tab shall not make a name unfit */
+                        if (b->length > 0) /* a tab becomes a blank, so that identity_is_fit() doesn't refuse
+                                              a name for it */
                                 add_byte(b, ' ');
                         continue;
                 }
@@ -139,7 +143,7 @@ static int parse_value(struct parser *p, struct strbuf *b) {
         return r < 0 || is_quoted ? -EBADMSG : 0;
 }
 
-/* A key, whose first byte is `c`. */
+/* Parses an entry whose key begins with the byte `c`. */
 static int parse_entry(struct parser *p, int c,
                        int (*found)(void *data, const struct gitconfig_entry *entry), void *data) {
         _cleanup_strbuf_ struct strbuf value = {0};
@@ -170,7 +174,7 @@ int gitconfig_parse(const char *text, size_t n,
         struct parser p = {.at = text};
         int r;
 
-        /* No text may be no pointer. */
+        /* `text` may be NULL if n is 0. */
         if (n == 0)
                 return 0;
         p.end = text + n;
@@ -212,7 +216,7 @@ bool gitconfig_is_in(const char *name, const char *section, const char *key, con
 bool gitconfig_is_true(const char *value) {
         static const char *const words[] = {"true", "yes", "on"};
 
-        if (!value) /* the bare key */
+        if (!value) /* a key without "=", which git takes for true */
                 return true;
         for (size_t i = 0; i < ARRAY_SIZE(words); i++)
                 if (strcasecmp(value, words[i]) == 0)
@@ -222,7 +226,8 @@ bool gitconfig_is_true(const char *value) {
 
 /* ------------------------------------------------------------------------- globs */
 
-/* What is left to match: both end at the end of a component. */
+/* The parts of a pattern and a text that are still to be matched, each up to the end of a path
+ * component. */
 struct glob {
         const char *pattern, *pattern_end;
         const char *text, *text_end;
@@ -233,7 +238,8 @@ static int fold(const struct glob *g, char c) {
         return g->folds_case ? lower((unsigned char)c) : (unsigned char)c;
 }
 
-/* [set], whose bracket `at` points to: the byte after it, or NULL where it never ends. */
+/* Matches a byte against a [set], to whose bracket `at` points.  Returns what follows the set, or
+ * NULL if it has no end. */
 static const char *match_set(const struct glob *g, const char *at, int c, bool *ret) {
         bool is_negated, is_in = false, is_first = true;
 
@@ -258,7 +264,8 @@ static const char *match_set(const struct glob *g, const char *at, int c, bool *
         return at + 1;
 }
 
-/* One byte of the text against what stands at `at`, which is no '*': what follows that, or NULL. */
+/* Matches a byte of the text against the pattern at `at`, where no '*' stands.  Returns what
+ * follows in the pattern, or NULL if they differ. */
 static const char *match_byte(const struct glob *g, const char *at, char byte) {
         int c = fold(g, byte);
         bool is_in = false;
@@ -275,7 +282,8 @@ static const char *match_byte(const struct glob *g, const char *at, char byte) {
         return fold(g, *at) == c ? at + 1 : NULL;
 }
 
-/* A component against a component.  Only the last '*' ever has to give way. */
+/* Matches a component of the text against one of the pattern.  On a mismatch only the last '*' is
+ * tried with one byte more, which suffices. */
 static bool match_component(const struct glob *g) {
         const char *at = g->pattern, *text = g->text, *star = NULL, *star_text = NULL, *next;
 
@@ -298,7 +306,7 @@ static bool match_component(const struct glob *g) {
         return at == g->pattern_end;
 }
 
-/* The end of the component at `at`, and the component after it; NULL: none. */
+/* The end of the path component at `at`; and the component after that end, NULL if there is none. */
 static const char *component_end(const char *at) {
         return at + strcspn(at, "/");
 }
@@ -318,7 +326,8 @@ bool gitconfig_glob(const char *pattern, const char *text, bool folds_case) {
                         g.pattern_end = component_end(pattern);
                 }
                 if (pattern && g.pattern_end - pattern == 2 && memcmp(pattern, "**", 2) == 0) {
-                        if (!*g.pattern_end) /* the last one takes all there is, and at least one */
+                        if (!*g.pattern_end) /* a "**" at the pattern's end matches all that is left, at
+                                                least one component */
                                 return true;
                         stars = pattern = component_next(g.pattern_end);
                         stars_text = text;
@@ -326,7 +335,7 @@ bool gitconfig_glob(const char *pattern, const char *text, bool folds_case) {
                         pattern = component_next(g.pattern_end);
                         text = component_next(g.text_end);
                 } else if (stars) {
-                        /* The last "**" takes one component more. */
+                        /* On a mismatch the last "**" is tried with one component more. */
                         pattern = stars;
                         stars_text = text = component_next(component_end(stars_text));
                 } else {

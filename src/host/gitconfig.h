@@ -7,27 +7,28 @@
 
 enum {
         GITCONFIG_NAME_MAX = 4 << 10,   /* "section.subsection.key" */
-        GITCONFIG_VALUE_MAX = 16 << 10, /* what a longer line says is nobody's name, path or address */
+        GITCONFIG_VALUE_MAX = 16 << 10, /* no name, path or address that git acts on is longer */
 };
 
-/* One "key = value".  `name` is "section.key" or "section.subsection.key", section and key in lower
- * case; `value` is NULL for a key without "=". */
+/* An entry of a git configuration, "key = value".  `name` is "section.key" or
+ * "section.subsection.key", section and key in lower case; `value` is NULL for a key without "=". */
 struct gitconfig_entry {
         const char *name;
         const char *value;
 };
 
-/* Calls `found` for each entry of the `n` bytes at `text`, in order.  Stops at the first non-zero
- * return and hands it back.  -EBADMSG: git would not read this either, or a bound is crossed, or there
- * is a NUL in it; -ENOMEM. */
+/* Calls `found` for each entry of the `n` bytes at `text`, in order.  If `found` returns non-zero
+ * it stops and returns that.  -EBADMSG: git would not read the text either, or a bound is crossed,
+ * or there is a NUL in it; -ENOMEM. */
 int gitconfig_parse(const char *text, size_t n,
                     int (*found)(void *data, const struct gitconfig_entry *entry), void *data);
 
-/* Whether `name` is SECTION.subsection.KEY; then the subsection, which may be empty. */
+/* Whether `name` is SECTION.subsection.KEY.  Its subsection, which may be empty, is then in the
+ * outputs. */
 bool gitconfig_is_in(const char *name, const char *section, const char *key, const char **ret,
                      size_t *ret_n);
 
-/* What git takes for true. */
+/* Whether git takes the value for true. */
 bool gitconfig_is_true(const char *value);
 
 /* Whether a glob matches all of `text`: '*', '?' and [set] match no slash, a component "**" matches any

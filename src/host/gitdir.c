@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Believing a .git file, or not.  Reads bounded plain files alone and follows no
- * symlink in a git dir; how the dirs are shown is policy's business. */
+/* Decides whether a project's .git file is believed.  Reads only plain files of bounded size, and
+ * follows no symlink in a git dir.  How the git dirs are shown in the sandbox is decided in
+ * policy/git.c. */
 #include "gitdir.h"
 
 #include <fcntl.h>
@@ -23,7 +24,7 @@ static const char repair_hint[] =
 struct finding {
         const char *project;
         struct gitdir *dirs;
-        int git_fd; /* O_PATH */
+        int git_fd; /* of the git dir, O_PATH */
         const char *why;
         const char *hint;
 };
@@ -34,7 +35,7 @@ static int doubt(struct finding *f, const char *why, const char *hint) {
         return -EPERM;
 }
 
-/* A one-line file that holds a path, which is relative to `base`; canonical. */
+/* Reads a file of one line that holds `prefix` and a path, which is relative to `base`. */
 static int read_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret) {
         _cleanup_free_ char *text = NULL, *joined = NULL;
         const char *path;
@@ -60,7 +61,7 @@ static int read_pointer(int dir, const char *name, const char *prefix, const cha
         return 0;
 }
 
-/* The same, where the path leads to something; canonical. */
+/* Reads such a path as read_pointer() does, and makes it canonical; it must lead to something. */
 static int follow_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret) {
         _cleanup_free_ char *spelled = NULL;
         int r;
@@ -81,14 +82,15 @@ static bool is_missing(int dir, const char *name) {
         return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
 }
 
-/* What git asks of a repository, but that a symlink may stand for none of it. */
+/* Whether a folder has what git asks of a repository.  Unlike git, no symlink is accepted for any
+ * of it. */
 static bool is_repository(int dir) {
         return is_plain(dir, "HEAD", S_IFREG) && is_plain(dir, "config", S_IFREG) &&
                is_plain(dir, "objects", S_IFDIR) && is_plain(dir, "refs", S_IFDIR);
 }
 
 struct config {
-        char *worktree; /* core.worktree */
+        char *worktree; /* the value of core.worktree */
         bool has_worktree_config;
 };
 
@@ -105,7 +107,8 @@ static int gitdir_take_entry(void *data, const struct gitconfig_entry *entry) {
         return 0;
 }
 
-/* The config of the repository `dir`, with config.worktree where that counts. */
+/* Reads the config of the repository `dir`, and its config.worktree if extensions.worktreeConfig is
+ * on. */
 static int read_config(int dir, struct config *ret) {
         static const char *const names[] = {"config", "config.worktree"};
         struct config config = {0};
@@ -130,7 +133,8 @@ static int read_config(int dir, struct config *ret) {
         return 0;
 }
 
-/* A command could make config.worktree where it is missing, and git would obey it. */
+/* Doubts a git dir without a config.worktree if git would read one (is_used): a command could make
+ * it, and git on the host would obey it. */
 static int check_worktree_config(struct finding *f, bool is_used) {
         if (is_plain(f->git_fd, "config.worktree", S_IFREG))
                 return 0;
@@ -142,7 +146,8 @@ static int check_worktree_config(struct finding *f, bool is_used) {
                        : doubt(f, "the config.worktree of its git dir is no plain file", repair_hint);
 }
 
-/* <common>/worktrees/NAME, whose "gitdir" names the project's .git. */
+/* Judges the git dir of a linked worktree: it must be <common dir>/worktrees/NAME, and its file
+ * "gitdir" must name the project's .git. */
 static int check_worktree(struct finding *f) {
         _cleanup_free_ char *common = NULL, *back = NULL, *folder = NULL, *canonical = NULL;
         _cleanup_close_ int common_fd = -EBADF;
@@ -179,7 +184,8 @@ static int check_worktree(struct finding *f) {
         return check_worktree_config(f, config.has_worktree_config);
 }
 
-/* A whole repository, whose core.worktree names the project. */
+/* Judges a git dir that is a whole repository, a submodule's: its core.worktree must name the
+ * project. */
 static int check_repository(struct finding *f) {
         _cleanup_free_ char *joined = NULL, *canonical = NULL;
         struct config config = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* git's user.name and user.email, out of its files.  Which variables they become, and when they are not
- * wanted, is policy's to say; the grammar is gitconfig.c's. */
+/* Finds git's user.name and user.email in its configuration files.  policy/git.c decides whether
+ * they are wanted, and policy/environment.c makes variables of them; the grammar of the files is
+ * gitconfig.c's. */
 #include "identity.h"
 
 #include <fcntl.h>
@@ -14,15 +15,15 @@
 #include "project.h"
 
 enum {
-        CONFIG_MAX = 1 << 20, /* bytes of all files together */
+        CONFIG_MAX = 1 << 20, /* bytes of all configuration files together */
         FILES_MAX = 64,
-        DEPTH_MAX = 10, /* git's own */
+        DEPTH_MAX = 10, /* git's own bound on nested includes */
         COUNT_MAX = 1000,
         URLS_MAX = 256,
         VALUE_MAX = 1024,
 };
 
-/* What git says of six keys, the last word on each. */
+/* The values of six keys.  A later entry for a key replaces an earlier one. */
 struct keys {
         char *user_name, *user_email;
         char *author_name, *author_email;
@@ -46,8 +47,8 @@ void identity_clear(struct identity *id) {
         *id = (struct identity){0};
 }
 
-/* The value ends up in an environment and in commits: one line, and no angle
- * brackets, which git would take out itself. */
+/* Whether a name or address can be used.  It goes into environment variables and commits: so it
+ * must be one line, and have no angle brackets, which git would remove. */
 static bool identity_is_fit(const char *value) {
         if (!*value || strlen(value) > VALUE_MAX)
                 return false;
@@ -57,19 +58,19 @@ static bool identity_is_fit(const char *value) {
         return true;
 }
 
-/* What has been read, and what it is read for. */
+/* One search: what it is for, and what was read so far. */
 struct reading {
         const struct identity_request *request;
         struct keys keys;
         const char *home;
-        char *top; /* the project's top level */
+        char *top; /* the top level of the project's work tree */
         struct gitdir dirs;
-        const char *file; /* that is being read, as its includes are relative to it; NULL: variables */
+        const char *file; /* the file being read, to which includes are relative; NULL: variables */
         unsigned depth, n_files;
         size_t n_bytes;
-        bool is_safe;             /* safe.directory names the top level */
-        bool has_worktree_config; /* extensions.worktreeConfig */
-        char **urls;              /* remote.*.url of the repository; NULL: not looked for yet */
+        bool is_safe;             /* safe.directory lists the top level */
+        bool has_worktree_config; /* the repository has extensions.worktreeConfig on */
+        char **urls;              /* the repository's remote.*.url; NULL: not read yet */
 };
 
 static void reading_clear(struct reading *c) {
@@ -101,7 +102,7 @@ static int keys_take(struct keys *k, const struct gitconfig_entry *entry) {
 
 /* ------------------------------------------------------------- the repository */
 
-/* As git asks who may be trusted: root may also be who called sudo. */
+/* Whether git would trust a file's owner: this user, and for root also the one who called sudo. */
 static bool is_owned(const struct reading *c, const char *path) {
         const char *sudo = environment_get(c->request->environ, "SUDO_UID");
         struct stat st;
@@ -112,7 +113,7 @@ static bool is_owned(const struct reading *c, const char *path) {
                (geteuid() == 0 && sudo && *sudo && st.st_uid == strtoul(sudo, NULL, 10));
 }
 
-/* Calls `found` for what a file of the repository says.  0 where it is no plain file. */
+/* Calls `found` for each entry of a file of the repository.  0 if it is no plain file. */
 static int read_plain(struct reading *c, const char *folder, const char *name,
                       int (*found)(void *data, const struct gitconfig_entry *entry)) {
         _cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -155,7 +156,7 @@ static int read_repository(struct reading *c,
         return r < 0 || !c->has_worktree_config ? r : read_plain(c, g->git_dir, "config.worktree", found);
 }
 
-/* A .git file that isn't believed leads to no repository. */
+/* Finds the project's repository.  A .git file that isn't believed leads to none. */
 static int find_repository(struct reading *c) {
         const char *why, *hint;
         int r = project_find(c->request->project, &c->top);
@@ -167,8 +168,9 @@ static int find_repository(struct reading *c) {
 
 /* ------------------------------------------------------ includeIf's conditions */
 
-/* "~/x" is in the home folder; that of somebody else, and what is neither absolute nor relative, is NULL.
- * 0; -EBADMSG: there is no home folder; -ENOMEM. */
+/* Makes a path of a configuration absolute where it begins with "~/".  *ret is NULL for forms that
+ * nsrun doesn't follow: another user's home ("~name"), and "%(prefix)".  -EBADMSG: there is no home
+ * folder; -ENOMEM. */
 static int interpolate(const char *home, const char *path, char **ret) {
         *ret = NULL;
         if (startswith(path, "~/")) {
@@ -185,8 +187,9 @@ static int interpolate(const char *home, const char *path, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* What a glob says more than its letters; `ret_literal` bytes of it are no glob.  *ret NULL: it matches
- * nothing. */
+/* Completes the glob of a gitdir condition as git does: "~/" and "./" become folders, before a relative
+ * one any folders may stand, and "/" at its end takes all that is below.  The first *ret_literal bytes
+ * of *ret are to be compared as they are.  *ret is NULL for a glob that matches nothing. */
 static int expand_pattern(const struct reading *c, const char *condition, char **ret, size_t *ret_literal) {
         _cleanup_free_ char *home = NULL, *pattern = NULL, *folder = NULL, *file = NULL;
         size_t n = strlen(condition);
@@ -221,7 +224,7 @@ static bool match_path(const char *pattern, size_t literal, const char *path, bo
         return gitconfig_glob(pattern + literal, path + literal, folds_case);
 }
 
-/* The git dir as the shell spells it, where that stands at the top level through a symlink; or NULL. */
+/* The git dir by $PWD's spelling of the top level, if that goes through a symlink; or NULL. */
 static char *spelled_git_dir(const struct reading *c) {
         const char *pwd = environment_get(c->request->environ, "PWD");
         _cleanup_free_ char *canonical = NULL;
@@ -286,7 +289,7 @@ static int has_remote(struct reading *c, const char *pattern) {
         return 0;
 }
 
-/* 1, 0; -EBADMSG, -ENOMEM. */
+/* Whether an includeIf's condition holds: 1 or 0; -EBADMSG, -ENOMEM. */
 static int condition_holds(struct reading *c, const char *condition) {
         const char *rest;
 
@@ -305,7 +308,8 @@ static int condition_holds(struct reading *c, const char *condition) {
 
 static int read_users_file(struct reading *c, const char *path);
 
-/* A file that the command may write to would name any file of the host's. */
+/* Whether the file that is being read may include others.  One that a command may have written may
+ * not: it could name any file of the host's. */
 static bool may_include(const struct reading *c) {
         _cleanup_free_ char *canonical = NULL;
 
@@ -350,7 +354,7 @@ static int include_if(struct reading *c, const char *condition, size_t n, const 
         return r > 0 ? include(c, value) : r;
 }
 
-/* The last list counts; an empty value begins a new one. */
+/* Takes an entry of safe.directory.  An empty value empties the list. */
 static int take_safe(struct reading *c, const char *value) {
         _cleanup_free_ char *path = NULL;
         size_t n;
@@ -390,7 +394,7 @@ static int read_users_file(struct reading *c, const char *path) {
         const char *outer = c->file;
         int r;
 
-        if (!path_is_absolute(path)) /* relative to the current folder: a project, mostly */
+        if (!path_is_absolute(path)) /* relative to the working directory, mostly a project */
                 return 0;
         if (c->depth > DEPTH_MAX || c->n_files++ == FILES_MAX)
                 return -EBADMSG;
@@ -431,7 +435,7 @@ static int read_users(struct reading *c) {
         return r < 0 || !c->home ? r : read_below(c, c->home, ".gitconfig");
 }
 
-/* Section and key in lower case, as a file's are. */
+/* Puts section and key of "section.subsection.key" into lower case, as gitconfig_parse() does. */
 static void lower_name(char *name) {
         char *first = strchr(name, '.'), *last = strrchr(name, '.');
 
@@ -440,7 +444,7 @@ static void lower_name(char *name) {
                         *at = (char)(*at - 'A' + 'a');
 }
 
-/* GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so on. */
+/* Takes the entries that GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so on give. */
 static int read_variables(struct reading *c) {
         const char *text = environment_get(c->request->environ, "GIT_CONFIG_COUNT");
         uint64_t count = 0;
@@ -495,7 +499,7 @@ int identity_to_environment(const struct identity *id, char ***v) {
         return r;
 }
 
-/* author.name goes before user.name. */
+/* Chooses between a `special` value (author.name) and the `general` one (user.name). */
 static int identity_choose(const char *special, const char *general, char **ret) {
         const char *value = special && *special ? special : general;
 
@@ -533,7 +537,8 @@ int identity_find(const struct identity_request *request, struct identity *ret) 
         r = find_repository(&c);
         if (r >= 0)
                 r = read_users(&c);
-        /* Twice: safe.directory counts for the repository, and the rest goes before what that says. */
+        /* The variables are taken twice: before the repository, since their safe.directory decides
+         * whether that is read; and after it, since their other entries win over the repository's. */
         if (r >= 0)
                 r = read_variables(&c);
         if (r >= 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See program.h.  A person's own folders in PATH (~/bin, a virtual environment's) are not looked into: a
- * project's may have been written by a command.  Who wants a program of there names it by its path. */
+/* Finds programs.  Folders of PATH that are a person's own (~/bin, a virtual environment's) are
+ * left out: a command may have written to those of a project.  To use a program there, name it by
+ * its path. */
 #include "program.h"
 
 #include <sys/stat.h>
@@ -13,12 +14,12 @@ static bool entry_is_roots(const char *path) {
 
         if (lstat(path, &st) < 0 || st.st_uid != 0)
                 return false;
-        /* In a sticky folder nobody replaces what is root's. */
+        /* In a folder with the sticky bit nobody else can replace an entry of root's. */
         return S_ISLNK(st.st_mode) || !(st.st_mode & (S_IWGRP | S_IWOTH)) ||
                (S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX));
 }
 
-/* `path` and all that is above it. */
+/* Whether `path` and every folder above it are root's and can be written by root alone. */
 static bool is_roots(const char *path) {
         _cleanup_free_ char *at = strdup(path);
 
@@ -32,7 +33,8 @@ static bool is_roots(const char *path) {
         return at && entry_is_roots("/");
 }
 
-/* root's projects are root's, too. */
+/* Whether `path` is in a folder of the system's programs.  For root it isn't enough that a file is
+ * root's: its projects' files are, too. */
 static bool is_systems(const char *path) {
         static const char *const folders[] = {"/bin", "/sbin", "/usr", "/nix", "/gnu", "/snap"};
 
@@ -42,7 +44,7 @@ static bool is_systems(const char *path) {
         return false;
 }
 
-/* 1: it is there and may be started; 0: not; -ENOMEM. */
+/* 1: `path` is a program that nsrun may start; 0: not; -ENOMEM. */
 static int program_try(const char *path, char **ret) {
         _cleanup_free_ char *canonical = NULL;
         unsigned mode;
@@ -70,7 +72,7 @@ int program_find(const char *name, char **ret) {
                 _cleanup_free_ char *path = NULL;
 
                 n = strcspn(at, ":");
-                if (*at != '/') /* the current folder's: mostly the project's */
+                if (*at != '/') /* a folder relative to the working directory, which mostly is the project */
                         continue;
                 if (asprintf(&path, "%.*s/%s", (int)n, at, name) < 0) {
                         path = NULL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where a project begins, and which folders can't be one: a guard against a slip
- * of the hand that would open a whole system or a whole home.  What a sandbox may
- * reach is decided by its rules, not here. */
+/* Where a project begins, and which folders can't be one: a guard against a slip of the hand that
+ * would expose a whole system or a whole home.  What a sandbox may reach is decided by its rules,
+ * not here. */
 #include "project.h"
 
 #include <sys/stat.h>
 
 #include "base/path.h"
 
-/* Each by its own name alone: what lies in /usr/src/x or /tmp/x may be a project. */
+/* Folders that can't be a project, while those in them can: /usr/src/x and /tmp/x may be one. */
 static const char *const system_roots[] = {
         "/",          "/bin",         "/boot",       "/dev",         "/etc",           "/home",
         "/lib",       "/lib32",       "/lib64",      "/libx32",      "/lost+found",    "/media",
@@ -20,10 +20,10 @@ static const char *const system_roots[] = {
         "/var/mail",  "/var/run",     "/var/spool",  "/var/tmp",
 };
 
-/* Nothing below these is anybody's project either. */
+/* Trees in which no folder can be a project. */
 static const char *const system_trees[] = {"/boot", "/dev", "/etc", "/proc", "/sys"};
 
-/* Below these a write speaks to the kernel and is no write to a folder. */
+/* Trees in which no folder can be writable: a write there changes the kernel's state. */
 static const char *const kernel_trees[] = {"/dev", "/proc", "/sys"};
 
 static bool is_one_of(const char *path, const char *const *list, size_t n) {
@@ -40,7 +40,7 @@ static bool is_beneath_one_of(const char *path, const char *const *list, size_t 
         return false;
 }
 
-/* /home/u, or /run/user/1000, which holds a user's sockets as a home holds keys. */
+/* Whether `path` is a direct child: of /home a home, of /run/user a folder with a user's sockets. */
 static bool is_child_of(const char *path, const char *parent) {
         const char *name = path_below(path, parent);
 
@@ -107,7 +107,7 @@ const char *project_denied(const char *path, const char *home) {
         if (!home || !path_is_absolute(home))
                 return NULL;
 
-        /* $HOME may lead through a symlink, and path is what it leads to. */
+        /* $HOME may go through a symlink, while `path` is canonical: both forms are compared. */
         spelled = path_normalise(home);
         if (spelled)
                 why = home_denied(path, spelled);

@@ -4,12 +4,13 @@
 
 #include "base/error.h"
 
-/* The git top level at or above `start` (canonical): the nearest folder that holds a `.git` (folder or
- * file), else `start` itself.  Runs no git.  *ret is the caller's. */
+/* Finds the git top level at or above `start` (canonical): the nearest folder that holds a `.git`
+ * (folder or file), else `start` itself.  Runs no git.  The caller frees *ret. */
 int project_find(const char *start, char **ret);
 
 /* Why `path` (canonical) can't be a project: static text ("a system root",
  * "a home folder"), or NULL where it can.  `home` may be NULL. */
 const char *project_denied(const char *path, const char *home);
-/* The same for a writable root: "/" and the system roots. */
+/* Why `path` (canonical) can't be a writable root ("/", a system root, …): static text, or NULL if
+ * it can. */
 const char *writable_denied(const char *path);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gathering control sockets.  What becomes of a rule that shows one is refuse.c's
- * to say. */
+/* Lists the control sockets of container engines.  policy/refuse.c refuses rules that show one. */
 #include "sockets.h"
 
 #include <dirent.h>
@@ -14,29 +13,28 @@ enum {
         CONTEXTS_MAX = 256,
 };
 
-/* Whoever can connect to one of these is root on the host, or as good as: an
- * engine starts privileged containers for the asking.  Read-only binds don't
- * help, connect(2) works on them. */
+/* Sockets that make whoever can connect as good as root on the host: an engine starts privileged
+ * containers for anybody who asks.  Read-only binds don't help, since connect(2) works on them. */
 static const char *const run_sockets[] = {
-        /* in /run and /var/run */
+        /* these are in /run and /var/run */
         "docker.sock",        "containerd/containerd.sock",     "crio/crio.sock",
         "podman/podman.sock", "buildkit/buildkitd.sock",        "libvirt/libvirt-sock",
         "incus/unix.socket",  "k3s/containerd/containerd.sock", "libvirt/virtqemud-sock",
 };
 static const char *const var_sockets[] = {
-        /* in /var */
+        /* these are in /var */
         "lib/lxd/unix.socket",
         "snap/lxd/common/lxd/unix.socket",
         "lib/incus/unix.socket",
 };
 static const char *const home_sockets[] = {
-        /* in $HOME: Docker Desktop, Colima, Rancher Desktop, Lima */
+        /* these are in $HOME: Docker Desktop, Colima, Rancher Desktop, Lima */
         ".docker/desktop/docker.sock",   ".docker/run/docker.sock", ".colima/docker.sock",
         ".colima/default/docker.sock",   ".rd/docker.sock",         ".lima/default/sock/docker.sock",
         ".lima/docker/sock/docker.sock",
 };
 static const char *const rootless_sockets[] = {
-        /* in $XDG_RUNTIME_DIR and /run/user/UID */
+        /* these are in $XDG_RUNTIME_DIR and /run/user/UID */
         "docker.sock",
         "podman/podman.sock",
         "buildkit/buildkitd.sock",
@@ -45,8 +43,8 @@ static const char *const rootless_sockets[] = {
         "libvirt/virtqemud-sock",
 };
 
-/* Adds what `path`, or the folder that it would be made in, leads to through
- * symlinks.  One look where that folder is missing: this is on every run's way. */
+/* Adds the path to which `path` leads through symlinks; for a missing one, the path that it would
+ * have.  If the folder is missing, too, it costs one look, since every run comes here. */
 static int list_followed(char ***sockets, const char *path) {
         _cleanup_free_ char *parent = path_parent(path), *folder = NULL, *canonical = NULL;
         int r;
@@ -66,9 +64,9 @@ static int list_followed(char ***sockets, const char *path) {
         return streq(canonical, path) ? 0 : strv_consume(sockets, TAKE_PTR(canonical));
 }
 
-/* Adds each of `names` below `base` as it is spelled and where it leads, whether
- * it is there or not: a service may make it any time.  *bases are the folders
- * that have been looked at: /var/run is /run on most machines. */
+/* Adds each of `names` in `base`, as it is spelled and where it leads, whether it exists or not: a
+ * service may make it at any time.  *bases has the folders that were looked at, since on most
+ * machines /var/run is /run. */
 static int list_below(char ***sockets, char ***bases, const char *base, const char *const *names, size_t n) {
         _cleanup_free_ char *canonical = NULL;
         bool is_new;
@@ -94,7 +92,7 @@ static int list_below(char ***sockets, char ***bases, const char *base, const ch
         return r;
 }
 
-/* DOCKER_HOST=unix:///somewhere/docker.sock, and CONTAINER_HOST likewise. */
+/* Adds the socket of an address as in DOCKER_HOST or CONTAINER_HOST: unix:///somewhere/docker.sock. */
 static int list_named(char ***sockets, const char *address) {
         const char *path = address ? startswith(address, "unix://") : NULL;
         _cleanup_free_ char *normalised = NULL;
@@ -109,7 +107,7 @@ static int list_named(char ***sockets, const char *address) {
         return r < 0 ? r : strv_consume(sockets, TAKE_PTR(normalised));
 }
 
-/* Those of `home`'s sockets that are there. */
+/* Adds the sockets in `home` that exist. */
 static int list_present(char ***sockets, const char *home) {
         int r = 0;
 
@@ -127,7 +125,7 @@ static int list_present(char ***sockets, const char *home) {
         return r;
 }
 
-/* A JSON string's bytes up to its end: what an address needs of JSON's escapes. */
+/* Copies a JSON string, decoding those escapes that an address can have. */
 static int copy_json_string(const char *from, char **ret) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
@@ -140,7 +138,7 @@ static int copy_json_string(const char *from, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* Each "Host": "unix://…" of one context's description. */
+/* Adds each "Host": "unix://…" in the description of a Docker context. */
 static int list_hosts(char ***sockets, const char *text) {
         static const char key[] = "\"Host\"";
         static const char blank[] = " \t\r\n";
@@ -179,7 +177,8 @@ static int list_context(char ***sockets, int folder, const char *name) {
         return list_hosts(sockets, text);
 }
 
-/* Where `docker context` keeps its addresses: contexts/meta/HASH/meta.json. */
+/* Adds the sockets of Docker's contexts, which are in contexts/meta/HASH/meta.json of its
+ * configuration. */
 static int list_contexts(char ***sockets, char *const *environment, const char *home) {
         const char *config = environment_get(environment, "DOCKER_CONFIG");
         _cleanup_free_ char *path = NULL;

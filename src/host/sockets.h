@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which paths lead to an engine that would do anything for whoever connects. */
+/* Paths of sockets by which a program could make a container engine do anything on the host. */
 #pragma once
 
 #include "base/macro.h"
 
-/* The control sockets of container engines and virtual machines, in every form (as
- * listed or configured, and where symlinks lead), whether they exist or not; those
- * below `home` (may be NULL) only where they do, so that it can be shown. */
+/* Lists the control sockets of container engines and virtual machines: the paths as they are known
+ * or configured and those where symlinks lead.  They are listed whether they exist or not; those in
+ * `home` (may be NULL) only if they exist, so that rules can show the home's other folders. */
 int sockets_list(char *const *environment, const char *home, char ***ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of toolchain folders.  Every entry holds content alone: what the
- * toolchain keeps beside it (credentials, configuration, anything that a later
- * run outside the sandbox would execute) is named in the comment and not exposed.
- * Only what exists is used, so nobody gets a phantom ~/.rustup. */
+/* The table of toolchain folders.  Each holds nothing but programs or downloads.  What a toolchain
+ * keeps beside it (credentials, configuration, anything that a later run outside the sandbox would
+ * execute) is named in the comment and not exposed.  Only folders that exist are used, so that
+ * nobody gets an empty ~/.rustup. */
 #include "toolchains.h"
 
 #include <sys/stat.h>
@@ -16,11 +16,12 @@
 
 /* clang-format off */
 const struct toolchain_entry toolchain_entries[] = {
-        /* Installed out of band by the user: to be read and run, not to be written. */
+        /* Installed by the user by other means: the command reads and executes them, and doesn't
+         * write. */
         READABLE("/usr"),
         READABLE("/opt"),
         READABLE("~/.local/share/mise"),
-        READABLE("~/.config/mise"),              /* which version of what; not its neighbours in ~/.config */
+        READABLE("~/.config/mise"),              /* tools' versions; not its neighbours in ~/.config */
         READABLE("~/.asdf"),
         READABLE("~/.rbenv"),
         READABLE("~/.pyenv"),
@@ -31,9 +32,9 @@ const struct toolchain_entry toolchain_entries[] = {
         READABLE("~/.deno/bin"),                 /* programs; not ../credentials.json, deployctl's token */
         READABLE("~/.sdkman/candidates"),        /* the JDKs and tools; not ../etc, ../var, ../ext */
         READABLE("~/.local/share/uv/python"),    /* interpreters; not ../credentials, which uv auth writes */
-        READABLE("~/.local/share/uv/tools"),     /* what ~/.local/bin's links lead to; likewise */
+        READABLE("~/.local/share/uv/tools"),     /* where ~/.local/bin's links lead; not ../credentials */
         READABLE("~/.local/share/pipx/venvs"),   /* the same for pipx; not ../logs */
-        READABLE("~/.local/bin"),                /* programs; writable it would run outside the sandbox later */
+        READABLE("~/.local/bin"),                /* programs; writable they would run outside later */
 
         /* Caches that the toolchain itself writes to as it runs. */
         OVERLAY("~/.cargo/registry"),            /* not ../credentials.toml: the publishing tokens */
@@ -72,7 +73,7 @@ const struct toolchain_entry toolchain_entries[] = {
 
 const size_t n_toolchain_entries = ARRAY_SIZE(toolchain_entries);
 
-/* 1: it is there and may be shown; 0: it is not; -ENOMEM. */
+/* 1: the entry's folder exists and may be shown; 0: not; -ENOMEM. */
 static int is_present(const struct toolchain_entry *entry, const char *path) {
         _cleanup_free_ char *forbidden = NULL;
         struct stat st;
@@ -84,7 +85,7 @@ static int is_present(const struct toolchain_entry *entry, const char *path) {
         forbidden = path_join(path, entry->unless);
         if (!forbidden)
                 return -ENOMEM;
-        /* Only a plain "no such file" will do: what can't be looked at may be there. */
+        /* Any other error than ENOENT leaves open whether the forbidden file exists. */
         return lstat(forbidden, &st) < 0 && errno == ENOENT;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names for a uid and a gid out of /etc/passwd and /etc/group, read by hand: no
- * NSS.  Not for looking anybody else up, and nothing here decides rights. */
+/* Names for a uid and a gid from /etc/passwd and /etc/group, read without NSS.  They are for the
+ * sandbox's own passwd and group: nothing here looks up another user or decides rights. */
 #include "user.h"
 
 #include "base/path.h"
@@ -10,7 +10,7 @@ enum {
         GROUP_FIELDS = 4
 };
 
-/* Cuts a line at its colons; false where it hasn't just so many fields. */
+/* Cuts a line at its colons; false if it hasn't exactly `n` fields. */
 static bool split_line(char *line, char **fields, size_t n) {
         line[strcspn(line, "\n")] = '\0';
         for (size_t i = 0; i < n; i++) {
@@ -25,15 +25,15 @@ static bool is_id(const char *text, unsigned long id) {
         char *end;
         unsigned long value;
 
-        if (text[0] < '0' || text[0] > '9') /* strtoul would take a sign and blanks */
+        if (text[0] < '0' || text[0] > '9') /* strtoul(3) would accept a sign and blanks before the number */
                 return false;
         errno = 0;
         value = strtoul(text, &end, 10);
         return errno == 0 && !*end && value == id;
 }
 
-/* The first line whose third field is `id`, as getpwuid(3) has it: fields point
- * into *ret_line.  1: found; 0: not; -errno. */
+/* Finds the first line whose third field is `id`, as getpwuid(3) does; `fields` point into
+ * *ret_line.  1: found; 0: not; -errno. */
 static int find_line(const char *file, unsigned long id, size_t n_fields, char **fields, char **ret_line) {
         _cleanup_fclose_ FILE *f = fopen(file, "re");
         _cleanup_free_ char *line = NULL;
@@ -49,8 +49,9 @@ static int find_line(const char *file, unsigned long id, size_t n_fields, char *
         return ferror(f) && errno == ENOMEM ? -ENOMEM : 0;
 }
 
-/* Whether it may stand as a name in a passwd file that nsrun writes.  A variable
- * is anybody's word: the two names that the sandbox gives away itself are out. */
+/* Whether a text can be a user's name in the passwd file that nsrun writes.  The name may come of a
+ * variable, which can say anything; "root" and "nobody", which nsrun writes itself, is_free_name()
+ * leaves out. */
 static bool user_is_name(const char *s) {
         size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@$-");
 
@@ -61,7 +62,7 @@ static bool is_free_name(const char *s) {
         return s && user_is_name(s) && !streq(s, "root") && !streq(s, "nobody");
 }
 
-/* A path that can stand in a colon-separated line. */
+/* Whether a text is a path that can be a field of a passwd line. */
 static bool is_field_path(const char *s) {
         if (!s || !path_is_absolute(s))
                 return false;
@@ -103,7 +104,8 @@ int user_find(uid_t uid, gid_t gid, struct user *ret) {
         if (r > 0) {
                 name = user_is_name(passwd[0]) ? passwd[0] : NULL;
                 home = is_field_path(passwd[5]) ? passwd[5] : NULL;
-                shell = is_field_path(passwd[6]) ? passwd[6] : "/bin/sh"; /* passwd(5): empty means that */
+                shell = is_field_path(passwd[6]) ? passwd[6]
+                                                 : "/bin/sh"; /* passwd(5): an empty field means /bin/sh */
         }
         if (!shell)
                 shell = getenv("SHELL");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The user's and the group's names for the synthetic /etc/passwd and /etc/group,
- * read from the host's files.  No NSS: it loads shared objects into a program
- * that must start in a millisecond; names that only a directory service knows
- * come from $USER/$LOGNAME, else are "user"/"group". */
+/* The user's and the group's names for the sandbox's own /etc/passwd and /etc/group, read from the
+ * host's files.  Without NSS, which loads shared objects into a program that must start in a
+ * millisecond.  Names that only a directory service knows come from $USER or $LOGNAME, else they
+ * are "user" and "group". */
 #pragma once
 
 #include <sys/types.h>
@@ -13,11 +13,11 @@ struct user {
         char *name;
         char *group;
         char *home;  /* from passwd, or NULL */
-        char *shell; /* never NULL: passwd, $SHELL, /bin/sh */
+        char *shell; /* from passwd, else $SHELL, else /bin/sh; never NULL */
 };
 
-/* What `named`, the value of HOME, says where that is absolute, else the home of the user in passwd,
- * normalised; NULL: neither says one.  -ENOMEM. */
+/* The home folder: `named`, the value of HOME, if that is absolute, else the user's of passwd;
+ * normalised.  NULL if neither gives one.  -ENOMEM. */
 int user_find_home(const char *named, char **ret);
 int user_find(uid_t uid, gid_t gid, struct user *ret);
 void user_clear(struct user *u);
