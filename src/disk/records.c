@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Folders of records: made, locked, found, listed, removed.  A name is taken while its
- * lock is held; of a dead monitor's record nothing is believed. */
+/* Folders of sessions' records: made, locked, found, listed, removed.  A name is taken while its
+ * lock is held; nothing in a dead monitor's record is believed. */
 #include "records.h"
 
 #include <dirent.h>
@@ -22,13 +22,13 @@
 enum {
         NAME_MOST = 64,
         MAKE_TRIES = 100,
-        RECORD_MOST = 64 * 1024 * 1024, /* bytes; a plan of 100,000 rules has some 20 */
+        RECORD_MOST = 64 * 1024 * 1024, /* bytes; the record of a plan with 100,000 rules has some 20 MiB */
 };
 
 static const char folder_hint[] =
         "set XDG_RUNTIME_DIR to a folder of your own that nobody else may write to";
 
-/* $XDG_RUNTIME_DIR counts where it is absolute, as its specification has it. */
+/* $XDG_RUNTIME_DIR counts only if it is absolute, as its specification says. */
 int records_find_base(char **ret, struct nsrun_error *err) {
         const char *runtime = getenv("XDG_RUNTIME_DIR");
         _cleanup_free_ char *parent = NULL;
@@ -54,7 +54,8 @@ int records_find_base(char **ret, struct nsrun_error *err) {
         return 0;
 }
 
-/* One more folder on the way, made where it is missing; and ours alone. */
+/* Opens the folder `name` in `dir`; with `makes` a missing one is made.  Fails unless it is this
+ * user's and nobody else can write to it. */
 static int records_enter(int dir, const char *path, const char *name, bool makes, struct nsrun_error *err) {
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
@@ -76,7 +77,7 @@ static int records_enter(int dir, const char *path, const char *name, bool makes
         return TAKE_FD(fd);
 }
 
-/* The folder above that of the records. */
+/* Opens the folder in which the folder of all records lies. */
 static int open_parent(const char *parent, bool makes, struct nsrun_error *err) {
         _cleanup_free_ char *above = path_parent(parent), *cache = NULL;
         _cleanup_close_ int top = -EBADF;
@@ -84,7 +85,7 @@ static int open_parent(const char *parent, bool makes, struct nsrun_error *err) 
 
         if (!above)
                 return error_oom(err);
-        /* nsrun's cache folder is made as ever. */
+        /* If it is nsrun's cache folder it is made as for run directories. */
         if (makes && rundir_find_base(&cache, NULL) >= 0 && streq(cache, parent)) {
                 _cleanup_free_ char *path = NULL;
 
@@ -100,7 +101,8 @@ static int open_parent(const char *parent, bool makes, struct nsrun_error *err) 
         return records_enter(top, parent, path_basename(parent), makes, err);
 }
 
-/* -ENOENT without an error: there is none, and none was to be made. */
+/* Opens the folder of all records.  -ENOENT without *err filled: it doesn't exist, and `makes` is
+ * false. */
 static int open_base(bool makes, int *ret, struct nsrun_error *err) {
         _cleanup_free_ char *path = NULL, *parent = NULL;
         _cleanup_close_ int middle = -EBADF;
@@ -121,7 +123,8 @@ static int open_base(bool makes, int *ret, struct nsrun_error *err) {
         return r < 0 ? r : 0;
 }
 
-/* 1 to 64 letters, digits, '.', '_' and '-', not beginning with one of the last three. */
+/* Whether a session may have that name: 1 to 64 letters, digits, '.', '_' and '-', not beginning
+ * with one of the last three. */
 static bool records_is_name(const char *name) {
         static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
         size_t n = strlen(name);
@@ -129,7 +132,7 @@ static bool records_is_name(const char *name) {
         return n > 0 && n <= NAME_MOST && strspn(name, allowed) == n && !strchr("._-", name[0]);
 }
 
-/* Whether dir_fd's lock is held by somebody, and is still the one by its name. */
+/* Whether another process holds the lock. */
 static bool lock_is_held(int lock_fd) {
         if (flock(lock_fd, LOCK_SH | LOCK_NB) < 0)
                 return errno == EWOULDBLOCK;
@@ -143,8 +146,8 @@ static int open_lock(int dir_fd) {
         return fd < 0 ? -errno : fd;
 }
 
-/* Removes a record whose monitor is dead.  Whoever makes one of that name holds the lock
- * before the folder has the name, so none that lives is taken. */
+/* Removes a record whose monitor is dead.  A record's maker holds its lock before the folder gets
+ * its name, so that no living session's record is removed. */
 static void remove_stale(int base_fd, const char *name) {
         _cleanup_close_ int dir_fd = open_for_removal(base_fd, name), lock_fd = -EBADF;
         struct stat named, held;
@@ -169,7 +172,7 @@ static int records_random_name(char to[9]) {
                 return -errno;
         for (size_t i = 0; i < sizeof(bytes); i++)
                 to[i] = letters[bytes[i] % 32];
-        /* A name that can't be taken for a process id. */
+        /* The first character is a letter, so that a name is never taken for a process id. */
         to[0] = letters[bytes[0] % 24];
         to[8] = '\0';
         return 0;
@@ -181,8 +184,8 @@ static int records_make_file(int dir_fd, const char *name) {
         return fd < 0 ? -errno : fd;
 }
 
-/* A draft under another name, complete and locked, then the name: it is never seen
- * without its lock. */
+/* Makes a draft under another name, complete and locked, and renames it to `name`: a record is
+ * never seen without its lock. */
 static int records_make_locked(struct record_folder *f, const char *name) {
         char draft[16] = ".new-";
         int r;
@@ -233,12 +236,13 @@ int records_make(const char *name, struct record_folder *ret, struct nsrun_error
         r = open_base(true, &f.base_fd, err);
         if (r < 0)
                 return r;
-        /* What dead ones left goes now, as with run directories. */
+        /* Removes the records of dead monitors, as making a run directory removes dead run
+         * directories. */
         (void)look_at_all(f.base_fd, NULL);
         r = name ? 0 : records_random_name(own);
         if (r >= 0)
                 r = records_make_locked(&f, name ? name : own);
-        /* Whoever lists takes away what has no lock yet. */
+        /* -ENOENT: another process listed the folder and removed the draft, which had no lock yet. */
         for (int i = 0; r == -ENOENT && i < MAKE_TRIES; i++)
                 r = records_make_locked(&f, name ? name : own);
         if (r == -EEXIST)
@@ -311,7 +315,7 @@ int records_read(const struct record_folder *f, char **ret, size_t *ret_n, struc
         struct stat st;
         int r;
 
-        /* Its monitor has the lock, and is not ready yet. */
+        /* Without the file the session's monitor holds the lock and hasn't written the record yet. */
         if (fd < 0 && errno == ENOENT)
                 return no_session(f->id, err);
         if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > RECORD_MOST)
@@ -333,14 +337,16 @@ static int records_compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* 1: it lives and can be named; 0: it is about to, or was dead and is gone. */
+/* Looks at one record.  1: its session runs and can be named; 0: the session is only being started,
+ * or was dead and the record is removed. */
 static int look_at(int base_fd, const char *name) {
         _cleanup_close_ int dir_fd = openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         _cleanup_close_ int lock_fd = dir_fd < 0 ? -EBADF : open_lock(dir_fd);
 
         if (lock_fd >= 0 && lock_is_held(lock_fd))
                 return name[0] != '.' && faccessat(dir_fd, "record", F_OK, 0) == 0;
-        /* A draft without a lock may be one that is just being made: by somebody who tries again. */
+        /* A draft without a lock may be one that is being made.  Removing it harms nobody: its
+         * maker then tries again. */
         if (lock_fd >= 0 || name[0] != '.')
                 remove_stale(base_fd, name);
         else
@@ -348,7 +354,7 @@ static int look_at(int base_fd, const char *name) {
         return 0;
 }
 
-/* All in the folder, each looked at; with `names` those that live are added there. */
+/* Looks at all records.  If `names` isn't NULL the names of running sessions are added to it. */
 static int look_at_all(int base_fd, char ***names) {
         int fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
         struct dirent *entry;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where sessions are written down: $XDG_RUNTIME_DIR/nsrun/sessions, else the cache
- * folder's, 0700; one folder each, whose lock the session's monitor holds for life.  A
- * record without a holder of its lock is stale, and whoever comes by removes it.  What is
- * in a record is plan/record.h's. */
+/* Where sessions' records are: $XDG_RUNTIME_DIR/nsrun/sessions, else below nsrun's cache folder,
+ * 0700.  Each is a folder, whose lock the session's monitor holds for life.  A record whose lock
+ * nobody holds is stale, and the next nsrun that looks removes it.  What is in a record is
+ * plan/record.h's. */
 #pragma once
 
 #include "base/error.h"
@@ -10,10 +10,10 @@
 struct record_folder {
         char *id;
         int base_fd;     /* the folder of all records */
-        int dir_fd;      /* this one */
-        int lock_fd;     /* its lock; of a maker: held exclusively */
-        int activity_fd; /* held shared by every command that runs; its mtime is when one last began or ended
-                          */
+        int dir_fd;      /* this record's folder */
+        int lock_fd;     /* its lock, which its maker holds exclusively */
+        int activity_fd; /* a file that each running command locks (shared); its mtime is when a command last
+                            began or ended */
 };
 
 #define RECORD_FOLDER_INIT                                                                    \
@@ -21,32 +21,33 @@ struct record_folder {
                 .base_fd = -EBADF, .dir_fd = -EBADF, .lock_fd = -EBADF, .activity_fd = -EBADF \
         }
 
-/* Where records are or will be, canonical.  -ENOENT: nobody names a folder. */
+/* The canonical path of the folder of all records, which need not exist.  -ENOENT: the environment
+ * names no folder for it. */
 int records_find_base(char **ret, struct nsrun_error *err);
-/* -EINVAL, with *err filled. */
+/* Refuses a session's name: -EINVAL with *err filled. */
 int records_refuse_name(const char *name, struct nsrun_error *err);
-/* Makes and locks the folder of a new record; `name` may be NULL: eight letters are
- * chosen.  -EEXIST: there is such a session.  Stage SUPERVISE. */
+/* Makes and locks the folder of a new record.  If `name` is NULL eight letters are chosen.
+ * -EEXIST: a session has that name.  Stage SUPERVISE. */
 int records_make(const char *name, struct record_folder *ret, struct nsrun_error *err);
-/* Writes the record: whole, or as it was. */
+/* Writes the record.  Readers see it as it was before, or all of it. */
 int records_write(const struct record_folder *f, const char *bytes, size_t n, struct nsrun_error *err);
-/* Opens one that lives.  -ENOENT: there is none.  Stage SUPERVISE. */
+/* Opens the record of a running session.  -ENOENT: no session has that name.  Stage SUPERVISE. */
 int records_open(const char *name, struct record_folder *ret, struct nsrun_error *err);
-/* What records_write() wrote; the caller's. */
+/* Reads what records_write() wrote.  The caller frees *ret. */
 int records_read(const struct record_folder *f, char **ret, size_t *ret_n, struct nsrun_error *err);
-/* The names of those that live, sorted; removes the stale ones.  The caller's. */
+/* The names of all running sessions, sorted, which the caller frees; removes stale records. */
 int records_list(char ***ret, struct nsrun_error *err);
-/* Removes it and closes all; the maker's. */
+/* Removes the record and closes its descriptors; for its maker. */
 void records_remove(struct record_folder *f);
 void records_close(struct record_folder *f);
 #define _cleanup_records_ _cleanup_(records_close)
 
-/* From here on nobody holds it any more, and it goes soon; the monitor's.  if_idle: -EWOULDBLOCK, and all
- * is as it was, where somebody holds it. */
+/* Keeps commands from joining from here on, since the session is about to end; for its monitor.
+ * With if_idle it fails with -EWOULDBLOCK, and changes nothing, while a command runs. */
 int records_end(const struct record_folder *f, bool if_idle);
-/* Says that a command runs, for as long as the record is open; -ESRCH: it is too late.  And that one began
- * or ended now. */
+/* records_hold() says that a command runs, for as long as the record is open; -ESRCH: the session
+ * is about to end.  records_touch() says that a command began or ended now. */
 int records_hold(const struct record_folder *f, struct nsrun_error *err);
 void records_touch(const struct record_folder *f);
-/* For how many seconds nothing has run; 0 where something does. */
+/* For how many seconds no command has run; 0 while one runs. */
 uint64_t records_idle_seconds(const struct record_folder *f);

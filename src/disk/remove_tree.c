@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Removing a hostile tree.  A folder that lies too deep is moved up to the top and
- * emptied there, so that the depth costs neither fds nor stack.  Not for trees
- * that are still being written to: it then ends, but with an error. */
+/* Removes a tree that a hostile command wrote.  A folder that lies too deep is moved up to the top
+ * and emptied there, so that depth costs neither descriptors nor stack.  A tree that is still being
+ * written to may make it end with an error. */
 #include "remove_tree.h"
 
 #include <dirent.h>
@@ -11,23 +11,23 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#ifndef SYS_fchmodat2 /* since 6.6, newer than the libc's headers may be */
+#ifndef SYS_fchmodat2 /* since Linux 6.6; the libc's headers may be older */
 #define SYS_fchmodat2 452
 #endif
 
 enum {
-        DEPTH_MAX = 16,     /* fds held at once, about */
-        PASSES_MAX = 65536, /* each takes DEPTH_MAX levels off: more than any tree has */
-        STALLS_MAX = 8,     /* passes that found work and got none done */
+        DEPTH_MAX = 16, /* levels that one pass goes down, and about as many descriptors as it has open */
+        PASSES_MAX = 65536, /* each pass takes DEPTH_MAX levels off: more than any tree has */
+        STALLS_MAX = 8,     /* passes that found entries and could remove none */
 };
 
 struct removal {
         int top_fd;
-        const char *keep;   /* in the top folder */
-        uint64_t moved;     /* makes the names of what is moved up unique */
-        unsigned progress;  /* what this pass took away or moved */
-        unsigned remaining; /* what it had to leave */
-        int error;          /* the first of this pass */
+        const char *keep;   /* an entry of the top folder that stays */
+        uint64_t moved;     /* a counter, for unique names of what is moved up */
+        unsigned progress;  /* entries that this pass removed or moved */
+        unsigned remaining; /* entries that this pass could not remove */
+        int error;          /* the first error of this pass */
 };
 
 static void note_error(struct removal *rm, int r) {
@@ -36,8 +36,8 @@ static void note_error(struct removal *rm, int r) {
                 rm->error = r;
 }
 
-/* Sets a folder's mode through an O_PATH fd, which chmod(2) has no other way to
- * take than the magic link of the very fd: no name is looked up again. */
+/* Sets a folder's mode through an O_PATH descriptor.  Without fchmodat2(2) chmod(2) takes the
+ * descriptor's own link in /proc/self/fd: no name in the tree is looked up again. */
 static int chmod_path_fd(int fd, mode_t mode) {
         char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
 
@@ -49,7 +49,7 @@ static int chmod_path_fd(int fd, mode_t mode) {
         return chmod(link, mode) < 0 ? -errno : 0;
 }
 
-/* A folder and nothing else, of the same mount and nothing else. */
+/* Opens an entry if it is a folder, no symlink, and no mount point. */
 static int remove_tree_open_folder(int parent_fd, const char *name, int flags) {
         const struct open_how how = {
                 .flags = (uint64_t)(unsigned)(flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
@@ -65,16 +65,15 @@ static int remove_tree_open_folder(int parent_fd, const char *name, int flags) {
         if (errno != ENOSYS && errno != EPERM)
                 return -errno;
 
-        /* Before 5.6: devices tell mounts apart, but for a bind of the same file
-         * system, which only a root that shares its mounts with the tree could make. */
+        /* Before 5.6 there is no openat2(2).  Device numbers tell mounts apart, except a bind of
+         * the same file system, which only root could have mounted there. */
         fd = openat(parent_fd, name, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &folder) < 0 || fstat(parent_fd, &parent) < 0)
                 return -errno;
         return folder.st_dev == parent.st_dev ? TAKE_FD(fd) : -EBUSY;
 }
 
-/* The way into a folder that its owner may not read, such as overlayfs's
- * work/work with its mode 000. */
+/* Opens a folder that its owner may not read, such as overlayfs's work/work, which has mode 000. */
 static int open_shut_folder(int parent_fd, const char *name) {
         _cleanup_close_ int path_fd = remove_tree_open_folder(parent_fd, name, O_PATH);
         int fd, r;
@@ -88,14 +87,15 @@ static int open_shut_folder(int parent_fd, const char *name) {
         return fd < 0 ? -errno : fd;
 }
 
-/* A folder's entries go only if its owner may write and search it. */
+/* Gives a folder mode 0700 if its owner lacks any of rwx, without which its entries can't be
+ * removed. */
 static int open_up(int fd) {
         struct stat st;
 
         if (fstat(fd, &st) < 0)
                 return -errno;
         if ((st.st_mode & 0700) != 0700)
-                (void)fchmod(fd, 0700); /* refused: so will be the removal, which tells why */
+                (void)fchmod(fd, 0700); /* if this fails so will the removal, which reports why */
         return 0;
 }
 
@@ -111,9 +111,10 @@ int open_for_removal(int parent_fd, const char *name) {
         return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* Moves a folder up to the top under a new name; the next pass finds it there. */
+/* Moves a folder up to the top under a new name, where the next pass finds it. */
 static int move_up(struct removal *rm, int dir_fd, const char *name) {
-        /* Moving a folder rewrites its "..", so it must be writable itself. */
+        /* rename(2) of a folder to another parent rewrites its "..", so that the folder itself must
+         * be writable. */
         _cleanup_close_ int fd = open_for_removal(dir_fd, name);
         char moved[64];
 
@@ -140,8 +141,8 @@ static int remove_folder(struct removal *rm, int dir_fd, const char *name, unsig
         return unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-/* Takes any entry.  What was a file a moment ago may be a folder now, and the
- * other way round: the kernel's answer decides, not the type in the listing. */
+/* Removes an entry of any type.  A file may have become a folder since the listing, and the other
+ * way round: the kernel's answer decides, not the type in the listing. */
 static int remove_entry(struct removal *rm, int dir_fd, const char *name, bool looks_like_folder,
                         unsigned depth) {
         int r = -ENOTDIR;
@@ -161,7 +162,7 @@ static bool remove_tree_is_kept(const struct removal *rm, const char *name, unsi
         return depth == 0 && rm->keep && streq(name, rm->keep);
 }
 
-/* One pass over a folder.  Takes fd over. */
+/* Makes one pass over a folder.  Closes fd, whatever it returns. */
 static int empty_folder(struct removal *rm, int fd, unsigned depth) {
         DIR *dir = fdopendir(fd);
         struct dirent *entry;
@@ -194,12 +195,13 @@ int remove_contents(int dir_fd, const char *keep) {
         r = open_up(dir_fd);
         if (r < 0)
                 return r;
-        /* Names that a removal before this one left behind must not be met again. */
+        /* A random start: folders that an earlier, interrupted removal moved up may still be there
+         * under their names. */
         if (getrandom(&rm.moved, sizeof(rm.moved), GRND_NONBLOCK) < 0)
                 rm.moved = 0;
 
-        /* Until a pass finds nothing: an entry may be missed where a folder is read
-         * and changed at once, and what was moved up comes after. */
+        /* Makes passes until one finds nothing: readdir(3) may miss an entry of a folder that
+         * changes meanwhile, and folders that were moved up are emptied in the next pass. */
         for (unsigned pass = 0; pass < PASSES_MAX; pass++) {
                 int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -209,7 +211,7 @@ int remove_contents(int dir_fd, const char *keep) {
                 rm.error = 0;
                 r = empty_folder(&rm, fd, 0);
                 if (r < 0)
-                        return r == -ENOENT ? 0 : r; /* somebody removed the folder itself */
+                        return r == -ENOENT ? 0 : r; /* -ENOENT: another process removed the folder itself */
                 if (rm.progress == 0 && (rm.remaining == 0 || ++stalls >= STALLS_MAX))
                         return rm.error;
         }

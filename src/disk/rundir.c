@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Making, locking, removing and reclaiming run directories.  A folder is called
- * "workspace-…" only while its lock is held or its owner is dead; while it is being
- * made or taken away it is ".workspace-…", and then empty but for the lock.  What
- * is put into a run directory is its users' business. */
+/* Makes, locks, removes and reclaims run directories.  A folder is called "workspace-…" only while
+ * its lock is held or after its owner has died; while it is being made or removed it is called
+ * ".workspace-…", and is empty but for the lock.  What else is in a run directory is its users'
+ * business. */
 #include "rundir.h"
 
 #include <dirent.h>
@@ -17,18 +17,18 @@
 #include "host/user.h"
 #include "remove_tree.h"
 
-#define NAME_PREFIX  "workspace-" /* RUNDIR_NAME without its letters */
+#define NAME_PREFIX  "workspace-" /* RUNDIR_NAME without its six random letters */
 #define DRAFT_PREFIX "." NAME_PREFIX
 
 enum {
-        STALE_SECONDS = 7 * 24 * 60 * 60, /* the age at which one without a lock is given up */
+        STALE_SECONDS = 7 * 24 * 60 * 60, /* the age at which a folder without a lock is removed */
         NAME_TRIES = 64,
 };
 
 static const char cache_hint[] = "set XDG_CACHE_HOME to a folder of your own on a local disk";
 
-/* $XDG_CACHE_HOME counts only where absolute, as its specification has it; so
- * does $HOME, and passwd knows another one. */
+/* $XDG_CACHE_HOME counts only if it is absolute, as its specification says; so does $HOME, in whose
+ * place passwd's home is taken. */
 int rundir_find_cache_home(char **ret, struct nsrun_error *err) {
         const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
         struct user user = {0};
@@ -56,14 +56,14 @@ int rundir_find_cache_home(char **ret, struct nsrun_error *err) {
         return error_oom(err);
 }
 
-/* 0700 whatever the umask is. */
+/* Makes a folder with mode 0700, whatever the umask is. */
 static int rundir_make_folder(const char *path) {
         if (mkdir(path, 0700) < 0)
                 return errno == EEXIST ? 0 : -errno;
         return chmod(path, 0700) < 0 ? -errno : 0;
 }
 
-/* mkdir -p with the specification's 0700. */
+/* Makes a folder and those above it, each 0700, as the XDG specification wants them. */
 static int rundir_make_folders(char *path) {
         int r;
 
@@ -148,7 +148,7 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
         return 0;
 }
 
-/* Whether base_fd's `name` is still the file that fd is. */
+/* Whether base_fd's entry `name` is still the file that is open as fd. */
 static bool is_still(int base_fd, const char *name, int fd) {
         struct stat named, held;
 
@@ -156,8 +156,8 @@ static bool is_still(int base_fd, const char *name, int fd) {
                held.st_nlink > 0 && named.st_dev == held.st_dev && named.st_ino == held.st_ino;
 }
 
-/* Empties a folder and takes it away, the lock last: whoever dies half way leaves
- * one that the next sweep can tell for dead.  The caller holds the lock. */
+/* Empties a folder and removes it, the lock last: if this process dies half way the next sweep
+ * finds a folder whose lock nobody holds.  The caller holds the lock. */
 static int take_away(int base_fd, int dir_fd, const char *name) {
         char draft[sizeof(DRAFT_PREFIX) + NAME_MAX];
         int r;
@@ -176,12 +176,13 @@ static int take_away(int base_fd, int dir_fd, const char *name) {
         return unlinkat(base_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-/* Six letters and digits.  They need to be new, not secret. */
+/* Six random letters and digits.  They need to be new, not secret. */
 static int rundir_random_name(char *name, size_t size) {
         static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         unsigned char b[6];
 
-        if (getrandom(b, sizeof(b), GRND_INSECURE) != (ssize_t)sizeof(b) && /* 5.6; never waits */
+        if (getrandom(b, sizeof(b), GRND_INSECURE) !=
+                    (ssize_t)sizeof(b) && /* since Linux 5.6; never waits for the random pool */
             getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
                 return -errno;
         (void)snprintf(name, size, DRAFT_PREFIX "%c%c%c%c%c%c", letters[b[0] % 62], letters[b[1] % 62],
@@ -189,8 +190,8 @@ static int rundir_random_name(char *name, size_t size) {
         return 0;
 }
 
-/* Makes and takes the lock.  -EAGAIN: a sweeper took the folder for one whose
- * maker had died. */
+/* Makes and takes the lock.  -EAGAIN: a sweeper removed the folder, which had no lock yet, as a
+ * dead maker's. */
 static int make_lock(int dir_fd, int *ret_fd) {
         _cleanup_close_ int fd =
                 openat(dir_fd, "lock", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -206,9 +207,8 @@ static int make_lock(int dir_fd, int *ret_fd) {
         return 0;
 }
 
-/* Makes one run directory: a draft, its lock, and then its name.  -EAGAIN: try another
- * name.  *ret_dir stays the caller's to close on failure, and `name` is what is to
- * be taken away. */
+/* Makes one run directory: a draft, its lock, and then its name.  -EAGAIN: try another name.  On
+ * failure the caller closes *ret_dir and removes the folder `name`. */
 static int rundir_make_locked(int base_fd, char *name, size_t size, int *ret_dir, int *ret_lock) {
         int r = rundir_random_name(name, size);
 
@@ -264,7 +264,7 @@ int rundir_make(struct rundir *ret, struct nsrun_error *err) {
 
 int rundir_make_scratch(const struct rundir *u, struct nsrun_error *err) {
         if (mkdirat(u->dir_fd, RUNDIR_SCRATCH, 0700) < 0 ||
-            fchmodat(u->dir_fd, RUNDIR_SCRATCH, 01777, 0) < 0) /* whatever the umask is */
+            fchmodat(u->dir_fd, RUNDIR_SCRATCH, 01777, 0) < 0) /* sets the mode whatever the umask is */
                 return error_set(err, NSRUN_STAGE_WORKSPACE, -errno, u->path,
                                  "a scratch folder can't be made in this run's folder", cache_hint);
         return 0;
@@ -282,14 +282,14 @@ void rundir_remove(struct rundir *u) {
         *u = RUNDIR_INIT;
 }
 
-/* Takes the lock of a folder whose owner is dead.  -EBUSY: it may live; -ENOENT:
- * there is no lock. */
+/* Takes the lock of a folder whose owner is dead.  -EBUSY: the owner may live; -ENOENT: there is no
+ * lock. */
 static int lock_dead(int dir_fd, int *ret_fd) {
         _cleanup_close_ int fd = openat(dir_fd, "lock", O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
         if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
                 return -errno;
-        /* Another sweeper may have finished between the open and the lock. */
+        /* Another sweeper may have removed the lock file between the open(2) and the flock(2). */
         if (!is_still(dir_fd, "lock", fd))
                 return -EBUSY;
         *ret_fd = TAKE_FD(fd);
@@ -305,11 +305,11 @@ static void rundir_sweep_one(int base_fd, const char *name) {
                 return;
         r = lock_dead(dir_fd, &lock_fd);
         if (r == -ENOENT && name[0] == '.')
-                /* A draft without a lock is empty.  Only if it still is does this do
-                 * anything, and a maker that lives takes another name. */
+                /* A draft without a lock is empty, or unlinkat(2) does nothing.  If its maker lives
+                 * it takes another name. */
                 (void)unlinkat(base_fd, name, AT_REMOVEDIR);
         if (r == -ENOENT && time(NULL) - st.st_mtim.tv_sec > STALE_SECONDS)
-                r = 0; /* somebody's doing, not ours: given up when it is old */
+                r = 0; /* no folder of nsrun's own: removed when it is old */
         if (r == 0 && is_still(base_fd, name, dir_fd))
                 (void)take_away(base_fd, dir_fd, name);
 }

@@ -1,49 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The run directory: one folder per run, $XDG_CACHE_HOME/nsrun/workspace-XXXXXX (else
- * ~/.cache/nsrun), 0700, that holds everything a run puts on disk.  A lock held
- * for life tells a live one from a dead one. */
+ * ~/.cache/nsrun), 0700, with everything that a run puts on disk.  A lock that its owner holds for
+ * life tells a live one from a dead one. */
 #pragma once
 
 #include "base/error.h"
 
 struct rundir {
-        int base_fd; /* the folder that holds all run directories */
-        int dir_fd;  /* this one, O_RDONLY|O_DIRECTORY */
-        int lock_fd; /* flock LOCK_EX on "lock" inside; shared with init, so it ends with the last of both */
+        int base_fd; /* the folder of all run directories */
+        int dir_fd;  /* this run directory, O_RDONLY|O_DIRECTORY */
+        int lock_fd; /* "lock" in it, with flock LOCK_EX; the sandbox's pid 1 shares it, so it is held until
+                        both are gone */
         char *path;  /* absolute and canonical */
 };
 
-/* No run directory yet. */
+/* The value of a struct rundir that has no folder. */
 #define RUNDIR_INIT                                                    \
         (struct rundir) {                                              \
                 .base_fd = -EBADF, .dir_fd = -EBADF, .lock_fd = -EBADF \
         }
 
-/* The folder of all programs' caches as the environment spells it, absolute.  -ENOENT: nobody
- * names one. */
+/* The folder of all programs' caches, absolute, as the environment spells it.  -ENOENT: neither the
+ * environment nor passwd names one. */
 int rundir_find_cache_home(char **ret, struct nsrun_error *err);
-/* The canonical path of the folder that holds all run directories, or will.  -ENOENT: nobody
- * names a cache folder. */
+/* The canonical path of the folder of all run directories, which need not exist.  -ENOENT: as for
+ * rundir_find_cache_home(). */
 int rundir_find_base(char **ret, struct nsrun_error *err);
-/* Opens it, made where it is missing.  -EPERM: it isn't ours alone. */
+/* Opens the folder of all run directories, which is made if it is missing.  -EPERM: another user
+ * owns it or may write to it. */
 int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err);
-/* What every run directory is called there before it has its own six letters. */
+/* The name of a run directory before its own six letters are chosen. */
 #define RUNDIR_NAME "workspace-XXXXXX"
-/* The folder in it that is a sandbox's /tmp. */
+/* The scratch folder in a run directory, which is a sandbox's /tmp. */
 #define RUNDIR_SCRATCH "scratch"
-/* Sweeps dead siblings, then makes a new run directory and locks it.  Stage
- * WORKSPACE; on failure nothing stays behind. */
+/* Removes dead run directories, then makes a new one and locks it.  Stage WORKSPACE; a failure
+ * leaves nothing behind. */
 int rundir_make(struct rundir *ret, struct nsrun_error *err);
-/* Makes the scratch folder, empty and with /tmp's mode, once in a run directory's life: what is
- * there already is never taken (-EEXIST).  Stage WORKSPACE. */
+/* Makes the scratch folder, empty and with /tmp's mode, once in a run directory's life.  -EEXIST:
+ * the name is taken, and what has it is never used.  Stage WORKSPACE. */
 int rundir_make_scratch(const struct rundir *u, struct nsrun_error *err);
-/* Removes the folder and everything in it and closes the fds.  Does nothing to
- * NULL or an RUNDIR_INIT, which it leaves behind.  Where something can't be
- * removed the lock stays, and a later sweep tries again. */
+/* Removes the run directory with everything in it, closes the descriptors, and leaves a RUNDIR_INIT
+ * behind; for NULL or a RUNDIR_INIT it does nothing.  If something can't be removed the lock stays,
+ * and a later sweep tries again. */
 void rundir_remove(struct rundir *u);
-/* Reclaims run directories whose owner is dead, and any without a lock older than seven
- * days.  Best effort.  `base_fd` is the folder that holds them, open for reading. */
+/* Removes run directories whose owner is dead, and folders without a lock that are older than seven
+ * days; ignores failures.  `base_fd` is the folder of all run directories, open for reading. */
 void rundir_sweep(int base_fd);
-/* The same in the cache folder, where there is one.  -EPERM: it isn't ours alone. */
+/* Sweeps the folder of all run directories, if there is one.  -EPERM: another user owns it or may
+ * write to it. */
 int rundir_sweep_all(struct nsrun_error *err);
 #define _cleanup_rundir_ _cleanup_(rundir_remove)
