@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* nsrun_workspace_*() for what file tools do with an agent's paths.  Each finds the folder as
- * resolve.c says, opens it from its root's descriptor in one walk that follows no symlink, and
- * works on a name in that folder: whatever is swapped meanwhile, nothing outside is reached. */
+/* nsrun_workspace_*() functions that do what file tools do with an agent's paths.  Each finds the
+ * entry's folder as resolve.c says, opens the folder from its root's descriptor in one walk that
+ * follows no symlink, and works on a name in it: whatever a command swaps meanwhile, nothing
+ * outside the roots is reached. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -14,7 +15,7 @@
 #include "workspace.h"
 
 enum {
-        FOLDER_TRIES = 64, /* against somebody who swaps the folder as it is opened */
+        FOLDER_TRIES = 64, /* tries, if somebody swaps the folder while it is opened */
 };
 
 static int fail_entry(const char *path, int r, const char *what, struct nsrun_error *err) {
@@ -22,13 +23,14 @@ static int fail_entry(const char *path, int r, const char *what, struct nsrun_er
                          r == -EAGAIN ? "somebody keeps changing it" : NULL);
 }
 
-/* Whether the walk met what wasn't there when the path was resolved. */
+/* Whether a walk failed because it met a symlink or mount that wasn't there when the path was
+ * resolved. */
 static bool was_swapped(int r) {
         return r == -ELOOP || r == -EXDEV || r == -EAGAIN;
 }
 
-/* The entry, and its folder open in *ret_fd.  Where the entry is a root itself there is no folder
- * to open: -EBUSY without an error. */
+/* Finds an entry and opens its folder.  -EBUSY without an error: the entry is itself a root, whose
+ * folder is not opened. */
 static int files_open_folder(const struct nsrun_workspace *w, enum workspace_access access, const char *path,
                              struct workspace_entry *e, int *ret_fd, struct nsrun_error *err) {
         int r = -EAGAIN;
@@ -48,7 +50,7 @@ static int files_open_folder(const struct nsrun_workspace *w, enum workspace_acc
         return 0;
 }
 
-/* For what is renamed or removed. */
+/* Opens the folder of an entry that is to be renamed or removed: it may be no root, and hold none. */
 static int open_folder_of_own(const struct nsrun_workspace *w, const char *path, struct workspace_entry *e,
                               int *ret_fd, struct nsrun_error *err) {
         int r = files_open_folder(w, WORKSPACE_WRITE, path, e, ret_fd, err);
@@ -62,7 +64,7 @@ static int open_folder_of_own(const struct nsrun_workspace *w, const char *path,
         return r;
 }
 
-/* For what is made. */
+/* Opens the folder of an entry that is to be made. */
 static int open_folder_for_new(const struct nsrun_workspace *w, const char *path, struct workspace_entry *e,
                                int *ret_fd, struct nsrun_error *err) {
         int r = files_open_folder(w, WORKSPACE_WRITE, path, e, ret_fd, err);
@@ -72,7 +74,8 @@ static int open_folder_for_new(const struct nsrun_workspace *w, const char *path
 
 /* ----------------------------------------------------------------------- folders */
 
-/* Makes the folders of the first `length` bytes of `below`, from the root on; what is there stays. */
+/* Makes the folders of the first `length` bytes of `below`, from the root on; those that exist stay
+ * as they are. */
 static int make_folders(const struct workspace_root *root, const char *below, size_t length, mode_t mode) {
         _cleanup_close_ int here = -EBADF;
         char name[NAME_MAX + 1];
@@ -104,7 +107,7 @@ static int make_folders(const struct workspace_root *root, const char *below, si
         return 0;
 }
 
-/* mkdir -p, of the folder itself or of those above it. */
+/* Makes a folder (is_whole) or those above an entry, each that is missing, as mkdir -p does. */
 static int make_path(const struct nsrun_workspace *w, const char *path, bool is_whole, mode_t mode,
                      struct nsrun_error *err) {
         const struct workspace_root *root = NULL;
@@ -246,7 +249,7 @@ nsrun_public int nsrun_workspace_stat(const struct nsrun_workspace *w, const cha
         if (r == 0)
                 r = fstatat(fd, e.name, ret, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
         else if (follows || (r == -EBUSY && e.is_root)) {
-                /* A root has no symlink in its path. */
+                /* A root's path has no symlink in it, so that the root itself is opened. */
                 r = workspace_open(&w->roots, WORKSPACE_READ, path, O_PATH, 0, &fd, error);
                 if (r == 0)
                         r = fstat(fd, ret) < 0 ? -errno : 0;

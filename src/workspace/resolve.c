@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where a path leads, walked component by component as the kernel would in the
- * sandbox: with /tmp an alias, and with what no root holds not there.  Looks at
- * the host and changes nothing. */
+/* Finds where a path leads, component by component as the kernel would in the sandbox: /tmp may
+ * stand for the temp, and what no root holds isn't there.  Looks at the host and changes nothing. */
 #include "resolve.h"
 
 #include <fcntl.h>
@@ -12,23 +11,24 @@
 #include "base/sys.h"
 
 enum {
-        LINKS_MAX = 40,  /* the kernel's own */
-        OPEN_TRIES = 64, /* against somebody who swaps the path as it is opened */
+        LINKS_MAX = 40,  /* the kernel's own limit */
+        OPEN_TRIES = 64, /* tries, if somebody swaps the path while it is opened */
 };
 
 static const char refuse_hint[] = "only the project and the roots given to nsrun can be reached";
 
 struct walk {
         const struct workspace *w;
-        char at[PATH_MAX];       /* where it stands, as the sandbox calls it; "" is / */
-        char rest[2 * PATH_MAX]; /* what is still to be walked */
-        unsigned n_missing;      /* the last so many components of `at` do not exist */
+        char at[PATH_MAX];       /* the place that was reached, as a path in the sandbox; "" is / */
+        char rest[2 * PATH_MAX]; /* the part of the path that is still to be walked */
+        unsigned n_missing;      /* how many of the last components of `at` do not exist */
         unsigned n_links;
-        bool is_led; /* a symlink in a root was followed: what no root holds is out of sight */
+        bool is_led; /* a symlink in a root was followed: from here on the walk can't lead through what no
+                        root holds */
 };
 
-/* Whether `path`, below /tmp, is a root of its own there, or lies in one or above
- * one: roots are mounted over the temp. */
+/* Whether `path`, below /tmp, is in a root that has its place there, or above one: roots are
+ * mounted over the temp. */
 static bool is_mounted_below_tmp(const struct workspace *w, const char *path) {
         for (size_t i = 0; i < w->n_roots; i++) {
                 const char *root = workspace_place(&w->roots[i]);
@@ -40,19 +40,20 @@ static bool is_mounted_below_tmp(const struct workspace *w, const char *path) {
         return false;
 }
 
-/* Where `path`, /tmp or below it, is in temp; NULL where it isn't there. */
+/* The part of `path` below /tmp if what it names is in the temp; else NULL. */
 static const char *below_temp(const struct workspace *w, const char *path) {
         const char *below = w->alias_tmp_to_temp ? path_below(path, "/tmp") : NULL;
 
         return below && !is_mounted_below_tmp(w, path) ? below : NULL;
 }
 
-/* The root that a path of the sandbox's lies in, by that path or by what /tmp is. */
+/* The root that holds a place: `path` as the sandbox names it, `host` as the host does, which
+ * counts for the temp. */
 static const struct workspace_root *root_of(const struct workspace *w, const char *path, const char *host) {
         return workspace_root_at(w, below_temp(w, path) ? host : path);
 }
 
-/* A path of the sandbox as one of the host. */
+/* Turns a path in the sandbox into one of the host. */
 static int host_path(const struct workspace *w, const char *path, char host[PATH_MAX]) {
         const struct workspace_root *root = workspace_root_at(w, path);
         const char *from = root && root->target ? root->path : NULL, *below = below_temp(w, path);
@@ -69,9 +70,9 @@ static int host_path(const struct workspace *w, const char *path, char host[PATH
         return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* What a symlink in a root may lead through is what the sandbox has as well: the
- * roots, the folders above them, the system's own links in / (such as /lib), and the one
- * folder of /etc that is all links. */
+/* Whether a walk that a symlink in a root has led may go through `path`, which it may if the
+ * sandbox has it, too: the roots, the folders above them, the system's own links in / (such as
+ * /lib), and /etc/alternatives, which has nothing but links. */
 static bool is_in_sight(const struct workspace *w, const char *path, const char *host, bool is_link) {
         static const char alternatives[] = "/etc/alternatives";
 
@@ -93,7 +94,7 @@ static void walk_up(struct walk *k) {
                 k->n_missing--;
 }
 
-/* Puts a symlink's text before the rest. */
+/* Puts a symlink's text before the part that is still to be walked. */
 static int walk_link(struct walk *k, const char *text, size_t n, const char *host) {
         char rest[sizeof(k->rest)];
         int length;
@@ -113,7 +114,7 @@ static int walk_link(struct walk *k, const char *text, size_t n, const char *hos
         return 0;
 }
 
-/* One step down.  `name` is neither "." nor "..". */
+/* Goes down to the entry `name`, which is neither "." nor "..". */
 static int walk_down(struct walk *k, const char *name, size_t n) {
         char host[PATH_MAX], text[PATH_MAX];
         size_t length = strlen(k->at);
@@ -138,7 +139,7 @@ static int walk_down(struct walk *k, const char *name, size_t n) {
                 return -EPERM;
         if (r == 0)
                 return walk_link(k, text, (size_t)text_length, host);
-        if (r == -EINVAL) /* it exists and is no symlink */
+        if (r == -EINVAL) /* EINVAL: it exists and is no symlink */
                 return 0;
         if (r != -ENOENT && r != -ENOTDIR)
                 return r;
@@ -146,7 +147,8 @@ static int walk_down(struct walk *k, const char *name, size_t n) {
         return 0;
 }
 
-/* The next component off the rest, copied since a symlink rewrites the rest. */
+/* Takes the next component off the rest.  It is copied, since following a symlink rewrites the
+ * rest. */
 static size_t next_name(struct walk *k, char name[PATH_MAX]) {
         char *start = k->rest + strspn(k->rest, "/");
         size_t n = strcspn(start, "/");
@@ -185,8 +187,8 @@ static bool has_dot_dot(const char *path) {
         return false;
 }
 
-/* A path that exists and has no symlink in it, which is nearly every one, costs
- * one open.  -EAGAIN: it must be walked. */
+/* Resolves a path that exists and has neither ".." nor a symlink in it, as nearly every one, by one
+ * open.  -EAGAIN: it must be walked. */
 static int resolve_plain(const struct workspace *w, const char *absolute, char at[PATH_MAX],
                          char host[PATH_MAX], const struct workspace_root **ret_root) {
         _cleanup_free_ char *normal = NULL;
@@ -211,7 +213,8 @@ static int resolve_plain(const struct workspace *w, const char *absolute, char a
         return 0;
 }
 
-/* A root has no symlink in its path: what begins with one is walked from there. */
+/* Starts a walk.  No root has a symlink in its path, so that a path that begins with a root is
+ * walked from there. */
 static void start_walk(struct walk *k, const char *absolute) {
         size_t skip = 0;
 
@@ -245,10 +248,10 @@ static int resolve_walking(const struct workspace *w, const char *absolute, char
         return r;
 }
 
-/* `at` is what the sandbox calls it, `host` where that is on the host. */
+/* Resolves a path: `at` is the place as the sandbox names it, `host` as the host does. */
 static int resolve(const struct workspace *w, const char *path, char at[PATH_MAX], char host[PATH_MAX],
                    const struct workspace_root **ret_root) {
-        char absolute[2 * PATH_MAX]; /* a relative path may be as long as an absolute one */
+        char absolute[2 * PATH_MAX]; /* room for a relative path as long as an absolute one may be */
         int n, r;
 
         if (!*path)
@@ -264,7 +267,7 @@ static int resolve(const struct workspace *w, const char *path, char at[PATH_MAX
         return r == -EAGAIN ? resolve_walking(w, absolute, at, host, ret_root) : r;
 }
 
-/* What resolve() said, as a refusal where nothing allows it. */
+/* Turns what resolve() found into 0 or a refusal. */
 static int judge_place(const struct workspace *w, int r, enum workspace_access access, const char *path,
                        const char *host, const struct workspace_root *root, struct nsrun_error *err) {
         const char *why;
@@ -297,7 +300,7 @@ int workspace_find(const struct workspace *w, enum workspace_access access, cons
         return 0;
 }
 
-/* The folder's path and the entry's name.  A slash at the end means nothing. */
+/* Splits a path into the folder and the entry's name.  A slash at its end is ignored. */
 static int split_entry(const char *path, char folder[PATH_MAX], char name[NAME_MAX + 1]) {
         size_t end = strlen(path), start;
 
@@ -373,7 +376,8 @@ static int open_in_root(const struct workspace_root *root, const char *host, int
 
         if (root->is_directory)
                 return beneath_open(root->fd, path_below(host, root->path), flags, mode);
-        /* A root that is a file is opened again through its descriptor. */
+        /* A root that is a file has no folder to be opened from: it is opened again by its
+         * descriptor. */
         if (!streq(host, root->path))
                 return -ENOTDIR;
         (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", root->fd);
@@ -396,13 +400,13 @@ int workspace_open(const struct workspace *w, enum workspace_access access, cons
         if (flags & O_PATH)
                 flags &= O_PATH | O_DIRECTORY | O_CLOEXEC;
         if (!(flags & O_CREAT) && (flags & O_TMPFILE) != O_TMPFILE)
-                mode = 0; /* openat2(2) refuses one where nothing is made */
+                mode = 0; /* openat2(2) refuses a mode if nothing can be made */
         for (unsigned i = 0; i < OPEN_TRIES && r == -EAGAIN; i++) {
                 r = workspace_find(w, access, path, host, &root, err);
                 if (r < 0)
                         return r;
                 r = open_in_root(root, host, flags, mode);
-                /* It had no symlink in it a moment ago. */
+                /* There was no symlink in the path when it was resolved: it was swapped. */
                 if (r == -ELOOP || r == -EXDEV)
                         r = -EAGAIN;
         }

@@ -7,20 +7,21 @@
 
 #include "roots.h"
 
-/* What `path` leads to and the root that allows it: workspace_resolve() without a copy. */
+/* Finds what `path` leads to, and the root that allows it: workspace_resolve() without a copy. */
 int workspace_find(const struct workspace *w, enum workspace_access access, const char *path,
                    char host[PATH_MAX], const struct workspace_root **ret_root, struct nsrun_error *err);
 
-/* An entry of a folder by its name: what is renamed, removed or made, itself and not where it leads. */
+/* An entry of a folder by its name, which is to be renamed, removed or made itself, whatever it
+ * leads to. */
 struct workspace_entry {
-        char folder[PATH_MAX]; /* canonical host path of the folder, beneath root's unless is_root */
+        char folder[PATH_MAX]; /* the folder's canonical host path, beneath root's path unless is_root */
         char name[NAME_MAX + 1];
-        const struct workspace_root *root; /* the innermost that holds the entry */
+        const struct workspace_root *root; /* the innermost root that holds the entry */
         bool is_root;                      /* the entry is that root */
-        bool holds_root;                   /* another root is beneath it */
+        bool holds_root;                   /* another root lies beneath the entry */
 };
-/* Finds the folder as workspace_resolve() does, and judges the entry in it.  -EINVAL: the path ends with
- * "." or "..", or is "/".  Errors as there. */
+/* Finds the folder as workspace_resolve() does, and judges the entry in it.  -EINVAL: the path ends
+ * with "." or "..", or is "/".  Other errors are workspace_resolve()'s. */
 int workspace_find_entry(const struct workspace *w, enum workspace_access access, const char *path,
                          struct workspace_entry *ret, struct nsrun_error *err);
 

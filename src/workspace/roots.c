@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gathering the roots of a workspace.  Whether a path lies in one is resolve.c's
- * question. */
+/* Gathers the roots of a workspace.  Whether a path lies in one is decided in resolve.c. */
 #include "roots.h"
 
 #include <fcntl.h>
@@ -10,7 +9,7 @@
 #include "base/path.h"
 #include "host/project.h"
 
-/* The root at just this place inside. */
+/* The root whose place in the sandbox is `place`; NULL: none. */
 static struct workspace_root *find_root(struct workspace *w, const char *place) {
         for (size_t i = 0; i < w->n_roots; i++)
                 if (streq(workspace_place(&w->roots[i]), place))
@@ -18,7 +17,7 @@ static struct workspace_root *find_root(struct workspace *w, const char *place) 
         return NULL;
 }
 
-/* Takes the root's path, target and fd over, also where it fails. */
+/* Appends a root.  Its path, target and descriptor are freed on failure. */
 static int append_root(struct workspace *w, struct workspace_root root) {
         if (ARRAY_GROW(w->roots, w->n_roots) < 0) {
                 free(root.path);
@@ -30,7 +29,7 @@ static int append_root(struct workspace *w, struct workspace_root root) {
         return 0;
 }
 
-/* `path` is canonical; it and `target` are taken over. */
+/* Adds a root whose `path` is canonical.  Takes `path` and `target`, also on failure. */
 static int add_canonical(struct workspace *w, enum workspace_access access, char *path, char *target,
                          struct nsrun_error *err) {
         _cleanup_free_ char *owned = path, *owned_target = target;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* nsrun_workspace_*(): what a library's host does with files on behalf of what runs in
- * its sandboxes.  Runs nothing but git, and that but for its configuration. */
+/* nsrun_workspace_*(): what a host program does with files on behalf of what runs in its
+ * sandboxes.  Starts no program. */
 #include "workspace.h"
 
 #include <pthread.h>
@@ -32,9 +32,9 @@ static void workspace_forget(const struct nsrun_workspace *w) {
         (void)pthread_mutex_unlock(&with_rundir_lock);
 }
 
-/* Of a host that ends by exit(3), or unloads the library, without having freed them.
- * Whoever holds the lock in that moment keeps theirs for the next sweep: waiting
- * here could last for ever. */
+/* Removes the run directories of workspaces that a host program hasn't freed when it calls exit(3)
+ * or unloads the library.  If another thread holds the lock in that moment they are left to the
+ * next sweep: waiting here could last for ever. */
 static __attribute__((__destructor__)) void remove_rundirs(void) {
         if (pthread_mutex_trylock(&with_rundir_lock) != 0)
                 return;
@@ -57,7 +57,7 @@ static int need_rundir(struct nsrun_workspace *w, struct nsrun_error *err) {
         return 0;
 }
 
-/* Lets go without taking anything away. */
+/* Closes a run directory's descriptors without removing it: in a forked copy it is the parent's. */
 static void leave_rundir(struct rundir *u) {
         close_fdp(&u->lock_fd);
         close_fdp(&u->dir_fd);
@@ -146,7 +146,7 @@ nsrun_public int nsrun_workspace_set_temp(struct nsrun_workspace *w, int alias_t
         return path ? workspace_set_temp(&w->roots, path, alias_tmp_to_temp != 0, error) : error_oom(error);
 }
 
-/* The list that is asked for, made anew in *kept. */
+/* Lists the roots' paths, all or the writable ones, in a new *kept. */
 static int workspace_list_roots(const struct workspace *w, bool writable_alone, char ***kept,
                                 const char *const **ret, struct nsrun_error *err) {
         _cleanup_strv_ char **list = NULL;
@@ -209,7 +209,7 @@ nsrun_public int nsrun_workspace_set_env(struct nsrun_workspace *w, const char *
         return 0;
 }
 
-/* What git's files say. */
+/* Finds the committer's name and address in git's configuration files. */
 static int find_identity(const struct nsrun_workspace *w, char ***ret) {
         _cleanup_identity_ struct identity id = {0};
         _cleanup_strv_ char **writable = NULL, **env = NULL;
