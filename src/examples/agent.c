@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where a person would be asked.  This one lets everything pass but sudo. */
+/* Stands for asking a person.  It allows everything but sudo. */
 static int confirm_command(const char *prompt, void *data) {
         (void)data;
         return strstr(prompt, "$ sudo ") == NULL;
@@ -24,7 +24,7 @@ static int start_session(const char *project, char **ret_id, struct nsrun_error 
         struct nsrun_policy *policy = NULL;
         int r;
 
-        /* Whatever happens to this program, the session doesn't outlive it. */
+        /* If this program dies, however that happens, the session ends with it. */
         options.owner = getpid();
         options.idle_timeout = 600;
         r = nsrun_policy_new(&policy);
@@ -36,7 +36,7 @@ static int start_session(const char *project, char **ret_id, struct nsrun_error 
         return r;
 }
 
-/* A refusal is a text for the model, too: the next command may be a better one. */
+/* Prints a refusal as well: it is a text for the model, whose next command may be a better one. */
 static void run_command(const char *id, const char *command) {
         struct nsrun_bash_options options = NSRUN_BASH_OPTIONS_INIT;
         struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;

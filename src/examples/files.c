@@ -4,8 +4,8 @@
  *     files PROJECT read PATH
  *     files PROJECT write PATH TEXT
  *
- * A path is what the agent gave, relative to the project or absolute.  It is never joined to another
- * one here, and what is opened is what was checked, whatever a command in a sandbox does meanwhile. */
+ * PATH is what the agent gave, relative to the project or absolute.  This program never joins it to another
+ * path: the library opens just what it has checked, whatever a command in a sandbox does meanwhile. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <nsrun.h>
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
                               : write_file(workspace, argv[3], argv[4], &error);
         (void)nsrun_workspace_free(workspace);
         if (r < 0) {
-                /* What an agent reads of a refusal. */
+                /* The text of a refusal, for the agent. */
                 line = nsrun_error_format(&error);
                 (void)printf("Error: %s\n", line ? line : "out of memory");
                 free(line);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs a command in a sandbox of a project: what it reads and what it writes are this program's pipes.
+/* Runs a command in a sandbox of a project, with pipes of this program's as its input and output.
  *
  *     pipes PROJECT INPUT COMMAND [ARGUMENT…]
  *
- * Prints what came out, each line with a "| " before it, and ends as the command did. */
+ * Prints the command's output, each line with "| " before it, and ends as the command did. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A failure in one line.  The error says where, why and what to do about it. */
+/* Prints a failure in one line, which says where, why and what to do about it. */
 static int complain(const struct nsrun_error *error) {
         char *line = nsrun_error_format(error);
 
@@ -31,7 +31,7 @@ static struct nsrun_sandbox *start(const char *project, const char *const *argv,
         struct nsrun_sandbox *sandbox = NULL;
         int r;
 
-        /* Standard error is left at -1: it is this program's own. */
+        /* stdio[2] stays -1: the command's standard error is this program's. */
         options.stdio[0] = stdio[0];
         options.stdio[1] = stdio[1];
         r = nsrun_policy_new(&policy);
@@ -45,13 +45,13 @@ static struct nsrun_sandbox *start(const char *project, const char *const *argv,
                 r = nsrun_plan_new(policy, &plan, error);
         if (r >= 0)
                 r = nsrun_start(plan, &options, &sandbox, error);
-        /* A sandbox that runs needs neither any more. */
+        /* A running sandbox needs neither plan nor policy any more. */
         (void)nsrun_plan_free(plan);
         (void)nsrun_policy_free(policy);
         return sandbox;
 }
 
-/* Until the last process that could write has closed its end. */
+/* Reads until the last process that has the pipe's other end open has closed it. */
 static void print_lines(int fd) {
         FILE *f = fdopen(fd, "r");
         char *line = NULL;
@@ -78,11 +78,13 @@ int main(int argc, char **argv) {
                 perror("pipes");
                 return 125;
         }
-        /* Short enough for the pipe: nobody has to read yet. */
+        /* The input is short enough for the pipe's buffer, so that the write doesn't wait for a
+         * reader. */
         if (write(in[1], argv[2], strlen(argv[2])) < 0)
                 perror("pipes");
         sandbox = start(argv[1], (const char *const *)argv + 3, (const int[]){in[0], out[1]}, &error);
-        /* The command has its own copies: while ours are open neither side would see an end. */
+        /* The command has copies of these ends: while they are open here as well neither side sees
+         * the other close its own. */
         (void)close(in[0]);
         (void)close(in[1]);
         (void)close(out[1]);

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The toolchains are readable for the file tools; commands see the caches among them as overlays, whose
- * writes last as long as the session. */
+/* Makes the toolchains readable for the file tools.  Commands see the caches among them as
+ * overlays: what they write there lasts as long as the session. */
 static int set_up(struct nsrun_workspace *workspace, struct nsrun_policy *policy,
                   struct nsrun_error *error) {
         int r;
@@ -44,7 +44,7 @@ static int run_in_session(const char *id, const char *command, struct nsrun_erro
         return r;
 }
 
-/* As an agent's read tool does it: never by joining strings. */
+/* Reads a file as an agent's read tool does: by the workspace's function, never by joining strings. */
 static int read_by_tool(struct nsrun_workspace *workspace, const char *path, struct nsrun_error *error) {
         char text[4096];
         ssize_t n;
