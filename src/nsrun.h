@@ -254,7 +254,16 @@ struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *policy);
 /* The command line's options by their long names without dashes ("ro", "net",
  * "new-session"); value is NULL where the option takes none.  nsrun(1) lists
  * them with their units.  Strings are copied.  "limit" may be set once for each of its names.
- * -EINVAL: no such option, or a value it can't take.  -ENOMEM. */
+ * -EINVAL: no such option, or a value it can't take.  -ENOMEM.
+ *
+ * "no-sandbox" is for a host whose user has switched the sandbox off: the same calls start the same commands
+ * with all files, the network and the rights of the caller, on a host that lets no sandbox be made, too;
+ * descriptors, deadlines, signals and waiting are as ever, and so are "project", "chdir", "new-session",
+ * "limit" and what is for the environment, of which nothing is withheld.  All else that was set is refused
+ * by nsrun_plan_new() and whatever makes a plan (-EINVAL, stage USAGE), and so are a session, an instance
+ * and a workspace's temp as /tmp.  nsrun_sandbox_is_confined(), the notes, struct nsrun_bash_result, its
+ * text and its JSON, a plan's text and JSON, and nsrun_bash_describe() say so.  Nothing else leads to it but
+ * an isolation that isn't enabled: no configuration, no variable, no missing feature of the host. */
 int nsrun_policy_set(struct nsrun_policy *policy, const char *option, const char *value,
                      struct nsrun_error *error);
 /* argv[0] is looked up in the sandbox's PATH.  Copied.  -EINVAL: empty. */
@@ -275,7 +284,8 @@ int nsrun_policy_find_config(struct nsrun_policy *policy, struct nsrun_error *er
  * earlier workspace; options may add to it, and go before it: "overlay" over a root that is readable, "rw"
  * over one, "ro" over a writable one.  Another folder at a root's place ("bind") is refused.  The
  * workspace is read now and not kept; its temp must live as long as the runs.
- * -EPERM: a temp without its alias, or a workspace that allows everything (stage POLICY).  -ENOMEM: the
+ * -EPERM: a temp without its alias, or a workspace that allows everything (stage POLICY); a policy in which
+ * "no-sandbox" was set before takes both.  -ENOMEM: the
  * policy is good for nsrun_policy_free() alone. */
 int nsrun_policy_set_workspace(struct nsrun_policy *policy, struct nsrun_workspace *workspace,
                                struct nsrun_error *error);
@@ -351,6 +361,9 @@ int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_start_options 
  * for when the sandbox is gone: nsrun_sandbox_wait() adds that.  Ends with NULL, and is never NULL itself.
  * Owned by the sandbox, until it was waited for or freed. */
 const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *sandbox);
+/* 1; or 0: there is none, since the policy has "no-sandbox" or the isolation isn't enabled, which the first
+ * note says, too. */
+int nsrun_sandbox_is_confined(const struct nsrun_sandbox *sandbox);
 /* Readable (poll) when the sandbox has ended.  Owned by the sandbox. */
 int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox);
 /* Sends a signal to the command; SIGKILL ends the whole sandbox.  -ESRCH: it has ended. */
@@ -409,7 +422,8 @@ struct nsrun_bash_result {
         uint64_t bytes_total; /* that the command wrote */
         uint64_t bytes_omitted; /* of these: all but the first and last 15 KiB, and no half characters */
         char *report;           /* a JSON array as nsrun(1) has it; NULL: not asked for */
-        char **notes; /* as nsrun_sandbox_notes(), and what is odd about a seccomp policy; or NULL */
+        char **notes;   /* as nsrun_sandbox_notes(), and what is odd about a seccomp policy; or NULL */
+        int no_sandbox; /* 1: the policy has "no-sandbox", and nothing confined the command */
 };
 #define NSRUN_BASH_RESULT_INIT \
         { .size = sizeof(struct nsrun_bash_result) }
@@ -655,8 +669,8 @@ int nsrun_isolation_preflight(const struct nsrun_isolation *isolation, struct ns
 int nsrun_isolation_prepare_command(const struct nsrun_isolation *isolation, struct nsrun_policy *policy,
                                     struct nsrun_error *error);
 /* Prepares, plans, logs and starts; nsrun_sandbox_wait(), _kill() and _free() are for what it returns. Where
- * it is not enabled the command runs plainly, with no sandbox, in the policy's "project" if there is one,
- * and nsrun_sandbox_notes() says so: then just the command is waited for and killed. */
+ * it is not enabled the command runs with no sandbox, as with the policy's "no-sandbox" but that nothing is
+ * refused and that it begins in the working directory unless the policy has a "project". */
 int nsrun_isolation_start(const struct nsrun_isolation *isolation, struct nsrun_policy *policy,
                           const struct nsrun_start_options *options, struct nsrun_sandbox **ret,
                           struct nsrun_error *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One command of an agent: refusals, confirmation, start, watch, result.  Safe in a host program
- * with threads, except with without_sandbox. */
+ * with threads. */
 #include "bash.h"
 
 #include <signal.h>
@@ -8,9 +8,7 @@
 
 #include "base/sized.h"
 #include "host/program.h"
-#include "plain.h"
 #include "plan/plan.h"
-#include "policy/environment.h"
 #include "run/programs.h"
 
 static const struct nsrun_bash_options no_options = NSRUN_BASH_OPTIONS_INIT;
@@ -122,6 +120,7 @@ static int agent_bash_add_details(struct contained *c, struct nsrun_bash_result 
         bool was_killed = !ret->timed_out && (ret->signal == SIGKILL || ret->status == 128 + SIGKILL);
         int r = 0;
 
+        ret->no_sandbox = c->plan->plain != NULL;
         ret->oom_killed = run_ran_out_of_memory(&c->run, was_killed);
         if (c->run.denials)
                 r = denials_format(c->run.denials, &ret->report, err);
@@ -159,61 +158,35 @@ static int run_contained(const struct policy_request *request, const char *comma
         return r;
 }
 
-/* Runs the same bash with the same variables withheld in the same folder, and no sandbox
- * (--no-sandbox). */
-static int run_plain(const struct policy_request *request, const char *command,
-                     const struct bash_params *params, const struct nsrun_bash_options *options,
-                     struct nsrun_bash_result *ret, struct nsrun_error *err) {
-        struct plain_params how = {.argv = request->argv,
-                                   .mask = params->start.launch.mask,
-                                   .pass_fds = params->start.launch.pass_fds,
-                                   .n_pass_fds = params->start.launch.n_pass_fds};
-        _cleanup_resolved_ struct resolved resolved = {0};
-        _cleanup_free_ char *bash = NULL;
-        _cleanup_strv_ char **env = NULL;
-        struct plain plain;
-        int r;
-
-        r = policy_resolve(request, &resolved, err);
-        if (r < 0)
-                return r;
-        if (program_find("bash", &bash) == -ENOMEM ||
-            strv_copy(environment_inherited(request->policy), &env) < 0)
-                return error_oom(err);
-        for (const char *const *name = request->unset; *name; name++)
-                environment_drop(env, *name, strlen(*name));
-        how.program = bash ? bash : "/bin/bash";
-        how.folder = resolved.project ? resolved.project : "/";
-        how.env = env;
-        r = plain_start(&how, &plain, err);
-        if (r < 0)
-                return r;
-        r = follow(&plain.source, params, options, command, ret, err);
-        plain.source.end(&plain.source);
-        return r;
-}
-
 int bash_run(const struct nsrun_policy *policy, const char *command, const struct bash_params *params,
              struct nsrun_bash_result *ret, struct nsrun_error *err) {
         const struct nsrun_bash_options *options = params->options ? params->options : &no_options;
-        /* After "--" even a command that begins with a dash is taken for one. */
-        char *const argv[] = {(char *)"bash", (char *)"-c", (char *)"--", (char *)(uintptr_t)command, NULL};
+        static char name[] = "bash", fallback[] = "/bin/bash";
+        _cleanup_free_ char *bash = NULL;
+        /* After "--" even a command that begins with a dash is taken for one.  The last is what bash calls
+         * itself. */
+        char *argv[] = {name, (char *)"-c", (char *)"--", (char *)(uintptr_t)command, name, NULL};
         /* Variables that name files which bash would read before the command. */
         static const char *const unset[] = {"BASH_ENV", "ENV", NULL};
         const struct policy_request request = {.policy = policy, .argv = argv, .unset = unset};
         int r;
 
+        /* Nothing but the sandbox would keep a bash that a command has put into PATH from the host. */
+        if (policy->no_sandbox) {
+                if (program_find(name, &bash) == -ENOMEM)
+                        return error_oom(err);
+                argv[0] = bash ? bash : fallback;
+        }
         r = bash_check(command, options->timeout, err);
         if (r >= 0)
                 r = bash_refuse_chdir(policy, err);
         if (r >= 0 && params->confirmer)
-                r = confirmer_find(params->confirmer, params->without_sandbox ? NULL : &request, err);
+                r = confirmer_find(params->confirmer, policy->no_sandbox ? NULL : &request, err);
         if (r >= 0)
                 r = ask(options, params->confirmer, command, err);
         if (r < 0)
                 return r;
-        return params->without_sandbox ? run_plain(&request, command, params, options, ret, err)
-                                       : run_contained(&request, command, params, options, ret, err);
+        return run_contained(&request, command, params, options, ret, err);
 }
 
 nsrun_public int nsrun_bash(const struct nsrun_policy *policy, const char *command,

@@ -11,7 +11,6 @@ struct bash_params {
         struct run_params start;
         struct confirmer *confirmer; /* the program that options->confirm runs, judged before the first
                                         command; NULL: none */
-        bool without_sandbox;        /* not for the library: plain.h says why */
         int cancel_fd;               /* once it is readable the command is ended; -1: none */
 };
 
@@ -20,11 +19,6 @@ int bash_run(const struct nsrun_policy *policy, const char *command, const struc
 
 /* -EINVAL: the policy's --chdir would make commands begin elsewhere than at the project's root. */
 int bash_refuse_chdir(const struct nsrun_policy *policy, struct nsrun_error *err);
-
-/* nsrun_bash_describe() for options of this release.  `policy` isn't looked at if there is to be no
- * sandbox. */
-int bash_describe(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
-                  bool without_sandbox, enum nsrun_format format, char **ret, struct nsrun_error *err);
 
 /* The question that a person is asked before a command runs; NULL if memory runs out. */
 char *bash_prompt(const char *command, const char *description, long timeout);

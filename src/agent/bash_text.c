@@ -139,6 +139,11 @@ static int format_text(const struct nsrun_bash_result *result, char **ret, size_
         if (!result->timed_out)
                 strbuf_addf(&b, "\n\nexit status: %d",
                             result->signal > 0 ? 128 + result->signal : result->status);
+        if (result->no_sandbox)
+                strbuf_addf(
+                        &b,
+                        "%sno sandbox: it ran as the user, with all files and the network of the machine",
+                        result->timed_out ? "\n\n" : "\n");
         return bash_text_finish(&b, ret, ret_size, err);
 }
 
@@ -163,6 +168,7 @@ static int format_json(const struct nsrun_bash_result *result, char **ret, size_
         add_or_null(&d, "signal", result->signal > 0, result->signal);
         json_add_bool(&d, d.root, "timed_out", result->timed_out);
         json_add_bool(&d, d.root, "oom_killed", result->oom_killed);
+        json_add_bool(&d, d.root, "sandbox", !result->no_sandbox);
         json_add_number(&d, d.root, "duration_ms", result->duration_ms);
         json_add_bytes(&d, d.root, "output", result->output, result->output_size);
         json_add_number(&d, d.root, "bytes_total", result->bytes_total);

@@ -62,7 +62,7 @@ static void describe_files(struct strbuf *b, const struct nsrun_plan *plan) {
 }
 
 static void describe_sandbox(struct strbuf *b, const struct nsrun_plan *plan) {
-        if (!plan) {
+        if (plan->plain) {
                 strbuf_add(b,
                            "- There is no sandbox: it runs as the user, with all files and the network of "
                            "the machine.\n");
@@ -78,7 +78,7 @@ static void describe_sandbox(struct strbuf *b, const struct nsrun_plan *plan) {
 
 static void describe_life(struct strbuf *b, const struct nsrun_plan *plan,
                           const struct nsrun_bash_options *options) {
-        bool survives = plan && plan->join && !plan->join->kills_leftovers;
+        bool survives = plan->join && !plan->join->kills_leftovers;
 
         strbuf_add(
                 b,
@@ -104,11 +104,10 @@ static void describe_life(struct strbuf *b, const struct nsrun_plan *plan,
                            "then.\n");
 }
 
-/* Writes the description.  `plan` is NULL if commands run without a sandbox. */
 static int describe(const struct nsrun_plan *plan, const struct nsrun_bash_options *options, char **ret,
                     struct nsrun_error *err) {
         _cleanup_strbuf_ struct strbuf b = {0};
-        _cleanup_free_ char *visible = str_visible(plan ? plan->cwd : "the root of the project");
+        _cleanup_free_ char *visible = str_visible(plan->cwd);
 
         if (!visible)
                 return error_oom(err);
@@ -117,7 +116,7 @@ static int describe(const struct nsrun_plan *plan, const struct nsrun_bash_optio
                     "%s.\n\n"
                     "- Every command begins in %s: relative paths start there, and neither cd nor "
                     "variables last until the next one. To work elsewhere, cd in the same command.\n",
-                    !plan        ? ""
+                    plan->plain  ? ""
                     : plan->join ? " in a sandbox that all commands of this session share"
                                  : " in a sandbox of its own",
                     visible);
@@ -181,37 +180,29 @@ static int describe_text(const char *text, const struct nsrun_bash_options *opti
         return *ret ? 0 : error_oom(err);
 }
 
-int bash_describe(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
-                  bool without_sandbox, enum nsrun_format format, char **ret, struct nsrun_error *err) {
-        char *const argv[] = {(char *)"bash", NULL};
-        const struct policy_request request = {.policy = policy, .argv = argv};
-        _cleanup_plan_ struct nsrun_plan *plan = NULL;
-        _cleanup_free_ char *text = NULL;
-        int r = 0;
-
-        if (format != NSRUN_FORMAT_TEXT && format != NSRUN_FORMAT_JSON)
-                return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL, "a description has no such format",
-                                 NULL);
-        if (!without_sandbox) {
-                r = bash_refuse_chdir(policy, err);
-                if (r >= 0)
-                        r = plan_make(&request, &plan, err);
-                if (r >= 0)
-                        r = plan_load_operations(plan, err);
-        }
-        if (r >= 0)
-                r = describe(plan, options, &text, err);
-        if (r < 0)
-                return r;
-        return format == NSRUN_FORMAT_JSON ? describe_json(text, options, ret, err)
-                                           : describe_text(text, options, ret, err);
-}
-
 nsrun_public int nsrun_bash_describe(const struct nsrun_policy *policy,
                                      const struct nsrun_bash_options *options, enum nsrun_format format,
                                      char **ret, struct nsrun_error *error) {
+        char *const argv[] = {(char *)"bash", NULL};
+        const struct policy_request request = {.policy = policy, .argv = argv};
         struct nsrun_bash_options own = NSRUN_BASH_OPTIONS_INIT;
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_free_ char *text = NULL;
         int r = options ? sized_take(&own, sizeof(own), options, "nsrun_bash_options", error) : 0;
 
-        return r < 0 ? r : bash_describe(policy, &own, false, format, ret, error);
+        if (r >= 0 && format != NSRUN_FORMAT_TEXT && format != NSRUN_FORMAT_JSON)
+                r = error_set(error, NSRUN_STAGE_USAGE, -EINVAL, NULL, "a description has no such format",
+                              NULL);
+        if (r >= 0)
+                r = bash_refuse_chdir(policy, error);
+        if (r >= 0)
+                r = plan_make(&request, &plan, error);
+        if (r >= 0)
+                r = plan_load_operations(plan, error);
+        if (r >= 0)
+                r = describe(plan, &own, &text, error);
+        if (r < 0)
+                return r;
+        return format == NSRUN_FORMAT_JSON ? describe_json(text, &own, ret, error)
+                                           : describe_text(text, &own, ret, error);
 }

@@ -5,7 +5,6 @@
 #include "base/sized.h"
 #include "plan/plan.h"
 #include "policy/instance.h"
-#include "run/plainly.h"
 
 struct nsrun_isolation {
         bool is_enabled;
@@ -316,15 +315,14 @@ static int log_plan(const struct nsrun_isolation *isolation, const struct nsrun_
 nsrun_public int nsrun_isolation_start(const struct nsrun_isolation *isolation, struct nsrun_policy *policy,
                                        const struct nsrun_start_options *options, struct nsrun_sandbox **ret,
                                        struct nsrun_error *error) {
+        const struct policy_request request = {.policy = policy, .is_plain = !isolation->is_enabled};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         int r;
 
-        if (!isolation->is_enabled)
-                return sandbox_start_plainly(policy, options, ret, error);
         r = nsrun_isolation_prepare_command(isolation, policy, error);
         if (r >= 0)
-                r = nsrun_plan_new(policy, &plan, error);
-        if (r >= 0)
+                r = plan_make(&request, &plan, error);
+        if (r >= 0 && isolation->is_enabled)
                 r = log_plan(isolation, plan, error);
         return r < 0 ? r : nsrun_start(plan, options, ret, error);
 }

@@ -21,7 +21,6 @@ struct bash_options {
         struct confirmer confirmer;
         const sigset_t *mask; /* the caller's */
         enum nsrun_format format;
-        bool without_sandbox;
         bool wants_description;
 };
 
@@ -88,14 +87,6 @@ static int cli_bash_apply_report(void *target, nsrun_unused const struct option_
         return 0;
 }
 
-static int apply_no_sandbox(void *target, nsrun_unused const struct option_spec *spec,
-                            nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct bash_options *o = target;
-
-        o->without_sandbox = true;
-        return 0;
-}
-
 static int apply_describe(void *target, nsrun_unused const struct option_spec *spec,
                           nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct bash_options *o = target;
@@ -115,9 +106,6 @@ const struct option_spec bash_options[] = {
         {"pass-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Environment",
          "give the command the open descriptor FD under the same number; may be given again",
          cli_bash_apply_pass_fd},
-        {"no-sandbox", 0, NULL, OPTION_COMPLETES_NOTHING, "Command",
-         "run the command as you, with all your files; warns, and asks on the terminal by default",
-         apply_no_sandbox},
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print the result as one JSON object",
          cli_bash_apply_json},
         {"describe", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
@@ -199,9 +187,11 @@ static int print_bash_result(const struct nsrun_bash_result *result, const struc
         return 0;
 }
 
+/* That there is no sandbox comes first, and was told before anybody was asked. */
 static void cli_bash_warn(const struct nsrun_bash_result *result) {
         STRV_FOREACH (note, result->notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+                if (!result->no_sandbox || note != result->notes)
+                        (void)fprintf(stderr, "nsrun: note: %s\n", *note);
 }
 
 static int status_of(const struct nsrun_bash_result *result) {
@@ -222,7 +212,6 @@ static int cli_run_bash(const struct nsrun_policy *policy, struct bash_options *
                                      .command_line_size = program_arguments_size},
                           .owns_pass_fds = true,
                           .may_move = true},
-                .without_sandbox = o->without_sandbox,
         };
         _cleanup_json_ struct json_document d = {0};
         struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
@@ -233,13 +222,10 @@ static int cli_run_bash(const struct nsrun_policy *policy, struct bash_options *
         r = o->format == NSRUN_FORMAT_JSON ? json_open(&d, err) : 0;
         if (r < 0)
                 return r;
-        if (o->without_sandbox)
-                (void)fputs("nsrun: warning: --no-sandbox: the command runs as you and reads what you can: "
-                            "~/.ssh, cloud credentials, browser sessions; leave --no-sandbox away, or "
-                            "have a container around it\n",
-                            stderr);
+        if (policy->no_sandbox)
+                (void)fprintf(stderr, "nsrun: warning: %s\n", policy_no_sandbox_warning);
         if (!o->confirm)
-                o->confirm = o->without_sandbox ? "tty" : "never";
+                o->confirm = policy->no_sandbox ? "tty" : "never";
         if (!streq(o->confirm, "never"))
                 o->options.confirm = confirm;
         if (o->options.confirm && !streq(o->confirm, "tty")) {
@@ -266,9 +252,9 @@ static int print_description(struct nsrun_policy *policy, struct bash_options *o
                         err, NSRUN_STAGE_USAGE, -EINVAL, NULL, NULL,
                         "--timeout takes 1 to %d seconds, and this is the default for each command",
                         NSRUN_BASH_TIMEOUT_MOST);
-        if (o->confirm ? !streq(o->confirm, "never") : o->without_sandbox)
+        if (o->confirm ? !streq(o->confirm, "never") : policy->no_sandbox)
                 o->options.confirm = confirm;
-        r = bash_describe(policy, &o->options, o->without_sandbox, o->format, &text, err);
+        r = nsrun_bash_describe(policy, &o->options, o->format, &text, err);
         if (r >= 0)
                 (void)puts(text);
         return r;
@@ -296,12 +282,6 @@ static int cli_bash_parse_and_run(const struct command *command, char **argv, st
                 return r;
         if (options.options.wants_report && options.format != NSRUN_FORMAT_JSON)
                 return option_usage_error(command, "--report", "only --json has room for it", err);
-        if (options.without_sandbox && policy->session)
-                return option_usage_error(command, "--no-sandbox", "a session's commands run in its sandbox",
-                                          err);
-        if (options.without_sandbox && policy->no_project)
-                return option_usage_error(command, "--no-project",
-                                          "without a sandbox there is no empty folder to run in", err);
         if (options.wants_description && !argv[first])
                 return print_description(policy, &options, err);
         if (options.wants_description)

@@ -136,33 +136,6 @@ static int print_log(const struct nsrun_plan *plan, struct nsrun_error *err) {
         return r;
 }
 
-/* The configuration says that there be no isolation.  nsrun becomes the command. */
-static int run_plainly(const struct nsrun_policy *policy, const struct run_options *options,
-                       struct nsrun_error *err) {
-        struct nsrun_error note = {0};
-        int r;
-
-        /* A configuration that a command of an earlier run could have written must not switch the isolation
-         * off. */
-        r = refuse_plain_config(policy, err);
-        if (r < 0)
-                return r;
-        (void)error_setf(&note, NSRUN_STAGE_POLICY, 0, NULL, NULL,
-                         "isolation is disabled (%s): the command runs with no sandbox at all",
-                         policy->isolation_label);
-        (void)fprintf(stderr, "nsrun: warning: %s\n", note.what);
-        if (options->status_fd >= 0)
-                (void)status_note(options->status_fd, &note, NULL);
-        for (size_t i = 0; i < options->passed.n; i++)
-                (void)fcntl(options->passed.fds[i], F_SETFD, 0);
-        if (policy->project && chdir(policy->project) < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, -errno, policy->project,
-                                 "the project can't be opened", NULL);
-        (void)execvp(policy->argv[0], policy->argv);
-        return error_set(err, NSRUN_STAGE_EXEC, -errno, policy->argv[0], "the command can't be executed",
-                         NULL);
-}
-
 static int run_sandbox(const struct nsrun_policy *policy, const struct run_options *options, int *ret_status,
                        struct nsrun_error *err) {
         const struct supervise_params params = {
@@ -173,10 +146,15 @@ static int run_sandbox(const struct nsrun_policy *policy, const struct run_optio
                 .command_line = program_arguments,
                 .command_line_size = program_arguments_size,
         };
+        const struct policy_request request = {.policy = policy, .is_plain = policy_is_plain(policy)};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         int r;
 
-        r = policy_is_plain(policy) ? run_plainly(policy, options, err) : nsrun_plan_new(policy, &plan, err);
+        /* A configuration that a command of an earlier run could have written must not switch the isolation
+         * off. */
+        r = request.is_plain ? refuse_plain_config(policy, err) : 0;
+        if (r >= 0)
+                r = plan_make(&request, &plan, err);
         if (r >= 0 && options->is_verbose)
                 r = print_plan(plan, err);
         if (r >= 0 && options->is_debugging)

@@ -48,6 +48,7 @@ class BashResult(ctypes.Structure):
         ("bytes_omitted", ctypes.c_uint64),
         ("report", ctypes.c_void_p),
         ("notes", ctypes.c_void_p),
+        ("no_sandbox", ctypes.c_int),
     ]
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the three lives of a launch's child have in common: own.c (a sandbox of its own), join.c (a command
- * that joins a session) and raw/raw.c (bubblewrap's operations).  All that the child needs is in struct
- * child before the clone: after it nothing is allocated, formatted or looked up. */
+/* What the four lives of a launch's child have in common: own.c (a sandbox of its own), join.c (a command
+ * that joins a session), plain.c (no sandbox) and raw/raw.c (bubblewrap's operations).  All that the child
+ * needs is in struct child before the clone: after it nothing is allocated, formatted or looked up. */
 #pragma once
 
 #include "init.h"
@@ -57,6 +57,7 @@ static inline char *child_stack_top(const struct child *c, enum child_stack whic
 /* The lives: each prepares the rest of the child, makes it and fills *l.  0, or -errno with *err. */
 int own_start(struct child *c, struct launch *l, struct nsrun_error *err);
 int join_start(struct child *c, struct launch *l, struct nsrun_error *err);
+int plain_start(struct child *c, struct launch *l, struct nsrun_error *err);
 int raw_start(struct child *c, struct launch *l, struct nsrun_error *err);
 
 /* Before the clone.  A folder as stdin would be a way out of the root: openat(0, "../..") walks the host's

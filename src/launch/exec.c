@@ -158,6 +158,10 @@ int exec_fail(struct reaper *p) {
         const char *file = p->argv[0];
         int r = p->exec_error;
 
+        if ((r == -ENOENT || r == -ENOTDIR) && p->init.is_plain)
+                return error_set(err, NSRUN_STAGE_EXEC, r, file, "command not found",
+                                 strchr(file, '/') ? "it, or the interpreter it names, isn't there"
+                                                   : "it is in no folder of PATH: install it");
         if (r == -ENOENT || r == -ENOTDIR)
                 return error_set(
                         err, NSRUN_STAGE_EXEC, r, file, "command not found in the sandbox",

@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include "descendants.h"
 #include "exec.h"
 #include "number.h"
 #include "report.h"
@@ -32,6 +33,23 @@ nsrun_no_asan static void init_leave(struct reaper *p) {
                 (void)sys_close(fd);
 }
 
+static void signal_others(const struct reaper *p, int signal) {
+        if (p->init.is_plain)
+                descendants_signal(p->command, signal);
+        else
+                (void)sys_kill(-1, signal);
+}
+
+/* Nobody goes on, and nobody's end is told. */
+static void kill_others(const struct reaper *p) {
+        int status;
+
+        if (p->init.is_plain)
+                descendants_end(p->command, &status);
+        else
+                (void)sys_kill(-1, SIGKILL);
+}
+
 /* What comes over control_fd; several messages may have been given by now. */
 static void take_control(struct reaper *p) {
         uint64_t messages = 0;
@@ -41,12 +59,13 @@ static void take_control(struct reaper *p) {
                 return;
         is_released = messages >= CONTROL_RELEASE;
         if (messages % CONTROL_RELEASE >= CONTROL_TERMINATE) {
-                (void)sys_kill(-1, SIGTERM);
-                (void)sys_kill(-1, SIGCONT);
+                signal_others(p, SIGTERM);
+                signal_others(p, SIGCONT);
         }
         if (messages % CONTROL_TERMINATE > 0 || (is_released && p->init.kills_when_released)) {
                 p->must_end = true;
-                (void)sys_kill(-1, SIGKILL);
+                if (!p->init.is_plain)
+                        (void)sys_kill(-1, SIGKILL);
         } else if (is_released && !p->init.has_command) {
                 p->must_end = true;
         } else if (is_released) {
@@ -61,7 +80,7 @@ static void pass_on(const struct init *init, pid_t command, const struct signalf
         static const struct launch_report stopped = {.kind = LAUNCH_STOPPED, .status = SIGSTOP};
         int signal = (int)info->ssi_signo;
 
-        if (info->ssi_pid != 0 || info->ssi_code == SI_KERNEL)
+        if ((info->ssi_pid != 0 && !init->is_plain) || info->ssi_code == SI_KERNEL)
                 return;
         if (command == 0)
                 return;
@@ -80,7 +99,7 @@ static void pass_on(const struct init *init, pid_t command, const struct signalf
                 return;
         }
         if (signal == SIGCONT) {
-                (void)sys_kill(-1, SIGCONT);
+                (void)sys_kill(init->is_plain ? -command : -1, SIGCONT);
                 return;
         }
         /* Told here and not when the command's stop is seen: one whose vfork(2)ed child has stopped
@@ -127,8 +146,9 @@ static int init_reap(const struct init *init, pid_t command, int *status, bool *
 
 /* Each round takes one batch of signals and one of ended children, and looks at the supervisor and the
  * control channel: no flood of signals or children from inside holds up any of these. */
-nsrun_no_asan static int wait_for_command(struct reaper *p, pid_t command, int *ret_status) {
+nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
         const struct init *init = &p->init;
+        pid_t command = p->command;
         struct pollfd fds[] = {{.fd = p->signal_fd, .events = POLLIN},
                                {.events = POLLIN},
                                {.fd = p->init.control_fd, .events = POLLIN}};
@@ -140,6 +160,11 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, pid_t command, int *
                 ssize_t n;
                 int r, wait;
 
+                if (p->must_end && init->is_plain) {
+                        *ret_status = SIGKILL;
+                        descendants_end(command, ret_status);
+                        return 0;
+                }
                 fds[1].fd = init->outlives_supervisor ? -1 : init->supervisor_fd;
                 /* A session's commands are their own reapers' children: no SIGCHLD tells its pid 1 of
                  * their ends. */
@@ -151,7 +176,7 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, pid_t command, int *
                         return 0;
                 /* The supervisor is gone: so is everything here, pid 1 first. */
                 if (fds[1].revents && init->kills_on_failure)
-                        (void)sys_kill(-1, SIGKILL);
+                        kill_others(p);
                 if (fds[1].revents)
                         _exit(125);
                 if (fds[2].revents & POLLIN)
@@ -176,6 +201,10 @@ static void end_the_rest(const struct reaper *p) {
 
         if (leftovers != INIT_LEFTOVERS_KILL && !(leftovers == INIT_LEFTOVERS_LEAVE && p->must_end))
                 return;
+        if (p->init.is_plain) {
+                kill_others(p);
+                return;
+        }
         r = sys_kill(-1, SIGKILL);
         /* Then pid 1's own end must do it: the kernel kills all of a namespace with it. */
         if (r < 0 && r != -ESRCH)
@@ -189,7 +218,7 @@ static void end_the_rest(const struct reaper *p) {
 static int init_linger(struct reaper *p) {
         int status, r;
 
-        r = wait_for_command(p, 0, &status);
+        r = wait_for_command(p, &status);
         if (r < 0)
                 return error_set(&p->error, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1 can't wait", NULL);
         return 0;
@@ -289,7 +318,7 @@ static int init_tell_started(struct reaper *p) {
 /* All that the command has started ends: with pid 1, or here. */
 static int init_give_up(struct reaper *p, int r) {
         if (p->init.kills_on_failure)
-                (void)sys_kill(-1, SIGKILL);
+                kill_others(p);
         return r;
 }
 
@@ -312,6 +341,7 @@ static int init_run(struct reaper *p) {
                 r = command = start_command(p);
         if (r < 0)
                 return r;
+        p->command = command;
         close_passed(p);
         if (command > 0 && p->init.refuses_magic_links && has_become_us(&p->init, command))
                 return init_give_up(p, error_set(&p->error, NSRUN_STAGE_EXEC, -ELOOP, p->argv[0],
@@ -320,7 +350,8 @@ static int init_run(struct reaper *p) {
         r = init_tell_started(p);
         if (r < 0)
                 return init_give_up(p, r);
-        r = wait_for_command(p, command, &status);
+        r = wait_for_command(p, &status);
+        p->command = 0;
         end_the_rest(p);
         if (r < 0)
                 return init_give_up(

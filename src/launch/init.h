@@ -45,6 +45,7 @@ struct init {
         bool has_command;   /* a session's pid 1 has none, and ends when it is told to and alone */
         bool wants_started; /* report STARTED */
         bool has_own_stdio; /* 0, 1 and 2 are the command's: closed when it has them */
+        bool is_plain;      /* no sandbox, so no kill(-1): descendants.h */
         bool is_nested;     /* pid 1 of a pid namespace below the session's, whose /proc has other numbers
                                for its processes; stays for those who live on */
         bool kills_when_released; /* CONTROL_RELEASE: leftovers end, too */
@@ -73,7 +74,7 @@ struct init {
 #define INIT_DESCRIPTORS 7
 
 /* Raised with every change of struct init. */
-#define INIT_VERSION 1U
+#define INIT_VERSION 2U
 
 /* The process that goes by it. */
 struct reaper {
@@ -87,6 +88,7 @@ struct reaper {
         char *stack_top;   /* the command's, between vfork and exec */
         char **shell_argv; /* room for "/bin/sh", a script and argv[1…] */
         /* What comes of it. */
+        pid_t command; /* 0: none, or it has ended */
         int signal_fd;
         int listener;   /* the command's, by the number it got in the shared table; or -EBADF */
         int exec_error; /* what the vforked child says */

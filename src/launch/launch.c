@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The caller's side of a launch: its start, by one of the three lives of the child, and what can be done
+/* The caller's side of a launch: its start, by one of the four lives of the child, and what can be done
  * with it then. */
 #include "launch.h"
 
@@ -85,9 +85,10 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
         if (r >= 0)
                 r = open_descriptors(&c, &l.report_fd, err);
         if (r >= 0)
-                r = plan->raw    ? raw_start(&c, &l, err)
-                    : plan->join ? join_start(&c, &l, err)
-                                 : own_start(&c, &l, err);
+                r = plan->raw     ? raw_start(&c, &l, err)
+                    : plan->join  ? join_start(&c, &l, err)
+                    : plan->plain ? plain_start(&c, &l, err)
+                                  : own_start(&c, &l, err);
         if (r < 0)
                 return r;
         *ret = l;
@@ -119,7 +120,7 @@ static int control_send(const struct launch *l, uint64_t what) {
 int launch_signal(const struct launch *l, int signal) {
         int r;
 
-        if (l->is_join && signal == SIGKILL)
+        if ((l->is_join || l->is_plain) && signal == SIGKILL)
                 return control_send(l, CONTROL_END);
         r = sys_pidfd_send_signal(l->pidfd, signal);
 

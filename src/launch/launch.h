@@ -72,6 +72,7 @@ struct launch {
         int activity_fd;     /* of the session that was joined; see workspace/records.h */
         uint64_t namespaces; /* CLONE_NEW*: the namespaces that were made */
         bool is_join;        /* in a session: pid is that of the command's own reaper there */
+        bool is_plain;       /* no sandbox: pid is that of the command's reaper */
         bool is_nested;      /* it may outlive the command, and is not the caller's child then */
 };
 

@@ -104,6 +104,10 @@ void stop_all(const struct init *init, pid_t command) {
         int64_t passed = 0;
         int n_clean = 0;
 
+        if (init->is_plain) {
+                (void)sys_kill(-command, SIGSTOP);
+                return;
+        }
         (void)clock_gettime(CLOCK_MONOTONIC, &start);
         (void)sys_kill(-1, SIGSTOP);
         while (passed < PATIENCE_MS) {

@@ -21,6 +21,7 @@ void plan_free(struct nsrun_plan *plan) {
         seccomp_loaded_clear(&plan->seccomp);
         free(plan->seccomp_name);
         free(plan->hostname);
+        free(plan->plain);
         free(plan->cwd);
         free(plan->rundir);
         free(plan->instance);
@@ -141,7 +142,10 @@ static int summarise(struct nsrun_plan *plan) {
 
 static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
-        const char *start = s->project ? s->project : POLICY_NO_PROJECT_DIR;
+        const char *start = s->project  ? s->project
+                            : !s->plain ? POLICY_NO_PROJECT_DIR
+                            : s->cwd    ? s->cwd
+                                        : "/";
         int r;
 
         plan->root_size = ROOT_SIZE;
@@ -207,6 +211,20 @@ static int plan_build(const struct resolved *s, struct nsrun_plan **ret, struct 
         return 0;
 }
 
+static int plan_build_plain(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err) {
+        _cleanup_plan_ struct nsrun_plan *plan = calloc(1, sizeof(*plan));
+
+        if (!plan)
+                return error_oom(err);
+        plan->landlock = POLICY_LANDLOCK_OFF;
+        plan->plain = strdup(s->plain);
+        plan->seccomp_name = strdup("none");
+        if (!plan->plain || !plan->seccomp_name || plan_fill(plan, s) < 0)
+                return error_oom(err);
+        *ret = TAKE_PTR(plan);
+        return 0;
+}
+
 int plan_make(const struct policy_request *request, struct nsrun_plan **ret, struct nsrun_error *err) {
         _cleanup_resolved_ struct resolved resolved = {0};
         int r;
@@ -215,6 +233,7 @@ int plan_make(const struct policy_request *request, struct nsrun_plan **ret, str
         if (r < 0)
                 return r;
         return request->policy->session ? plan_build_join(&resolved, ret, err)
+               : resolved.plain         ? plan_build_plain(&resolved, ret, err)
                                         : plan_build(&resolved, ret, err);
 }
 

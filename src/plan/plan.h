@@ -132,11 +132,12 @@ struct nsrun_plan {
         char **left_out;
         uid_t uid; /* host ids; inside the user namespace they are the same */
         gid_t gid;
-        char *instance;         /* the instance profile's root folder, or NULL */
-        char *project;          /* the project's folder, for messages; NULL: no project */
-        char *git_dir;          /* the git dir, where it is writable and outside the project; or NULL */
-        char *git_common_dir;   /* the common git dir of a worktree; or NULL */
-        bool is_session;        /* makes a session's sandbox: argv is empty, commands join later */
+        char *instance;       /* the instance profile's root folder, or NULL */
+        char *project;        /* the project's folder, for messages; NULL: no project */
+        char *git_dir;        /* the git dir, where it is writable and outside the project; or NULL */
+        char *git_common_dir; /* the common git dir of a worktree; or NULL */
+        bool is_session;      /* makes a session's sandbox: argv is empty, commands join later */
+        char *plain; /* why there is no sandbox, in words, and so no operations; NULL: there is one */
         struct plan_join *join; /* NULL: the plan makes a sandbox of its own */
         struct plan_raw *raw;   /* NULL: the plan is one of nsrun's own, not of a bubblewrap command line */
 };

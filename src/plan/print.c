@@ -31,6 +31,8 @@ char **plan_namespaces(const struct nsrun_plan *plan) {
         static const char *const names[] = {"user", "mnt", "pid", "ipc", "uts", "cgroup"};
         _cleanup_strv_ char **list = NULL;
 
+        if (plan->plain)
+                return calloc(1, sizeof(*list));
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 if (strv_add(&list, names[i]) < 0)
                         return NULL;
@@ -218,10 +220,36 @@ static void plan_print_add_limits(struct strbuf *b, const struct policy_limits *
                 b->has_failed = true;
 }
 
+/* What there is of a sandbox. */
+static void plan_print_add_sandbox(struct strbuf *b, const struct nsrun_plan *plan,
+                                   char *const *namespaces) {
+        add_names(b, "namespaces", namespaces);
+        strbuf_addf(b, "%-11s uid %u, gid %u, as on the host; no capabilities\n", "ids", (unsigned)plan->uid,
+                    (unsigned)plan->gid);
+        add_fact(b, "hostname", plan->hostname ? plan->hostname : "the host's");
+        add_fact(b, "network", plan->net == POLICY_NET_NONE ? "none but loopback" : "the host's");
+        plan_print_add_hardening(b, plan);
+}
+
+static void plan_print_add_mounts(struct strbuf *b, const struct nsrun_plan *plan) {
+        size_t width = 0;
+
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                size_t n = strlen(plan->ops[i].target);
+
+                if (n > width && n <= WIDEST_TARGET)
+                        width = n;
+        }
+        strbuf_add(b, "mounts      the root: a tmpfs, at most ");
+        add_size(b, plan->root_size);
+        strbuf_add(b, ", read-only in the end\n");
+        for (size_t i = 0; i < plan->n_ops; i++)
+                plan_print_add_op(b, &plan->ops[i], width);
+}
+
 int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_strv_ char **namespaces = plan_namespaces(plan);
-        size_t width = 0;
         char *text;
 
         if (!namespaces)
@@ -229,28 +257,17 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         plan_print_add_command(&b, plan->argv);
         add_fact(&b, "project", plan->project ? plan->project : "none");
         add_fact(&b, "directory", plan->cwd);
-        add_names(&b, "namespaces", namespaces);
-        strbuf_addf(&b, "%-11s uid %u, gid %u, as on the host; no capabilities\n", "ids",
-                    (unsigned)plan->uid, (unsigned)plan->gid);
-        add_fact(&b, "hostname", plan->hostname ? plan->hostname : "the host's");
-        add_fact(&b, "network", plan->net == POLICY_NET_NONE ? "none but loopback" : "the host's");
-        plan_print_add_hardening(&b, plan);
+        if (plan->plain)
+                strbuf_addf(&b, "%-11s NONE: %s\n", "sandbox", plan->plain);
+        else
+                plan_print_add_sandbox(&b, plan, namespaces);
         add_fact(&b, "session", plan->new_session ? "new" : "the caller's");
         plan_print_add_limits(&b, &plan->limits);
         if (plan->has_overlays)
                 add_fact(&b, "overlays", plan->backing == POLICY_BACKING_DISK ? "on disk" : "in memory");
         add_names(&b, "withheld", plan->left_out);
-        for (size_t i = 0; i < plan->n_ops; i++) {
-                size_t n = strlen(plan->ops[i].target);
-
-                if (n > width && n <= WIDEST_TARGET)
-                        width = n;
-        }
-        strbuf_add(&b, "mounts      the root: a tmpfs, at most ");
-        add_size(&b, plan->root_size);
-        strbuf_add(&b, ", read-only in the end\n");
-        for (size_t i = 0; i < plan->n_ops; i++)
-                plan_print_add_op(&b, &plan->ops[i], width);
+        if (!plan->plain)
+                plan_print_add_mounts(&b, plan);
         text = strbuf_finish(&b);
         if (!text)
                 return error_oom(err);

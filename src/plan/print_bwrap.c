@@ -196,6 +196,10 @@ int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_err
         _cleanup_free_ char *words = NULL, *redirections = NULL;
         char *line = NULL;
 
+        if (plan->plain)
+                return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
+                                 "without a sandbox there is no bubblewrap command",
+                                 "leave --no-sandbox out");
         strbuf_add(&p.words,
                    "bwrap --unshare-user --unshare-ipc --unshare-pid --unshare-uts --unshare-cgroup-try");
         if (plan->net == POLICY_NET_NONE)

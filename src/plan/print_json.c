@@ -101,6 +101,7 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         if (r < 0)
                 return r;
         json_add_number(&d, d.root, "version", SCHEMA_VERSION);
+        json_add_bool(&d, d.root, "sandbox", !plan->plain);
         json_add_strings(&d, d.root, "command", plan->argv);
         json_add_string(&d, d.root, "project", plan->project);
         json_add_string(&d, d.root, "directory", plan->cwd);

@@ -116,6 +116,7 @@
         M(TEXT, git_dir)        \
         M(TEXT, git_common_dir) \
         M(BOOL, is_session)     \
+        M(NOTHING, plain)       \
         M(NOTHING, join)        \
         M(NOTHING, raw)
 

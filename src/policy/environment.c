@@ -216,7 +216,8 @@ static bool is_asked_for(const struct nsrun_policy *p, const char *name) {
 
 /* Decides one inherited variable: it is added to *passed, or its name to *left_out, or --unsetenv
  * drops it. */
-static int inherit(const struct nsrun_policy *p, const char *entry, char ***passed, char ***left_out) {
+static int inherit(const struct resolved *s, const char *entry, char ***passed, char ***left_out) {
+        const struct nsrun_policy *p = s->policy;
         const char *equals = strchr(entry, '=');
         _cleanup_free_ char *name = NULL;
 
@@ -228,7 +229,8 @@ static int inherit(const struct nsrun_policy *p, const char *entry, char ***pass
                 return -ENOMEM;
         if (strv_contains(p->unset, name))
                 return 0;
-        if (!is_asked_for(p, name) && (p->clean_env ? !is_clean(name) : policy_env_withheld(name) != NULL))
+        if (!is_asked_for(p, name) &&
+            (p->clean_env ? !is_clean(name) : !s->plain && policy_env_withheld(name)))
                 return strv_contains(*left_out, name) ? 0 : strv_consume(left_out, TAKE_PTR(name));
         /* Of two entries of one name the first counts, as for getenv(3). */
         if (environment_get(*passed, name))
@@ -277,7 +279,7 @@ static int policy_environment_make_environment(const struct resolved *s, char **
         int r;
 
         STRV_FOREACH (entry, environment_inherited(p)) {
-                r = inherit(p, *entry, passed, left_out);
+                r = inherit(s, *entry, passed, left_out);
                 if (r < 0)
                         return r;
         }

@@ -371,6 +371,14 @@ static int apply_no_config(void *target, nsrun_unused const struct option_spec *
         return 0;
 }
 
+static int apply_no_sandbox(void *target, nsrun_unused const struct option_spec *spec,
+                            nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        p->no_sandbox = true;
+        return 0;
+}
+
 static int apply_profile(void *target, const struct option_spec *spec, const char *value,
                          struct nsrun_error *err) {
         static const enum policy_profile profiles[] = {POLICY_PROFILE_CODE, POLICY_PROFILE_INSTANCE};
@@ -464,6 +472,9 @@ const struct option_spec policy_options[] = {
          "a session of its own for the command (the default)", apply_session},
         {"no-new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
          "stay in the caller's session: job control, and the terminal's input, are shared", apply_session},
+        {"no-sandbox", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
+         "run the command as you, with all your files; warns, and 'nsrun bash' asks on the terminal by default",
+         apply_no_sandbox},
         {"session", 0, "ID", OPTION_COMPLETES_SESSION, sessions,
          "run in a sandbox that 'nsrun session start' made: of the other options just --env, --unsetenv, --chdir, --new-session and --kill-leftovers may be given",
          apply_join},

@@ -100,6 +100,7 @@ struct policy_limits {
 struct nsrun_policy {
         char *project;   /* NULL: found from the working directory */
         bool no_project; /* the working directory is an empty tmpfs */
+        bool no_sandbox; /* nothing confines the command: plain.c */
         struct policy_rule *rules;
         size_t n_rules;
         struct policy_link *links;
@@ -147,6 +148,7 @@ struct nsrun_policy {
         /* nsrun_policy_set_workspace() was called: of the user's toolchains and git dirs the
          * sandbox shows only what the workspace's roots hold. */
         bool has_workspace;
+        bool allows_all;      /* the workspace is nsrun_workspace_new_allow_all()'s */
         bool has_toolchains;  /* nsrun_toolchains_add() was called: toolchains are shown as without a
                                  workspace */
         char **workspace_env; /* "NAME=VALUE" */
@@ -171,6 +173,9 @@ const char *policy_keep_label(struct nsrun_policy *p, char *label);
 static inline bool policy_is_plain(const struct nsrun_policy *p) {
         return p->profile == POLICY_PROFILE_INSTANCE && p->isolation == POLICY_ISOLATION_OFF;
 }
+
+/* plain.c: what "no-sandbox" means, for its user. */
+extern const char policy_no_sandbox_warning[];
 
 /* environment.c: why a variable of that name is withheld, "secret" or "unreachable"; NULL if it
  * isn't. */

@@ -22,6 +22,7 @@ void resolved_clear(struct resolved *s) {
                 policy_clear_link(&s->links[i]);
         free(s->links);
         resolved_rule_clear(&s->tmp);
+        free(s->plain);
         free(s->cwd);
         strv_free(s->sockets);
         free(s->home);
@@ -72,7 +73,7 @@ static int project_error(const struct nsrun_policy *p, int r, const char *path, 
                          "choose a folder with --project DIR, or use --no-project");
 }
 
-static int resolve_project(struct resolved *s, struct nsrun_error *err) {
+int resolve_project(struct resolved *s, struct nsrun_error *err) {
         static const char hint[] = "choose a folder with --project DIR, or use --no-project";
         const struct nsrun_policy *p = s->policy;
         const char *reason;
@@ -91,7 +92,7 @@ static int resolve_project(struct resolved *s, struct nsrun_error *err) {
                 return project_error(p, r, p->project ? p->project : s->cwd, err);
         if (p->project && (mode & S_IFMT) != S_IFDIR)
                 return project_error(p, -ENOTDIR, p->project, err);
-        reason = project_denied(s->project, s->home);
+        reason = s->plain && (p->allows_all || !p->no_sandbox) ? NULL : project_denied(s->project, s->home);
         if (reason)
                 return refuse(err, s->project, hint, "%s can't be %s", reason,
                               is_instance(p) ? "the working directory" : "the project");
@@ -307,7 +308,7 @@ static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err)
 }
 
 /* Refuses what can be judged without a look at the host. */
-static int refuse_request(const struct resolved *s, struct nsrun_error *err) {
+static int refuse_request(const struct resolved *s, bool is_plain, struct nsrun_error *err) {
         if (!s->is_session && (!s->argv || !s->argv[0])) {
                 (void)error_set(err, NSRUN_STAGE_USAGE, 0, NULL, "no command", NULL);
                 return -EINVAL;
@@ -318,7 +319,7 @@ static int refuse_request(const struct resolved *s, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
                                  "--kill-leftovers is for commands in a session",
                                  "name one with --session; without, all ends with the command");
-        return refuse_profile(s->policy, err);
+        return s->policy->no_sandbox || is_plain ? 0 : refuse_profile(s->policy, err);
 }
 
 /* Refuses what can be judged only when all rules are known. */
@@ -364,10 +365,12 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 .uid = geteuid(),
                 .gid = getegid(),
         };
-        r = refuse_request(s, err);
+        r = refuse_request(s, request->is_plain, err);
         if (r < 0 || p->session)
                 return r;
         s->cwd = getcwd(NULL, 0);
+        if (p->no_sandbox || request->is_plain)
+                return policy_resolve_plain(s, err);
         if (policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 ||
             sockets_list(inherited, s->home, &s->sockets) < 0)
                 return error_oom(err);

@@ -10,6 +10,7 @@
 struct policy_request {
         const struct nsrun_policy *policy;
         bool is_session;   /* for a session's sandbox, which has no command of its own */
+        bool is_plain;     /* without a sandbox: the caller knows that isolation is disabled */
         char *const *argv; /* the command; NULL: the policy's */
         const char *const
                 *unset; /* names of variables that the command never gets, NULL at the end; NULL: none */
@@ -33,6 +34,8 @@ struct resolved {
         char *const *argv;                 /* the command; NULL: a session's sandbox */
         const char *const *unset;
         bool is_session;
+        char *plain; /* why there is no sandbox, as the user is told; of all below cwd, project, env, uid and
+                        gid are set then.  NULL: there is a sandbox */
 
         char *cwd;      /* nsrun's working directory; NULL: the kernel can't name it */
         char **sockets; /* sockets of container engines, by sockets_list() */
@@ -76,9 +79,16 @@ void resolved_clear(struct resolved *s);
  * can't have a tmpfs at that path.  -ENOMEM. */
 int policy_find_home(const char *named, char **ret);
 
+/* plain.c: resolves a policy without a sandbox, because "no-sandbox" was set or isolation is disabled.
+ * -EINVAL: what can't be had without one. */
+int policy_resolve_plain(struct resolved *s, struct nsrun_error *err);
+
 /* session.c: refuses (-EPERM) options with --session that were decided when the session was
  * started. */
 int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err);
+
+/* resolve.c: which folder is the project, for plain.c too. */
+int resolve_project(struct resolved *s, struct nsrun_error *err);
 
 /* ------------------------------------------------- rules.c: for the files of this folder */
 

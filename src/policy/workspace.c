@@ -39,13 +39,14 @@ nsrun_public int nsrun_policy_set_workspace(struct nsrun_policy *p, struct nsrun
         const struct workspace *w = &workspace->roots;
         _cleanup_free_ char *project = NULL, *tmp = NULL;
         _cleanup_strv_ char **copy = NULL;
+        bool has_tmp = w->temp && w->alias_tmp_to_temp;
         const char *const *env;
         int r;
 
-        if (workspace->is_allow_all)
-                return refuse(error, NULL, "name the folders that it may write, or run without a sandbox",
+        if (workspace->is_allow_all && !p->no_sandbox)
+                return refuse(error, NULL, "name the folders that it may write, or set no-sandbox first",
                               "a workspace that allows everything can't be a sandbox's");
-        if (w->temp && !w->alias_tmp_to_temp)
+        if (w->temp && !w->alias_tmp_to_temp && !p->no_sandbox)
                 return refuse(error, w->temp,
                               "the sandbox has the temp at /tmp, where the workspace would look for another "
                               "folder: set it with its alias",
@@ -54,8 +55,8 @@ nsrun_public int nsrun_policy_set_workspace(struct nsrun_policy *p, struct nsrun
         if (r < 0)
                 return r;
         project = strdup(w->roots[0].path);
-        tmp = w->temp ? strdup(w->temp) : NULL;
-        if (!project || (w->temp && !tmp) || strv_copy((char *const *)(uintptr_t)env, &copy) < 0)
+        tmp = has_tmp ? strdup(w->temp) : NULL;
+        if (!project || (has_tmp && !tmp) || strv_copy((char *const *)(uintptr_t)env, &copy) < 0)
                 return error_oom(error);
         drop_roots(p);
         if (policy_workspace_add_roots(p, w) < 0) {
@@ -69,6 +70,7 @@ nsrun_public int nsrun_policy_set_workspace(struct nsrun_policy *p, struct nsrun
         p->tmp = TAKE_PTR(tmp);
         p->tmp_kind = p->tmp ? POLICY_TMP_FOLDER : POLICY_TMP_UNSAID;
         p->has_workspace = true;
+        p->allows_all = workspace->is_allow_all;
         p->is_env_explicit = workspace->is_env_explicit;
         strv_free(p->workspace_env);
         p->workspace_env = TAKE_PTR(copy);

@@ -84,12 +84,14 @@ static int is_engine_socket(int fd) {
 }
 
 /* Judges one descriptor, which messages call `name`. */
-static int check_one(int fd, const char *name, struct nsrun_error *err) {
+static int check_one(int fd, const char *name, bool is_plain, struct nsrun_error *err) {
         struct stat st;
         int r = sys_fstat(fd, &st), flags = r < 0 ? 0 : fcntl(fd, F_GETFL);
 
         if (r < 0)
                 return error_setf(err, NSRUN_STAGE_USAGE, r, NULL, NULL, "%s is not open", name);
+        if (is_plain)
+                return 0;
         if (S_ISDIR(st.st_mode))
                 return error_setf(err, NSRUN_STAGE_POLICY, -EISDIR, NULL, "pass a file, a pipe or a socket",
                                   "%s is a folder, through which the command could leave the sandbox", name);
@@ -107,7 +109,7 @@ static int check_one(int fd, const char *name, struct nsrun_error *err) {
         return 0;
 }
 
-int descriptors_check(const struct launch_params *params, struct nsrun_error *err) {
+int descriptors_check(const struct launch_params *params, bool is_plain, struct nsrun_error *err) {
         static const char *const names[] = {"standard input", "standard output", "standard error"};
         char name[40];
         int r = 0;
@@ -121,13 +123,13 @@ int descriptors_check(const struct launch_params *params, struct nsrun_error *er
                 if (given < 0 && sys_fstat(i, &st) < 0)
                         continue;
                 if (sys_fstat(given >= 0 ? given : i, &st) < 0 || !S_ISDIR(st.st_mode))
-                        r = check_one(given >= 0 ? given : i, names[i], err);
+                        r = check_one(given >= 0 ? given : i, names[i], is_plain, err);
         }
         for (size_t i = 0; i < params->n_pass_fds && r >= 0; i++) {
                 int fd = params->pass_fds[i];
 
                 (void)snprintf(name, sizeof(name), "descriptor %d", fd);
-                r = fd > 2 ? check_one(fd, name, err)
+                r = fd > 2 ? check_one(fd, name, is_plain, err)
                            : error_setf(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
                                         "the command has descriptors 0, 1 and 2 anyway",
                                         "%s can't be passed beside the standard streams", name);

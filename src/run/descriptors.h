@@ -6,5 +6,7 @@
 
 /* Judges the three standard streams and the descriptors that are passed beside them.  -EINVAL
  * (stage USAGE): one of 0 to 2 is passed; -EBADF: one that isn't open; -EISDIR: a folder; -EPERM:
- * an O_PATH descriptor, or a socket of a container engine.  Stage POLICY. */
-int descriptors_check(const struct launch_params *params, struct nsrun_error *err);
+ * an O_PATH descriptor, or a socket of a container engine.  Stage POLICY; not without a sandbox
+ * (`is_plain`).
+ */
+int descriptors_check(const struct launch_params *params, bool is_plain, struct nsrun_error *err);

@@ -18,6 +18,7 @@ static int take_note(struct run *run, const struct nsrun_error *note, struct nsr
 /* Prepares all that surrounds a launch, in the order in which the parts need each other. */
 static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
                        struct launch_params *params, struct nsrun_error *err) {
+        struct nsrun_error plain = {0};
         int r;
 
         params->wants_denials = params->wants_denials && plan->seccomp.code;
@@ -27,12 +28,16 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "the git dir can't be opened",
                                  NULL);
-        r = descriptors_check(params, err);
+        r = descriptors_check(params, plan->plain != NULL, err);
         if (r >= 0)
                 r = disk_prepare(plan, &run->rundir, params, err);
         if (r >= 0)
                 r = cgroup_prepare(plan, may_move, &run->cgroup, params, err);
         run->n_processes = params->n_processes;
+        run->is_plain = plan->plain != NULL;
+        (void)error_set(&plain, NSRUN_STAGE_POLICY, 0, NULL, plan->plain ? plan->plain : "", NULL);
+        if (r >= 0 && plan->plain)
+                r = take_note(run, &plain, err);
         if (r >= 0 && params->n_processes > 0)
                 r = take_note(run, &cgroup_by_rlimit, err);
         return r;

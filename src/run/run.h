@@ -39,6 +39,7 @@ struct run {
         void *data;
         struct record_process session; /* Pid 1 of the joined session, which is killed if this command's
                                           reaper is; pid 0: it isn't. */
+        bool is_plain;                 /* there is no sandbox */
         bool has_exited;               /* the command has ended */
         bool is_gone;                  /* the sandbox is gone, or in a session the command's reaper */
         int status;                    /* the command's, as wait(2) has it */

@@ -58,7 +58,7 @@ static bool read_proc(pid_t pid, const char *name, char *to, size_t size) {
 
 /* The command's pid in nsrun's own pid namespace: it is pid 1's child, and pid 2 inside.  0: it has
  * ended already, or the kernel lists no children (CONFIG_PROC_CHILDREN). */
-static uint64_t find_command(pid_t init) {
+static uint64_t find_command(pid_t init, bool is_plain) {
         char name[48], children[32], status[4096];
         const char *pids;
         uint64_t pid;
@@ -67,6 +67,8 @@ static uint64_t find_command(pid_t init) {
         if (!read_proc(init, name, children, sizeof(children)))
                 return 0;
         pid = strtoull(children, NULL, 10);
+        if (is_plain)
+                return pid;
         if (!read_proc((pid_t)pid, "status", status, sizeof(status)))
                 return 0;
         pids = strstr(status, "\nNSpid:");
@@ -79,9 +81,14 @@ static uint64_t find_command(pid_t init) {
 int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l,
                    const struct launch_report *report, const char *pids_limit, struct nsrun_error *err) {
         const struct launch_namespaces *n = &report->namespaces;
+        const struct {
+                const char *name;
+                uint64_t inode;
+        } all[] = {{"user", n->user}, {"mnt", n->mnt}, {"pid", n->pid},
+                   {"ipc", n->ipc},   {"uts", n->uts}, {"net", n->net}};
         _cleanup_json_ struct json_document d = {0};
         struct json_value *namespaces, *landlock;
-        uint64_t command = l->pid > 0 ? find_command(l->pid) : 0;
+        uint64_t command = l->pid > 0 ? find_command(l->pid, l->is_plain) : 0;
         int r;
 
         r = open_event(&d, "started", err);
@@ -91,13 +98,10 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
                 json_add_number(&d, d.root, "init_pid", (uint64_t)l->pid);
         if (command > 0)
                 json_add_number(&d, d.root, "command_pid", command);
-        namespaces = json_add_object(&d, d.root, "namespaces");
-        json_add_number(&d, namespaces, "user", n->user);
-        json_add_number(&d, namespaces, "mnt", n->mnt);
-        json_add_number(&d, namespaces, "pid", n->pid);
-        json_add_number(&d, namespaces, "ipc", n->ipc);
-        json_add_number(&d, namespaces, "uts", n->uts);
-        json_add_number(&d, namespaces, "net", n->net);
+        json_add_bool(&d, d.root, "sandbox", !l->is_plain);
+        namespaces = l->is_plain ? NULL : json_add_object(&d, d.root, "namespaces");
+        for (size_t i = 0; namespaces && i < ARRAY_SIZE(all); i++)
+                json_add_number(&d, namespaces, all[i].name, all[i].inode);
         json_add_string(&d, d.root, "seccomp", plan->seccomp_name);
         landlock = json_add_object(&d, d.root, "landlock");
         json_add_bool(&d, landlock, "scoped", plan->is_scoped);

@@ -109,7 +109,8 @@ static int tell_note(void *data, const struct nsrun_error *note) {
 
         if (note == &cgroup_by_rlimit)
                 return 0;
-        (void)fprintf(stderr, "nsrun: note: %s: %s\n", note->what, note->path);
+        (void)fprintf(stderr, "nsrun: %s: %s%s%s\n", s->plan->plain ? "warning" : "note", note->what,
+                      *note->path ? ": " : "", note->path);
         if (s->params->status_fd >= 0)
                 warn_unless_told(status_note(s->params->status_fd, note, NULL));
         return 0;
@@ -174,7 +175,8 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
                                  NULL);
         if (!run->has_exited) {
                 (void)fprintf(stderr, "nsrun: %s was killed by signal %d, and %s with it\n",
-                              run->launch.is_join ? "the command's reaper" : "the sandbox's pid 1",
+                              run->launch.is_join || run->is_plain ? "the command's reaper"
+                                                                   : "the sandbox's pid 1",
                               WTERMSIG(init_status),
                               run->launch.is_join && s->plan->is_scoped ? "the session" : "the command");
                 run->status = init_status;

@@ -289,8 +289,10 @@ static const char warning[] =
 TEST(without_a_sandbox_it_warns_and_does_the_same) {
         const struct site *s = *state;
         _cleanup_free_ char *command = text_of("pwd; cat %s/secret; cat; exit 3", s->outside),
-                            *expected =
-                                    text_of("$ %s\n%s\nthe key\n\n\nexit status: 3", command, s->project);
+                            *expected = text_of(
+                                    "$ %s\n%s\nthe key\n\n\nexit status: 3\nno sandbox: it ran as the user, "
+                                    "with all files and the network of the machine",
+                                    command, s->project);
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_told_ struct told late = {0}, killed = {0};
 
@@ -302,6 +304,7 @@ TEST(without_a_sandbox_it_warns_and_does_the_same) {
         TOLD(s, &late, PLAIN, "--timeout=1",
              "setsid bash -c 'trap \"\" TERM; echo a; while :; do sleep 1000; done'");
         expect_member(&late, "timed_out", "true");
+        expect_member(&late, "sandbox", "false");
         expect_member(&late, "output", "\"a\\n\"");
         expect_status(&late.outcome, 124);
         TOLD(s, &killed, PLAIN,

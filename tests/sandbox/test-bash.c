@@ -86,11 +86,7 @@ TEST(a_refusal_is_the_result_and_nothing_ran) {
 }
 
 TEST(what_is_no_command_line_is_told_on_stderr) {
-        _cleanup_outcome_ struct outcome none = {0}, two = {0}, words = {0}, report = {0}, session = {0},
-                                         folder = {0};
-        const struct site *s = *state;
-        const char *const no_project[] = {
-                program(), "bash", "--no-sandbox", "--confirm=never", "--no-project", "pwd", NULL};
+        _cleanup_outcome_ struct outcome none = {0}, two = {0}, words = {0}, report = {0};
 
         BASH(*state, &none, "--json");
         expect_refusal(&none, 125, "nsrun: no command; see 'nsrun bash --help'");
@@ -104,15 +100,6 @@ TEST(what_is_no_command_line_is_told_on_stderr) {
         BASH(*state, &report, "--report", "true");
         expect_refusal(&report, 125,
                        "nsrun: only --json has room for it: --report; see 'nsrun bash --help'");
-        BASH(*state, &session, "--no-sandbox", "--confirm=never", "--session=some", "true");
-        expect_refusal(&session, 125,
-                       "nsrun: a session's commands run in its sandbox: --no-sandbox; see 'nsrun bash "
-                       "--help'");
-        run(&(struct request){.argv = no_project, .cwd = s->root}, &folder);
-        expect_refusal(
-                &folder, 125,
-                "nsrun: without a sandbox there is no empty folder to run in: --no-project; see 'nsrun "
-                "bash --help'");
 }
 
 /* ---------------------------------------------------------------- where it runs */

@@ -188,9 +188,11 @@ TEST(a_disabled_isolation_runs_plainly_and_notes_it) {
         (void)nsrun_policy_free(policy);
 
         policy = make_policy(s, (const char *const[]){"/no/such/command", NULL});
-        expect_error(nsrun_isolation_start(isolation, policy, NULL, &sandbox, &err), -ENOENT,
-                     NSRUN_STAGE_EXEC, &err,
-                     "the command can't be executed: /no/such/command: No such file or directory");
+        expect_error(
+                nsrun_isolation_start(isolation, policy, NULL, &sandbox, &err), -ENOENT, NSRUN_STAGE_EXEC,
+                &err,
+                "command not found: /no/such/command: No such file or directory; it, or the interpreter "
+                "it names, isn't there");
         (void)nsrun_policy_free(policy);
         (void)nsrun_isolation_free(isolation);
 }

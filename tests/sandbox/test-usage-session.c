@@ -163,9 +163,10 @@ TEST_WITH(a_sessions_command_never_runs_without_its_sandbox, setup, teardown) {
 
         start_session(s, "kept");
         NSRUN(s, &o, "bash", "--confirm=never", "--no-sandbox", "--session", "kept", "echo host >old");
-        expect_refusal(&o, 125,
-                       "nsrun: a session's commands run in its sandbox: --no-sandbox; "
-                       "see 'nsrun bash --help'");
+        expect_status(&o, 125);
+        expect_out(&o, "Error: --no-sandbox can't be given with --session: what a session's commands may do "
+                       "was decided when it was started: kept: Operation not permitted; leave it out, or "
+                       "start another session with it");
         expect_old(s, "old\n");
         outcome_clear(&o);
         NSRUN(s, &o, "bash", "--confirm=never", "--session", "kept", "echo inside >old");

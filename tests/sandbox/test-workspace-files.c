@@ -328,7 +328,7 @@ TEST(a_workspace_that_allows_everything_is_no_sandboxs) {
         assert_int_equal(nsrun_policy_new(&policy), 0);
         expect_error(
                 nsrun_policy_set_workspace(policy, w, &err), -EPERM, NSRUN_STAGE_POLICY, &err,
-                "a workspace that allows everything can't be a sandbox's; name the folders that it may write, or run without a sandbox");
+                "a workspace that allows everything can't be a sandbox's; name the folders that it may write, or set no-sandbox first");
         memset(&err, 0, sizeof(err));
         expect_good(nsrun_policy_set_workspace(policy, own, &err), &err);
         assert_null(nsrun_policy_free(policy));

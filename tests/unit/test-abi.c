@@ -72,7 +72,7 @@ MEMBER(nsrun_bash_options, cancel_fd, 52);
 MEMBER(nsrun_bash_options, pass_fds, 56);
 MEMBER(nsrun_bash_options, n_pass_fds, 64);
 
-SIZE(nsrun_bash_result, 96);
+SIZE(nsrun_bash_result, 104);
 MEMBER(nsrun_bash_result, size, 0);
 MEMBER(nsrun_bash_result, status, 8);
 MEMBER(nsrun_bash_result, signal, 12);
@@ -87,6 +87,7 @@ MEMBER(nsrun_bash_result, bytes_total, 64);
 MEMBER(nsrun_bash_result, bytes_omitted, 72);
 MEMBER(nsrun_bash_result, report, 80);
 MEMBER(nsrun_bash_result, notes, 88);
+MEMBER(nsrun_bash_result, no_sandbox, 96);
 
 SIZE(nsrun_session_options, 24);
 MEMBER(nsrun_session_options, size, 0);

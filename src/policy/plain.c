@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A policy without a sandbox: what it comes to, and what can't be had then.  Only a host's own call leads
+ * here ("no-sandbox", or an isolation that it left disabled) and a configuration that refuse_plain_config()
+ * has judged: no key of a configuration means "no-sandbox". */
+#include "environment.h"
+#include "refuse.h"
+
+const char policy_no_sandbox_warning[] =
+        "--no-sandbox: the command runs as you and reads what you can: ~/.ssh, cloud credentials, "
+        "browser sessions; leave --no-sandbox away, or have a container around it";
+
+static int refuse_beside(const char *what, const char *why, struct nsrun_error *err) {
+        (void)error_setf(err, NSRUN_STAGE_USAGE, 0, NULL, "leave one of the two out",
+                         "%s can't be had with --no-sandbox: %s", what, why);
+        return -EINVAL;
+}
+
+/* What says where and with what a command runs means the same without a sandbox; all else would confine it,
+ * and who asks for that must not believe to have it. */
+static int refuse_options(const struct nsrun_policy *p, struct nsrun_error *err) {
+        static const char *const allowed[] = {"no-sandbox", "project", "env",           "unsetenv",
+                                              "clean-env",  "chdir",   "no-config",     "new-session",
+                                              "limit",      "config",  "no-new-session"};
+        char option[64];
+
+        if (p->no_project)
+                return refuse_beside("--no-project", "there is no empty folder to run in", err);
+        STRV_FOREACH (name, p->given) {
+                bool is_allowed = false;
+
+                for (size_t i = 0; i < ARRAY_SIZE(allowed) && !is_allowed; i++)
+                        is_allowed = streq(*name, allowed[i]);
+                (void)snprintf(option, sizeof(option), "--%s", *name);
+                if (!is_allowed)
+                        return refuse_beside(option, "nothing is confined", err);
+        }
+        if (p->profile == POLICY_PROFILE_INSTANCE)
+                return refuse_beside("the instance profile", "nothing is confined", err);
+        if (p->has_workspace && p->tmp)
+                return refuse_beside("a workspace's temp as /tmp", "the command has the host's /tmp", err);
+        return 0;
+}
+
+int policy_resolve_plain(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        int n, r = p->no_sandbox ? refuse_options(p, err) : 0;
+
+        if (r < 0)
+                return r;
+        if (s->is_session)
+                return refuse_beside("a session", "it is a sandbox for many commands", err);
+        n = p->no_sandbox ? asprintf(&s->plain, "%s", policy_no_sandbox_warning)
+            : p->isolation_label
+                    ? asprintf(&s->plain,
+                               "isolation is disabled (%s): the command runs with no sandbox "
+                               "at all",
+                               p->isolation_label)
+                    : asprintf(&s->plain, "isolation is disabled: the command runs with no sandbox at all");
+        if (n < 0) {
+                s->plain = NULL;
+                return error_oom(err);
+        }
+        if (policy_find_home(environment_get(environment_inherited(p), "HOME"), &s->home) < 0)
+                return error_oom(err);
+        if (p->no_sandbox || p->project)
+                r = resolve_project(s, err);
+        /* HOME stays what it is, if only a sandbox would be in its way. */
+        free(TAKE_PTR(s->home));
+        return r < 0 ? r : environment_resolve(s, err);
+}
