@@ -40,7 +40,7 @@ static inline int begin_test(void **state) {
         return running_test->set_up ? running_test->set_up(state) : 0;
 }
 
-/* Tells of each test that took a second: scripts/count-tests names the slowest. */
+/* Prints how long a test of a second or more took: scripts/count-tests names the slowest. */
 static inline int end_test(void **state) {
         int r = running_test->tear_down ? running_test->tear_down(state) : 0;
         struct timespec now;
@@ -53,8 +53,8 @@ static inline int end_test(void **state) {
         return r;
 }
 
-/* Runs all; the result is main's.  What set_up makes is shared by all.  (cmocka's own way for
- * that leaves no room for begin_test's argument.) */
+/* Runs all tests; the result is main's.  What set_up makes is shared by all.  (cmocka's group
+ * fixtures leave no room for begin_test's argument.) */
 static inline int run_all_tests_in(CMFixtureFunction set_up, CMFixtureFunction tear_down) {
         struct CMUnitTest tests[ARRAY_SIZE(listed_tests)];
         int failed;
@@ -74,9 +74,9 @@ static inline int run_all_tests(void) {
         return run_all_tests_in(NULL, NULL);
 }
 
-/* TEST_IF(…) { body } is a test of this name, which finds what set_up made in *state.  The
- * condition is asked when the program starts: it is for what only some users or builds can have,
- * never for what may be missing, which is a skip with its reason. */
+/* TEST_IF(…) { body } defines a test of this name, which finds what set_up made in *state.  The
+ * condition is evaluated when the program starts.  It is for what only some users or builds can
+ * have; what a host may be missing is a skip with its reason. */
 #define TEST_IF(condition, name, set_up, tear_down)                           \
         static void name(void **state);                                       \
         __attribute__((__constructor__)) static void name##_is_a_test(void) { \
@@ -86,18 +86,19 @@ static inline int run_all_tests(void) {
         static void name(nsrun_unused void **state)
 
 #define TEST_WITH(name, set_up, tear_down) TEST_IF(true, name, set_up, tear_down)
-/* Once more, named "name (mode)", with another fixture; stands between "TEST_WITH(…);" and the body. */
+/* Runs a test once more under the name "name (mode)", with another fixture; stands between
+ * "TEST_WITH(…);" and the body. */
 #define TEST_AGAIN(name, mode, set_up, tear_down)                                    \
         __attribute__((__constructor__)) static void name##_is_a_test_##mode(void) { \
                 list_test(#name " (" #mode ")", name, set_up, tear_down);            \
         }
-/* Whether this is `scripts/check --full`: there is more time, and more is installed. */
+/* Whether `scripts/check --full` runs the tests: there is more time, and more is installed. */
 static inline bool is_full(void) {
         const char *full = getenv("NSRUN_TEST_FULL");
 
         return full && *full;
 }
-/* A test of that alone: it wants what nsrun's own tests do without. */
+/* A test for `scripts/check --full` alone: it needs what nsrun's own tests do without. */
 #define FULL_TEST(name, set_up, tear_down) TEST_IF(is_full(), name, set_up, tear_down)
-/* Without a fixture; harness.h has one for all of the sandboxes' tests. */
+/* A test without a fixture; harness.h defines one with the fixture of all sandbox tests. */
 #define TEST(name) TEST_WITH(name, NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the fuzz programs share: a check that aborts, and, where clang has no libFuzzer
- * (-DFUZZ_WITH_LIBFUZZER), a main that deals inputs by each program's make_input(). */
+/* What the fuzz programs share: a check that aborts, and, unless the compiler has libFuzzer
+ * (-DFUZZ_WITH_LIBFUZZER), a main that tries inputs made by each program's make_input(). */
 #pragma once
 
 #include <time.h>
@@ -31,7 +31,7 @@ static inline char *input_text(const uint8_t *input, size_t n) {
 
 #ifndef FUZZ_WITH_LIBFUZZER
 
-/* xorshift64*: good enough to deal words, and the same on every machine. */
+/* xorshift64*: random enough to choose words with, and the same on every machine. */
 static uint64_t dealer = 1;
 
 static inline uint64_t draw(uint64_t below) {
@@ -41,7 +41,7 @@ static inline uint64_t draw(uint64_t below) {
         return (dealer * UINT64_C(2685821657736338717) >> 33) % below;
 }
 
-/* Tokens in any order, with a byte of noise now and then. */
+/* Writes tokens in random order, with a byte of noise now and then. */
 static inline size_t deal_tokens(uint8_t *to, size_t size, const char *const *tokens, size_t n_tokens) {
         size_t n = 0;
 
@@ -58,7 +58,8 @@ static inline size_t deal_tokens(uint8_t *to, size_t size, const char *const *to
         return n;
 }
 
-/* The program's own: an input that a parser takes more often than not; returns its length. */
+/* Defined by each fuzz program: makes an input that the parser accepts more often than not; returns
+ * its length. */
 static size_t make_input(uint8_t *to, size_t size);
 
 static int run_file(const char *path) {
@@ -75,7 +76,7 @@ static int run_file(const char *path) {
         return LLVMFuzzerTestOneInput(input, n);
 }
 
-/* PROGRAM SECONDS [SEED], or PROGRAM FILE... to run what once failed. */
+/* PROGRAM SECONDS [SEED]; or PROGRAM FILE... to run inputs that once failed. */
 int main(int argc, char **argv) {
         uint8_t input[8192];
         char *end = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the tests share that run attempt.c, inside and outside. */
+/* Running tests/sandbox/attempt.c inside and outside, for the tests of breakouts. */
 #pragma once
 
 #include "faults.h"
@@ -20,7 +20,7 @@ static inline void try_inside(const struct site *s, const char *const *options, 
         run_nsrun(s, ret, arguments);
 }
 
-/* `before` is a program that it is run by. */
+/* Runs an attempt outside; `before` is a program that executes it, with its arguments, or NULL. */
 static inline void try_outside(const struct site *s, const char *const *before, const char *const *attempt,
                                struct outcome *ret) {
         _cleanup_free_ char *helper = helper_path("attempt");
@@ -70,7 +70,7 @@ static inline void expect_outside(const struct site *s, const char *const *befor
         expect_answer("outside", attempt, &o, answer);
 }
 
-/* Of an attempt without options. */
+/* Expects one answer of an attempt inside, without options of nsrun's, and another outside. */
 static inline void expect_both(const struct site *s, const char *const *attempt, const char *inside,
                                const char *outside) {
         expect_inside(s, NULL, attempt, inside);

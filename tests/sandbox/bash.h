@@ -23,7 +23,7 @@ static inline void run_bash(const struct site *s, struct outcome *ret, const cha
 }
 #define BASH(site, outcome, ...) run_bash(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
 
-/* --json, parsed by a parser that is not nsrun's. */
+/* The JSON that --json printed, parsed by a parser that is not nsrun's. */
 struct told {
         struct outcome outcome;
         struct json_object *object;
@@ -46,7 +46,7 @@ static inline void parse(struct told *t) {
                 parse(told);                                         \
         } while (0)
 
-/* A member as JSON has it. */
+/* Expects that a member of the JSON object has the JSON text `text`. */
 static inline void expect_member(const struct told *t, const char *key, const char *text) {
         struct json_object *value = NULL;
 

@@ -37,13 +37,13 @@ enum bwrap_user {
 struct bwrap_case {
         const char *args;
         const char *look;
-        int status;       /* 0: INSIDE_STATUS */
-        int user_status;  /* where an ordinary user's is another one */
-        const char *cwd;  /* "/" */
-        const char *home; /* "/home" */
+        int status;       /* the expected exit status; 0: INSIDE_STATUS */
+        int user_status;  /* the expected exit status of an ordinary user, if that differs; else 0 */
+        const char *cwd;  /* NULL: "/" */
+        const char *home; /* NULL: "/home" */
         enum bwrap_user by;
-        bool keeps_tree; /* it is as the test made it, and not in the report */
-        bool same_words; /* what it says on stderr is compared too */
+        bool keeps_tree; /* the case runs in the tree as the test made it, which isn't reported */
+        bool same_words; /* the messages on standard error must be the same, too */
 };
 
 /* nsrun-bwrap, and Debian's bubblewrap 0.8.0: NULL where it is not installed. */
@@ -53,12 +53,13 @@ const char *judging_bwrap(void);
 bool case_is_for_us(const struct bwrap_case *c);
 int expected_status(const struct bwrap_case *c);
 
-/* The tree anew: folders, files and links, see bwrap-run.c. */
+/* Makes the tree (its folders, files and links) anew. */
 void make_tree(const struct site *s);
 
-/* The report, for the caller to free: "status N", what it printed, its messages as "error …",
- * what came through descriptors, and the tree afterwards as "tree …". */
+/* Runs a case and reports what can be seen of it: "status N", what it printed, its messages as
+ * "error …", what came through descriptors, and the tree afterwards as "tree …".  The caller frees
+ * the report. */
 char *bwrap_report(const struct site *s, const char *program, const struct bwrap_case *c);
-/* The same, behind `deny ENOSYS CALLS` where `calls` is given. */
+/* The same with `deny ENOSYS CALLS` in front, if `calls` isn't NULL. */
 char *bwrap_report_denied(const struct site *s, const char *program, const char *calls,
                           const struct bwrap_case *c);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the programs that run inside print of an error: its name, which is the same
- * with every libc and in every language. */
+/* The names of errors that programs inside a sandbox print: the same with every libc and in every
+ * language. */
 #pragma once
 
 #include "base/macro.h"
 
-/* "ok" for 0. */
+/* The error's name; "ok" for 0. */
 static inline const char *error_word(int number) {
         static const struct {
                 int number;

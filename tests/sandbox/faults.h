@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the tests that run nsrun-faults and the helper programs share. */
+/* What the tests share that run nsrun-faults and the helper programs. */
 #pragma once
 
 #include <poll.h>
@@ -15,7 +15,7 @@ static inline const char *faults_program(void) {
         return path && *path ? path : "./nsrun-faults";
 }
 
-/* A program that was built beside the tests, for the caller to free. */
+/* The path of a program that was built beside the tests; the caller frees it. */
 static inline char *helper_path(const char *name) {
         const char *folder = getenv("NSRUN_HELPERS");
         _cleanup_free_ char *path = path_of(folder && *folder ? folder : "tests/sandbox", name);
@@ -26,7 +26,7 @@ static inline char *helper_path(const char *name) {
         return real;
 }
 
-/* The project gets its own copy of what is to run inside. */
+/* Copies a helper program into the project, where a sandbox can run it. */
 static inline void copy_helper(const struct site *s, const char *name) {
         _cleanup_free_ char *from = helper_path(name);
         const char *const argv[] = {"cp", "--", from, s->project, NULL};
@@ -36,8 +36,8 @@ static inline void copy_helper(const struct site *s, const char *name) {
         expect_status(&o, 0);
 }
 
-/* Runs it with $NSRUN_FAULT set to `wanted` (NULL: nothing goes wrong) and standard input
- * from `input` (0: /dev/null), and reads what became of that. */
+/* Runs `argv` with $NSRUN_FAULT set to `wanted` (NULL: no call fails) and standard input from
+ * `input` (0: /dev/null), and reads how it ended. */
 static inline void run_faulty(const struct site *s, const char *const *argv, const char *wanted, int input,
                               struct outcome *ret, struct fault_page *ret_page) {
         _cleanup_free_ char *log = path_of(s->root, "fault");
@@ -54,8 +54,8 @@ static inline void run_faulty(const struct site *s, const char *const *argv, con
         assert_int_equal(pread(fd, ret_page, sizeof(*ret_page), 0), sizeof(*ret_page));
 }
 
-/* Waits for everything that a dead parent handed on to us, which the harness made
- * us a subreaper for.  Only a process that survives its sandbox keeps it waiting. */
+/* Collects all processes that a dead parent left to this one, which the harness made a subreaper.
+ * It waits for ever only for a process that survives its sandbox. */
 static inline void reap_orphans(void) {
         for (int i = 0; i < 3000; i++) {
                 const struct timespec moment = {.tv_nsec = 10000000};
@@ -71,7 +71,7 @@ static inline void reap_orphans(void) {
         fail_msg("a process has outlived its sandbox");
 }
 
-/* The lines of two views that only one of them has. */
+/* Prints the lines of `text` that `other` hasn't. */
 static inline void print_difference(const char *sign, const char *text, const char *other) {
         for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
                 _cleanup_free_ char *copy = strndup(line, (size_t)(end + 1 - line));

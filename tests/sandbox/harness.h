@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the sandbox tests share: a scratch tree, running the real program in it,
- * comparing the tree before and after, and finding what a run left behind. */
+/* What the sandbox tests share: a scratch tree, running the real program in it, comparing the tree
+ * before and after, and finding what a run left behind. */
 #pragma once
 
 #include "../test.h"
@@ -10,20 +10,20 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* A test's own corner of the host.  HOME, XDG_CACHE_HOME and XDG_RUNTIME_DIR name the last
- * three for everything that is run meanwhile. */
+/* The folders of one test.  HOME, XDG_CACHE_HOME and XDG_RUNTIME_DIR name the last three of them
+ * for everything that the test runs. */
 struct site {
-        char *root;    /* holds the others, and lies where no sandbox shows anything by itself */
-        char *project; /* what runs get as --project */
-        char *outside; /* what no test may change from inside */
+        char *root;    /* holds the other folders, at a place that no sandbox shows by itself */
+        char *project; /* the --project of runs */
+        char *outside; /* a folder in which nothing may change from inside */
         char *home;
         char *cache;
         char *runtime;
-        char *mounts; /* as they were when the test began */
+        char *mounts; /* the mount table when the test began */
 };
 
-/* For cmocka's setup and teardown: *state is a struct site.  The teardown fails
- * the test where a process, a mount, a run directory or a session's record is left. */
+/* cmocka's setup and teardown: *state is a struct site.  The teardown fails the test if a process,
+ * a mount, a run directory or a session's record is left. */
 int site_setup(void **state);
 int site_teardown(void **state);
 #undef TEST
@@ -42,8 +42,7 @@ void make_link(const char *folder, const char *name, const char *text);
 /* The whole of a file, NULL where there is none. */
 char *file_text(const char *path);
 
-/* A sanitized program starts ten times slower, and says a word of its own where it
- * has no /proc. */
+/* A sanitized program starts ten times slower, and prints a warning of its own if it has no /proc. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define IS_SANITIZED 1
@@ -55,7 +54,8 @@ char *file_text(const char *path);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
 #endif
-/* ThreadSanitizer has a thread of its own in every program, and unshare(CLONE_NEWUSER) wants one. */
+/* ThreadSanitizer starts a thread in every program, and unshare(CLONE_NEWUSER) fails in a program
+ * with threads. */
 #ifdef __SANITIZE_THREAD__
 #define IS_THREAD_SANITIZED 1
 #else
@@ -65,26 +65,25 @@ char *file_text(const char *path);
 #define IS_SANITIZED 0
 #endif
 
-/* Whether what goes through hundreds of cases takes some of them: as root, and sanitized.  An
- * ordinary user's run takes all. */
+/* Whether a test of hundreds of cases takes some of them only: as root, and in sanitized builds. */
 bool takes_samples(void);
 
 /* How long anything is waited for, in seconds; only a hang gets that far. */
 extern int deadline_seconds;
 
-/* How something is run.  All but argv may be left zero. */
+/* How a program is run.  All but argv may be left zero. */
 struct request {
         const char *const *argv;
         const char *cwd;
         int standard_input;           /* 0: /dev/null */
-        void (*in_child)(void *data); /* just before exec */
+        void (*in_child)(void *data); /* called in the child just before the exec */
         void *data;
 };
 
 struct running {
         pid_t pid;
         int pidfd;
-        int out; /* read ends */
+        int out; /* the reading ends of its outputs */
         int err;
 };
 
@@ -98,8 +97,8 @@ void spawn(const struct request *request, struct running *ret);
 /* One line of the running program's standard output, with its newline; fails the
  * test after a long while. */
 char *read_line(int fd);
-/* Waits until all holders of its outputs are gone: a process that outlives the run
- * fails the test. */
+/* Waits until no process has the program's outputs open: a process that outlives the run fails the
+ * test. */
 void finish(struct running *running, struct outcome *ret);
 void run(const struct request *request, struct outcome *ret);
 void outcome_clear(struct outcome *o);
@@ -108,41 +107,41 @@ void outcome_clear(struct outcome *o);
 /* `nsrun run --project PROJECT ARGUMENT…` from the site's root. */
 void run_nsrun(const struct site *s, struct outcome *ret, const char *const *arguments);
 #define RUN(site, outcome, ...) run_nsrun(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
-/* A shell script inside, with no option at all; and the same on the host. */
+/* Runs a shell script in a sandbox without any option; and the same script on the host. */
 void run_inside(const struct site *s, struct outcome *ret, const char *script);
 void run_outside(const struct site *s, struct outcome *ret, const char *script);
-/* `nsrun` itself. */
+/* The path of the `nsrun` that is tested. */
 const char *program(void);
 /* Whether program() runs each command in a session of its own, and whether it is a host of the
  * library (in-session.c, in-library.c). */
 bool in_a_session(void);
 bool by_the_library(void);
-/* What in-library.c says where nsrun tells of the signal. */
+/* The line that in-library.c prints when its sandbox was killed, where nsrun names the signal. */
 #define KILLED_BY_THE_LIBRARY "nsrun: the sandbox was killed\n"
-/* The array for run(): the program, "run", "--project", PROJECT, then `arguments`.
- * The caller frees the array alone. */
+/* The argv for run(): the program, "run", "--project", PROJECT, then `arguments`.  The caller frees
+ * the array, not the strings. */
 const char **nsrun_argv(const struct site *s, const char *const *arguments);
 
-/* Fail with all that was printed. */
+/* Fails, with all that the program printed, unless it ended with `status`. */
 void expect_status(const struct outcome *o, int status);
 void expect_out(const struct outcome *o, const char *text);
 void expect_in(const char *text, const char *part);
 void expect_not_in(const char *text, const char *part);
-/* Status, exactly one line on stderr, nothing on stdout. */
+/* Expects the status, exactly one line on standard error, and nothing on standard output. */
 void expect_refusal(const struct outcome *o, int status, const char *line);
 
 /* Everything below `path` as text, sorted: names, inodes, types, modes, owners, times, link
  * texts, hashes of contents. */
 char *snapshot(const char *path);
-/* Takes a new one, frees `before`, and fails with the lines that differ. */
+/* Takes a new snapshot, frees `before`, and fails with the lines that differ. */
 void expect_unchanged(const char *path, char *before);
 
-/* After nsrun was killed: collects what it left to us, once the kernel has ended it. */
+/* After nsrun was killed: collects the processes that it left to this subreaper, once the kernel
+ * has ended them. */
 void collect_orphans(void);
 
-/* What is left of runs, in words, or NULL: children of ours or of a dead child,
- * mounts that weren't there, run directories, records of sessions.  A session's monitor is a child
- * of a dead child. */
+/* What runs have left, in words, or NULL: children of this process or of a dead child, new mounts,
+ * run directories, records of sessions.  A session's monitor counts as a child of a dead child. */
 char *leftovers(const struct site *s);
 
 bool has_program(const char *name);

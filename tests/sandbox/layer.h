@@ -14,12 +14,12 @@
 #include "changes/changes.h"
 
 struct layer {
-        char *root; /* base, upper, work and record lie in it */
-        char *base; /* its path */
+        char *root; /* the folder in which base, upper, work and record lie */
+        char *base; /* the base's path */
         char *upper;
-        const char *base_options; /* NULL, or the base is a tmpfs with these */
-        const char *mounted;      /* NULL, or where on the host a tmpfs is mounted then */
-        pid_t helper;             /* its namespaces last until the socket is closed */
+        const char *base_options; /* if not NULL, the base is a tmpfs with these options */
+        const char *mounted;      /* if not NULL, where on the host that tmpfs is mounted */
+        pid_t helper;             /* has the namespaces, which last until the socket is closed */
         int socket;
         struct changes_layer l;
 };
@@ -30,7 +30,7 @@ static inline int layer_folder(const struct layer *y, const char *name) {
         return scratch_open(path);
 }
 
-/* Said where something fails: which round it was. */
+/* Names the round in a failure's message. */
 static char layer_context[64];
 
 static inline void layer_begin(struct layer *y) {
@@ -52,7 +52,8 @@ static inline void layer_write(const char *path, const char *text) {
                 _exit(3);
 }
 
-/* In the helper: what nsrun's launch does, as far as it matters here. */
+/* The helper process: makes namespaces and the overlay as nsrun's launch does, as far as these
+ * tests need it. */
 static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
         char map[64], byte = 0, control[CMSG_SPACE(2 * sizeof(int))] = {0};
         struct iovec vector = {&byte, 1};
@@ -105,7 +106,7 @@ static inline bool layer_receive(int socket, int ret[2]) {
         return true;
 }
 
-/* Mounts it over what is in base by now.  The mount lives as long as its helper. */
+/* Mounts the overlay over what is in the base by now.  The mount lives as long as its helper. */
 static inline void layer_mount(struct layer *y) {
         int ends[2], fds[2], status = 0;
 
@@ -147,7 +148,7 @@ static inline void layer_end(struct layer *y) {
         *y = (struct layer){0};
 }
 
-/* For cmocka: *state is a struct layer, not mounted yet. */
+/* cmocka's setup: *state is a struct layer, not mounted yet. */
 static inline int layer_setup(void **state) {
         struct layer *y = calloc(1, sizeof(*y));
 
@@ -166,7 +167,7 @@ static inline int layer_teardown(void **state) {
 
 #define LAYER_TEST(name) TEST_WITH(name, layer_setup, layer_teardown)
 
-/* Runs a script in the folder behind a descriptor: that of the overlay, or of the base. */
+/* Runs a script in the folder that is open as `folder`: the overlay's or the base's. */
 static inline void layer_sh(int folder, const char *script) {
         pid_t pid = fork();
         int status;
@@ -182,7 +183,7 @@ static inline void layer_sh(int folder, const char *script) {
                 fail_msg("the script has failed: %s", script);
 }
 
-/* The base, by a script; then the overlay; then its changes. */
+/* Fills the base by a script, mounts the overlay, and changes that by another script. */
 static inline struct layer *layer_change(void **state, const char *base, const char *script) {
         struct layer *y = *state;
         _cleanup_close_ int fd = layer_folder(y, "base");
@@ -193,7 +194,7 @@ static inline struct layer *layer_change(void **state, const char *base, const c
         return y;
 }
 
-/* The list as it is printed, for the caller to free. */
+/* The printed list of changes; the caller frees it. */
 static inline char *layer_list(const struct layer *y) {
         _cleanup_changes_ struct changes c = {0};
         struct nsrun_error err = {0};
@@ -217,7 +218,7 @@ static inline void layer_expect(const struct layer *y, const char *list) {
         assert_string_equal(found, list);
 }
 
-/* Commits, and fails the test where that doesn't work.  `path`: one, or NULL for all. */
+/* Commits one path, or all if `path` is NULL, and fails the test if that doesn't work. */
 static inline void layer_commit(const struct layer *y, const char *path) {
         _cleanup_changes_report_ struct changes_report report = {0};
         struct nsrun_error err = {0};

@@ -19,7 +19,7 @@ static inline struct nsrun_policy *make_policy(const struct site *s, const char 
         return policy;
 }
 
-/* 0 or what the library said.  Fit for any thread: asserts nothing. */
+/* Starts a command.  0, or the library's error.  For any thread: asserts nothing. */
 static inline int start_command(const struct site *s, const char *const *argv, struct nsrun_sandbox **ret,
                                 struct nsrun_error *err) {
         struct nsrun_policy *policy = NULL;
@@ -81,8 +81,8 @@ static inline void expect_good(int r, struct nsrun_error *err) {
         assert_int_equal(err->stage, NSRUN_STAGE_NONE);
 }
 
-/* A fifo in the project: its reader learns that a sandbox has come so far, and, at
- * its end, that every process in it is gone. */
+/* Opens a fifo in the project.  Its reader learns when a sandbox has come so far as to write to it
+ * and, at its end, that every process in the sandbox is gone. */
 static inline int open_fifo(const struct site *s) {
         _cleanup_free_ char *path = path_of(s->project, "fifo");
         int fd;

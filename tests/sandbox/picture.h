@@ -6,7 +6,7 @@
 
 #include "layer.h"
 
-/* What a tree is, as text: every path with its type, mode, content, attribute and links. */
+/* Writes a tree as text: every path with its type, mode, content, attributes and links. */
 static inline void picture_of(FILE *to, int dir, const char *path);
 
 static inline void picture_file(FILE *to, int dir, const char *name, const struct stat *st) {
@@ -76,7 +76,7 @@ static inline void picture_of(FILE *to, int dir, const char *path) {
         (void)fprintf(to, " %.*s\n", (int)n, text);
 }
 
-/* Of `path` in the folder; "" where it isn't there. */
+/* The same text of `path` in the folder; "" if it doesn't exist. */
 static inline char *picture_tree(int root, const char *path) {
         const char *slash = strrchr(path, '/');
         _cleanup_free_ char *parent = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");

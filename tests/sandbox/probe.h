@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a test does from inside: the test program is shown in the sandbox as /probe
- * and run as `/probe probe NAME [ARGUMENT]`. */
+/* What a test does in a sandbox: the test program itself is shown there as /probe, and run as
+ * `/probe probe NAME [ARGUMENT]`. */
 #pragma once
 
 #include "harness.h"
 
-/* Where argv asks for a probe, runs it and does not return. */
+/* If argv asks for a probe, runs it and does not return. */
 void probe_main(int argc, char **argv);
 
 /* `nsrun run --bind SELF:/probe:ro OPTION… -- /probe probe NAME [ARGUMENT]` */

@@ -6,8 +6,8 @@
 
 #include "faults.h"
 
-/* outside/own.json: everything is allowed but for `rules`, the array's inside; its path, for the
- * caller to free. */
+/* Writes outside/own.json, a policy that allows all calls but for `rules` (the inside of the JSON
+ * array).  The caller frees its path. */
 static inline char *make_policy(const struct site *s, const char *rules) {
         _cleanup_free_ char *text =
                 text_of("{\"defaultAction\": \"SCMP_ACT_ALLOW\",\n \"syscalls\": [%s]}\n", rules);

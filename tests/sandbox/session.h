@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the tests of sessions share: starting one, running commands in it, ending it.  The
- * monitor becomes our child, as what a dead child leaves does: collect_orphans() waits for it. */
+/* What the tests of sessions share: starting one, running commands in it, ending it.  The session's
+ * monitor becomes a child of the test, a subreaper: collect_orphans() waits for it. */
 #pragma once
 
 #include <poll.h>
@@ -10,7 +10,7 @@
 
 #include "harness.h"
 
-/* Tests are run twice, once with commands in pid namespaces of their own. */
+/* Whether this is the second run of the tests, in which commands have pid namespaces of their own. */
 static bool is_nested;
 
 static inline int nested_setup(void **state) {
@@ -28,14 +28,14 @@ static inline int nested_teardown(void **state) {
         TEST_AGAIN(name, nested, nested_setup, nested_teardown) \
         static void name(nsrun_unused void **state)
 
-/* How much, in the normal suite or with NSRUN_TEST_LONG=1. */
+/* A test's size: `normal`, or `all` with NSRUN_TEST_LONG=1. */
 static inline int size_of_test(int normal, int all) {
         const char *wanted = getenv("NSRUN_TEST_LONG");
 
         return wanted && streq(wanted, "1") ? all : normal;
 }
 
-/* `first`, then `second`; the array alone is the caller's. */
+/* The words of `first`, then those of `second`.  The caller frees the array, not the words. */
 static inline const char **words_of(const char *const *first, const char *const *second) {
         size_t n = 0, m = 0;
         const char **words;
@@ -61,7 +61,7 @@ static inline void run_session(const struct site *s, struct outcome *ret, const 
 }
 #define SESSION(site, outcome, ...) run_session(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
 
-/* `nsrun session start --project PROJECT OPTION…`; the caller's id. */
+/* `nsrun session start --project PROJECT OPTION…`.  The caller frees the id. */
 static inline char *start_session(const struct site *s, const char *const *options) {
         const char *const begin[] = {"start", "--project", s->project, is_nested ? "--landlock=off" : NULL,
                                      NULL};
@@ -98,7 +98,7 @@ static inline void run_joined(const struct site *s, const char *id, struct outco
         finish(&running, ret);
 }
 #define JOIN(site, id, outcome, ...) run_joined(site, id, outcome, (const char *const[]){__VA_ARGS__, NULL})
-/* A shell script. */
+/* Runs a shell script in a session. */
 #define JOIN_SCRIPT(site, id, outcome, script) JOIN(site, id, outcome, "--", "sh", "-c", script)
 
 static inline void expect_good_join(const struct site *s, const char *id, const char *script,
@@ -111,7 +111,7 @@ static inline void expect_good_join(const struct site *s, const char *id, const 
         assert_string_equal(o.err, "");
 }
 
-/* A number of `show --json`. */
+/* A number that `nsrun session show --json` gives. */
 static inline long session_number(const struct site *s, const char *id, const char *key) {
         _cleanup_free_ char *name = text_of("\"%s\":", key);
         _cleanup_outcome_ struct outcome o = {0};
@@ -133,7 +133,7 @@ static inline int open_pidfd(pid_t pid) {
         return fd;
 }
 
-/* "monitor" or "init". */
+/* A pidfd of the session's "monitor" or "init". */
 static inline int session_pidfd(const struct site *s, const char *id, const char *key) {
         return open_pidfd((pid_t)session_number(s, id, key));
 }
@@ -155,7 +155,7 @@ static inline bool has_ended(int pidfd) {
         return poll(&end, 1, 0) == 1;
 }
 
-/* By "stop" or "kill"; the site's teardown sees that nothing is left. */
+/* Ends a session by `how`, "stop" or "kill".  The site's teardown checks that nothing is left. */
 static inline void end_session(const struct site *s, const char *id, const char *how) {
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -166,7 +166,8 @@ static inline void end_session(const struct site *s, const char *id, const char 
         collect_orphans();
 }
 
-/* A list removes the records of killed monitors, and a next start their run directories. */
+/* Lists sessions, which removes the records of killed monitors, and starts one, which removes their
+ * run directories. */
 static inline void sweep(const struct site *s) {
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *id = NULL;

@@ -12,7 +12,8 @@ static inline struct nsrun_workspace *make_workspace(const struct site *s) {
         return w;
 }
 
-/* Who commits, by a file that ~/.gitconfig includes; and a git in PATH that nobody may start. */
+/* Says who commits, in a file that ~/.gitconfig includes; and puts a git into PATH that leaves a
+ * file if anybody starts it. */
 static inline void set_git(const struct site *s) {
         _cleanup_free_ char *bin = path_of(s->root, "bin"), *git = path_of(bin, "git"),
                             *count = path_of(s->root, "started");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the tests of bubblewrap's command line share: a parse as root sees it, and its result. */
+/* What the tests of bubblewrap's command line share: parsing one as root would, and comparing the
+ * result. */
 #pragma once
 
 #include <sys/mman.h>
@@ -16,7 +17,7 @@ struct parsed {
         int r;
 };
 
-/* As root sees it, so that the result does not depend on who runs the test. */
+/* Parses as the given user, so that the result does not depend on who runs the test. */
 static inline struct parsed *parse_as(uid_t uid, const char *const *words) {
         char *argv[MOST_WORDS + 2] = {(char *)(uintptr_t) "bwrap"};
         struct parsed *p = calloc(1, sizeof(*p));
@@ -31,7 +32,7 @@ static inline struct parsed *parse_as(uid_t uid, const char *const *words) {
                 argv[i + 1] = (char *)(uintptr_t)words[i];
         }
         p->r = bwrap_parse(1 + (int)strv_length(argv + 1), argv, &p->config, &p->err);
-        /* Filled on failure, and only then. */
+        /* The error is filled on failure, and only then. */
         assert_int_equal(p->err.stage == NSRUN_STAGE_NONE, p->r == 0);
         return p;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a filter of ours is measured against: libseccomp's filters for the same rules, the
- * rules themselves read one by one, and the points where answers could change. */
+/* What nsrun's seccomp filters are measured against: libseccomp's filters for the same rules, and
+ * the rules themselves read one by one; and the calls at which answers could differ. */
 #pragma once
 
 #include "../test.h"
@@ -11,7 +11,7 @@
 #include "seccomp/rules.h"
 #include "seccomp/simulate.h"
 
-/* Calls to ask a filter about. */
+/* A list of calls, with arguments, to ask filters about. */
 struct points {
         struct seccomp_data *data;
         size_t n, capacity;
@@ -24,31 +24,30 @@ void points_make(const struct rules *rules, enum syscall_arch native, struct poi
 void points_clear(struct points *points);
 #define _cleanup_points_ _cleanup_(points_clear)
 
-/* Whose call it is; N_SYSCALL_ARCHS: nobody's. */
+/* The architecture that a call is of; N_SYSCALL_ARCHS: none. */
 enum syscall_arch point_arch(const struct seccomp_data *data, enum syscall_arch native);
 
-/* What the rules say, read one by one: the most restrictive of those that hold. */
+/* The answer by the rules read one by one: that of the most restrictive of those that hold. */
 uint32_t model_answer(const struct rules *rules, enum syscall_arch native, const struct seccomp_data *data);
 
-/* What a filter for `machine` answers there: the halves of an argument are where its byte order puts
- * them. */
+/* The answer of a filter for `machine`, which has the halves of an argument in its own byte order. */
 uint32_t machine_answer(const struct seccomp_filter *filter, enum syscall_arch machine,
                         const struct seccomp_data *data);
 
-/* libseccomp's filters for the calls of one architecture.  A stack, as the kernel would have
- * it: one with all rules that allow, and one for each rule that doesn't, for libseccomp
- * forgets conditions beside a rule without them. */
+/* libseccomp's filters for the calls of one architecture, stacked as in the kernel: one with all
+ * rules that allow, and one for each rule that doesn't, since libseccomp forgets a rule with
+ * conditions beside one without. */
 struct judge;
 struct judge *judge_new(const struct rules *rules, enum syscall_arch arch);
 void judge_free(struct judge *judge);
-/* Whether libseccomp knows all the calls with this number that the rules name. */
+/* Whether libseccomp knows all calls of this number that the rules name. */
 bool judge_knows(const struct judge *judge, uint32_t number);
 uint32_t judge_answer(const struct judge *judge, const struct seccomp_data *data);
 
-/* "socket(0x10, 0, …)": for the caller to free. */
+/* A call as text, "socket(0x10, 0, …)"; the caller frees it. */
 char *point_format(const struct seccomp_data *data, enum syscall_arch native);
 
-/* Rules of a text that must be right. */
+/* Parses rules from a text that must be valid. */
 void rules_of(const char *file, const char *text, enum syscall_arch arch, struct rules *ret);
 void filter_of(const char *file, const struct rules *rules, enum syscall_arch arch,
                struct seccomp_filter *ret);

@@ -7,7 +7,7 @@
 
 #include "policy/resolved.h"
 
-/* A user's home and a project, with a symlink or two. */
+/* A home folder and a project, with a symlink or two. */
 struct world {
         char *top;
         char *old_cwd;
@@ -64,7 +64,7 @@ static inline int tear_down(void **state) {
         return 0;
 }
 
-/* `text` with each @ replaced by the world's folder; the caller's. */
+/* `text` with each @ replaced by the world's folder; the caller frees it. */
 static inline char *in(const struct world *w, const char *text) {
         char *result = calloc(1, strlen(text) + 1 + 8 * strlen(w->top)), *to = result;
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* The path is canonical: tests compare what the kernel says with it. */
+/* The folder's canonical path, since tests compare it with what the kernel says. */
 static inline char *scratch_make(void) {
         const char *parent = getenv("TMPDIR");
         char *pattern = NULL, *path;
