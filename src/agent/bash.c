@@ -15,10 +15,7 @@ static const struct nsrun_bash_options no_options = NSRUN_BASH_OPTIONS_INIT;
 
 /* Refuses in the words of pikuri's Code::Bash, without an errno, whose text would add nothing. */
 static int bash_refuse(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *what) {
-        (void)error_set(err, stage, r, NULL, what, NULL);
-        if (err)
-                err->error = 0;
-        return r;
+        return error_set(err, stage, UNSAID(r), NULL, what, NULL);
 }
 
 static int bash_check(const char *command, long timeout, struct nsrun_error *err) {

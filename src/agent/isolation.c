@@ -211,11 +211,9 @@ nsrun_public int nsrun_isolation_instance_dirs(const char *root, char ***ret) {
 nsrun_public int nsrun_isolation_prepare_root(const char *root, struct nsrun_error *error) {
         _cleanup_free_ char *canonical = NULL;
 
-        if (root[0] != '/') {
-                (void)error_set(error, NSRUN_STAGE_POLICY, 0, root, "the instance root is relative",
-                                "name an absolute path");
-                return -EINVAL;
-        }
+        if (root[0] != '/')
+                return error_set(error, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), root,
+                                 "the instance root is relative", "name an absolute path");
         if (path_canonical_to_be(root, &canonical) < 0)
                 return error_oom(error);
         return instance_make_dirs(canonical, error);

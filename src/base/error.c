@@ -30,10 +30,14 @@ static void copy_bounded(char *to, size_t size, const char *from) {
 
 int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *what,
               const char *hint) {
+        const bool is_unsaid = r < -ERROR_UNSAID;
+
+        if (is_unsaid)
+                r += ERROR_UNSAID;
         if (!err || err->stage != NSRUN_STAGE_NONE)
                 return r < 0 ? r : -EIO;
         err->stage = stage;
-        err->error = r < 0 ? -r : 0;
+        err->error = r < 0 && !is_unsaid ? -r : 0;
         copy_bounded(err->path, sizeof(err->path), path);
         copy_bounded(err->what, sizeof(err->what), what);
         if (r == -EMFILE || r == -ENFILE)

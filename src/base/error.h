@@ -7,10 +7,17 @@
 #include "macro.h"
 #include "nsrun.h"
 
+/* For the `r` of both: the function returns the errno all the same, but the error has none, since
+ * strerror(3) would add nothing to the words. */
+#define UNSAID(r) ((r)-ERROR_UNSAID)
+enum {
+        ERROR_UNSAID = 4096 /* the kernel's errnos are smaller */
+};
+
 /* Fills *err (may be NULL; left alone when it is already filled) and returns r,
- * a negative errno; 0 where strerror(3) has nothing to add to the words: that returns -EIO, never
- * success, and the caller returns what it means itself.  `what` says what failed, `path` on which path (may
- * be NULL), `hint` what to do about it (may be NULL).  Copies by hand: safe between clone and exec. */
+ * a negative errno: the return is always the error's.  (Of a note, which is no failure, r is 0.)
+ * `what` says what failed, `path` on which path (may be NULL), `hint` what to do about it (may be
+ * NULL).  Copies by hand: safe between clone and exec. */
 int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *what,
               const char *hint);
 

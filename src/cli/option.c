@@ -43,9 +43,10 @@ static void point_to_help(const struct command *command, struct nsrun_error *err
 
 int option_usage_error(const struct command *command, const char *word, const char *what,
                        struct nsrun_error *err) {
-        (void)error_set(err, NSRUN_STAGE_USAGE, 0, word, what, NULL);
+        int r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), word, what, NULL);
+
         point_to_help(command, err);
-        return -EINVAL;
+        return r;
 }
 
 int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const char *value,

@@ -74,10 +74,9 @@ static int load_policy(const char *name, const struct seccomp_options *options, 
                        struct nsrun_error *err) {
         int r;
 
-        if (streq(name, "none")) {
-                (void)error_set(err, NSRUN_STAGE_USAGE, 0, name, "this policy has no filter", NULL);
-                return -EINVAL;
-        }
+        if (streq(name, "none"))
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), name, "this policy has no filter",
+                                 NULL);
         r = seccomp_load(name, options->is_strict, ret, err);
         if (r < 0)
                 return r;
@@ -147,13 +146,11 @@ static int read_call(const char *word, enum syscall_arch arch, struct seccomp_da
                         return 0;
                 }
         }
-        if (number < 0) {
-                (void)error_setf(err, NSRUN_STAGE_USAGE, 0, word, "a number is taken too",
-                                 number == -ENOSYS ? "%s has no such call"
-                                                   : "no call that nsrun knows on %s",
-                                 syscall_arch_name(arch));
-                return -EINVAL;
-        }
+        if (number < 0)
+                return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), word, "a number is taken too",
+                                  number == -ENOSYS ? "%s has no such call"
+                                                    : "no call that nsrun knows on %s",
+                                  syscall_arch_name(arch));
         ret->nr = number;
         return 0;
 }
@@ -175,11 +172,9 @@ static int check_call(char **words, const struct seccomp_options *options, bool 
 
                 errno = 0;
                 data.args[i] = strtoull(words[2 + i], &end, 0);
-                if (errno != 0 || *end || end == words[2 + i]) {
-                        (void)error_set(err, NSRUN_STAGE_USAGE, 0, words[2 + i],
-                                        "an argument is a number of 64 bits", NULL);
-                        r = -EINVAL;
-                }
+                if (errno != 0 || *end || end == words[2 + i])
+                        r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), words[2 + i],
+                                      "an argument is a number of 64 bits", NULL);
         }
         if (r < 0)
                 return r;
@@ -194,11 +189,10 @@ static int compile(char **words, const struct seccomp_options *options, struct n
         _cleanup_loaded_ struct seccomp_loaded loaded = {0};
         int r;
 
-        if (isatty(1)) {
-                (void)error_set(err, NSRUN_STAGE_USAGE, 0, NULL, "a filter is no text for a terminal",
-                                "redirect it to a file, or use 'nsrun seccomp show --format=bpf'");
-                return -EINVAL;
-        }
+        if (isatty(1))
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
+                                 "a filter is no text for a terminal",
+                                 "redirect it to a file, or use 'nsrun seccomp show --format=bpf'");
         r = load_policy(words[0], options, &loaded, err);
         if (r >= 0)
                 (void)fwrite(loaded.code, sizeof(*loaded.code), loaded.n, stdout);

@@ -44,8 +44,8 @@ static const char *place_of(struct reader *c, size_t at, char to[MOST_NAME + 64]
 static int fail_at(struct reader *c, size_t at, const char *value, const char *what, const char *hint) {
         char place[MOST_NAME + 64];
 
-        (void)error_setf(c->err, NSRUN_STAGE_POLICY, 0, value, hint, "%s: %s", place_of(c, at, place), what);
-        return -EINVAL;
+        return error_setf(c->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), value, hint, "%s: %s",
+                          place_of(c, at, place), what);
 }
 
 static int fail_type(struct reader *c, size_t node, const char *wanted) {
@@ -82,8 +82,9 @@ static int set_option(struct reader *c, size_t node, const char *option, const c
         if (strv_length(c->policy->given) > n_given)
                 free(TAKE_PTR(c->policy->given[n_given]));
         if (r < 0)
-                (void)error_setf(c->err, NSRUN_STAGE_POLICY, -inner.error, inner.path, inner.hint, "%s: %s",
-                                 place_of(c, c->map.nodes[node].at, place), inner.what);
+                return error_setf(c->err, NSRUN_STAGE_POLICY, inner.error ? r : UNSAID(r), inner.path,
+                                  inner.hint, "%s: %s", place_of(c, c->map.nodes[node].at, place),
+                                  inner.what);
         return r;
 }
 
@@ -393,16 +394,12 @@ static int check_file(int fd, const char *file, struct nsrun_error *err) {
         if (!S_ISREG(st.st_mode))
                 return error_set(err, NSRUN_STAGE_POLICY, -EINVAL, file,
                                  "the configuration is no plain file", NULL);
-        if (st.st_uid != 0 && st.st_uid != geteuid()) {
-                (void)error_set(err, NSRUN_STAGE_POLICY, 0, file,
-                                "the configuration is somebody else's file", "it must be yours or root's");
-                return -EPERM;
-        }
-        if (st.st_mode & (S_IWGRP | S_IWOTH)) {
-                (void)error_set(err, NSRUN_STAGE_POLICY, 0, file, "others may write to the configuration",
-                                "chmod go-w it");
-                return -EPERM;
-        }
+        if (st.st_uid != 0 && st.st_uid != geteuid())
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), file,
+                                 "the configuration is somebody else's file", "it must be yours or root's");
+        if (st.st_mode & (S_IWGRP | S_IWOTH))
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), file,
+                                 "others may write to the configuration", "chmod go-w it");
         return 0;
 }
 
@@ -437,13 +434,11 @@ static int load_open(struct nsrun_policy *p, int fd, const char *file, struct ns
         if (r < 0)
                 return r;
         r = read_small_fd(fd, MOST_BYTES, &text);
-        if (r == -EFBIG || r == -EBADMSG) {
-                (void)error_set(err, NSRUN_STAGE_POLICY, 0, file,
-                                r == -EFBIG ? "the configuration is larger than 1 MiB"
-                                            : "there is a NUL in the configuration",
-                                NULL);
-                return r;
-        }
+        if (r == -EFBIG || r == -EBADMSG)
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(r), file,
+                                 r == -EFBIG ? "the configuration is larger than 1 MiB"
+                                             : "there is a NUL in the configuration",
+                                 NULL);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, file, "the configuration can't be read", NULL);
         return config_apply(p, file, text, err);
@@ -458,11 +453,9 @@ static int open_file(const char *file) {
 int config_load(struct nsrun_policy *p, const char *file, struct nsrun_error *err) {
         _cleanup_close_ int fd = -EBADF;
 
-        if (p->config) {
-                (void)error_set(err, NSRUN_STAGE_POLICY, 0, file, "a second configuration",
-                                "keep one of them");
-                return -EINVAL;
-        }
+        if (p->config)
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), file, "a second configuration",
+                                 "keep one of them");
         fd = open_file(file);
         if (fd < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, fd, file, "the configuration can't be opened",

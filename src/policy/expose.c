@@ -105,8 +105,7 @@ int expose_merge(struct expose_list *list) {
 
 static int expose_refuse_rule(const struct expose_rule *rule, const char *path, const char *what,
                               const char *hint, struct nsrun_error *err) {
-        (void)error_setf(err, NSRUN_STAGE_POLICY, 0, path, hint, "%s: %s", rule->label, what);
-        return -EINVAL;
+        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), path, hint, "%s: %s", rule->label, what);
 }
 
 int expose_check(const struct expose_rule *rule, struct nsrun_error *err) {

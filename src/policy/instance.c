@@ -46,10 +46,9 @@ const char *instance_dir(size_t i) {
 }
 
 static int bad_root(const char *spelled, const char *what, struct nsrun_error *err) {
-        (void)error_setf(err, NSRUN_STAGE_POLICY, 0, spelled,
-                         "name an absolute path with --instance DIR or NSRUN_HOME", "the instance root %s",
-                         what);
-        return -EINVAL;
+        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), spelled,
+                          "name an absolute path with --instance DIR or NSRUN_HOME", "the instance root %s",
+                          what);
 }
 
 int instance_find_root(const char *asked, char *const *environment, const char *home, char **ret,

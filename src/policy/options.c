@@ -14,8 +14,8 @@ int option_refuse(const struct option_spec *spec, const char *value, const char 
                   struct nsrun_error *err) {
         /* The error is filled without an errno: its text, "Invalid argument", would add nothing to
          * the message. */
-        (void)error_setf(err, NSRUN_STAGE_USAGE, 0, value, hint, "--%s: %s", spec->name, what);
-        return -EINVAL;
+        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), value, hint, "--%s: %s", spec->name,
+                          what);
 }
 
 int option_choice(const struct option_spec *spec, const char *value, struct nsrun_error *err) {

@@ -10,9 +10,8 @@ const char policy_no_sandbox_warning[] =
         "browser sessions; leave --no-sandbox away, or have a container around it";
 
 static int refuse_beside(const char *what, const char *why, struct nsrun_error *err) {
-        (void)error_setf(err, NSRUN_STAGE_USAGE, 0, NULL, "leave one of the two out",
-                         "%s can't be had with --no-sandbox: %s", what, why);
-        return -EINVAL;
+        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, "leave one of the two out",
+                          "%s can't be had with --no-sandbox: %s", what, why);
 }
 
 /* What says where and with what a command runs means the same without a sandbox; all else would confine it,

@@ -69,26 +69,21 @@ nsrun_public int nsrun_policy_set(struct nsrun_policy *p, const char *option, co
 
                 if (!streq(spec->name, option))
                         continue;
-                if (!value != !spec->argument) {
-                        (void)error_set(err, NSRUN_STAGE_USAGE, 0, option,
-                                        value ? "this option takes no value" : "this option needs a value",
-                                        NULL);
-                        return -EINVAL;
-                }
+                if (!value != !spec->argument)
+                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option,
+                                         value ? "this option takes no value" : "this option needs a value",
+                                         NULL);
                 return policy_apply_option(p, spec, value, err);
         }
-        (void)error_set(err, NSRUN_STAGE_USAGE, 0, option, "unknown option", NULL);
-        return -EINVAL;
+        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option, "unknown option", NULL);
 }
 
 nsrun_public int nsrun_policy_set_command(struct nsrun_policy *p, const char *const *argv,
                                           struct nsrun_error *err) {
         _cleanup_strv_ char **copy = NULL;
 
-        if (!argv || !argv[0] || !argv[0][0]) {
-                (void)error_set(err, NSRUN_STAGE_USAGE, 0, NULL, "no command", NULL);
-                return -EINVAL;
-        }
+        if (!argv || !argv[0] || !argv[0][0])
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, "no command", NULL);
         if (strv_copy((char *const *)(uintptr_t)argv, &copy) < 0)
                 return error_oom(err);
         strv_free(p->argv);

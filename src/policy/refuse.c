@@ -18,8 +18,7 @@ int refuse(struct nsrun_error *err, const char *path, const char *hint, const ch
         va_start(ap, what);
         (void)vsnprintf(text, sizeof(text), what, ap);
         va_end(ap);
-        (void)error_set(err, NSRUN_STAGE_POLICY, 0, path, text, hint);
-        return -EPERM;
+        return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), path, text, hint);
 }
 
 static int refuse_socket(const struct resolved_rule *rule, const char *socket, struct nsrun_error *err) {

@@ -309,10 +309,8 @@ static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err)
 
 /* Refuses what can be judged without a look at the host. */
 static int refuse_request(const struct resolved *s, bool is_plain, struct nsrun_error *err) {
-        if (!s->is_session && (!s->argv || !s->argv[0])) {
-                (void)error_set(err, NSRUN_STAGE_USAGE, 0, NULL, "no command", NULL);
-                return -EINVAL;
-        }
+        if (!s->is_session && (!s->argv || !s->argv[0]))
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, "no command", NULL);
         if (s->policy->session)
                 return policy_resolve_session(s->policy, err);
         if (s->policy->kills_leftovers)

@@ -225,9 +225,8 @@ static int cgroup_place_fail(const char *cgroup, const char *own, unsigned wante
                 if ((wanted & (1U << i)) && is_in_v1(cgroup, names[i]))
                         hint = "this machine has them in cgroup v1; with systemd, "
                                "systemd.unified_cgroup_hierarchy=1 on the kernel's command line changes that";
-        (void)error_setf(err, NSRUN_STAGE_HARDENING, 0, own, hint, "--limit %s: %s", list,
-                         own ? what : "no cgroup2 file system is mounted that shows this process");
-        return -EOPNOTSUPP;
+        return error_setf(err, NSRUN_STAGE_HARDENING, UNSAID(-EOPNOTSUPP), own, hint, "--limit %s: %s", list,
+                          own ? what : "no cgroup2 file system is mounted that shows this process");
 }
 
 int cgroup_find_place(unsigned wanted, bool may_move, struct cgroup_place *ret, struct nsrun_error *err) {

@@ -351,10 +351,10 @@ static int check_essential(struct compiler *c, const char *file, enum syscall_ar
                 leaf = &c->leaves[c->ranges[at].leaf];
                 if (leaf->n_rules == 0 && severity(leaf->final) >= severity(SECCOMP_RET_LOG))
                         continue;
-                (void)error_setf(err, NSRUN_STAGE_POLICY, 0, file, "allow it without conditions",
-                                 "the seccomp policy denies %s: no command could %s", names[i],
-                                 i == 0 ? "start" : "end");
-                return -EINVAL;
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), file,
+                                  "allow it without conditions",
+                                  "the seccomp policy denies %s: no command could %s", names[i],
+                                  i == 0 ? "start" : "end");
         }
         return 0;
 }

@@ -70,12 +70,10 @@ static int load_file(const char *path, bool is_strict, struct seccomp_loaded *re
                 r = compile_text(path, text, &loaded, err);
         if (r < 0)
                 return r;
-        if (is_strict && loaded.warnings) {
-                (void)error_setf(err, NSRUN_STAGE_POLICY, 0, path,
-                                 "correct it, or leave --strict-policy out", "the seccomp policy: %s",
-                                 loaded.warnings[0]);
-                return -EINVAL;
-        }
+        if (is_strict && loaded.warnings)
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), path,
+                                  "correct it, or leave --strict-policy out", "the seccomp policy: %s",
+                                  loaded.warnings[0]);
         *ret = loaded;
         loaded = (struct seccomp_loaded){0};
         return 0;

@@ -33,8 +33,8 @@ static int rules_refuse(const struct reader *in, const char *format, ...) {
         va_end(ap);
         /* The error is filled without an errno: its text, "Invalid argument", would add nothing to
          * the message. */
-        (void)error_setf(in->err, NSRUN_STAGE_POLICY, 0, in->file, HINT, "the seccomp policy: %s", text);
-        return -EINVAL;
+        return error_setf(in->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), in->file, HINT,
+                          "the seccomp policy: %s", text);
 }
 
 static int rules_refuse_rule(const struct reader *in, const char *format, ...) nsrun_printf(2, 3);
@@ -419,10 +419,8 @@ int rules_parse(const char *file, const char *text, size_t size, const struct ru
                                   "the seccomp policy is bigger than %u KiB", RULES_MAX_BYTES / 1024);
         r = json_parse(&document, text, size, &line, &why);
         if (r == -EINVAL)
-                (void)error_setf(err, NSRUN_STAGE_POLICY, 0, file, "correct the file",
-                                 "the seccomp policy is no JSON: line %zu: %s", line, why);
-        if (r == -EINVAL)
-                return r;
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(r), file, "correct the file",
+                                  "the seccomp policy is no JSON: line %zu: %s", line, why);
         if (r == -EOPNOTSUPP)
                 return error_set(err, NSRUN_STAGE_POLICY, r, "libjson-c.so.5",
                                  "the JSON library can't be loaded", "install json-c (Debian: libjson-c5)");

@@ -21,6 +21,26 @@ static int take(const struct launch_report *sent, struct run *run, struct nsrun_
         return r;
 }
 
+TEST(what_fills_an_error_returns_the_errors_errno) {
+        static const struct {
+                int r, returned, error;
+        } cases[] = {
+                {-EPERM, -EPERM, EPERM}, {UNSAID(-EPERM), -EPERM, 0}, {UNSAID(-1), -1, 0}, {0, -EIO, 0}};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct nsrun_error err = {0};
+
+                assert_int_equal(error_set(&err, NSRUN_STAGE_POLICY, cases[i].r, NULL, "what", NULL),
+                                 cases[i].returned);
+                assert_int_equal(err.error, cases[i].error);
+                /* Filled already. */
+                assert_int_equal(error_set(&err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, "x", NULL),
+                                 -EINVAL);
+                assert_string_equal(err.what, "what");
+                assert_int_equal(err.error, cases[i].error);
+        }
+}
+
 TEST(a_failure_without_an_errno_is_one) {
         struct launch_report failed = {.kind = LAUNCH_FAILED, .error = {.stage = NSRUN_STAGE_MOUNT}};
         struct nsrun_error err = {0};

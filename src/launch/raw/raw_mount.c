@@ -342,8 +342,8 @@ static int raw_overlay(struct raw *w, const struct plan_op *op) {
                         r = raw_mount_add_option(options, ",workdir=", work);
         }
         if (r < 0)
-                (void)error_set(w->mount.error, NSRUN_STAGE_OVERLAY, r, op->target,
-                                "Can't open the overlay's layers of", NULL);
+                r = error_set(w->mount.error, NSRUN_STAGE_OVERLAY, r, op->target,
+                              "Can't open the overlay's layers of", NULL);
         else
                 r = raw_filesystem(w, op, "overlay", MS_NOSUID | MS_NODEV, options,
                                    "Can't make overlay mount on");
