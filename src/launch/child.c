@@ -68,7 +68,7 @@ int child_refuse_folders(const struct child *c, struct nsrun_error *err) {
         return 0;
 }
 
-/* A socket to the supervisor, for what can't be said in a report. */
+/* Makes a socket pair, over which the child sends a descriptor: a report can't carry one. */
 int child_open_socket(int *ret_own, int *ret_child, struct nsrun_error *err) {
         int ends[2], r = sys_socketpair(ends);
 
@@ -107,7 +107,8 @@ int child_open_control(struct child *c, struct launch *l, struct nsrun_error *er
         return 0;
 }
 
-/* As params has it for any life; the umask is the child's to find out, which has one of its own. */
+/* Fills what struct init has for every life, from the launch's params.  The child itself finds out
+ * the umask. */
 static void set_init(struct child *c) {
         const struct launch_params *params = c->params;
         struct reaper *p = &c->reaper;
@@ -205,8 +206,8 @@ int child_set_hostname(struct child *c) {
         return 0;
 }
 
-/* Through a descriptor that the supervisor opened: the right to it is then the
- * supervisor's, and the way to it its cgroup namespace's (5.16). */
+/* The supervisor has opened cgroup.procs: since 5.16 the kernel judges the write by the opener's
+ * rights and cgroup namespace. */
 int child_join_cgroup(struct child *c) {
         ssize_t n = sys_write(c->params->cgroup->procs_fd, "0", 1);
 
@@ -216,7 +217,8 @@ int child_join_cgroup(struct child *c) {
         return 0;
 }
 
-/* From here on no other thread shares the table: what the command gets stays open across an exec. */
+/* From here on the descriptor table is the child's alone.  Descriptors that the command gets stay
+ * open across an exec. */
 int child_take_descriptors(struct child *c) {
         for (int fd = 0; fd <= 2; fd++) {
                 int r = c->stdio[fd] >= 0 ? sys_dup_to(c->stdio[fd], fd) : 0;

@@ -18,18 +18,19 @@ enum child_stack {
 struct child {
         const struct nsrun_plan *plan;
         const struct launch_params *params;
-        struct reaper reaper; /* what the child is when everything is built; its error is the child's, too */
-        int stdio[3];         /* what becomes 0, 1 and 2; -EBADF: they stay */
-        int lifted[2];        /* the run directory's descriptors, where 0, 1 or 2 was in their way */
-        int *keep;            /* room for what harden_descriptors() is told to keep */
-        int init_fd;          /* O_PATH of nsrun-init; -EBADF: pid 1 goes on without */
-        int init_data_fd;     /* a memfd: what nsrun-init is told */
+        struct reaper reaper; /* what the child goes on as when everything is built; its error is the
+                                 child's, too */
+        int stdio[3];         /* the descriptors that become 0, 1 and 2; -EBADF: the caller's stay */
+        int lifted[2];        /* copies of the run directory's descriptors, if they had numbers 0, 1 or 2 */
+        int *keep;            /* room for harden_descriptors()'s list of what stays open */
+        int init_fd;          /* O_PATH of nsrun-init; -EBADF: the child stays this program */
+        int init_data_fd;     /* a memfd with the struct init for nsrun-init */
         struct init_message *message;
         char *stacks;
         struct sock_filter *owned_filter;
         struct sock_fprog filter;
-        uint64_t namespaces; /* CLONE_NEW*: what the clone was asked for */
-        bool joins_cgroup;   /* it wasn't born there */
+        uint64_t namespaces; /* CLONE_NEW*: the namespaces that the clone makes */
+        bool joins_cgroup;   /* the child joins the cgroup itself, since it couldn't be started in it */
 };
 
 #define CHILD_INIT                                                                                \
@@ -60,30 +61,31 @@ int join_start(struct child *c, struct launch *l, struct nsrun_error *err);
 int plain_start(struct child *c, struct launch *l, struct nsrun_error *err);
 int raw_start(struct child *c, struct launch *l, struct nsrun_error *err);
 
-/* Before the clone.  A folder as stdin would be a way out of the root: openat(0, "../..") walks the host's
- * tree from there. */
+/* Before the clone: refuses a folder as stream 0, 1 or 2, which would be a way out of the root:
+ * openat(0, "../..") walks the host's tree from there. */
 int child_refuse_folders(const struct child *c, struct nsrun_error *err);
-/* The control channel, one descriptor for either side. */
+/* Makes the control channel, with one descriptor for either side. */
 int child_open_control(struct child *c, struct launch *l, struct nsrun_error *err);
-/* The sockets over which the listener of denied calls comes, where they are wanted. */
+/* Makes the sockets by which the listener of denied calls is sent, if params->wants_denials. */
 int child_open_listener(struct child *c, struct launch *l, struct nsrun_error *err);
-/* A socket to the supervisor, for a descriptor. */
+/* Makes a socket to the supervisor, by which the child sends a descriptor. */
 int child_open_socket(int *ret_own, int *ret_child, struct nsrun_error *err);
-/* What every life needs.  `n_ours`: how many of a sandbox's processes aren't the command's. */
+/* Prepares what every life needs.  `n_ours`: how many of the sandbox's processes are nsrun's and
+ * not the command's. */
 int child_prepare(struct child *c, unsigned n_ours, struct nsrun_error *err);
 void child_free(struct child *c);
 /* Blocks all signals, so that none runs a host's handler in the child, and takes note of the command's mask.
  */
 int child_block_signals(struct child *c, sigset_t *ret_own, struct nsrun_error *err);
-/* A clone into c->namespaces, and into the cgroup, where there is one: at birth, or by the child's first
- * steps. */
+/* Clones into c->namespaces, and into the cgroup if there is one: by clone3(2), or by the child's
+ * first steps. */
 int child_clone(struct child *c, int *ret_pidfd);
 /* filter.c: the command's filter, with denials turned into questions where they are wanted. */
 int filter_prepare(struct child *c, struct nsrun_error *err);
 /* limits.c: the rlimits of the plan and of c->params. */
 void limits_prepare(struct child *c, unsigned n_ours);
 
-/* In the child.  0, 1, 2 and what is passed to the command. */
+/* In the child: moves the command's streams to 0, 1 and 2, and keeps what is passed to it open. */
 int child_take_descriptors(struct child *c);
 /* Closes all but own[n] and what the command gets; n: CHILD_OWN_MAX at most. */
 int child_close_descriptors(struct child *c, const int *own, size_t n);

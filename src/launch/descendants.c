@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Found in the kernel's list of this process's children, none of which is reaped meanwhile, so that no
- * number can be another process's.  A kernel without that list (CONFIG_PROC_CHILDREN) leaves the process
- * group. */
+/* Finds them in the kernel's list of this process's children.  None of these is reaped meanwhile,
+ * so that no pid can be another process's.  On a kernel without that list (CONFIG_PROC_CHILDREN)
+ * only the process group is found. */
 #include "descendants.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "base/sys.h"
 
-/* How many of the children could be sent the signal. */
+/* Sends all children a signal.  Returns how many could be sent it. */
 static size_t signal_children(int signal) {
         _cleanup_close_ int fd = sys_open(AT_FDCWD, "/proc/thread-self/children", O_RDONLY, 0);
         char text[4096];

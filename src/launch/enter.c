@@ -14,7 +14,7 @@
 #include "mount.h"
 #include "report.h"
 
-/* Closes what the reaper has of the process that made it. */
+/* Closes the descriptors that the reaper has of the process that made it. */
 static int shed_descriptors(const struct entering *e) {
         const struct init *init = &e->reaper->init;
         const int own[] = {init->report_fd, init->supervisor_fd, init->listener_socket, init->control_fd};
@@ -36,7 +36,7 @@ nsrun_no_asan static int settle(const struct entering *e) {
                 return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the command's reaper can't be one",
                                  NULL);
         r = shed_descriptors(e);
-        /* The working directory is the session's root by now. */
+        /* "." is the session's root by now. */
         if (r >= 0)
                 r = mount_enter_directory(AT_FDCWD, e->directory, err);
         if (r >= 0)
@@ -46,7 +46,7 @@ nsrun_no_asan static int settle(const struct entering *e) {
         return r < 0 ? r : harden_capabilities(err);
 }
 
-/* 0 in the reaper. */
+/* Clones the reaper, in which it returns 0. */
 nsrun_no_asan static int clone_reaper(struct entering *e, uint64_t flags) {
         int pid = sys_clone_namespaces(flags, &e->pidfd);
 
@@ -54,8 +54,8 @@ nsrun_no_asan static int clone_reaper(struct entering *e, uint64_t flags) {
         return pid;
 }
 
-/* No command runs before the supervisor has the reaper's pidfd: where it can't have that, it closes the
- * other end without a word. */
+/* Waits until the supervisor has the reaper's pidfd, so that no command runs before.  If the
+ * supervisor can't have it, it closes its end of the socket. */
 static void await_supervisor(int socket) {
         char word;
 
@@ -72,8 +72,9 @@ nsrun_no_asan static _Noreturn void be_reaper(struct entering *e) {
         init_finish(e->reaper);
 }
 
-/* One step further in: only who is in a pid namespace can make one below it (pid_namespaces(7)).  The
- * reaper is the session's pid 1's child when this process is gone. */
+/* Runs in the session's pid namespace, since only a process that is in one can make another below
+ * it (pid_namespaces(7)).  It clones the reaper and ends, so that the reaper becomes a child of the
+ * session's pid 1. */
 nsrun_no_asan static int go_further(void *entering) {
         struct entering *e = entering;
 
@@ -103,7 +104,7 @@ nsrun_no_asan void enter_session(struct entering *e) {
                 else
                         (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
         }
-        /* The session's end is also that of a process which had gone in as far as that. */
+        /* If the session ends now the kernel kills this process's child, and there is no pidfd. */
         if (e->result >= 0 && e->pidfd < 0)
                 e->result = -ESRCH;
 }
@@ -116,7 +117,7 @@ _Noreturn void enter_alone(struct reaper *p, const char *directory) {
         enter_session(&e);
         if (e.result >= 0)
                 e.result = sys_send_fd(p->init.reaper_socket, e.pidfd);
-        /* In plain numbers: the supervisor knows what they mean for a session. */
+        /* Reports a bare errno: the supervisor knows what it means for a session. */
         if (e.result < 0) {
                 p->error.error = -e.result;
                 report_failure(p->init.report_fd, -1, &p->error);

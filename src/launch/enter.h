@@ -7,15 +7,16 @@
 
 struct entering {
         struct reaper *reaper;
-        struct child *child;   /* whose descriptors the reaper gets a copy of; NULL: of nsrun-init's */
+        struct child *child;   /* the reaper gets copies of its descriptors; NULL: of nsrun-init's */
         const char *directory; /* the command's working directory inside */
-        char *inner_stack;     /* where the reaper has a pid namespace of its own */
-        int result;            /* 0 or -errno, when enter_session() has returned */
+        char *inner_stack;     /* a stack for a reaper with a pid namespace of its own */
+        int result;            /* set by enter_session(): 0 or -errno */
         int pidfd;             /* the reaper's */
-        pid_t pid;             /* as this process has it; of one in a pid namespace of its own no use */
+        pid_t pid; /* the reaper's pid as this process has it; of no use if the reaper has a pid namespace */
 };
 
-/* The reaper is the parent's child then; it never returns. */
+/* Enters the session and makes the reaper.  In the reaper it never returns. */
 void enter_session(struct entering *e);
-/* nsrun-init as that process: hands over the reaper's pidfd, or reports why there is none. */
+/* nsrun-init as the process that enters: sends the supervisor the reaper's pidfd, or reports why
+ * there is none. */
 _Noreturn void enter_alone(struct reaper *p, const char *directory);

@@ -29,8 +29,8 @@ bool exec_is_own_program(const char *path) {
 /* How deep the kernel follows "#!" lines. */
 #define INTERPRETERS_MAX 5
 
-/* The interpreter that a script's first line names, ended in place; NULL for
- * anything else. */
+/* The interpreter that a script's first line names, terminated in place; NULL if the file is no
+ * script. */
 static const char *script_interpreter(char *line) {
         char *start;
 
@@ -69,15 +69,15 @@ static int refuse_magic_links(const char *path) {
         return 0;
 }
 
-/* The point of no return: from here on the command's filter holds, and execve(2)
- * and exit_group(2) are what it surely allows.  A file without "#!" is a shell script, as
- * execvp(3) and every shell have it. */
+/* Installs the command's filter and executes the command.  With the filter installed only execve(2)
+ * and exit_group(2) are sure to be allowed.  A file without "#!" is executed as a shell script, as
+ * execvp(3) and every shell do. */
 static int exec_file(struct reaper *p, const char *path) {
         char *const *argv = p->argv;
         size_t n = 1;
         int r;
 
-        /* Not before: the search opens files, which nofile=1 would not let it. */
+        /* Limits are set after the search, which opens files: nofile=1 would forbid that. */
         r = limits_set(p);
         if (r >= 0)
                 r = filter_install(p);
@@ -95,8 +95,8 @@ static int exec_file(struct reaper *p, const char *path) {
         return r;
 }
 
-/* As a shell does it: the first plain file that may be executed is taken, whatever its
- * exec says then; EACCES on one folder doesn't end the search, and is what is told where no later
+/* Searches PATH as a shell does: the first plain file that may be executed is taken, whatever
+ * execve(2) says of it.  EACCES in one folder doesn't end the search, and is the error if no later
  * folder has the file. */
 static int exec_search(struct reaper *p) {
         const char *file = p->file;
@@ -140,8 +140,9 @@ static int exec_search(struct reaper *p) {
         return found;
 }
 
-/* In the caller's session, but not in its process group: kill(0, ...) crosses pid
- * namespaces.  In the foreground where the caller was, as a shell does it. */
+/* Gives the command a process group in the caller's session, since kill(0, ...) crosses pid
+ * namespaces.  If the caller was in the terminal's foreground the new group becomes the foreground,
+ * as a shell does it. */
 static int own_group(const struct init *init) {
         pid_t group = getpid();
         int r;

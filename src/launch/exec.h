@@ -4,11 +4,12 @@
 
 #include "init.h"
 
-/* The vforked child of a struct reaper; leaves exec_error, or never returns. */
+/* Executes the command in the vforked child of a struct reaper.  Leaves exec_error, or never
+ * returns. */
 int exec_command(void *reaper);
-/* The command in place of this process.  Returns on failure, with p->error. */
+/* Executes the command in place of this process.  Returns on failure, with p->error. */
 void exec_directly(struct reaper *p);
-/* p->error for what exec said; returns its -errno. */
+/* Fills p->error for the errno of an execve(2); returns -errno. */
 int exec_fail(struct reaper *p);
 /* Whether `path` leads to the program that runs here, by the mount that it runs from.  A command called
  * /proc/self/exe, or a script for it, names whoever executes it: the host's nsrun, which such a process
@@ -16,6 +17,6 @@ int exec_fail(struct reaper *p);
  * nsrun in nsrun is fine. */
 bool exec_is_own_program(const char *path);
 
-/* filter.c and limits.c, in the vforked child right before its exec: from there on they hold. */
+/* filter.c and limits.c: called in the vforked child right before its exec. */
 int filter_install(struct reaper *p);
 int limits_set(struct reaper *p);

@@ -5,7 +5,7 @@
 #include "child.h"
 #include "exec.h"
 
-/* Older kernel headers. */
+/* For kernel headers older than 5.0. */
 #ifndef SECCOMP_FILTER_FLAG_NEW_LISTENER
 #define SECCOMP_FILTER_FLAG_NEW_LISTENER (1U << 3)
 #endif

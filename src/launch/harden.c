@@ -35,7 +35,8 @@ int harden_keep_capabilities(uint64_t capabilities, bool through_exec, struct ns
 
         for (unsigned long capability = 0; capability < 64 && r >= 0; capability++) {
                 r = sys_prctl(PR_CAPBSET_READ, capability, 0);
-                /* Not ours to keep; or past the kernel's last one. */
+                /* 0: the bounding set lacks it already; EINVAL: the kernel knows neither it nor a
+                 * higher one. */
                 if (r == 0)
                         capabilities &= ~(UINT64_C(1) << capability);
                 if (r == -EINVAL) {

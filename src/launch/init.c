@@ -22,8 +22,8 @@ static bool is_terminal_signal(int signal) {
                signal == SIGHUP || signal == SIGWINCH;
 }
 
-/* Nobody waits for this process any more, and what the command left behind lives on: with the session's pid
- * 1; or with this process, where that is the pid 1 that they have. */
+/* Lets the command's leftovers live on when the supervisor waits no more: with the session's pid 1,
+ * or with this process, if it is the pid 1 of their namespace. */
 nsrun_no_asan static void init_leave(struct reaper *p) {
         if (!p->init.is_nested)
                 _exit(0);
@@ -40,7 +40,7 @@ static void signal_others(const struct reaper *p, int signal) {
                 (void)sys_kill(-1, signal);
 }
 
-/* Nobody goes on, and nobody's end is told. */
+/* Kills all processes that the command has started, when their ends are of no interest any more. */
 static void kill_others(const struct reaper *p) {
         int status;
 
@@ -50,7 +50,7 @@ static void kill_others(const struct reaper *p) {
                 (void)sys_kill(-1, SIGKILL);
 }
 
-/* What comes over control_fd; several messages may have been given by now. */
+/* Reads the control channel, which may have several messages by now. */
 static void take_control(struct reaper *p) {
         uint64_t messages = 0;
         bool is_released;
@@ -86,7 +86,7 @@ static void pass_on(const struct init *init, pid_t command, const struct signalf
                 return;
         if (init->terminal == INIT_TERMINAL_CALLER || !is_terminal_signal(signal)) {
                 (void)sys_kill(command, signal);
-                /* As timeout(1): else one that is stopped never hears of it. */
+                /* SIGCONT follows, as in timeout(1): a stopped process would not get the SIGTERM. */
                 if (signal == SIGTERM)
                         (void)sys_kill(command, SIGCONT);
                 return;
@@ -102,8 +102,8 @@ static void pass_on(const struct init *init, pid_t command, const struct signalf
                 (void)sys_kill(init->is_plain ? -command : -1, SIGCONT);
                 return;
         }
-        /* Told here and not when the command's stop is seen: one whose vfork(2)ed child has stopped
-         * before its exec stops when that goes on. */
+        /* Reported here and not when the command is seen to have stopped: a command whose
+         * vfork(2)ed child stopped before its exec doesn't stop before that child goes on. */
         stop_all(init, command);
         (void)report_send(init->report_fd, &stopped);
 }
@@ -131,8 +131,8 @@ static int init_reap(const struct init *init, pid_t command, int *status, bool *
                 if (info.si_code == CLD_STOPPED) {
                         struct launch_report report = {.kind = LAUNCH_STOPPED, .status = info.si_status};
 
-                        /* Else pass_on() has told of it, and what comes late would be taken for the
-                         * next ^Z's. */
+                        /* For INIT_TERMINAL_SESSION pass_on() has reported the stop already; a
+                         * second report would be taken for that of the next ^Z. */
                         if (init->terminal != INIT_TERMINAL_SESSION)
                                 (void)report_send(init->report_fd, &report);
                         continue;
@@ -152,7 +152,7 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
         struct pollfd fds[] = {{.fd = p->signal_fd, .events = POLLIN},
                                {.events = POLLIN},
                                {.fd = p->init.control_fd, .events = POLLIN}};
-        /* No signal will tell of a child that has ended already. */
+        /* No signal comes for a child that has ended before signals were blocked: look once. */
         bool is_behind = true;
 
         for (;;) {
@@ -166,15 +166,15 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
                         return 0;
                 }
                 fds[1].fd = init->outlives_supervisor ? -1 : init->supervisor_fd;
-                /* A session's commands are their own reapers' children: no SIGCHLD tells its pid 1 of
-                 * their ends. */
+                /* A session's commands are children of their own reapers: its pid 1 gets no SIGCHLD
+                 * when they end. */
                 wait = !init->has_command && p->must_end ? 10 : -1;
                 r = sys_poll(fds, ARRAY_SIZE(fds), is_behind ? 0 : wait);
                 if (r < 0 && r != -EINTR)
                         return r;
                 if (!init->has_command && p->must_end && sys_kill(-1, 0) == -ESRCH)
                         return 0;
-                /* The supervisor is gone: so is everything here, pid 1 first. */
+                /* The supervisor is gone: everything here ends, pid 1 first. */
                 if (fds[1].revents && init->kills_on_failure)
                         kill_others(p);
                 if (fds[1].revents)
@@ -193,7 +193,8 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
         }
 }
 
-/* Ends what the command left behind, so that nothing is alive when its status is told. */
+/* Ends what the command left behind, so that no process is alive when the command's status is
+ * reported. */
 static void end_the_rest(const struct reaper *p) {
         enum init_leftovers leftovers = p->init.leftovers;
         siginfo_t info;
@@ -213,8 +214,8 @@ static void end_the_rest(const struct reaper *p) {
                 ;
 }
 
-/* Reaps and passes on until nobody is left.  Where that fails all of them end with this process, and before
- * their time: the supervisor is to know. */
+/* Reaps and passes signals on until no process is left.  If that fails they all end with this
+ * process, before their time, which the supervisor must learn. */
 static int init_linger(struct reaper *p) {
         int status, r;
 
@@ -255,13 +256,14 @@ static void send_listener(struct reaper *p) {
                             p->argv[0]);
 }
 
-/* pid 1's own signals and process group. */
+/* Prepares pid 1's own signals and process group. */
 static int prepare_to_reap(struct reaper *p) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
         sigset_t all;
         int r = 0;
 
-        /* Where the caller ignores SIGCHLD the kernel reaps every child, and no status is ever seen. */
+        /* If SIGCHLD stayed ignored, as the caller may have it, the kernel would reap every child,
+         * and no status be seen. */
         (void)sigaction(SIGCHLD, &standard, NULL);
         (void)sigfillset(&all);
         p->signal_fd = sys_signalfd(&all);
@@ -287,7 +289,7 @@ static int prepare_to_reap(struct reaper *p) {
         return 0;
 }
 
-/* The command's pid, when it has been exec'ed. */
+/* Starts the command; returns its pid once it has been exec'ed. */
 static pid_t start_command(struct reaper *p) {
         pid_t command = sys_vfork(exec_command, p, p->stack_top, p->init.listener_socket >= 0);
 
@@ -315,14 +317,15 @@ static int init_tell_started(struct reaper *p) {
         return 0;
 }
 
-/* All that the command has started ends: with pid 1, or here. */
+/* Ends all that the command has started: with pid 1, or here. */
 static int init_give_up(struct reaper *p, int r) {
         if (p->init.kills_on_failure)
                 kill_others(p);
         return r;
 }
 
-/* Whoever reads the other end of a pipe waits for the last process that has it open. */
+/* Closes the passed descriptors: whoever reads the other end of a pipe waits until the last process
+ * has closed it. */
 static void close_passed(const struct reaper *p) {
         for (int fd = 0; fd <= 2 && p->init.has_own_stdio; fd++)
                 (void)sys_close(fd);
@@ -330,8 +333,8 @@ static void close_passed(const struct reaper *p) {
                 (void)sys_close(p->passed[i]);
 }
 
-/* Starts the command and reaps until it and all others are gone.  wait(2)'s status of the command, or a
- * negative errno with p->error. */
+/* Starts the command and reaps until it and all others are gone.  Returns the command's wait(2)
+ * status, or a negative errno with p->error. */
 static int init_run(struct reaper *p) {
         pid_t command = 0;
         int r, status = 0;
@@ -359,7 +362,7 @@ static int init_run(struct reaper *p) {
         return status;
 }
 
-/* Whether the command has left somebody behind. */
+/* Whether processes that the command has started are alive. */
 static bool init_has_others(void) {
         siginfo_t info;
         int r = 0;

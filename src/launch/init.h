@@ -9,19 +9,19 @@
 #include "base/sys.h"
 #include "launch.h"
 
-/* How the command stands to the caller's terminal. */
+/* Which session and process group the command has, seen from the caller's terminal. */
 enum init_terminal {
         INIT_TERMINAL_SESSION, /* it has a session of its own (setsid(2)) */
         INIT_TERMINAL_GROUP,   /* a process group of its own in the caller's session */
-        INIT_TERMINAL_CALLER,  /* as the caller does: nothing is changed */
+        INIT_TERMINAL_CALLER,  /* the caller's own session and group: nothing is changed */
 };
 
-/* What becomes of processes that the command has started, when it ends. */
+/* What becomes of processes that the command has started when the command ends. */
 enum init_leftovers {
         INIT_LEFTOVERS_KILL,   /* killed before the end is reported */
-        INIT_LEFTOVERS_LEAVE,  /* they live on in the session; killed where CONTROL_END came before */
-        INIT_LEFTOVERS_LINGER, /* they live on, and this process until they are gone */
-        INIT_LEFTOVERS_REAP,   /* the same, and the report of the end says whether there are any */
+        INIT_LEFTOVERS_LEAVE,  /* they live on in the session; killed if CONTROL_END came before */
+        INIT_LEFTOVERS_LINGER, /* they live on, and this process stays until they are gone */
+        INIT_LEFTOVERS_REAP, /* as LINGER, and the report of the command's end says whether there are any */
 };
 
 /* One of the command's rlimits. */
@@ -30,69 +30,70 @@ struct init_limit {
         struct sys_rlimit value;
 };
 
-/* Plain data.  The first three tell a version of nsrun-init from another, and where to say so. */
+/* What a reaper needs.  Plain data, whose first three members let another version of nsrun-init
+ * recognise it and report that. */
 struct init {
         uint32_t size;       /* of this struct */
         uint32_t version;    /* INIT_VERSION */
         int report_fd;       /* write end */
-        int supervisor_fd;   /* pidfd of the process that asked */
-        int control_fd;      /* CONTROL_*; of a raw plan -EBADF */
-        int lock_fd;         /* open for as long as the mounts live; or -1 */
-        int listener_socket; /* write end, where denied calls are asked about; else -EBADF */
-        int terminal_fd;     /* 0, 1 or 2: handed to the command's process group; or -1 */
+        int supervisor_fd;   /* pidfd of the process that started the launch */
+        int control_fd;      /* the control channel; of a raw plan -EBADF */
+        int lock_fd;         /* the run directory's lock, open for as long as the mounts live; or -1 */
+        int listener_socket; /* where the listener of denied calls is sent, if it is wanted; else -EBADF */
+        int terminal_fd;     /* 0, 1 or 2: the terminal, given to the command's process group; or -1 */
         enum init_terminal terminal;
         enum init_leftovers leftovers;
-        bool has_command;   /* a session's pid 1 has none, and ends when it is told to and alone */
-        bool wants_started; /* report STARTED */
-        bool has_own_stdio; /* 0, 1 and 2 are the command's: closed when it has them */
-        bool is_plain;      /* no sandbox, so no kill(-1): descendants.h */
+        bool has_command;   /* false for a session's pid 1: it ends on CONTROL_RELEASE, once alone */
+        bool wants_started; /* the start is reported (LAUNCH_STARTED) */
+        bool has_own_stdio; /* 0, 1 and 2 are copies for the command, closed when the command has them */
+        bool is_plain;      /* there is no sandbox: descendants.h instead of kill(-1) */
         bool is_nested;     /* pid 1 of a pid namespace below the session's, whose /proc has other numbers
                                for its processes; stays for those who live on */
-        bool kills_when_released; /* CONTROL_RELEASE: leftovers end, too */
-        bool kills_on_failure;    /* its own end isn't that of what the command has started */
+        bool kills_when_released; /* CONTROL_RELEASE ends leftovers, too */
+        bool kills_on_failure;    /* this process's own end doesn't end what the command has started */
         bool outlives_supervisor;
-        bool command_dies_with_it;           /* PR_SET_PDEATHSIG, where no pid namespace sees to that */
-        bool scopes_command;                 /* the command enters a Landlock domain of its own */
-        bool refuses_magic_links;            /* no command may be nsrun itself, through /proc/self/exe */
-        bool runs_scripts;                   /* a file without "#!" is a shell script */
-        mode_t umask;                        /* the caller's, for the command */
-        sigset_t mask;                       /* the caller's, for the command */
-        struct launch_namespaces namespaces; /* for STARTED */
+        bool command_dies_with_it; /* PR_SET_PDEATHSIG for the command, if no pid namespace ends it */
+        bool scopes_command;       /* the command enters a Landlock domain of its own */
+        bool refuses_magic_links;  /* no command may be nsrun itself, through /proc/self/exe */
+        bool runs_scripts;         /* a file without "#!" is a shell script */
+        mode_t umask;              /* the caller's, for the command */
+        sigset_t mask;             /* the caller's, for the command */
+        struct launch_namespaces namespaces; /* for the report of the start */
         unsigned filter_flags;               /* SECCOMP_FILTER_FLAG_* */
-        uint32_t n_instructions;             /* of the one filter that nsrun-init gets */
-        uint32_t n_passed;                   /* descriptors that the command gets */
-        uint32_t n_limits;                   /* set right before the exec */
+        uint32_t n_instructions;             /* length of the one filter that nsrun-init gets */
+        uint32_t n_passed;                   /* number of descriptors that are passed to the command */
+        uint32_t n_limits;                   /* number of rlimits that are set right before the exec */
         struct init_limit limits[RLIMITS_COUNT];
-        /* Of a process that is still outside of the session: see enter.h. */
+        /* For a process that has yet to enter a session (enter.h). */
         int session_fd; /* a pidfd of the session's pid 1; or -EBADF */
         int reaper_socket;
         uint64_t session_namespaces;
         bool session_is_scoped;
 };
 
-/* How many of them are descriptors that nsrun-init gets. */
+/* How many members of struct init are descriptors that nsrun-init gets. */
 #define INIT_DESCRIPTORS 7
 
 /* Raised with every change of struct init. */
 #define INIT_VERSION 2U
 
-/* The process that goes by it. */
+/* A reaper: the process that goes by a struct init. */
 struct reaper {
         struct init init;
         char *const *argv;
         char *const *env;
-        const char *file;                 /* what is executed: argv[0], or another name for it */
+        const char *file;                 /* the file that is executed: argv[0], or another name for it */
         const struct sock_fprog *filters; /* in the order of their installation */
         size_t n_filters;
         const int *passed;
         char *stack_top;   /* the command's, between vfork and exec */
         char **shell_argv; /* room for "/bin/sh", a script and argv[1…] */
-        /* What comes of it. */
+        /* The reaper's state while it runs. */
         pid_t command; /* 0: none, or it has ended */
         int signal_fd;
-        int listener;   /* the command's, by the number it got in the shared table; or -EBADF */
-        int exec_error; /* what the vforked child says */
-        bool must_end;  /* what is left behind is to end, too; a session's pid 1: when it is alone */
+        int listener;   /* the command's seccomp listener, a number in their shared table; or -EBADF */
+        int exec_error; /* the errno of the vforked child's exec */
+        bool must_end;  /* leftovers end, too; a session's pid 1 ends once it is alone */
         char exec_path[4096];
         struct nsrun_error error;
 };
@@ -106,7 +107,8 @@ struct reaper {
 #define CONTROL_TERMINATE (UINT64_C(1) << 16)
 #define CONTROL_RELEASE   (UINT64_C(1) << 32)
 
-/* The rest of this process's life, when everything is built: the command, the reaping, the report. */
+/* Lives the rest of this process's life when everything is built: starts the command, reaps,
+ * reports. */
 _Noreturn void init_finish(struct reaper *p);
 
 /* stop.c: SIGSTOP for all that runs here; returns when none of them can read from the terminal any

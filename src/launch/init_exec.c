@@ -14,7 +14,7 @@
 #include "number.h"
 #include "report.h"
 
-/* What one version of nsrun-init must be able to read of another's. */
+/* The beginning of struct init, which every version of nsrun-init must be able to read. */
 _Static_assert(offsetof(struct init, size) == 0 && offsetof(struct init, version) == 4 &&
                        offsetof(struct init, report_fd) == 8,
                "an nsrun-init of another version says so over the pipe");
@@ -75,7 +75,7 @@ void init_exec_free(struct child *c) {
         free(c->message);
 }
 
-/* The descriptors of nsrun's own that nsrun-init gets. */
+/* Lists those descriptors that nsrun-init gets for itself. */
 static void list_descriptors(const struct init *init, int to[INIT_DESCRIPTORS]) {
         const int all[INIT_DESCRIPTORS] = {init->report_fd,       init->supervisor_fd, init->control_fd,
                                            init->listener_socket, init->lock_fd,       init->session_fd,
@@ -103,7 +103,7 @@ int init_exec(struct child *c) {
                 return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "nsrun-init can't be told what it needs", NULL);
         r = sys_execveat(c->init_fd, "", m->argv, c->plan->env, AT_EMPTY_PATH);
-        /* The command's arguments are among nsrun-init's. */
+        /* E2BIG: nsrun-init's arguments hold the command's. */
         if (r == -E2BIG)
                 return error_set(&c->reaper.error, NSRUN_STAGE_EXEC, r,
                                  c->plan->argv ? c->plan->argv[0] : NULL, "the command is too long", NULL);
@@ -114,7 +114,7 @@ int init_exec(struct child *c) {
 
 /* --------------------------------------------------------------- nsrun-init */
 
-/* As many bytes as `n` items have, read into their own memory; NULL for none, or where they aren't there. */
+/* Reads `n` items into their own memory; NULL if n is 0, or if the file has fewer. */
 static void *take_items(int fd, size_t n, size_t size) {
         void *items = n > 0 && n <= INT_MAX / size ? malloc(n * size) : NULL;
 
@@ -144,9 +144,8 @@ static void take_init(int fd, struct reaper *p) {
         (void)sys_close(fd);
 }
 
-/* All in a session can read the command line of everybody there: it is "nsrun-init" alone.  The kernel has
- * put the arguments in a row.
- */
+/* Wipes this process's command line but for "nsrun-init", since all processes of a session can read
+ * it.  The kernel has put the arguments in a row. */
 static void hide_arguments(int argc, char **argv) {
         char *first = argv[1], *last = argv[argc - 1] + strlen(argv[argc - 1]) + 1, *copy;
         size_t n = (size_t)(last - first);
@@ -160,8 +159,7 @@ static void hide_arguments(int argc, char **argv) {
         memset(first, 0, n);
 }
 
-/* The first thing is to make the new memory unreadable, before there is anybody in the namespace to read it.
- */
+/* Makes its memory unreadable first of all, before another process is in the namespace. */
 int init_exec_main(int argc, char **argv, char **env) {
         static char stack[CHILD_STACK_SIZE] __attribute__((__aligned__(16)));
         static struct reaper p = {.signal_fd = -EBADF, .listener = -EBADF};

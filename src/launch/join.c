@@ -24,7 +24,7 @@ static int join_fail(struct child *c, int r, struct nsrun_error *err) {
                         *err = c->reaper.error;
                 return r;
         }
-        /* Nothing is born in a pid namespace whose pid 1 is dead (ENOMEM). */
+        /* ENOMEM: the session's pid 1 is dead, and no process can be started in its namespace. */
         if (r == -ESRCH || r == -ENOMEM || (r == -EPERM && record_has_exited(c->plan->join->init.pid)))
                 return error_set(err, NSRUN_STAGE_NAMESPACE, -ESRCH, id, "the session has ended", NULL);
         if (r == -EAGAIN)
@@ -37,8 +37,8 @@ static int join_fail(struct child *c, int r, struct nsrun_error *err) {
                                  : NULL);
 }
 
-/* A library's host keeps its threads, its memory and its command line to itself: nsrun-init is executed
- * outside of the session, and goes in. */
+/* For a library: executes nsrun-init outside of the session, which then enters it.  So nothing of
+ * the host program's threads, memory and command line gets in. */
 nsrun_no_asan static int become_init(void *child) {
         struct child *c = child;
         const struct init *init = &c->reaper.init;
@@ -57,14 +57,14 @@ nsrun_no_asan static int become_init(void *child) {
         _exit(125);
 }
 
-/* Why nsrun-init has sent no pidfd. */
+/* Reads nsrun-init's report of why it has sent no pidfd. */
 static int hear_failure(struct child *c, const struct launch *l) {
         struct launch_report report;
         int r;
 
         if (c->reaper.exec_error < 0)
                 return c->reaper.exec_error;
-        /* Else the pipe would never end. */
+        /* While this process has the pipe's writing end open, reading would never end. */
         close_fdp(&c->reaper.init.report_fd);
         r = launch_read_report(l, &report);
         if (r <= 0 || report.kind != LAUNCH_FAILED)
@@ -88,7 +88,7 @@ static int join_by_init(struct child *c, struct launch *l, struct nsrun_error *e
         l->pidfd = r = sys_receive_fd(socket);
         if (r >= 0)
                 r = (int)sys_write(socket, "", 1);
-        /* A reaper that waits for a word ends. */
+        /* A reaper that waits in await_supervisor() ends when this closes. */
         close_fdp(&socket);
         if (r == -EPIPE)
                 r = hear_failure(c, l);
@@ -98,8 +98,8 @@ static int join_by_init(struct child *c, struct launch *l, struct nsrun_error *e
         return r;
 }
 
-/* The nsrun program's memory is its own: a process that shares it goes in, leaves there what it made, and is
- * gone. */
+/* For the nsrun program, whose memory is its own: a process that shares the memory enters the
+ * session, makes the reaper and ends. */
 nsrun_no_asan static int go_in(void *entering) {
         struct entering *e = entering;
         struct child *c = e->child;
@@ -180,7 +180,7 @@ int join_start(struct child *c, struct launch *l, struct nsrun_error *err) {
                 r = child_open_control(c, l, err);
         if (r >= 0)
                 r = child_open_listener(c, l, err);
-        /* pid 1 and the command's reaper. */
+        /* Two processes are nsrun's: the session's pid 1 and the command's reaper. */
         if (r >= 0)
                 r = child_prepare(c, 2, err);
         if (r < 0)
@@ -202,10 +202,10 @@ int join_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         l->namespaces = c->namespaces;
         l->is_join = true;
         l->is_nested = join->is_nested;
-        /* The plan may be freed before the command ends: the lock is this one's too. */
+        /* The plan may be freed before the command ends, so that the launch has a copy of its lock. */
         l->activity_fd = fcntl(join->folder.activity_fd, F_DUPFD_CLOEXEC, 3);
-        /* By the numbers of a pid namespace that isn't the caller's, or in the clone of another process: the
-         * reaper may also have come to its end already. */
+        /* The pid that enter.c got is of another pid namespace, or came from another process's
+         * memory: ask the pidfd.  The reaper may also have ended already. */
         if (l->is_nested || l->pid <= 0) {
                 r = number_of_pidfd(l->pidfd);
                 l->pid = r < 0 ? 0 : r;

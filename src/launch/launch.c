@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "child.h"
 
-/* A stream that is neither given nor the caller's: pid 1, which closes the command's streams, must not
- * come to have a descriptor of its own under that number. */
+/* Opens a stream in place of one that is neither given nor open in the caller: pid 1, which closes
+ * the command's streams, must not have a descriptor of its own under that number. */
 static int open_missing_stream(int *ret) {
         *ret = sys_open(AT_FDCWD, "/dev/null", O_RDWR | O_NOCTTY, 0);
         return *ret < 0 ? *ret : fd_lift(ret);
@@ -101,7 +101,7 @@ int launch_receive_listener(const struct launch *l) {
 }
 
 void launch_close(struct launch *l) {
-        /* From now on the session may be idle. */
+        /* The session's idle time begins now, unless another command runs in it. */
         if (l->activity_fd >= 0)
                 (void)futimens(l->activity_fd, NULL);
         close_fdp(&l->activity_fd);
@@ -148,8 +148,9 @@ int launch_wait(const struct launch *l) {
 
         while (sys_poll(&end, 1, -1) == -EINTR)
                 ;
-        /* Of the reaper in a session's nested pid namespace, whose parent is the session's pid 1, this
-         * much is known: it tells how its command ended before it ends, unless it is killed. */
+        /* The reaper of a nested command is a child of the session's pid 1, so that its status
+         * can't be collected here.  But it reports its command's end before it ends itself: if it
+         * hasn't, it was killed. */
         if (sys_waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED) < 0)
                 return l->is_nested ? SIGKILL : 0;
         return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;

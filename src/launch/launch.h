@@ -22,18 +22,18 @@ enum launch_report_kind {
         LAUNCH_STOPPED,
         LAUNCH_EXITED,
         LAUNCH_NOTE,
-        LAUNCH_BUILT /* raw plans: all but the exec is done */
+        LAUNCH_BUILT /* raw plans: all is built, the exec follows */
 };
 
 struct launch_report {
         enum launch_report_kind kind;
         int status;    /* STOPPED: the signal; EXITED: wait(2)'s status of the command */
-        int operation; /* FAILED: the index of the plan's operation, or -1; EXITED: 1 where others live on */
-        struct nsrun_error error;            /* FAILED; NOTE: something the plan left to the launch */
+        int operation; /* FAILED: index of the plan's operation, or -1; EXITED: 1 if leftovers live on */
+        struct nsrun_error error;            /* FAILED; NOTE: a choice that the plan left to the launch */
         struct launch_namespaces namespaces; /* STARTED */
 };
 
-/* A cgroup (v2): its folder, and its cgroup.procs for where clone3(2) is refused. */
+/* A cgroup (v2): its folder, and its cgroup.procs, used if clone3(2) is refused. */
 struct launch_cgroup {
         int fd;
         int procs_fd;
@@ -47,33 +47,35 @@ struct launch_params {
         size_t n_pass_fds;
         int rundir_fd; /* where overlay-<slug>/{upper,work} are made, and a scratch folder waits; or -1 */
         const char *rundir_path; /* its canonical path */
-        int lock_fd;             /* kept open by init for as long as the mounts live; or -1 */
+        int lock_fd; /* the run directory's lock, which pid 1 keeps open for as long as the mounts live; or
+                        -1 */
         int terminal_fd; /* 0, 1 or 2: handed to the command's process group without a session of its own; or
                             -1 */
         const struct launch_cgroup *cgroup; /* pid 1 is born in it; or NULL */
-        uint64_t n_processes; /* what RLIMIT_NPROC bounds, which is refused where it can't; 0: it needn't */
-        const char *processes_hint; /* what else could bound them */
-        bool wants_started;         /* report STARTED */
-        bool wants_denials;         /* denied calls are asked about: launch_receive_listener() */
+        uint64_t
+                n_processes; /* the bound of RLIMIT_NPROC, refused if the kernel wouldn't keep it; 0: none */
+        const char *processes_hint; /* for that refusal: what else could bound processes */
+        bool wants_started;         /* the start is reported (LAUNCH_STARTED) */
+        bool wants_denials;         /* the kernel asks about denied calls: launch_receive_listener() */
         bool lingers;               /* what the command leaves behind lives on: see LAUNCH_EXITED */
         bool dies_with_thread; /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
         const char *init_path; /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
         const sigset_t *mask;  /* the command's signal mask; NULL: the calling thread's */
-        char *command_line;    /* the program's own argv area, wiped in pid 1; or NULL */
+        char *command_line;    /* the memory of the program's argv, wiped in pid 1; or NULL */
         size_t command_line_size;
 };
 
 struct launch {
-        pid_t pid;           /* init's, in the caller's pid namespace; 0: nobody knows any more */
-        int pidfd;           /* always one */
+        pid_t pid;           /* pid 1's, in the caller's pid namespace; 0: not known */
+        int pidfd;           /* pid 1's; never -1 while the launch is open */
         int report_fd;       /* read end */
         int listener_socket; /* where pid 1 sends the listener of denied calls; or -1 */
-        int control_fd;      /* what no signal can say: CONTROL_* in init.h; of a raw plan -1 */
-        int activity_fd;     /* of the session that was joined; see workspace/records.h */
+        int control_fd;      /* the control channel (CONTROL_* in init.h); of a raw plan -1 */
+        int activity_fd;     /* the lock on the joined session's record (disk/records.h); or -1 */
         uint64_t namespaces; /* CLONE_NEW*: the namespaces that were made */
-        bool is_join;        /* in a session: pid is that of the command's own reaper there */
-        bool is_plain;       /* no sandbox: pid is that of the command's reaper */
-        bool is_nested;      /* it may outlive the command, and is not the caller's child then */
+        bool is_join;        /* the command joined a session: pid is its own reaper's */
+        bool is_plain;       /* there is no sandbox: pid is the command's reaper's */
+        bool is_nested;      /* the reaper may outlive the command, and is not the caller's child then */
 };
 
 #define LAUNCH_INIT                                                                                    \
@@ -93,11 +95,11 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
  * or by pid where a filter refuses that: init is the caller's child and not yet reaped. */
 int launch_signal(const struct launch *l, int signal);
 
-/* The command has ended, and nobody waits for what it left behind any more: ends the sandbox,
- * or in a session what the plan says of leftovers. */
+/* Says that the command has ended and nobody waits for its leftovers: ends the sandbox, or in a
+ * session treats them as the plan says. */
 void launch_release(const struct launch *l);
 
-/* A session's pid 1 ends, and the session with it, as soon as nobody else is there. */
+/* Makes a session's pid 1 end, and the session with it, as soon as no other process is in it. */
 int launch_end_when_empty(const struct launch *l);
 
 /* Has init send a SIGTERM to every process of the sandbox but itself, and then SIGCONT, since a stopped
@@ -105,15 +107,15 @@ int launch_end_when_empty(const struct launch *l);
  * for raw plans. */
 int launch_terminate_all(const struct launch *l);
 
-/* The listener, once listener_socket is readable.  Whoever has it must answer (denials.h in
- * run/): until then, and when it is closed, the calls fail as if there were none.  -EPIPE: the
- * command never came to it. */
+/* Receives the listener, once listener_socket is readable.  Its holder must answer questions
+ * (run/denials.h); until it does, and after it is closed, the calls fail as without a listener.
+ * -EPIPE: the command was never started. */
 int launch_receive_listener(const struct launch *l);
 
-/* Waits until init is gone.  Its wait(2) status, or 0 where it is somebody else's child. */
+/* Waits until pid 1 is gone.  Returns its wait(2) status, or 0 if it is another process's child. */
 int launch_wait(const struct launch *l);
 
-/* Reads one report.  1: got one; 0: init is gone and said nothing more; -errno. */
+/* Reads one report.  1: got one; 0: pid 1 is gone, and no report follows; -errno. */
 int launch_read_report(const struct launch *l, struct launch_report *ret);
 
 /* probe.c: why no user namespace can be had, by probing.  Fills *err, returns r. */

@@ -37,7 +37,7 @@ static int load_libmount(struct libmount *m) {
         return dl_load("libmount.so.1", symbols, ARRAY_SIZE(symbols));
 }
 
-/* Forgets the submounts that a later mount at `below` ("": above them all) covers. */
+/* Drops those submounts that a later mount at `below` ("": above them all) covers. */
 static void forget_covered(char **submounts, const char *below) {
         size_t n = 0;
 
@@ -64,7 +64,7 @@ static int note_mount(char ***submounts, const char *source, const char *mount) 
         return 0;
 }
 
-/* What is bound with all that is mounted below it; or NULL. */
+/* The source of a bind that takes along all that is mounted below it; NULL for any other operation. */
 static const char *recursive_source(const struct plan_op *op) {
         return op->kind == PLAN_BIND ? op->source : op->kind == PLAN_PROC ? "/proc" : NULL;
 }
@@ -145,8 +145,8 @@ int legacy_restrict(int fd, uint64_t attributes) {
                          NULL);
 }
 
-/* What came along with a bind of the plan; an operation that isn't in the plan's list binds a single mount.
- */
+/* The submounts that came along with a bind of the plan; none for an operation that isn't in the
+ * plan's list. */
 static char *const *submounts_of(const struct mounting *m, const struct plan_op *op) {
         static char *const none[] = {NULL};
         bool is_in_plan = op >= m->plan->ops && op < m->plan->ops + m->plan->n_ops;
@@ -172,7 +172,7 @@ int legacy_attach(struct mounting *m, const struct plan_op *op, int source, int 
         for (char *const *below = submounts_of(m, op); is_recursive && *below && r >= 0; below++) {
                 _cleanup_close_ int fd = beneath_open(top, *below, O_PATH, 0);
 
-                /* Covered by another mount, or gone since the table was read. */
+                /* ENOENT: the submount is covered by another one, or gone since the table was read. */
                 if (fd != -ENOENT)
                         r = fd < 0 ? fd : legacy_restrict(fd, attributes);
         }

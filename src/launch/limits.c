@@ -7,14 +7,14 @@
 #include "child.h"
 #include "exec.h"
 
-/* How many the user may have at most, with `n_ours` that aren't the command's; UINT64_MAX: any number. */
+/* The most processes that the user may have, of which `n_ours` are nsrun's; UINT64_MAX: any number. */
 static uint64_t most_processes(const struct launch_params *params, unsigned n_ours) {
         uint64_t most = params->n_processes + n_ours;
         struct sys_rlimit own;
 
         if (params->n_processes == 0)
                 return UINT64_MAX;
-        /* The caller's own may be lower: nobody here could raise it. */
+        /* The caller's own hard limit may be lower, and no process here could raise it. */
         return sys_prlimit(RLIMIT_NPROC, NULL, &own) >= 0 && own.hard < most ? own.hard : most;
 }
 
@@ -73,8 +73,8 @@ static int try_child(struct child *c, uint64_t most) {
         return child < 0 ? child : r;
 }
 
-/* The kernel's rules have exceptions (the host's root by whatever id, 5.14's count by
- * namespace): it is asked, not they are guessed. */
+/* Finds out by trying whether RLIMIT_NPROC is kept: the kernel's rules have exceptions (the host's
+ * root under any id, 5.14's count by user namespace). */
 int limits_check_processes(struct child *c) {
         const char *what = "--limit pids: the kernel doesn't count this user's processes, and no cgroup can";
         int r;
@@ -83,7 +83,7 @@ int limits_check_processes(struct child *c) {
                 return 0;
         r = try_child(c, 1);
         if (r == -EAGAIN) {
-                /* Pid 1 and a child; the user's others are counted too before 5.14. */
+                /* Two: pid 1 and a child.  Before 5.14 the user's other processes are counted, too. */
                 r = try_child(c, 2);
                 if (r >= 0)
                         return 0;

@@ -11,15 +11,15 @@ struct mounting {
         const struct launch_params *params;
         struct nsrun_error *error;
         int report_fd;
-        int old_root;                    /* the host's: a source is looked up beneath it */
-        int new_root;                    /* the sandbox's: a target is looked up beneath it */
-        int descriptors;                 /* the host's /proc/self/fd, the working directory while mounting */
-        int rundir_fd;                   /* the run directory by a mount of the child's own */
-        int overlay_fd;                  /* the tmpfs that stands in for it with --overlay-backing=tmpfs */
-        bool is_legacy;                  /* binds and their flags by mount(2) */
-        char ***submounts;               /* for each operation of the plan: what its bind brings along */
-        struct nsrun_error legacy_error; /* why there are none */
-        /* The place where op was just bound, opened anew: legacy.c alone needs it. */
+        int old_root;      /* the host's root, beneath which sources are looked up */
+        int new_root;      /* the sandbox's root, beneath which targets are looked up */
+        int descriptors;   /* the host's /proc/self/fd, the working directory while mounting */
+        int rundir_fd;     /* the run directory by a mount of the child's own */
+        int overlay_fd;    /* the tmpfs that has its place with --overlay-backing=tmpfs */
+        bool is_legacy;    /* legacy.c makes binds and sets their flags, by mount(2) */
+        char ***submounts; /* for each operation of the plan: the submounts that its bind takes along */
+        struct nsrun_error legacy_error; /* why `submounts` could not be found out */
+        /* Opens the place anew where op was just bound; legacy.c alone needs it. */
         int (*open_again)(struct mounting *m, const struct plan_op *op);
 };
 
@@ -32,7 +32,8 @@ struct mounting {
 /* mount.c: makes the first root, a tmpfs that becomes "/" at once, with the host's root still reachable
  * through m->old_root alone.  `propagation`: MS_PRIVATE or MS_SLAVE; `options` of the tmpfs, or NULL. */
 int mount_private_root(struct mounting *m, unsigned long propagation, const char *options);
-/* All of a plan of nsrun's own, from the first root to the working directory. */
+/* Carries out all operations of a plan of nsrun's own, from the first root to the working
+ * directory. */
 int mount_tree(struct mounting *m);
 /* Enters the working directory beneath `root`, a descriptor or AT_FDCWD.  Symlinks in its path may be the
  * plan's or a former command's and stay inside; a magic link of /proc would not. */
@@ -47,17 +48,18 @@ int mount_restrict(const struct mounting *m, int fd, uint64_t attributes);
 /* The mount point of op, opened; made first where the plan says so. */
 int mount_point(struct mounting *m, const struct plan_op *op);
 
-/* mount_special.c: what lies in the run directory, and /proc. */
+/* mount_special.c: the scratch folder, overlays and /proc. */
 int mount_name_rundir(struct mounting *m);
 int mount_open_scratch(struct mounting *m, const struct plan_op *op);
 int mount_overlay(struct mounting *m, const struct plan_op *op);
 int mount_proc(struct mounting *m, const struct plan_op *op);
 
-/* legacy.c: binds on kernels without mount_setattr(2).  Before the clone: finds out whether this is one, and
- * reads the mount table then.  -ENOMEM; what else is missing is told by legacy_check(). */
+/* legacy.c, before the clone: finds out whether the kernel lacks mount_setattr(2), and then reads
+ * the mount table.  -ENOMEM; any other failure is reported by legacy_check(). */
 int legacy_prepare(struct mounting *m, struct nsrun_error *err);
 void legacy_free(struct mounting *m);
-/* In the child, when the namespaces are there: a kernel without those has worse to say. */
+/* In the child, when the namespaces are made: a kernel that can't make those has a more important
+ * error. */
 int legacy_check(struct mounting *m);
 int legacy_attach(struct mounting *m, const struct plan_op *op, int source, int target, uint64_t attributes,
                   bool is_recursive);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The mounts with a story: an overlay with its own upper and work folders, the
- * scratch folder, and /proc, which a container may refuse. */
+/* The mounts that are not one call: an overlay with its own upper and work folders, the scratch
+ * folder, and /proc, which a container may refuse. */
 #include <fcntl.h>
 #include <sys/mount.h>
 
@@ -185,7 +185,8 @@ int mount_overlay(struct mounting *m, const struct plan_op *op) {
         r = mount_filesystem(target, "overlay", MS_NOSUID | MS_NODEV, options);
         if (r < 0)
                 return overlay_fail(m, op, r);
-        /* Where it can't fill the work folder overlayfs mounts all the same, read-only. */
+        /* Unable to make its work folder, overlayfs mounts all the same, read-only: that is
+         * refused. */
         close_fdp(&target);
         target = beneath_open(m->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
         r = target < 0 ? target : sys_mount_flags(target, &flags);

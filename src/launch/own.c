@@ -13,7 +13,7 @@ struct own {
         struct child *child;
         struct mounting mount;
         char uid_map[48], gid_map[48];
-        bool scopes_init; /* pid 1 is in the command's Landlock domain */
+        bool scopes_init; /* whether pid 1 is in the Landlock domain, too */
 };
 
 static int learn_namespaces(struct child *c) {
@@ -141,7 +141,7 @@ static int own_clone(struct own *o, int *ret_pidfd, struct nsrun_error *err) {
         return pid < 0 ? launch_explain_namespaces(pid, err) : pid;
 }
 
-/* What pid 1 does, by what was planned. */
+/* Fills what pid 1 does, as the plan says. */
 static void describe_own(const struct child *c, struct init *init) {
         const struct nsrun_plan *plan = c->plan;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The life of a command without a sandbox, which a plan has in words (struct nsrun_plan's `plain`): a reaper
- * on the host, and the command as the caller itself would have started it.  So pipes, signals, deadlines and
- * ends are what they are in a sandbox; nothing else is. */
+/* The life of a command without a sandbox (struct nsrun_plan's `plain` says why there is none): a
+ * reaper on the host, and the command as the caller itself would have started it.  So pipes,
+ * signals, deadlines and ends are as in a sandbox; nothing else is. */
 #include <sys/prctl.h>
 
 #include "child.h"

@@ -47,7 +47,7 @@ static bool file_starts(const char *path, char first) {
         char found[2];
 
         fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        /* "0\n" and "1\n" alone: 15000 is not off. */
+        /* Compares with "0\n" and "1\n": 15000 doesn't switch anything off. */
         return fd >= 0 && sys_read(fd, found, 2) >= 1 && found[0] == first && found[1] == '\n';
 }
 
@@ -80,7 +80,7 @@ static const struct {
          "sudo sysctl -w user.max_cgroup_namespaces=15000"},
 };
 
-/* Which switch forbids it, or an index past the table. */
+/* The switch that forbids user namespaces; an index past the table if none does. */
 static size_t find_switch(void) {
         size_t i;
 

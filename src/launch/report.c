@@ -34,7 +34,7 @@ int launch_read_report(const struct launch *l, struct launch_report *ret) {
 
         if (n <= 0)
                 return (int)n;
-        /* Only init holds the other end, and it writes whole ones. */
+        /* Only pid 1 has the other end, and writes whole reports. */
         if ((size_t)n != sizeof(report))
                 return -EPROTO;
         /* Under a raw plan the command may reach the other end, through /proc/1/fd. */

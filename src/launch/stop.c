@@ -50,7 +50,8 @@ static void look_at_thread(void *data, int tid) {
         stopping->is_somebody_awake |= is_awake(stopping, state_of(stopping->proc, tid));
 }
 
-/* A process's first thread is a zombie ('Z') where it has ended before the others. */
+/* Whether a process's other threads are awake: its first one is a zombie ('Z') if it has ended
+ * before them. */
 static bool has_thread_awake(const struct stopping *stopping, int pid) {
         struct stopping threads = {.waits_for_deep = stopping->waits_for_deep};
         char path[64];
@@ -68,7 +69,7 @@ static void look(void *data, int pid) {
         struct stopping *stopping = data;
         char state;
 
-        /* A session has processes of other commands, which this reaper can't signal. */
+        /* EPERM: it is a process of another command of the session. */
         if (stopping->is_somebody_awake || pid == getpid() || sys_kill(pid, 0) < 0)
                 return;
         state = state_of(stopping->proc, pid);
@@ -87,7 +88,7 @@ static bool have_all_stopped(const struct init *init, pid_t command, bool waits_
         struct stopping stopping = {.proc = -EBADF, .waits_for_deep = waits_for_deep};
         int r;
 
-        /* The /proc of a nested pid namespace's commands has other numbers for them. */
+        /* The processes of a nested command have other numbers in the session's /proc. */
         if (!init->is_nested)
                 stopping.proc = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
         if (stopping.proc < 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A policy without a sandbox: what it comes to, and what can't be had then.  Only a host's own call leads
- * here ("no-sandbox", or an isolation that it left disabled) and a configuration that refuse_plain_config()
- * has judged: no key of a configuration means "no-sandbox". */
+/* A policy without a sandbox: what it comes to, and which options contradict it.  A policy gets
+ * here only by a host program's own call ("no-sandbox", or isolation that it left disabled), or by
+ * a configuration that refuse_plain_config() has judged: no key of a configuration means
+ * "no-sandbox". */
 #include "environment.h"
 #include "refuse.h"
 
@@ -14,8 +15,9 @@ static int refuse_beside(const char *what, const char *why, struct nsrun_error *
                           "%s can't be had with --no-sandbox: %s", what, why);
 }
 
-/* What says where and with what a command runs means the same without a sandbox; all else would confine it,
- * and who asks for that must not believe to have it. */
+/* Refuses options that would confine the command, so that nobody believes to have what they ask
+ * for.  Those that say where and with what environment a command runs mean the same without a
+ * sandbox. */
 static int refuse_options(const struct nsrun_policy *p, struct nsrun_error *err) {
         static const char *const allowed[] = {"no-sandbox", "project", "env",           "unsetenv",
                                               "clean-env",  "chdir",   "no-config",     "new-session",
@@ -63,7 +65,7 @@ int policy_resolve_plain(struct resolved *s, struct nsrun_error *err) {
                 return error_oom(err);
         if (p->no_sandbox || p->project)
                 r = resolve_project(s, err);
-        /* HOME stays what it is, if only a sandbox would be in its way. */
+        /* The caller's HOME stays, even where a sandbox couldn't have a tmpfs at it. */
         free(TAKE_PTR(s->home));
         return r < 0 ? r : environment_resolve(s, err);
 }
