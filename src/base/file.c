@@ -82,3 +82,22 @@ int read_small_file(int dir, const char *path, int flags, size_t limit, char **r
 
         return fd < 0 ? -errno : read_small_fd(fd, limit, ret);
 }
+
+int folder_each(int folder, int (*each)(void *data, int folder, const struct dirent *entry), void *data) {
+        int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        struct dirent *entry;
+
+        if (!dir) {
+                r = -errno;
+                close_fdp(&fd);
+                return r;
+        }
+        while (errno = 0, r == 0 && (entry = readdir(dir)))
+                if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
+                        r = each(data, fd, entry);
+        if (r == 0)
+                r = -errno;
+        (void)closedir(dir);
+        return r;
+}

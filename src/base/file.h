@@ -2,6 +2,8 @@
 /* Reading and writing whole files; also a small one that somebody hostile may have made. */
 #pragma once
 
+#include <dirent.h>
+
 #include "macro.h"
 
 /* Gives a descriptor a number above 2: where the host's 0, 1 or 2 is closed a new one may
@@ -18,3 +20,7 @@ int write_full(int fd, const void *from, size_t n);
 int read_small_file(int dir, const char *path, int flags, size_t limit, char **ret);
 /* The same of an open file, from where it stands. */
 int read_small_fd(int fd, size_t limit, char **ret);
+
+/* Calls `each` for every entry of a folder but "." and "..", until it returns another value than 0,
+ * which is then returned; else 0, or -errno.  `folder` itself is not read from. */
+int folder_each(int folder, int (*each)(void *data, int folder, const struct dirent *entry), void *data);

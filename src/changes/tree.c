@@ -2,12 +2,12 @@
 /* Opening, listing and naming in trees.  See tree.h for the promise. */
 #include "tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 
 #include "base/array.h"
 #include "base/beneath.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
 
@@ -109,42 +109,30 @@ static int tree_compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void closedirp(DIR **dir) {
-        if (*dir)
-                (void)closedir(*dir);
+struct names {
+        char **list;
+        size_t n;
+};
+
+static int tree_add_name(void *data, int folder nsrun_unused, const struct dirent *entry) {
+        struct names *names = data;
+
+        if (ARRAY_GROW(names->list, names->n + 1) < 0 || !(names->list[names->n] = strdup(entry->d_name)))
+                return -ENOMEM;
+        names->list[++names->n] = NULL;
+        return 0;
 }
 
 int tree_names(int fd, char ***ret) {
-        _cleanup_strv_ char **names = NULL;
-        size_t n = 0;
-        _cleanup_(closedirp) DIR *dir = NULL;
-        struct dirent *entry;
-        int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct names names = {.list = calloc(1, sizeof(*names.list))};
+        int r = names.list ? folder_each(fd, tree_add_name, &names) : -ENOMEM;
 
-        if (own < 0)
-                return -errno;
-        dir = fdopendir(own);
-        if (!dir) {
-                int r = -errno;
-
-                (void)close(own);
+        if (r < 0) {
+                strv_free(names.list);
                 return r;
         }
-        while (errno = 0, (entry = readdir(dir))) {
-                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
-                        continue;
-                if (ARRAY_GROW(names, n + 1) < 0 || !(names[n] = strdup(entry->d_name)))
-                        return -ENOMEM;
-                names[++n] = NULL;
-        }
-        if (errno != 0)
-                return -errno;
-        if (!names)
-                names = calloc(1, sizeof(*names));
-        if (!names)
-                return -ENOMEM;
-        qsort(names, n, sizeof(*names), tree_compare_names);
-        *ret = TAKE_PTR(names);
+        qsort(names.list, names.n, sizeof(*names.list), tree_compare_names);
+        *ret = names.list;
         return 0;
 }
 

@@ -3,25 +3,20 @@
  * lock is held; nothing in a dead monitor's record is believed. */
 #include "records.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/fs.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "remove_tree.h"
+#include "locked.h"
 #include "rundir.h"
 
 enum {
         NAME_MOST = 64,
-        MAKE_TRIES = 100,
         RECORD_MOST = 64 * 1024 * 1024, /* bytes; the record of a plan with 100,000 rules has some 20 MiB */
 };
 
@@ -132,94 +127,23 @@ static bool records_is_name(const char *name) {
         return n > 0 && n <= NAME_MOST && strspn(name, allowed) == n && !strchr("._-", name[0]);
 }
 
-/* Whether another process holds the lock. */
-static bool lock_is_held(int lock_fd) {
-        if (flock(lock_fd, LOCK_SH | LOCK_NB) < 0)
-                return errno == EWOULDBLOCK;
-        (void)flock(lock_fd, LOCK_UN);
-        return false;
-}
-
-static int open_lock(int dir_fd) {
-        int fd = openat(dir_fd, "lock", O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-        return fd < 0 ? -errno : fd;
-}
-
-/* Removes a record whose monitor is dead.  A record's maker holds its lock before the folder gets
- * its name, so that no living session's record is removed. */
-static void remove_stale(int base_fd, const char *name) {
-        _cleanup_close_ int dir_fd = open_for_removal(base_fd, name), lock_fd = -EBADF;
-        struct stat named, held;
-
-        if (dir_fd < 0)
-                return;
-        lock_fd = open_lock(dir_fd);
-        if (lock_fd < 0 ? lock_fd != -ENOENT : flock(lock_fd, LOCK_EX | LOCK_NB) < 0)
-                return;
-        if (fstatat(base_fd, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || fstat(dir_fd, &held) < 0 ||
-            named.st_ino != held.st_ino || named.st_dev != held.st_dev)
-                return;
-        if (remove_contents(dir_fd, "lock") == 0 && (unlinkat(dir_fd, "lock", 0) == 0 || errno == ENOENT))
-                (void)unlinkat(base_fd, name, AT_REMOVEDIR);
-}
-
-static int records_random_name(char to[9]) {
-        static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
-        unsigned char bytes[8];
-
-        if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-                return -errno;
-        for (size_t i = 0; i < sizeof(bytes); i++)
-                to[i] = letters[bytes[i] % 32];
-        /* The first character is a letter, so that a name is never taken for a process id. */
-        to[0] = letters[bytes[0] % 24];
-        to[8] = '\0';
-        return 0;
-}
-
 static int records_make_file(int dir_fd, const char *name) {
         int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
         return fd < 0 ? -errno : fd;
 }
 
-/* Makes a draft under another name, complete and locked, and renames it to `name`: a record is
- * never seen without its lock. */
-static int records_make_locked(struct record_folder *f, const char *name) {
-        char draft[16] = ".new-";
-        int r;
+/* Adds the names of running sessions to the vector that `data` points to, if it isn't NULL, and removes
+ * the records of dead monitors. */
+static int records_look_at(void *data, int base_fd, const struct dirent *entry) {
+        char path[NAME_MAX + sizeof("/record")];
 
-        r = records_random_name(draft + 5);
-        if (r < 0)
-                return r;
-        if (mkdirat(f->base_fd, draft, 0700) < 0)
-                return -errno;
-        f->dir_fd = openat(f->base_fd, draft, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        r = f->dir_fd < 0 ? -errno : 0;
-        if (r >= 0)
-                r = f->lock_fd = records_make_file(f->dir_fd, "lock");
-        if (r >= 0 && flock(f->lock_fd, LOCK_EX | LOCK_NB) < 0)
-                r = -errno;
-        if (r >= 0)
-                r = f->activity_fd = records_make_file(f->dir_fd, "activity");
-        if (r >= 0) {
-                remove_stale(f->base_fd, name);
-                if (syscall(SYS_renameat2, f->base_fd, draft, f->base_fd, name, RENAME_NOREPLACE) < 0)
-                        r = -errno;
-        }
-        if (r < 0) {
-                if (f->dir_fd >= 0)
-                        (void)remove_contents(f->dir_fd, NULL);
-                (void)unlinkat(f->base_fd, draft, AT_REMOVEDIR);
-                close_fdp(&f->activity_fd);
-                close_fdp(&f->lock_fd);
-                close_fdp(&f->dir_fd);
-        }
-        return r < 0 ? r : 0;
+        (void)snprintf(path, sizeof(path), "%s/record", entry->d_name);
+        if (!locked_is_held(base_fd, entry->d_name, -1) || entry->d_name[0] == '.' || !data ||
+            faccessat(base_fd, path, F_OK, 0) < 0)
+                return 0;
+        return strv_add(data, entry->d_name);
 }
-
-static int look_at_all(int base_fd, char ***names);
 
 int records_refuse_name(const char *name, struct nsrun_error *err) {
         return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, name, "no name for a session",
@@ -228,7 +152,6 @@ int records_refuse_name(const char *name, struct nsrun_error *err) {
 
 int records_make(const char *name, struct record_folder *ret, struct nsrun_error *err) {
         _cleanup_records_ struct record_folder f = RECORD_FOLDER_INIT;
-        char own[9];
         int r;
 
         if (name && !records_is_name(name))
@@ -236,25 +159,23 @@ int records_make(const char *name, struct record_folder *ret, struct nsrun_error
         r = open_base(true, &f.base_fd, err);
         if (r < 0)
                 return r;
-        /* Removes the records of dead monitors, as making a run directory removes dead run
-         * directories. */
-        (void)look_at_all(f.base_fd, NULL);
-        r = name ? 0 : records_random_name(own);
-        if (r >= 0)
-                r = records_make_locked(&f, name ? name : own);
-        /* -ENOENT: another process listed the folder and removed the draft, which had no lock yet. */
-        for (int i = 0; r == -ENOENT && i < MAKE_TRIES; i++)
-                r = records_make_locked(&f, name ? name : own);
-        if (r == -EEXIST)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, name ? name : own,
-                                 "there is a session of this name", "stop it, or choose another name");
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, name ? name : own,
-                                 "the session can't be written down", folder_hint);
-        f.id = strdup(name ? name : own);
-        if (!f.id) {
-                records_remove(&f);
+        (void)folder_each(f.base_fd, records_look_at, NULL);
+        f.id = name ? strdup(name) : malloc(9);
+        if (!f.id)
                 return error_oom(err);
+        r = name ? 0 : locked_random(f.id, 8);
+        if (r >= 0)
+                r = locked_make(f.base_fd, ".new-", f.id, &f.dir_fd, &f.lock_fd);
+        if (r == -EEXIST)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, f.id, "there is a session of this name",
+                                 "stop it, or choose another name");
+        if (r >= 0)
+                r = f.activity_fd = records_make_file(f.dir_fd, "activity");
+        if (r < 0) {
+                r = error_set(err, NSRUN_STAGE_SUPERVISE, r, f.id, "the session can't be written down",
+                              folder_hint);
+                records_remove(&f);
+                return r;
         }
         *ret = f;
         f = RECORD_FOLDER_INIT;
@@ -293,12 +214,11 @@ int records_open(const char *name, struct record_folder *ret, struct nsrun_error
         r = open_base(false, &f.base_fd, err);
         if (r < 0)
                 return r == -ENOENT ? no_session(name, err) : r;
-        f.dir_fd = openat(f.base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (f.dir_fd < 0)
-                return no_session(name, err);
-        f.lock_fd = open_lock(f.dir_fd);
-        f.activity_fd = openat(f.dir_fd, "activity", O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (f.lock_fd < 0 || f.activity_fd < 0 || !lock_is_held(f.lock_fd))
+        if (locked_is_held(f.base_fd, name, -1))
+                f.dir_fd = openat(f.base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (f.dir_fd >= 0)
+                f.activity_fd = openat(f.dir_fd, "activity", O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (f.activity_fd < 0)
                 return no_session(name, err);
         f.id = strdup(name);
         if (!f.id)
@@ -337,44 +257,6 @@ static int records_compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Looks at one record.  1: its session runs and can be named; 0: the session is only being started,
- * or was dead and the record is removed. */
-static int look_at(int base_fd, const char *name) {
-        _cleanup_close_ int dir_fd = openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        _cleanup_close_ int lock_fd = dir_fd < 0 ? -EBADF : open_lock(dir_fd);
-
-        if (lock_fd >= 0 && lock_is_held(lock_fd))
-                return name[0] != '.' && faccessat(dir_fd, "record", F_OK, 0) == 0;
-        /* A draft without a lock may be one that is being made.  Removing it harms nobody: its
-         * maker then tries again. */
-        if (lock_fd >= 0 || name[0] != '.')
-                remove_stale(base_fd, name);
-        else
-                (void)unlinkat(base_fd, name, AT_REMOVEDIR);
-        return 0;
-}
-
-/* Looks at all records.  If `names` isn't NULL the names of running sessions are added to it. */
-static int look_at_all(int base_fd, char ***names) {
-        int fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-        struct dirent *entry;
-        DIR *dir;
-
-        if (fd < 0)
-                return -errno;
-        dir = fdopendir(fd);
-        if (!dir) {
-                (void)close(fd);
-                return -ENOMEM;
-        }
-        while ((entry = readdir(dir)) && r >= 0)
-                if (!streq(entry->d_name, ".") && !streq(entry->d_name, "..") &&
-                    look_at(base_fd, entry->d_name) && names)
-                        r = strv_add(names, entry->d_name);
-        (void)closedir(dir);
-        return r;
-}
-
 int records_list(char ***ret, struct nsrun_error *err) {
         _cleanup_strv_ char **names = NULL;
         _cleanup_close_ int base_fd = -EBADF;
@@ -387,7 +269,7 @@ int records_list(char ***ret, struct nsrun_error *err) {
         }
         if (r < 0)
                 return r;
-        r = look_at_all(base_fd, &names);
+        r = folder_each(base_fd, records_look_at, &names);
         if (r < 0)
                 return r == -ENOMEM ? error_oom(err)
                                     : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
@@ -399,12 +281,8 @@ int records_list(char ***ret, struct nsrun_error *err) {
 }
 
 void records_remove(struct record_folder *f) {
-        struct stat named, held;
-
-        if (f->dir_fd >= 0 && f->id && fstatat(f->base_fd, f->id, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-            fstat(f->dir_fd, &held) == 0 && named.st_ino == held.st_ino && named.st_dev == held.st_dev &&
-            remove_contents(f->dir_fd, "lock") == 0 && unlinkat(f->dir_fd, "lock", 0) == 0)
-                (void)unlinkat(f->base_fd, f->id, AT_REMOVEDIR);
+        if (f->dir_fd >= 0 && f->id)
+                locked_remove(f->base_fd, f->id, f->dir_fd);
         records_close(f);
 }
 

@@ -11,7 +11,7 @@ struct record_folder {
         char *id;
         int base_fd;     /* the folder of all records */
         int dir_fd;      /* this record's folder */
-        int lock_fd;     /* its lock, which its maker holds exclusively */
+        int lock_fd;     /* its maker's lock on it; else -EBADF */
         int activity_fd; /* a file that each running command locks (shared); its mtime is when a command last
                             began or ended */
 };

@@ -4,19 +4,17 @@
  * an empty one that nobody has locked is left over from a supervisor that died. */
 #include "cgroup.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/sys.h"
+#include "disk/locked.h"
 
 #define NAME_PREFIX "nsrun-"
 
 enum {
-        NAME_TRIES = 64,
         CPU_PERIOD = 100000,  /* µs; the kernel's default */
         EMPTY_TIMEOUT = 5000, /* ms; processes that were killed may take a while to be gone */
 };
@@ -27,95 +25,14 @@ static int write_value(int dir, const char *name, const char *text) {
         return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
-static int cgroup_random_name(char name[16]) {
-        uint64_t bits;
-
-        if (getrandom(&bits, sizeof(bits), GRND_INSECURE) != (ssize_t)sizeof(bits) && /* since Linux 5.6 */
-            getrandom(&bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
-                return -errno;
-        (void)snprintf(name, 16, NAME_PREFIX "%08x", (unsigned)bits);
-        return 0;
-}
-
-/* Makes a cgroup and locks it.  -EAGAIN: the name is taken, or another nsrun removed the new folder
- * before it was locked, as one that is left over; try another name. */
-static int cgroup_make_one(int parent, char name[16], int *ret) {
-        _cleanup_close_ int fd = -EBADF;
-        struct stat held, named;
-        int r = cgroup_random_name(name);
-
-        if (r < 0)
-                return r;
-        if (mkdirat(parent, name, 0755) < 0)
-                return errno == EEXIST ? -EAGAIN : -errno;
-        fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0) {
-                r = errno == ENOENT ? -EAGAIN : -errno;
-                (void)unlinkat(parent, name, AT_REMOVEDIR);
-                return r;
-        }
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &held) < 0 ||
-            fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || held.st_ino != named.st_ino)
-                return -EAGAIN;
-        *ret = TAKE_FD(fd);
-        return 0;
-}
-
-static int cgroup_make_locked(int parent, char name[16], int *ret) {
-        int r = -EAGAIN;
-
-        for (int i = 0; i < NAME_TRIES && r == -EAGAIN; i++)
-                r = cgroup_make_one(parent, name, ret);
-        if (r < 0)
-                name[0] = '\0';
-        return r;
-}
-
-static void cgroup_sweep_one(int parent, const char *name) {
-        _cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        struct stat st;
-
-        /* rmdir(2) refuses a cgroup with processes in it. */
-        if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
-                (void)unlinkat(parent, name, AT_REMOVEDIR);
-}
-
-static void sweep(int parent) {
-        int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-        struct dirent *entry;
-
-        if (!dir) {
-                close_fdp(&fd);
-                return;
-        }
-        while ((entry = readdir(dir)))
-                if (startswith(entry->d_name, NAME_PREFIX))
-                        cgroup_sweep_one(parent, entry->d_name);
-        (void)closedir(dir);
-}
-
-/* Moves a descriptor above 2: those numbers are the command's, even where they are closed.  A lock
- * stays, since both descriptors are of one open file. */
-static int lift_descriptor(int *fd) {
-        int r = *fd > 2 ? *fd : fcntl(*fd, F_DUPFD_CLOEXEC, 3);
-
-        if (r < 0)
-                return -errno;
-        if (r != *fd)
-                close_fdp(fd);
-        *fd = r;
-        return 0;
-}
-
 /* Moves this process to a child of its own cgroup, since the kernel enables controllers for a
  * cgroup's children only while the cgroup itself has no processes. */
 static int move_out(struct cgroup *c, struct nsrun_error *err) {
         int r;
 
-        r = cgroup_make_locked(c->place.fd, c->supervisor, &c->supervisor_fd);
+        r = locked_make_bare(c->place.fd, NAME_PREFIX, c->supervisor, &c->supervisor_fd);
         if (r >= 0)
-                r = lift_descriptor(&c->supervisor_fd);
+                r = fd_lift(&c->supervisor_fd);
         if (r >= 0)
                 r = write_value(c->supervisor_fd, "cgroup.procs", "0");
         if (r >= 0)
@@ -164,19 +81,17 @@ static int write_limits(const struct cgroup *c, const struct policy_limits *limi
 static int make(struct cgroup *c, const struct policy_limits *limits, struct nsrun_error *err) {
         int r;
 
-        r = lift_descriptor(&c->place.fd);
-        if (r >= 0) {
-                sweep(c->place.fd);
-                r = c->place.is_own ? move_out(c, err) : 0;
-        }
+        r = fd_lift(&c->place.fd);
+        if (r >= 0 && c->place.is_own)
+                r = move_out(c, err);
         if (r >= 0)
-                r = cgroup_make_locked(c->place.fd, c->name, &c->launch.fd);
+                r = locked_make_bare(c->place.fd, NAME_PREFIX, c->name, &c->launch.fd);
         if (r >= 0)
-                r = lift_descriptor(&c->launch.fd);
+                r = fd_lift(&c->launch.fd);
         if (r >= 0 && (c->launch.procs_fd = openat(c->launch.fd, "cgroup.procs", O_WRONLY | O_CLOEXEC)) < 0)
                 r = -errno;
         if (r >= 0)
-                r = lift_descriptor(&c->launch.procs_fd);
+                r = fd_lift(&c->launch.procs_fd);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_HARDENING, r, c->place.path, "a cgroup can't be made",
                                  NULL);

@@ -3,7 +3,6 @@
  * command's: no symlink is followed, and all work is bounded. */
 #include "gitdirs.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
@@ -11,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/file.h"
+#include "base/path.h"
 
 enum {
         ENTRIES_MAX = 50000,
@@ -133,70 +133,58 @@ static bool is_left_out(const char *name, unsigned depth) {
         return false;
 }
 
-static int sweep_folder(struct sweep *s, int fd, const char *path, unsigned depth);
+struct swept_folder {
+        struct sweep *sweep;
+        const char *path;
+        unsigned depth;
+};
 
-static int sweep_entry(struct sweep *s, int folder, const struct dirent *entry, const char *path,
-                       unsigned depth) {
-        _cleanup_free_ char *below = NULL;
-        int fd;
+static int sweep_entry(void *data, int folder, const struct dirent *entry) {
+        const struct swept_folder *in = data;
+        struct sweep *s = in->sweep;
+        struct swept_folder below = {.sweep = s, .depth = in->depth + 1};
+        _cleanup_free_ char *path = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
 
-        if (asprintf(&below, "%s/%s", path, entry->d_name) < 0) {
-                below = NULL;
-                return -ENOMEM;
+        if (in->depth > DEPTH_MAX || s->n_entries++ >= ENTRIES_MAX) {
+                s->is_cut = true;
+                return 1;
         }
+        path = path_join(in->path, entry->d_name);
+        if (!path)
+                return -ENOMEM;
         if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
-                int r = sweep_link(s, folder, entry->d_name, below);
-
+                r = sweep_link(s, folder, entry->d_name, path);
                 if (r < 0 || entry->d_type == DT_LNK)
                         return r;
         }
-        if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) || is_left_out(entry->d_name, depth))
+        if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
+            is_left_out(entry->d_name, in->depth))
                 return 0;
         fd = open_folder(folder, entry->d_name);
         if (fd < 0) {
                 s->is_cut |= fd != -ENOTDIR && fd != -ENOENT && fd != -ELOOP;
                 return 0;
         }
-        return sweep_folder(s, fd, below, depth + 1);
-}
-
-/* Closes `fd`, whether or not it succeeds. */
-static int sweep_folder(struct sweep *s, int fd, const char *path, unsigned depth) {
-        DIR *dir = fdopendir(fd);
-        struct dirent *entry;
-        int r = 0;
-
-        if (!dir) {
-                close_fdp(&fd);
-                return -ENOMEM;
-        }
-        while (r >= 0 && (entry = readdir(dir))) {
-                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
-                        continue;
-                if (depth > DEPTH_MAX || s->n_entries++ >= ENTRIES_MAX) {
-                        s->is_cut = true;
-                        break;
-                }
-                r = sweep_entry(s, dirfd(dir), entry, path, depth);
-        }
-        (void)closedir(dir);
-        return r;
+        below.path = path;
+        r = folder_each(fd, sweep_entry, &below);
+        return r < 0 ? r : 0;
 }
 
 static int sweep_below(struct sweep *s, int parent, const char *folder, const char *name, unsigned depth) {
-        _cleanup_free_ char *path = NULL;
-        int fd = open_folder(parent, name);
+        _cleanup_free_ char *path = path_join(folder, name);
+        _cleanup_close_ int fd = open_folder(parent, name);
+        int r;
 
         if (fd < 0) {
                 s->is_cut |= fd != -ENOENT;
                 return 0;
         }
-        if (asprintf(&path, "%s/%s", folder, name) < 0) {
-                path = NULL;
-                close_fdp(&fd);
+        if (!path)
                 return -ENOMEM;
-        }
-        return sweep_folder(s, fd, streq(name, ".") ? folder : path, depth);
+        r = folder_each(fd, sweep_entry, &(struct swept_folder){s, streq(name, ".") ? folder : path, depth});
+        return r < 0 ? r : 0;
 }
 
 /* Moves a new "commondir" of a submodule's repository aside, for the user to look at.  A whole
@@ -217,10 +205,9 @@ static int sweep_commondir(struct sweep *s, int git_dir) {
                                 continue;
                         break;
                 }
-                if (asprintf(&path, "%s/%s", s->dirs->git_dir, aside) < 0) {
-                        path = NULL;
+                path = path_join(s->dirs->git_dir, aside);
+                if (!path)
                         return -ENOMEM;
-                }
                 return tell_finding(
                         s, path,
                         "a commondir that the command made in a git dir, which git would have obeyed, is "
@@ -254,10 +241,9 @@ static int look_at_rebase(struct sweep *s, int git_dir) {
         r = read_small_file(git_dir, name, O_NOFOLLOW, TODO_MAX, &text);
         if (r == -ENOMEM || (r >= 0 && !runs_command(text)))
                 return r;
-        if (asprintf(&path, "%s/%s", s->dirs->git_dir, name) < 0) {
-                path = NULL;
+        path = path_join(s->dirs->git_dir, name);
+        if (!path)
                 return -ENOMEM;
-        }
         return tell_finding(s, path, "git rebase --continue would run commands that the command left");
 }
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Folders whose owner holds a lock for life: run directories, sessions' records, and cgroups.  A folder
+ * gets its name only when its lock is held, and loses the lock last.  So the owner of a folder whose lock
+ * nobody holds is dead, and the next process that looks removes it. */
+#pragma once
+
+#include <time.h>
+
+#include "base/macro.h"
+
+/* `n` letters and digits that need to be new, not secret; the first is a letter, so that none can be
+ * taken for a process id.  With a NUL. */
+int locked_random(char *to, size_t n);
+
+/* Makes a folder with mode 0700 beneath base_fd, with a file "lock" in it that is locked (flock(2),
+ * LOCK_EX): as a draft, "PREFIXLETTERS" with a `prefix` that begins with a dot, and when that is complete
+ * it gets its name.  That is `name`, from which a dead owner's folder is removed first; or, if `name` is
+ * "", the draft's without the dot, which is then copied to it.  -EEXIST: a living owner has the name. */
+int locked_make(int base_fd, const char *prefix, char *name, int *ret_dir, int *ret_lock);
+
+/* Removes the folder with everything in it, if `name` still is that of the one open as dir_fd.  The caller
+ * holds its lock. */
+void locked_remove(int base_fd, const char *name, int dir_fd);
+
+/* Whether another process holds the lock of a folder of this user's.  If nobody does the folder is removed;
+ * if it has no lock at all, only when it is more than `grace` seconds old. */
+bool locked_is_held(int base_fd, const char *name, time_t grace);
+
+/* The same for cgroups, in which no file can be made and which can't be renamed: the lock is the folder's
+ * own, and an empty one that nobody holds is a dead owner's.  Removes those whose names begin with
+ * `prefix`, then makes another one and locks it.  `name` has room for the prefix and eight letters; it is
+ * "" after a failure. */
+int locked_make_bare(int base_fd, const char *prefix, char *name, int *ret_fd);
