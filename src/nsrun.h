@@ -99,7 +99,7 @@ const char *nsrun_stage_name(enum nsrun_stage stage);
  *     nsrun_workspace_open(workspace, NSRUN_READ, "lib/x.c", O_RDONLY, 0, &fd, &error);
  *     nsrun_policy_set_workspace(policy, workspace, &error);
  *
- * The behaviour is that of pikuri's Workspace::Filesystem. */
+ * The behaviour is that of Workspace::Filesystem in pikuri, a Ruby toolkit for agents. */
 struct nsrun_workspace;
 
 enum nsrun_access {
@@ -576,7 +576,7 @@ int nsrun_session_kill(const char *id, struct nsrun_error *error);
  *     nsrun_policy_set_command(policy, argv, &error);
  *     nsrun_isolation_start(isolation, policy, NULL, &sandbox, &error);
  *
- * The behaviour is that of picoclaw's pkg/isolation, a function for each of its functions, but that
+ * The behaviour is that of pkg/isolation in picoclaw, an agent in Go, function by function, but that
  * the state is an object: a library has no process-wide one.  nsrun(1), INSTANCES,
  * has what is shown and what is not.  Nothing falls back to no isolation. */
 struct nsrun_isolation;

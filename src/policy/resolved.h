@@ -34,8 +34,8 @@ struct resolved {
         char *const *argv;                 /* the command; NULL: a session's sandbox */
         const char *const *unset;
         bool is_session;
-        char *plain; /* why there is no sandbox, as the user is told; of all below cwd, project, env, uid and
-                        gid are set then.  NULL: there is a sandbox */
+        char *plain; /* why there is no sandbox, in words for the user; of all below cwd, project, env, uid
+                        and gid are set then.  NULL: there is a sandbox */
 
         char *cwd;      /* nsrun's working directory; NULL: the kernel can't name it */
         char **sockets; /* sockets of container engines, by sockets_list() */
@@ -48,12 +48,11 @@ struct resolved {
         size_t n_rules;
         struct policy_link *links; /* paths normalised */
         size_t n_links;
-        struct resolved_rule
-                tmp;      /* the host's folder for /tmp, its target unset; source NULL: there is none */
-        bool has_scratch; /* /tmp is the scratch folder of the run directory */
-        char **writable;  /* The host's folders that this command may write to, or that an earlier one may
-                             have written to: the project, --tmp's folder and the sources of writable rules.
-                             Filled when all rules are known. */
+        struct resolved_rule tmp; /* the host's folder for /tmp, target unset; source NULL: none */
+        bool has_scratch;         /* /tmp is the scratch folder of the run directory */
+        char **writable; /* The host's folders that this command may write to, or that an earlier one may
+                            have written to: the project, --tmp's folder and the sources of writable rules.
+                            Filled when all rules are known. */
 
         char *seccomp;    /* a shipped policy's name, "none", or a file's canonical path */
         char **env;       /* the command's environment, but for PWD */
