@@ -18,8 +18,8 @@ struct policy {
         char *description;
 };
 
-/* The machine that runs this program, by the compiler's macros. src/seccomp/syscalls.h offers no
- * constant for it here, since that header knows only the machines that nsrun itself is built for. */
+/* The machines that filters are written for, each with the compiler's macro by which shipped.c chooses
+ * among them.  (src/seccomp/syscalls.h can't be compiled for any other machine.) */
 static const struct {
         enum syscall_arch arch;
         const char *macro;
@@ -48,7 +48,7 @@ static int read_description(const char *path, const char *json, char **ret) {
         char *description;
         size_t line = 0;
 
-        /* Reads one policy file.  What is wrong with the file is said by rules_parse(). */
+        /* If the file is no JSON rules_parse() says what is wrong with it. */
         if (json_parse(&document, json, strlen(json), &line, &why) < 0)
                 return 0;
         comment = json_text(json_get(document.root, "comment"));

@@ -9,8 +9,7 @@
 struct bash_params {
         const struct nsrun_bash_options *options; /* NULL: the defaults */
         struct run_params start;
-        struct confirmer *confirmer; /* the program that options->confirm runs, judged before the first
-                                        command; NULL: none */
+        struct confirmer *confirmer; /* the program that options->confirm asks, judged before; NULL: none */
         int cancel_fd;               /* once it is readable the command is ended; -1: none */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The program that says whether an agent's command may run: found and judged once, since it runs on
+/* The program that says whether an agent's command may run: found and judged, since it runs on
  * the host.  cli/confirm.c executes it. */
 #pragma once
 

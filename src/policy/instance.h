@@ -6,7 +6,7 @@
 
 #include "resolved.h"
 
-/* Number of folders below an instance root, and the one that is the command's HOME. */
+/* Number of an instance's folders, its root among them; and the one of them that is the command's HOME. */
 enum {
         INSTANCE_N_DIRS = 12
 };

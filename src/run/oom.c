@@ -17,7 +17,7 @@ bool oom_find_count(const char *text, uint64_t *ret) {
 }
 
 static bool read_count(int fd, uint64_t *ret) {
-        char text[16384]; /* three times the size of /proc/vmstat, which must be read in one piece */
+        char text[16384]; /* three times the size of /proc/vmstat, of which each read gives a page */
         size_t length = 0;
         ssize_t n;
 

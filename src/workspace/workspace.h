@@ -10,7 +10,7 @@ struct nsrun_workspace {
         struct workspace roots; /* roots.roots[0] is the project, always there */
         struct rundir rundir;
         pid_t owner; /* who made the run directory: a forked copy must not remove it */
-        char **env;  /* "NAME=VALUE", the environment that commands get */
+        char **env;  /* "NAME=VALUE": what the host program has set, else git's identity */
         bool has_env;
         bool is_env_explicit;
         bool is_allow_all;
