@@ -446,7 +446,9 @@ int nsrun_bash(const struct nsrun_policy *policy, const char *command,
 /* Whether this host carries the policy, bash included, for a host's start, before the first command: makes a
  * sandbox of it, in which bash does nothing, and removes it again.  Executes nothing of the project's.  The
  * error is the first thing that is in the way, with what to do about it: those of nsrun_plan_new() and
- * nsrun_start(); -EIO, stage EXEC: that bash ends with another status than 0. */
+ * nsrun_start(); -EACCES, stage POLICY: commands couldn't read the project; -EIO, stage EXEC: that bash ends
+ * with another status than 0.  nsrun_bash(), sessions and nsrun_isolation_preflight() tell the same causes
+ * in the same words. */
 int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_error *error);
 /* What a model has to know of the tool, as TEXT without a final newline, or as JSON: one object with the
  * tool's name, its description and the JSON schema of its parameters (command, description,

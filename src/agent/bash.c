@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 
 #include "base/sized.h"
-#include "host/program.h"
 #include "plan/plan.h"
+#include "probe.h"
 #include "run/programs.h"
 
 static const struct nsrun_bash_options no_options = NSRUN_BASH_OPTIONS_INIT;
@@ -149,6 +149,8 @@ static int run_contained(const struct policy_request *request, const char *comma
                         r = agent_bash_add_details(&contained, &result, err);
                 contained.source.end(&contained.source);
         }
+        if (r < 0)
+                probe_explain_bash(plan, err);
         (void)nsrun_plan_free(plan);
         if (r >= 0)
                 *ret = result;
@@ -158,22 +160,12 @@ static int run_contained(const struct policy_request *request, const char *comma
 int bash_run(const struct nsrun_policy *policy, const char *command, const struct bash_params *params,
              struct nsrun_bash_result *ret, struct nsrun_error *err) {
         const struct nsrun_bash_options *options = params->options ? params->options : &no_options;
-        static char name[] = "bash", fallback[] = "/bin/bash";
-        _cleanup_free_ char *bash = NULL;
-        /* After "--" even a command that begins with a dash is taken for one.  The last is what bash calls
-         * itself. */
-        char *argv[] = {name, (char *)"-c", (char *)"--", (char *)(uintptr_t)command, name, NULL};
-        /* Variables that name files which bash would read before the command. */
-        static const char *const unset[] = {"BASH_ENV", "ENV", NULL};
-        const struct policy_request request = {.policy = policy, .argv = argv, .unset = unset};
-        int r;
+        _cleanup_bash_command_ struct bash_command bash = {.program = NULL};
+        const struct policy_request request = {.policy = policy, .argv = bash.argv, .unset = bash_unset};
+        int r = bash_command_make(policy, command, &bash, err);
 
-        /* Nothing but the sandbox would keep a bash that a command has put into PATH from the host. */
-        if (policy->no_sandbox) {
-                if (program_find(name, &bash) == -ENOMEM)
-                        return error_oom(err);
-                argv[0] = bash ? bash : fallback;
-        }
+        if (r < 0)
+                return r;
         r = bash_check(command, options->timeout, err);
         if (r >= 0)
                 r = bash_refuse_chdir(policy, err);

@@ -5,6 +5,7 @@
 #include "base/sized.h"
 #include "plan/plan.h"
 #include "policy/instance.h"
+#include "probe.h"
 
 struct nsrun_isolation {
         bool is_enabled;
@@ -252,34 +253,31 @@ nsrun_public int nsrun_isolation_prepare_command(const struct nsrun_isolation *i
         return 0;
 }
 
-/* Makes a sandbox as this instance's would be, with a command that does nothing. */
-static int probe(const struct nsrun_isolation *isolation, struct nsrun_error *error) {
-        static const char *const argv[] = {"true", NULL};
-        struct nsrun_sandbox *sandbox = NULL;
+/* Makes a sandbox of this isolation with a command that does nothing. */
+static int isolation_probe(const struct nsrun_isolation *isolation, struct nsrun_error *error) {
+        char *const argv[] = {(char *)"true", NULL};
+        struct policy_request request = {.argv = argv};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         struct nsrun_policy *policy = NULL;
         struct nsrun_error inner = {0};
-        int r;
+        int status, r;
 
-        r = nsrun_policy_new(&policy);
-        if (r >= 0)
-                r = nsrun_policy_set(policy, "no-project", NULL, &inner);
-        if (r >= 0)
-                r = nsrun_policy_set_command(policy, argv, &inner);
+        if (nsrun_policy_new(&policy) < 0)
+                return error_oom(error);
+        request.policy = policy;
+        r = nsrun_policy_set(policy, "no-project", NULL, &inner);
         if (r >= 0)
                 r = nsrun_isolation_prepare_command(isolation, policy, &inner);
         if (r >= 0)
-                r = nsrun_plan_new(policy, &plan, &inner);
+                r = plan_make(&request, &plan, &inner);
         if (r >= 0)
-                r = nsrun_start(plan, NULL, &sandbox, &inner);
-        (void)nsrun_sandbox_free(sandbox);
+                r = probe_run(plan, &status, &inner);
         (void)nsrun_policy_free(policy);
-        /* `true` itself may be missing: everything else was built by then. */
-        if (r < 0 && inner.stage == NSRUN_STAGE_EXEC)
+        /* An instance's commands need not be the system's, so `true` may be missing: everything else was
+         * built by then. */
+        if (r >= 0 || inner.stage == NSRUN_STAGE_EXEC)
                 return 0;
-        if (r < 0 && inner.stage == NSRUN_STAGE_NONE)
-                return error_oom(error);
-        if (r < 0 && error && error->stage == NSRUN_STAGE_NONE)
+        if (error && error->stage == NSRUN_STAGE_NONE)
                 *error = inner;
         return r;
 }
@@ -294,7 +292,7 @@ nsrun_public int nsrun_isolation_preflight(const struct nsrun_isolation *isolati
         r = nsrun_isolation_resolve_root(isolation, &root, error);
         if (r >= 0)
                 r = instance_make_dirs(root, error);
-        return r < 0 ? r : probe(isolation, error);
+        return r < 0 ? r : isolation_probe(isolation, error);
 }
 
 static int log_plan(const struct nsrun_isolation *isolation, const struct nsrun_plan *plan,

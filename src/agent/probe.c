@@ -1,14 +1,94 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* nsrun_probe(): finds out whether this host can carry out a policy, by running a bash that does
- * nothing in a sandbox of that policy. */
+/* nsrun_probe(): finds out whether this host can carry out a policy, by running a bash that looks at its
+ * working directory in a sandbox of that policy. */
+#include "probe.h"
+
 #include <fcntl.h>
+#include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/sys.h"
-#include "plan/plan.h"
+#include "host/program.h"
 
-/* Runs the plan with /dev/null for all three streams, so that nothing that bash or its loader
- * prints reaches the caller's. */
-static int run_probe(const struct nsrun_plan *plan, struct nsrun_error *err) {
+/* What the probe's bash ends with where it can't read the project: not one of bash's own statuses. */
+#define UNREADABLE 41
+
+const char *const bash_unset[] = {"BASH_ENV", "ENV", NULL};
+
+int bash_command_make(const struct nsrun_policy *policy, const char *command, struct bash_command *ret,
+                      struct nsrun_error *err) {
+        static char name[] = "bash", fallback[] = "/bin/bash";
+
+        /* After "--" even a command that begins with a dash is taken for one.  The last is what bash calls
+         * itself. */
+        *ret = (struct bash_command){
+                .argv = {name, (char *)"-c", (char *)"--", (char *)(uintptr_t)command, name, NULL}};
+        if (!policy->no_sandbox)
+                return 0;
+        /* Nothing but a sandbox would keep a bash that a command has put into PATH from the host. */
+        if (program_find(name, &ret->program) == -ENOMEM)
+                return error_oom(err);
+        ret->argv[0] = ret->program ? ret->program : fallback;
+        return 0;
+}
+
+/* Whether the sandbox has what the host has at `path`, as far as the plan's mounts tell. */
+static bool shows(const struct nsrun_plan *plan, const char *path) {
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                if ((op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY || op->kind == PLAN_SYMLINK) &&
+                    path_is_beneath(path, op->target))
+                        return true;
+        }
+        return false;
+}
+
+/* The host's first bash in `path`, a list as PATH; NULL: none, or memory runs out. */
+static char *find_bash(const char *path) {
+        for (const char *end; path; path = *end ? end + 1 : NULL) {
+                char *file = NULL;
+
+                end = strchrnul(path, ':');
+                if (*path == '/' && asprintf(&file, "%.*s/bash", (int)(end - path), path) < 0)
+                        return NULL;
+                if (file && sys_is_executable(file) >= 0)
+                        return file;
+                free(file);
+        }
+        return NULL;
+}
+
+void probe_explain_bash(struct nsrun_plan *plan, struct nsrun_error *err) {
+        const char *path = environment_get(plan->env, "PATH");
+        _cleanup_free_ char *found = NULL, *visible = NULL;
+        bool is_in_path;
+
+        if (!err || err->stage != NSRUN_STAGE_EXEC || err->error != ENOENT || plan->plain ||
+            !streq(err->path, "bash") || plan_load_operations(plan, NULL) < 0)
+                return;
+        found = find_bash(path);
+        is_in_path = found;
+        if (!found)
+                found = find_bash("/usr/local/bin:/usr/bin:/bin");
+        visible = str_visible(found ? found : "");
+        if (!found || !visible)
+                (void)snprintf(err->hint, sizeof(err->hint), "the host has none: install the package bash");
+        else if (!is_in_path)
+                (void)snprintf(err->hint, sizeof(err->hint),
+                               "PATH doesn't name the folder of %s: add it there, or with --env PATH=...",
+                               visible);
+        else if (shows(plan, found))
+                (void)snprintf(err->hint, sizeof(err->hint),
+                               "%s is there, and the loader that it names isn't: expose that with --ro",
+                               visible);
+        else
+                (void)snprintf(err->hint, sizeof(err->hint),
+                               "the host's is %s, whose folder the sandbox hasn't got: expose it with --ro",
+                               visible);
+}
+
+int probe_run(const struct nsrun_plan *plan, int *ret_status, struct nsrun_error *err) {
         struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
         _cleanup_close_ int null = sys_open(AT_FDCWD, "/dev/null", O_RDWR, 0);
         struct nsrun_sandbox *sandbox = NULL;
@@ -17,6 +97,7 @@ static int run_probe(const struct nsrun_plan *plan, struct nsrun_error *err) {
 
         if (null < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, null, "/dev/null", "the probe needs it", NULL);
+        /* Nothing that bash or its loader prints reaches the caller's streams. */
         for (int fd = 0; fd <= 2; fd++)
                 options.stdio[fd] = null;
         r = nsrun_start(plan, &options, &sandbox, err);
@@ -24,19 +105,48 @@ static int run_probe(const struct nsrun_plan *plan, struct nsrun_error *err) {
                 return r;
         r = nsrun_sandbox_wait(sandbox, &end, err);
         (void)nsrun_sandbox_free(sandbox);
-        if (r >= 0 && (end.code != 0 || end.signal != 0))
-                r = error_setf(err, NSRUN_STAGE_EXEC, -EIO, "bash", "look at it with nsrun run -- bash -c :",
-                               "the sandbox's bash does nothing and fails, with status %d",
-                               end.signal ? 128 + end.signal : end.code);
+        if (r >= 0)
+                *ret_status = end.signal ? 128 + end.signal : end.code;
         return r;
 }
 
-nsrun_public int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_error *error) {
-        char *const argv[] = {(char *)"bash", (char *)"-c", (char *)":", NULL};
-        static const char *const unset[] = {"BASH_ENV", "ENV", NULL};
-        const struct policy_request request = {.policy = policy, .argv = argv, .unset = unset};
-        _cleanup_plan_ struct nsrun_plan *plan = NULL;
-        int r = plan_make(&request, &plan, error);
+/* The sandbox has no capability over other users' files, root's has none either. */
+static int refuse_unreadable(const struct nsrun_plan *plan, struct nsrun_error *err) {
+        struct stat st;
+        bool is_own = sys_stat(plan->cwd, &st) >= 0 && st.st_uid == plan->uid;
 
-        return r < 0 ? r : run_probe(plan, error);
+        return error_set(
+                err, NSRUN_STAGE_POLICY, -EACCES, plan->cwd,
+                "commands couldn't read the folder in which they begin",
+                is_own ? "chmod u+rx it, or choose another with --project"
+                       : "run nsrun as its owner, have that one allow you to read it (chmod, setfacl), "
+                         "or choose another with --project");
+}
+
+nsrun_public int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_error *error) {
+        _cleanup_bash_command_ struct bash_command command = {.program = NULL};
+        const struct policy_request request = {.policy = policy, .argv = command.argv, .unset = bash_unset};
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        struct nsrun_error own = {0};
+        char script[64];
+        int status = 0, r;
+
+        if (!error)
+                error = &own;
+        (void)snprintf(script, sizeof(script), "[ -r . ] && [ -x . ] || exit %d", UNREADABLE);
+        r = bash_command_make(policy, script, &command, error);
+        if (r >= 0)
+                r = plan_make(&request, &plan, error);
+        if (r < 0)
+                return r;
+        r = probe_run(plan, &status, error);
+        if (r < 0)
+                probe_explain_bash(plan, error);
+        else if (status == UNREADABLE)
+                r = refuse_unreadable(plan, error);
+        else if (status != 0)
+                r = error_setf(error, NSRUN_STAGE_EXEC, -EIO, "bash",
+                               "look at it with nsrun run -- bash -c :",
+                               "the sandbox's bash does nothing and fails, with status %d", status);
+        return r;
 }

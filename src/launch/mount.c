@@ -185,8 +185,12 @@ static int mount_bind(struct mounting *m, const struct plan_op *op) {
                                  "the source was replaced by a symlink while the sandbox was being built",
                                  NULL);
         if (source < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, source, op->source,
-                                 "the source can't be opened", NULL);
+                return error_set(
+                        m->error, NSRUN_STAGE_MOUNT, source, op->source, "the source can't be opened",
+                        source == -EACCES ? "a folder above it is another user's, and a sandbox has no "
+                                            "capabilities over it, root's neither: run nsrun as that "
+                                            "user, or let others pass (chmod o+x)"
+                                          : NULL);
         target = mount_point(m, op);
         if (target < 0)
                 return target;

@@ -131,6 +131,27 @@ static void overlay_options(char to[128], int lower, int upper, int work) {
         strcat(to, number_format(number, (uint64_t)work));
 }
 
+/* Whether `folder`'s file system carries an overlay of an ordinary folder: then it is the lower folder that
+ * can't be one.  With layers of its own: a failed mount may have left its mark in the others ("volatile").
+ */
+static bool carries_another(int target, int folder) {
+        static const char *const names[] = {"lower", "upper", "work"};
+        _cleanup_close_ int probe = make_layer(folder, "probe", 0700);
+        int layers[ARRAY_SIZE(names)] = {-EBADF, -EBADF, -EBADF};
+        char options[128];
+        int r = probe;
+
+        for (size_t i = 0; i < ARRAY_SIZE(names) && r >= 0; i++)
+                r = layers[i] = make_layer(probe, names[i], 0700);
+        if (r >= 0) {
+                overlay_options(options, layers[0], layers[1], layers[2]);
+                r = mount_filesystem(target, "overlay", MS_NOSUID | MS_NODEV, options);
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                close_fdp(&layers[i]);
+        return r >= 0;
+}
+
 static int overlay_fail(struct mounting *m, const struct plan_op *op, int r) {
         if (r == -EINVAL || r == -EOPNOTSUPP)
                 return error_set(
@@ -145,9 +166,11 @@ static int overlay_fail(struct mounting *m, const struct plan_op *op, int r) {
                 return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target, "the kernel has no overlayfs",
                                  "load the module: modprobe overlay (CONFIG_OVERLAY_FS)");
         if (r == -EPERM)
-                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target,
-                                 "the kernel refuses overlays in a user namespace",
-                                 "Linux 5.11 and later allow them; leave --overlay out on this one");
+                return error_set(
+                        m->error, NSRUN_STAGE_OVERLAY, r, op->target,
+                        "the kernel refuses overlays in a user namespace",
+                        "Linux before 5.11 does, or AppArmor or SELinux (see the kernel log): use --ro "
+                        "or --rw for this folder, which takes the overlay's place");
         if (r == -ENOSPC || r == -EDQUOT)
                 return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target,
                                  "there is no room for the overlay's layers",
@@ -183,6 +206,12 @@ int mount_overlay(struct mounting *m, const struct plan_op *op) {
                 return target;
         overlay_options(options, lower, upper, work);
         r = mount_filesystem(target, "overlay", MS_NOSUID | MS_NODEV, options);
+        if (r == -EINVAL && carries_another(target, folder))
+                return error_set(
+                        m->error, NSRUN_STAGE_OVERLAY, r, op->source,
+                        "the folder's file system can't be below an overlay",
+                        "one that is made of overlays on overlays can't, nor one that folds case: use "
+                        "--ro or --rw for it, which takes the overlay's place");
         if (r < 0)
                 return overlay_fail(m, op, r);
         /* Unable to make its work folder, overlayfs mounts all the same, read-only: that is

@@ -359,6 +359,76 @@ TEST(a_cache_that_carries_no_overlay_is_refused) {
         assert_int_equal(rmdir(layered), 0);
 }
 
+/* The kernel stacks two overlays, and no third one. */
+static void stage_stacked(void *data) {
+        const struct host *host = data;
+        const char *const parts[] = {"lower", "a", "a-upper", "a-work", "b", "b-upper", "b-work"};
+        _cleanup_free_ char *a = text_of("%s/a", host->folder), *b = text_of("%s/b", host->folder),
+                            *first = text_of("userxattr,lowerdir=%s/lower,upperdir=%s-upper,workdir=%s-work",
+                                             host->folder, a, a),
+                            *second = text_of("userxattr,lowerdir=%s,upperdir=%s-upper,workdir=%s-work", a,
+                                              b, b);
+
+        stage_enter();
+        stage_tmpfs(host->folder, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+                make_folder(host->folder, parts[i]);
+        if (mount("overlay", a, "overlay", 0, first) < 0 || mount("overlay", b, "overlay", 0, second) < 0)
+                stage_fail("an overlay");
+}
+
+TEST(a_folder_that_no_overlay_can_be_laid_over_is_named) {
+        const struct site *s = *state;
+        _cleanup_free_ char *a = path_of(s->outside, "a"), *b = path_of(s->outside, "b"),
+                            *script = text_of("ls -d %s && echo fine", b), *fine = text_of("%s\nfine\n", b),
+                            *shown = text_of("%s\nfine\n", a), *other = text_of("ls -d %s && echo fine", a),
+                            *line = text_of(
+                                    "nsrun: the folder's file system can't be below an overlay: %s: "
+                                    "Invalid argument; one that is made of overlays on overlays can't, "
+                                    "nor one that folds case: use --ro or --rw for it, which takes the "
+                                    "overlay's place",
+                                    b);
+        struct host host = {.folder = s->outside};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_stacked, &host, NULL, OPTIONS("--overlay", b), script, &o);
+        expect_refusal(&o, 125, line);
+        run_on(s, stage_stacked, &host, NULL, OPTIONS("--overlay", b, "--overlay-backing=tmpfs"), script,
+               &o);
+        expect_refusal(&o, 125, line);
+        /* The same layers over another folder, and this folder as the message advises. */
+        run_on(s, stage_stacked, &host, NULL, OPTIONS("--overlay", a), other, &o);
+        expect_status(&o, 0);
+        expect_out(&o, shown);
+        run_on(s, stage_stacked, &host, NULL, OPTIONS("--ro", b), script, &o);
+        expect_status(&o, 0);
+        expect_out(&o, fine);
+}
+
+/* root's sandbox has no capability over what isn't root's. */
+TEST_IF(geteuid() == 0, a_project_in_another_users_closed_folder_is_named, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *closed = path_of(s->outside, "closed"), *project = path_of(closed, "project"),
+                            *line = text_of(
+                                    "nsrun: the source can't be opened: %s: Permission denied; a folder "
+                                    "above it is another user's, and a sandbox has no capabilities over "
+                                    "it, root's neither: run nsrun as that user, or let others pass "
+                                    "(chmod o+x)",
+                                    project);
+        const char *const argv[] = {program(), "run", "--project", project, "--", "echo", "fine", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->outside, "closed");
+        make_folder(closed, "project");
+        assert_int_equal(chown(closed, 60999, 60999), 0);
+        assert_int_equal(chmod(closed, 0700), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_refusal(&o, 125, line);
+        assert_int_equal(chmod(closed, 0701), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_fine(&o);
+}
+
 int main(void) {
         return run_all_tests();
 }

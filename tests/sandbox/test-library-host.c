@@ -373,33 +373,100 @@ static struct nsrun_policy *probed_policy(const struct site *s, const char *opti
         return policy;
 }
 
-/* Each is one cause with one fix, and the same policy without it is carried. */
+#define NO_BASH "command not found in the sandbox: bash: No such file or directory; "
+
+/* Each is one cause with one fix, and the same policy without it is carried.  nsrun_bash() says the same. */
 TEST(a_probe_names_what_is_in_the_way) {
         const struct site *s = *state;
-        static const struct {
+        _cleanup_free_ char *path = text_of("PATH=%s", s->outside),
+                            *elsewhere = text_of(NO_BASH "the host's is %s/bash, whose folder the sandbox "
+                                                         "hasn't got: expose it with --ro",
+                                                 s->outside);
+        const struct {
                 const char *option, *value;
                 int r;
                 enum nsrun_stage stage;
-                const char *what, *path;
+                const char *line;
         } cases[] = {
-                {NULL, NULL, 0, NSRUN_STAGE_NONE, "", ""},
-                {"env", "PATH=/nonexistent", -ENOENT, NSRUN_STAGE_EXEC, "command not found in the sandbox",
-                 "bash"},
-                {"ro", "/nonexistent", -ENOENT, NSRUN_STAGE_POLICY, NULL, "/nonexistent"},
+                {NULL, NULL, 0, NSRUN_STAGE_NONE, NULL},
+                {"env", "PATH=/nonexistent", -ENOENT, NSRUN_STAGE_EXEC,
+                 NO_BASH
+                 "PATH doesn't name the folder of /usr/bin/bash: add it there, or with --env PATH=..."},
+                {"env", path, -ENOENT, NSRUN_STAGE_EXEC, elsewhere},
+                {"ro", "/nonexistent", -ENOENT, NSRUN_STAGE_POLICY,
+                 "the source of --ro can't be opened: /nonexistent: No such file or directory; create it "
+                 "first, or leave the option out"},
         };
+        _cleanup_free_ char *bash = path_of(s->outside, "bash");
 
+        make_file(s->outside, "bash", "#!/bin/sh\nexec /usr/bin/bash \"$@\"\n");
+        assert_int_equal(chmod(bash, 0755), 0);
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 struct nsrun_policy *policy = probed_policy(s, cases[i].option, cases[i].value);
+                struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
                 struct nsrun_error err = {0};
 
-                assert_int_equal(nsrun_probe(policy, &err), cases[i].r);
-                assert_int_equal(err.stage, cases[i].stage);
-                assert_string_equal(err.path, cases[i].path);
-                if (cases[i].what)
-                        assert_string_equal(err.what, cases[i].what);
-                assert_true(cases[i].r == 0 || err.hint[0]);
+                if (!cases[i].line) {
+                        expect_good(nsrun_probe(policy, &err), &err);
+                } else {
+                        expect_error(nsrun_probe(policy, &err), cases[i].r, cases[i].stage, &err,
+                                     cases[i].line);
+                        expect_error(nsrun_bash(policy, ":", NULL, &result, &err), cases[i].r,
+                                     cases[i].stage, &err, cases[i].line);
+                }
                 (void)nsrun_policy_free(policy);
         }
+}
+
+/* Each hint, followed, leads on. */
+TEST(a_probe_is_content_where_its_advice_was_followed) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = text_of("PATH=%s", s->outside), *bash = path_of(s->outside, "bash"),
+                            *loader = text_of(NO_BASH
+                                              "%s is there, and the loader that it names isn't: expose "
+                                              "that with --ro",
+                                              bash),
+                            *unreadable = text_of(
+                                    "commands couldn't read the folder in which they begin: %s: "
+                                    "Permission denied; chmod u+rx it, or choose another with --project",
+                                    s->project);
+        struct nsrun_policy *policy = probed_policy(s, "ro", s->outside);
+        struct nsrun_error err = {0};
+
+        expect_good(nsrun_policy_set(policy, "env", path, &err), &err);
+        make_file(s->outside, "bash", "#!/nonexistent/loader\n");
+        assert_int_equal(chmod(bash, 0755), 0);
+        expect_error(nsrun_probe(policy, &err), -ENOENT, NSRUN_STAGE_EXEC, &err, loader);
+        make_file(s->outside, "bash", "#!/bin/sh\nexec /usr/bin/bash \"$@\"\n");
+        expect_good(nsrun_probe(policy, &err), &err);
+        assert_int_equal(chmod(s->project, 0311), 0);
+        expect_error(nsrun_probe(policy, &err), -EACCES, NSRUN_STAGE_POLICY, &err, unreadable);
+        assert_int_equal(chmod(s->project, 0755), 0);
+        expect_good(nsrun_probe(policy, &err), &err);
+        (void)nsrun_policy_free(policy);
+}
+
+TEST_IF(!IS_THREAD_SANITIZED, a_probe_says_that_the_host_has_no_bash, site_setup, site_teardown) {
+        const struct site *s = *state;
+        struct nsrun_policy *policy = probed_policy(s, NULL, NULL);
+        int status = -1;
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                struct nsrun_error err = {0};
+
+                stage_enter();
+                if (nsrun_probe(policy, &err) != 0)
+                        stage_fail(err.what);
+                stage_tmpfs("/usr/bin", 0);
+                if (nsrun_probe(policy, &err) != -ENOENT || err.stage != NSRUN_STAGE_EXEC)
+                        _exit(11);
+                _exit(strcmp(err.hint, "the host has none: install the package bash") != 0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        (void)nsrun_policy_free(policy);
 }
 
 TEST_IF(!IS_THREAD_SANITIZED, a_probe_says_where_no_user_namespace_can_be_had, site_setup, site_teardown) {
