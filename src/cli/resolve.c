@@ -100,6 +100,9 @@ static int resolve_all(struct nsrun_policy *policy, enum workspace_access access
                         err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
                         "a session's paths are not the host's: its overlays and its /tmp are its own",
                         "look inside: nsrun run --session ID -- cat PATH, or nsrun session diff ID");
+        if (policy->no_sandbox)
+                return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
+                                 "without a sandbox every path is the host's", "leave --no-sandbox out");
         /* The environment makes no difference to which files a command sees: without it nothing of it can be
          * refused. */
         r = nsrun_policy_set(policy, "clean-env", NULL, err);

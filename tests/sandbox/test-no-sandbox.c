@@ -461,6 +461,23 @@ TEST(run_warns_and_tells_its_status) {
                          "folder of PATH: install it\n");
 }
 
+TEST(resolve_has_no_answer_without_a_sandbox) {
+        const struct site *s = *state;
+        const char *const plain[] = {program(),  "resolve", "--no-sandbox", "--project",
+                                     s->project, "--read",  "file",         NULL},
+                          *const confined[] = {program(), "resolve", "--project", s->project,
+                                               "--read",  "file",    NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = plain, .cwd = s->root}, &o);
+        expect_refusal(&o, 125,
+                       "nsrun: without a sandbox every path is the host's: Invalid argument; leave "
+                       "--no-sandbox out");
+        outcome_clear(&o);
+        run(&(struct request){.argv = confined, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+}
+
 int main(void) {
         return run_all_tests();
 }
