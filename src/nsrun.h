@@ -231,7 +231,7 @@ int nsrun_workspace_list(const struct nsrun_workspace *workspace, const char *pa
 /* Removes the run directories of those who died without: at once where a lock shows it, and
  * after seven days where there is none.  Never that of a living process, whatever its
  * age.  For a host's start; making a run directory does it, too.  0 also where there is
- * nothing.  -ENOENT: nobody names a cache folder; -EPERM: it is not ours alone; what the
+ * nothing.  -ENOENT: no HOME names a cache folder; -EPERM: others own it or may write; what the
  * kernel says of it.  Stage WORKSPACE. */
 int nsrun_sweep(struct nsrun_error *error);
 
@@ -497,7 +497,8 @@ struct nsrun_session_options {
  * *ret_notes (which may be NULL): what was left to the start and how that came out, as
  * nsrun_sandbox_notes(), each and the list.  The errors of nsrun_plan_new() and nsrun_start(); -EEXIST,
  * stage SUPERVISE: there is a session of that name; -EINVAL, stage USAGE: a name that can't be one, or a
- * policy with "session"; -ESRCH: no such owner; -EPERM: the folder of sessions is not ours alone. */
+ * policy with "session"; -ESRCH: no such owner; -EPERM: others own the folder of
+ * sessions or may write to it. */
 int nsrun_session_start(const struct nsrun_policy *policy, const struct nsrun_session_options *options,
                         char **ret_id, char ***ret_notes, struct nsrun_error *error);
 /* The ids of the caller's sessions that live, sorted, NULL at the end (*ret is NULL for none): each and the
