@@ -13,6 +13,7 @@
 
 static const char *real;
 static volatile sig_atomic_t runner;
+static sigset_t mask; /* as the caller had it */
 
 static void die(const char *what) {
         (void)fprintf(stderr, "in-session: %s: %s\n", what, strerror(errno));
@@ -38,6 +39,7 @@ static pid_t start(const char **argv, int *out) {
         if (pid == 0) {
                 if (out && (dup2(fds[1], 1) < 0 || close(fds[0]) < 0 || close(fds[1]) < 0))
                         _exit(125);
+                (void)sigprocmask(SIG_SETMASK, &mask, NULL);
                 (void)execv(real, (char *const *)(void *)argv);
                 _exit(125);
         }
@@ -102,8 +104,10 @@ int main(int argc, char **argv) {
         static const int passed[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
         const char *ends[] = {NULL, "session", "kill", NULL, NULL};
         int n_starts = 1, n_runs = 1, at = 2, status;
+        sigset_t all;
         char id[80];
 
+        (void)sigprocmask(SIG_SETMASK, NULL, &mask);
         real = getenv("NSRUN_REAL");
         if (!real || !starts || !runs)
                 die("NSRUN_REAL");
@@ -132,9 +136,13 @@ int main(int argc, char **argv) {
                 runs[n_runs++] = argv[at++];
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         start_session(starts, id);
+        /* No signal comes between the start and the handlers. */
+        (void)sigfillset(&all);
+        (void)sigprocmask(SIG_SETMASK, &all, NULL);
         runner = start(runs, NULL);
         for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
                 (void)signal(passed[i], pass_on);
+        (void)sigprocmask(SIG_SETMASK, &mask, NULL);
         status = wait_for(runner);
         runner = 0;
         ends[3] = id;

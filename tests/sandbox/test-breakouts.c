@@ -54,6 +54,27 @@ TEST(pid_1_tells_nothing_of_the_host) {
         expect_out(&o, "ok\n/proc/self/cmdline: /attempt read /proc/self/cmdline \n");
 }
 
+/* Else a command could have pid 1 signal whom it may not. */
+TEST(pid_1_passes_nothing_on_that_comes_from_inside) {
+        static const char script[] =
+                "trap 'echo inside' USR1; trap 'echo outside; exit 3' USR2; "
+                "kill -USR1 1; kill -USR1 $PPID; echo ready; while :; do sleep 0.02; done";
+        const struct site *s = *state;
+        _cleanup_free_ const char **argv = nsrun_argv(s, WORDS("--", "sh", "-c", script));
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *line = NULL;
+        struct running running;
+
+        spawn(&(struct request){.argv = argv, .cwd = s->project}, &running);
+        line = read_line(running.out);
+        assert_string_equal(line, "ready\n");
+        /* A signalfd gives the one with the lower number first: that one has been judged then. */
+        assert_int_equal(kill(running.pid, SIGUSR2), 0);
+        finish(&running, &o);
+        expect_status(&o, 3);
+        expect_out(&o, "outside\n");
+}
+
 TEST(the_hosts_processes_are_out_of_reach) {
         const struct site *s = *state;
         const char *const argv[] = {"cat", NULL};

@@ -37,7 +37,7 @@ static void set_stage(void *data) {
         stage_tmpfs(odd, MS_NOEXEC);
         stage_bind(text, file);
         /* Descriptors that a caller leaks. */
-        if (dup2(0, 30) < 0 || dup2(0, 700) < 0)
+        if (dup2(0, 3) < 0 || dup2(0, 30) < 0 || dup2(0, 700) < 0)
                 stage_fail("leaked descriptors");
 }
 

@@ -231,6 +231,15 @@ TEST_WITH(what_git_never_made_is_gone_before_git_sees_it, setup, site_teardown) 
                 {"super/sub",
                  "ln -sf \"$ROOT/outside/marker\" \"$mine/logs/HEAD\"; chmod 300 \"$mine/logs\"", commit,
                  "is removed: "},
+                /* A reference leads to refs/, and nowhere else; a branch may be called hooks/x. */
+                {"super/sub",
+                 "ln -sf \"refs/../../../../../../../../../../../../..$ROOT/outside/marker\" "
+                 "\"$mine/COMMIT_EDITMSG\"",
+                 commit, "is removed: "},
+                {"super/sub",
+                 "mkdir -p \"$mine/logs/refs/heads/hooks\"\n"
+                 "ln -sf \"$ROOT/outside/marker\" \"$mine/logs/refs/heads/hooks/x\"",
+                 "echo x >>\"$(git rev-parse --git-dir)/logs/refs/heads/hooks/x\"", "is removed: "},
                 {"work", "ln -sf \"$ROOT/outside/marker\" \"$mine/logs/HEAD\"", commit, "is removed: "},
                 {"work", "ln -sf \"$ROOT/outside/marker\" \"$mine/MERGE_RR\"",
                  "echo x >>\"$(git rev-parse --git-dir)/MERGE_RR\"", "is removed: "},
@@ -252,8 +261,8 @@ TEST_WITH(what_git_never_made_is_gone_before_git_sees_it, setup, site_teardown) 
                 _cleanup_free_ char *probe =
                         text_of("cd '%s/%s'\n%s", s->root, cases[i].project, cases[i].probe);
                 _cleanup_free_ char *clean =
-                        text_of("cd '%s' && find . -type l -delete; rm -f super/.git/modules/sub/commondir; "
-                                "chmod 755 super/.git/modules/sub/logs",
+                        text_of("cd '%s' && chmod 755 super/.git/modules/sub/logs; find . -type l -delete; "
+                                "rm -f super/.git/modules/sub/commondir",
                                 s->root);
 
                 run_in(s, &o, cases[i].project, plant);

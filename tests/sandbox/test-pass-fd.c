@@ -81,6 +81,8 @@ TEST_IN_BOTH_MODES(a_session_passes_it) {
         int ends[2];
 
         make_pipe(ends);
+        RUN_WITH(s, ends[1], &o, "run", "--session", id, "--", "sh", "-c", script);
+        assert_true(o.status != 0);
         RUN_WITH(s, ends[1], &o, "run", "--session", id, "--pass-fd", "7", "--", "sh", "-c", script);
         expect_status(&o, 0);
         RUN_WITH(s, ends[1], &o, "bash", "--session", id, "--pass-fd", "7", "--confirm=never", script);

@@ -359,6 +359,18 @@ TEST(wrong_usage_says_so_in_a_line) {
         }
 }
 
+/* `nsrun run -- true`, with streams that the shell sets. */
+static void expect_stream(const struct site *s, const char *script, int status, const char *err) {
+        const char *const argv[] = {"sh",        "-c",       script, "sh",   program(), "run",
+                                    "--project", s->project, "--",   "true", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+        expect_status(&o, status);
+        expect_out(&o, "");
+        assert_string_equal(o.err, err);
+}
+
 TEST(a_folder_as_a_standard_stream_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ const char **argv = nsrun_argv(s, (const char *const[]){"--", "cat", NULL});
@@ -373,6 +385,12 @@ TEST(a_folder_as_a_standard_stream_is_refused) {
         outcome_clear(&o);
         run(&(struct request){.argv = argv}, &o);
         expect_status(&o, 0);
+        expect_stream(
+                s, "\"$@\" 1</", 125,
+                "nsrun: standard output is a folder, through which the command could leave the sandbox: "
+                "Is a directory; redirect it from a file or /dev/null\n");
+        expect_stream(s, "\"$@\" 2</", 125, "");
+        expect_stream(s, "\"$@\" 1>/dev/null 2>/dev/null", 0, "");
 }
 
 TEST(a_cache_folder_that_is_not_ones_own_is_refused) {

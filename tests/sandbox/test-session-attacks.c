@@ -331,6 +331,44 @@ TEST(nobody_gets_away) {
         }
 }
 
+TEST(neither_command_nor_reaper_has_a_capability) {
+        static const char none[] = "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n"
+                                   "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\n"
+                                   "CapAmb:\t0000000000000000\nNoNewPrivs:\t1\n";
+        static const char script[] = "grep -hE '^(Cap|NoNewPrivs)' /proc/$PPID/status /proc/self/status";
+        const struct site *s = *state;
+        _cleanup_free_ char *twice = text_of("%s%s", none, none);
+
+        for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+                _cleanup_free_ char *id = start_session(s, modes[i], "--seccomp=default");
+                const char *const argv[] = {program(), "run", "--session", id,  "--",
+                                            "sh",      "-c",  script,      NULL};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                expect_status(&o, 0);
+                expect_out(&o, twice);
+                end_session(s, id);
+        }
+}
+
+/* So that it knows of all that its command has started.  (Where that has a pid namespace of its own its
+ * reaper is pid 1.) */
+TEST(orphans_become_children_of_their_commands_reaper) {
+        static const char script[] =
+                "sh -c 'sleep 1000 & echo $! >orphan'; read pid <orphan; while read key value; do "
+                "[ $key != PPid: ] || echo parent $((value - $PPID)); done </proc/$pid/status; kill $pid";
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default");
+        const char *const argv[] = {program(), "run", "--session", id, "--", "sh", "-c", script, NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "parent 0\n");
+        end_session(s, id);
+}
+
 TEST(who_kills_nsrun_kills_all_that_its_command_started) {
         const struct site *s = *state;
 
@@ -355,6 +393,33 @@ TEST(who_kills_nsrun_kills_all_that_its_command_started) {
                         (void)waitid(P_PID, (id_t)reaper, &(siginfo_t){0}, WEXITED);
                 end_session(s, id);
         }
+}
+
+/* nsrun, which would end the session for it, is stopped.  (Without Landlock the pid namespace ends.) */
+TEST(a_command_dies_with_its_reaper) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default"), *line = NULL;
+        const char *const argv[] = {
+                program(), "run", "--session", id, "--", "sh", "-c", "echo ready; exec sleep 1000", NULL};
+        struct pollfd command = {.events = POLLIN};
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+        pid_t reaper;
+
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+        line = read_line(running.out);
+        reaper = reaper_of(running.pid);
+        command.fd = (int)syscall(SYS_pidfd_open, reaper_of(reaper), 0);
+        assert_true(command.fd >= 0);
+        assert_int_equal(poll(&command, 1, 0), 0);
+        assert_int_equal(kill(running.pid, SIGSTOP), 0);
+        assert_int_equal(kill(reaper, SIGKILL), 0);
+        assert_int_equal(poll(&command, 1, 20000), 1);
+        assert_int_equal(kill(running.pid, SIGCONT), 0);
+        (void)close(command.fd);
+        finish(&running, &o);
+        expect_status(&o, 128 + SIGKILL);
+        collect_orphans();
 }
 
 /* A reaper whose children end faster than it can reap them hears of the end all the same. */

@@ -94,6 +94,21 @@ TEST(a_git_dir_is_one_by_what_is_in_it) {
         end(s, id);
 }
 
+/* On a file system that folds case they are one. */
+TEST(a_git_dir_is_one_in_any_case) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_over(s, s->project);
+
+        expect_good_join(s, id, "for g in .GIT .giT .gitt; do mkdir $g; echo x >$g/config; done", "");
+        expect_commit(s, id, NULL, "committed 2 paths\n",
+                      "nsrun: note: .GIT" LEFT_OUT "\n"
+                      "nsrun: note: .GIT/config" LEFT_OUT "\n"
+                      "nsrun: note: .giT" LEFT_OUT "\n"
+                      "nsrun: note: .giT/config" LEFT_OUT "\n");
+        outside(s, "[ ! -e .GIT ] && [ ! -e .giT ] && [ -e .gitt/config ]");
+        end(s, id);
+}
+
 TEST(an_overlay_in_a_git_dir_is_judged_by_where_it_is) {
         static const char *const overlays[] = {".git", ".git/hooks"};
         const struct site *s = *state;

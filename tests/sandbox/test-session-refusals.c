@@ -76,6 +76,33 @@ TEST_IN_BOTH_MODES(no_option_changes_what_a_sessions_commands_may_do) {
         end_session(s, id, "stop");
 }
 
+TEST_IN_BOTH_MODES(no_stream_of_a_joining_command_is_a_folder) {
+        static const struct {
+                const char *script;
+                int status;
+                const char *err;
+        } cases[] = {
+                {"\"$@\" 0</", 125,
+                 "nsrun: standard input is a folder, through which the command could leave the sandbox: Is a "
+                 "directory; redirect it from a file or /dev/null\n"},
+                {"\"$@\" 2</", 125, ""},
+                {"\"$@\" 0</dev/null 2>/dev/null", 0, ""},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char *const argv[] = {"sh", "-c", cases[i].script, "sh", program(), "run", "--session",
+                                            id,   "--", "true",          NULL};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_status(&o, cases[i].status);
+                assert_string_equal(o.err, cases[i].err);
+        }
+        end_session(s, id, "stop");
+}
+
 TEST(kill_leftovers_is_for_sessions_alone) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};

@@ -81,6 +81,12 @@ TEST_WITH(a_bad_rule_is_refused, set_up, tear_down) {
                 {"ro", "/etc/passwd", -EPERM,
                  "--ro would replace what nsrun makes itself: /etc/passwd; choose another target with --bind "
                  "SRC:DEST"},
+                {"bind", "@/data:/etc/passwd/x", -EPERM,
+                 "--bind would replace what nsrun makes itself: /etc/passwd/x; choose another target with --bind "
+                 "SRC:DEST"},
+                {"symlink", "a:/etc/hostname/a/b", -EPERM,
+                 "--symlink would replace what nsrun makes itself: /etc/hostname/a/b; choose another target with "
+                 "--bind SRC:DEST"},
                 {"bind", "@/data:/proc/x", -EPERM,
                  "--bind would replace what nsrun makes itself: /proc/x; choose another target with --bind SRC:DEST"},
                 {"bind", "@/data:/dev", -EPERM,
@@ -155,6 +161,29 @@ TEST_WITH(a_folder_of_secrets_is_only_ever_read, set_up, tear_down) {
         set(w, "ro", "@/home/.ssh");
         set(w, "rw", "@/home/.config/ghost");
         resolve(w);
+}
+
+TEST_WITH(a_home_behind_a_symlink_has_its_secrets_too, set_up, tear_down) {
+        struct world *w = *state;
+        _cleanup_free_ char *home = NULL, *line = NULL;
+
+        scratch_folder(w->top, "home/.ssh/keys");
+        scratch_link(w->top, "house", "home");
+        assert_true(asprintf(&home, "HOME=%s/house", w->top) > 0);
+        assert_true(asprintf(&line,
+                             "--rw would hand the secrets of the home to the command: @/home/.ssh/keys; %s",
+                             "--ro exposes single files of it; what shall be written belongs into another "
+                             "folder") > 0);
+        for (int is_secret = 0; is_secret <= 1; is_secret++) {
+                new_policy(w);
+                assert_int_equal(nsrun_policy_set_environ(w->p, (const char *const[]){home, NULL}), 0);
+                set(w, "no-project", NULL);
+                set(w, "rw", is_secret ? "@/home/.ssh/keys" : "@/data/cache");
+                if (is_secret)
+                        assert_refused(w, -EPERM, line);
+                else
+                        resolve(w);
+        }
 }
 
 TEST_WITH(a_control_socket_is_refused_by_any_way, set_up, tear_down) {
