@@ -167,6 +167,24 @@ TEST(a_mode_is_not_set_through_a_link) {
         apply_end(&t);
 }
 
+/* Nobody else could give it to them. */
+TEST_IF(geteuid() == 0, roots_commit_leaves_a_file_to_its_owner, NULL, NULL) {
+        const uid_t owner = 65534;
+        _cleanup_free_ char *path = NULL;
+        struct trees t;
+        struct stat st;
+
+        begin(&t, ROLE_OBJECT);
+        path = scratch_path(t.top, "target/file");
+        assert_int_equal(chown(path, owner, (gid_t)-1), 0);
+        assert_int_equal(stat(path, &t.op.seen), 0);
+        assert_int_equal(carry(&t), 0);
+        expect_content(&t, "target/file", "source/file");
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_uid, owner);
+        apply_end(&t);
+}
+
 /* What the file had that is replaced, its group and its ACL, is not read from where a link leads. */
 TEST(access_is_not_taken_from_behind_a_link) {
         struct {
