@@ -597,6 +597,9 @@ struct nsrun_isolation_config {
         const char *root; /* the instance root; NULL: $NSRUN_HOME, else ~/.nsrun */
         const struct nsrun_expose_path *expose_paths;
         size_t n_expose_paths;
+        /* An absolute path, shown and made as the root is; it takes the current folder's place where the
+         * policy has no "project".  NULL: ROOT/workspace, which changes nothing. */
+        const char *workspace;
 };
 #define NSRUN_ISOLATION_CONFIG_INIT \
         { .size = sizeof(struct nsrun_isolation_config) }
@@ -635,7 +638,8 @@ struct nsrun_user_env {
 int nsrun_isolation_user_env(const char *root, struct nsrun_user_env **ret);
 /* The folders that an instance has, the root among them; ends with NULL.  One block.  -ENOMEM. */
 int nsrun_isolation_instance_dirs(const char *root, char ***ret);
-/* Makes them, 0755 less the umask, and follows no symlink: an earlier command may have planted one.
+/* Makes them, 0755 less the umask, and follows no symlink: an earlier command may have planted one.  A
+ * workspace elsewhere is made by _preflight() and each start.
  * -EINVAL: relative; -ELOOP, -ENOTDIR: something else is there; what else mkdir(2) says.  Stage
  * WORKSPACE. */
 int nsrun_isolation_prepare_root(const char *root, struct nsrun_error *error);
@@ -664,8 +668,8 @@ int nsrun_isolation_validate_expose_paths(const struct nsrun_expose_path *items,
 int nsrun_isolation_build_access_rules(const char *root, const struct nsrun_expose_path *overrides,
                                        size_t n_overrides, struct nsrun_error *error);
 
-/* What can be known before a command is there: the root, its folders (made), the expose paths, and
- * that a sandbox can be had, by making one.  0 at once where it is not enabled.  The errors of
+/* What can be known before a command is there: the root, its folders and its workspace (made), the expose
+ * paths, and that a sandbox can be had, by making one.  0 at once where it is not enabled.  The errors of
  * nsrun_plan_new() and nsrun_start(). */
 int nsrun_isolation_preflight(const struct nsrun_isolation *isolation, struct nsrun_error *error);
 /* Makes a policy one of this instance, where it is enabled: for nsrun_plan_new().  */

@@ -9,7 +9,8 @@
 
 struct nsrun_isolation {
         bool is_enabled;
-        char *root; /* the instance root; or NULL */
+        char *root;      /* the instance root; or NULL */
+        char *workspace; /* the instance's workspace; or NULL */
         struct nsrun_expose_path *expose_paths;
         size_t n_expose_paths;
         nsrun_log log;
@@ -31,6 +32,7 @@ nsrun_public struct nsrun_isolation *nsrun_isolation_free(struct nsrun_isolation
         if (!isolation)
                 return NULL;
         free(isolation->root);
+        free(isolation->workspace);
         free(isolation->expose_paths);
         free(isolation);
         return NULL;
@@ -39,7 +41,7 @@ nsrun_public struct nsrun_isolation *nsrun_isolation_free(struct nsrun_isolation
 nsrun_public int nsrun_isolation_configure(struct nsrun_isolation *isolation,
                                            const struct nsrun_isolation_config *config) {
         _cleanup_expose_ struct expose_list list = {0};
-        _cleanup_free_ char *root = NULL;
+        _cleanup_free_ char *root = NULL, *workspace = NULL;
         struct nsrun_isolation_config own;
         struct nsrun_expose_path *packed = NULL;
         size_t n = 0;
@@ -49,13 +51,17 @@ nsrun_public int nsrun_isolation_configure(struct nsrun_isolation *isolation,
         if (r < 0)
                 return r;
         root = own.root ? strdup(own.root) : NULL;
-        if ((own.root && !root) || expose_add_all(&list, own.expose_paths, own.n_expose_paths, label) < 0 ||
+        workspace = own.workspace ? strdup(own.workspace) : NULL;
+        if ((own.root && !root) || (own.workspace && !workspace) ||
+            expose_add_all(&list, own.expose_paths, own.n_expose_paths, label) < 0 ||
             expose_pack(&list, &packed, &n) < 0)
                 return -ENOMEM;
         free(isolation->root);
+        free(isolation->workspace);
         free(isolation->expose_paths);
         isolation->is_enabled = own.enabled != 0;
         isolation->root = TAKE_PTR(root);
+        isolation->workspace = TAKE_PTR(workspace);
         isolation->expose_paths = packed;
         isolation->n_expose_paths = n;
         return 0;
@@ -69,6 +75,7 @@ nsrun_public void nsrun_isolation_current(const struct nsrun_isolation *isolatio
                 .root = isolation->root,
                 .expose_paths = isolation->expose_paths,
                 .n_expose_paths = isolation->n_expose_paths,
+                .workspace = isolation->workspace,
         };
 
         sized_move(ret, &now);
@@ -158,13 +165,18 @@ nsrun_public int nsrun_isolation_build_access_rules(nsrun_unused const char *roo
 
 /* ------------------------------------------------------------ the instance */
 
-nsrun_public int nsrun_isolation_resolve_root(const struct nsrun_isolation *isolation, char **ret,
-                                              struct nsrun_error *error) {
+static int isolation_find_root(const struct nsrun_isolation *isolation, char **ret, char **ret_spelled,
+                               struct nsrun_error *error) {
         _cleanup_free_ char *home = NULL;
 
         if (policy_find_home(getenv("HOME"), &home) < 0)
                 return error_oom(error);
-        return instance_find_root(isolation->root, environ, home, ret, NULL, error);
+        return instance_find_root(isolation->root, environ, home, ret, ret_spelled, error);
+}
+
+nsrun_public int nsrun_isolation_resolve_root(const struct nsrun_isolation *isolation, char **ret,
+                                              struct nsrun_error *error) {
+        return isolation_find_root(isolation, ret, NULL, error);
 }
 
 /* Writes "root/below" at *to, and moves *to behind it. */
@@ -217,7 +229,7 @@ nsrun_public int nsrun_isolation_prepare_root(const char *root, struct nsrun_err
                                  "the instance root is relative", "name an absolute path");
         if (path_canonical_to_be(root, &canonical) < 0)
                 return error_oom(error);
-        return instance_make_dirs(canonical, error);
+        return instance_make_dirs(canonical, NULL, error);
 }
 
 nsrun_public int nsrun_isolation_apply_user_env(struct nsrun_policy *policy, const char *root) {
@@ -235,21 +247,23 @@ nsrun_public int nsrun_isolation_apply_user_env(struct nsrun_policy *policy, con
 nsrun_public int nsrun_isolation_prepare_command(const struct nsrun_isolation *isolation,
                                                  struct nsrun_policy *policy, struct nsrun_error *error) {
         _cleanup_expose_ struct expose_list list = {0};
-        _cleanup_free_ char *root = NULL;
+        _cleanup_free_ char *root = NULL, *spelled = NULL, *workspace = NULL;
         int r;
 
         if (!isolation->is_enabled)
                 return 0;
-        r = nsrun_isolation_resolve_root(isolation, &root, error);
+        r = isolation_find_root(isolation, &root, &spelled, error);
         if (r < 0)
                 return r;
-        if (expose_add_all(&list, isolation->expose_paths, isolation->n_expose_paths, label) < 0 ||
+        workspace = isolation->workspace ? strdup(isolation->workspace) : NULL;
+        if ((isolation->workspace && !workspace) ||
+            expose_add_all(&list, isolation->expose_paths, isolation->n_expose_paths, label) < 0 ||
             expose_merge(&list) < 0)
                 return error_oom(error);
         r = expose_check_all(&list, error);
         if (r < 0)
                 return r;
-        policy_set_instance(policy, TAKE_PTR(root), &list);
+        policy_set_instance(policy, TAKE_PTR(spelled), TAKE_PTR(workspace), &list);
         return 0;
 }
 
@@ -284,15 +298,7 @@ static int isolation_probe(const struct nsrun_isolation *isolation, struct nsrun
 
 nsrun_public int nsrun_isolation_preflight(const struct nsrun_isolation *isolation,
                                            struct nsrun_error *error) {
-        _cleanup_free_ char *root = NULL;
-        int r;
-
-        if (!isolation->is_enabled)
-                return 0;
-        r = nsrun_isolation_resolve_root(isolation, &root, error);
-        if (r >= 0)
-                r = instance_make_dirs(root, error);
-        return r < 0 ? r : isolation_probe(isolation, error);
+        return isolation->is_enabled ? isolation_probe(isolation, error) : 0;
 }
 
 static int log_plan(const struct nsrun_isolation *isolation, const struct nsrun_plan *plan,

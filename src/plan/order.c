@@ -183,6 +183,14 @@ static void keep_hiding(struct nsrun_plan *plan, const char *target) {
                         plan->ops[i].is_hiding = false;
 }
 
+/* Whether `target`, on `cover`, is that path of the host, and in a folder that the run prepares. */
+static bool is_in_instance(const struct nsrun_plan *plan, const struct plan_op *cover, const char *target) {
+        if (!plan->instance || cover->kind != PLAN_BIND || !streq(cover->source, cover->target))
+                return false;
+        return path_is_beneath(target, plan->instance) ||
+               (plan->workspace && path_is_beneath(target, plan->workspace));
+}
+
 static int place(struct ordering *o, struct entry *entry, const struct plan_op *cover) {
         struct plan_op *op = &entry->op;
         int r = 0;
@@ -198,6 +206,8 @@ static int place(struct ordering *o, struct entry *entry, const struct plan_op *
                         *cover; /* push_cover() reallocates the stack that `cover` points into */
 
                 r = pin_parents(o, &above, op);
+        } else if (op->kind == PLAN_BIND && entry->origin == ENTRY_EXPLICIT) {
+                op->makes_on_host = is_in_instance(o->plan, cover, op->target);
         }
         if (r < 0)
                 return r;

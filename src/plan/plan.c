@@ -25,6 +25,7 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan->cwd);
         free(plan->rundir);
         free(plan->instance);
+        free(plan->workspace);
         free(plan->project);
         free(plan->git_dir);
         free(plan->git_common_dir);
@@ -160,8 +161,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         if (!plan->cwd || (p->hostname && !(plan->hostname = strdup(p->hostname))) ||
             (s->project && !(plan->project = strdup(s->project))) ||
             (s->git_dir && !(plan->git_dir = strdup(s->git_dir))) ||
-            (s->git_common_dir && !(plan->git_common_dir = strdup(s->git_common_dir))) ||
-            (s->instance_root && !(plan->instance = strdup(s->instance_root))))
+            (s->git_common_dir && !(plan->git_common_dir = strdup(s->git_common_dir))))
                 return -ENOMEM;
         r = strv_copy(s->argv, &plan->argv);
         if (r >= 0)
@@ -195,6 +195,9 @@ static int plan_build(const struct resolved *s, struct nsrun_plan **ret, struct 
 
         plan = calloc(1, sizeof(*plan));
         if (!plan)
+                return error_oom(err);
+        if ((s->instance_root && !(plan->instance = strdup(s->instance_root))) ||
+            (s->instance_workspace && !(plan->workspace = strdup(s->instance_workspace))))
                 return error_oom(err);
         r = plan_collect(&e, s, err);
         if (r >= 0)

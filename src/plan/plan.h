@@ -48,13 +48,15 @@ struct plan_op {
         uint64_t base_ino;
         uint64_t merged_dev; /* and those of the mounted overlay itself */
         uint64_t merged_ino;
-        bool is_read_only; /* PLAN_BIND */
-        bool is_device;    /* PLAN_BIND: a device node, not nodev */
-        bool is_directory; /* PLAN_BIND: the mount point is a folder, else a file */
-        bool is_in_rundir; /* PLAN_BIND: source is the scratch folder of the plan's run directory */
-        bool makes_target; /* the mount point is on a tmpfs of the plan's and is made */
-        char **layers;     /* PLAN_OVERLAY of a raw plan: lower folders, the uppermost last */
-        char *work;        /* PLAN_OVERLAY of a raw plan: its work folder (source: the upper) */
+        bool is_read_only;  /* PLAN_BIND */
+        bool is_device;     /* PLAN_BIND: a device node, not nodev */
+        bool is_directory;  /* PLAN_BIND: the mount point is a folder, else a file */
+        bool is_in_rundir;  /* PLAN_BIND: source is the scratch folder of the plan's run directory */
+        bool makes_target;  /* the mount point is on a tmpfs of the plan's and is made */
+        bool makes_on_host; /* PLAN_BIND: target is the host's, in the instance, and the run makes what
+                                   is missing of it */
+        char **layers;      /* PLAN_OVERLAY of a raw plan: lower folders, the uppermost last */
+        char *work;         /* PLAN_OVERLAY of a raw plan: its work folder (source: the upper) */
         int source_fd; /* PLAN_BIND of a raw plan, where has_source_fd: the file that source must lead to */
         bool has_source_fd;
         bool is_optional;  /* PLAN_COVER of a raw plan: covers only what the command could write to */
@@ -133,6 +135,7 @@ struct nsrun_plan {
         uid_t uid; /* host ids; inside the user namespace they are the same */
         gid_t gid;
         char *instance;       /* the instance profile's root folder, or NULL */
+        char *workspace;      /* the instance's workspace, where it is not in its usual place; or NULL */
         char *project;        /* the project's folder, for messages; NULL: no project */
         char *git_dir;        /* the git dir, where it is writable and outside the project; or NULL */
         char *git_common_dir; /* the common git dir of a worktree; or NULL */

@@ -32,6 +32,8 @@ static void print_json_add_op(struct json_document *d, struct json_value *parent
                 json_add_string(d, o, "proc", plan_proc_name(op->proc));
         if (op->kind != PLAN_COVER)
                 json_add_bool(d, o, "makes_target", op->makes_target);
+        if (op->makes_on_host)
+                json_add_bool(d, o, "makes_on_host", true);
 }
 
 static void print_json_add_environment(struct json_document *d, char *const *env) {

@@ -67,6 +67,7 @@
         M(BOOL, is_directory)     \
         M(BOOL, is_in_rundir)     \
         M(BOOL, makes_target)     \
+        M(BOOL, makes_on_host)    \
         M(NOTHING, layers)        \
         M(NOTHING, work)          \
         M(NOTHING, source_fd)     \
@@ -112,6 +113,7 @@
         M(NUMBER, uid)          \
         M(NUMBER, gid)          \
         M(TEXT, instance)       \
+        M(NOTHING, workspace)   \
         M(TEXT, project)        \
         M(TEXT, git_dir)        \
         M(TEXT, git_common_dir) \

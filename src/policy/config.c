@@ -308,6 +308,14 @@ static int apply_expose_paths(struct reader *c, size_t node) {
         return r;
 }
 
+static int apply_workspace(struct reader *c, size_t node) {
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        r = path_at(c, node, &path);
+        return r < 0 ? r : set_option(c, node, "instance-workspace", path);
+}
+
 /* Refuses "windows", a key that picoclaw has for that system alone. */
 static int refuse_windows(struct reader *c, size_t node) {
         (void)fail_at(c, c->map.nodes[node].key_at, c->map.nodes[node].key,
@@ -317,10 +325,10 @@ static int refuse_windows(struct reader *c, size_t node) {
 
 static int apply_isolation(struct reader *c, size_t node) {
         static const struct key keys[] = {
-                {"enabled", apply_enabled},          {"expose_paths", apply_expose_paths},
-                {"access_rules", refuse_windows},    {"restricted_token", refuse_windows},
-                {"low_integrity", refuse_windows},   {"job_object", refuse_windows},
-                {"integrity_level", refuse_windows},
+                {"enabled", apply_enabled},        {"expose_paths", apply_expose_paths},
+                {"workspace", apply_workspace},    {"access_rules", refuse_windows},
+                {"low_integrity", refuse_windows}, {"restricted_token", refuse_windows},
+                {"job_object", refuse_windows},    {"integrity_level", refuse_windows},
         };
 
         return apply_members(c, node, keys, ARRAY_SIZE(keys));

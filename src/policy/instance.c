@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which folders an instance has, and which of the host's folders a command line asks for.  Only
- * instance_make_dirs() changes anything. */
+ * instance_make() changes anything. */
 #include "instance.h"
 
 #include <fcntl.h>
@@ -15,19 +15,20 @@
 /* More absolute paths than anybody types on a command line; each costs a comparison with all rules. */
 #define MOST_ARGUMENTS 2048
 
+#define WORKSPACE "workspace"
 static const char *const dirs[INSTANCE_N_DIRS] = {
+        NULL, /* the root itself */
         "skills",
         "logs",
         "cache",
         "state",
-        "workspace",
+        WORKSPACE,
         "runtime-user-env",
         INSTANCE_HOME,
         "runtime-user-env/tmp",
         "runtime-user-env/config",
         "runtime-user-env/cache",
         "runtime-user-env/state",
-        NULL, /* the instance root itself */
 };
 
 static const struct {
@@ -45,36 +46,71 @@ const char *instance_dir(size_t i) {
         return dirs[i];
 }
 
-static int bad_root(const char *spelled, const char *what, struct nsrun_error *err) {
-        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), spelled,
-                          "name an absolute path with --instance DIR or NSRUN_HOME", "the instance root %s",
-                          what);
+/* A folder of the instance's that somebody names, and by what. */
+struct named_folder {
+        const char *what, *options;
+};
+static const struct named_folder the_root = {"the instance root", "--instance DIR or NSRUN_HOME"};
+static const struct named_folder the_workspace = {"the instance's workspace", "--instance-workspace DIR"};
+
+static int refuse_named(const struct named_folder *folder, const char *path, const char *what,
+                        struct nsrun_error *err) {
+        char hint[96];
+
+        (void)snprintf(hint, sizeof(hint), "name an absolute path with %s", folder->options);
+        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), path, hint, "%s %s", folder->what, what);
 }
 
-int instance_find_root(const char *asked, char *const *environment, const char *home, char **ret,
-                       char **ret_spelled, struct nsrun_error *err) {
-        const char *named = asked ? asked : environment_get(environment, "NSRUN_HOME"), *reason;
+static int find_named(const struct named_folder *folder, const char *named, const char *home, char **ret,
+                      char **ret_spelled, struct nsrun_error *err) {
         _cleanup_free_ char *spelled = NULL, *canonical = NULL;
+        const char *reason;
+        char hint[96];
 
-        if (named && *named) {
-                if (!path_is_absolute(named))
-                        return bad_root(named, "is relative", err);
-                spelled = path_normalise(named);
-        } else if (home) {
-                spelled = path_join(home, ".nsrun");
-        } else {
-                return bad_root(NULL, "can't be told: nobody knows your home folder", err);
-        }
+        if (!path_is_absolute(named))
+                return refuse_named(folder, named, "is relative", err);
+        spelled = path_normalise(named);
         if (!spelled || path_canonical_to_be(spelled, &canonical) < 0)
                 return error_oom(err);
         reason = project_denied(canonical, home);
+        (void)snprintf(hint, sizeof(hint), "choose a folder with %s", folder->options);
         if (reason)
-                return refuse(err, canonical, "choose a folder with --instance DIR or NSRUN_HOME",
-                              "%s can't be the instance root", reason);
+                return refuse(err, canonical, hint, "%s can't be %s", reason, folder->what);
         *ret = TAKE_PTR(canonical);
         if (ret_spelled)
                 *ret_spelled = TAKE_PTR(spelled);
         return 0;
+}
+
+int instance_find_root(const char *asked, char *const *environment, const char *home, char **ret,
+                       char **ret_spelled, struct nsrun_error *err) {
+        const char *named = asked ? asked : environment_get(environment, "NSRUN_HOME");
+        _cleanup_free_ char *usual = NULL;
+
+        if (!(named && *named)) {
+                if (!home)
+                        return refuse_named(&the_root, NULL, "can't be told: nobody knows your home folder",
+                                            err);
+                named = usual = path_join(home, ".nsrun");
+        }
+        return named ? find_named(&the_root, named, home, ret, ret_spelled, err) : error_oom(err);
+}
+
+int instance_find_workspace(struct resolved *s, struct nsrun_error *err) {
+        const char *named = s->policy->instance_workspace;
+
+        return named ? find_named(&the_workspace, named, s->home, &s->instance_workspace, NULL, err) : 0;
+}
+
+int instance_find_start(const struct resolved *s, char **ret) {
+        _cleanup_free_ char *here = NULL;
+        int r = s->cwd ? path_canonical(s->cwd, &here, NULL) : -ENOENT;
+
+        if (s->instance_workspace && r != -ENOMEM &&
+            (r < 0 || !path_is_beneath(here, s->instance_workspace)))
+                return (*ret = strdup(s->instance_workspace)) ? 0 : -ENOMEM;
+        *ret = TAKE_PTR(here);
+        return r;
 }
 
 int instance_environment(const char *root, char ***ret) {
@@ -141,31 +177,41 @@ static int make_all(int from, const char *path, int *ret) {
         return 0;
 }
 
-int instance_make_dirs(const char *root, struct nsrun_error *err) {
-        _cleanup_close_ int top = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), folder = -EBADF;
-        int r = top < 0 ? top : make_all(top, root, &folder);
+int instance_make(const char *path, bool is_folder, const char *what, struct nsrun_error *err) {
+        _cleanup_close_ int top = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), folder = -EBADF,
+                            file = -EBADF;
+        _cleanup_free_ char *parent = is_folder ? strdup(path) : path_parent(path);
+        int r;
 
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_WORKSPACE, r, root, "the instance root can't be made",
-                                 NULL);
-        for (size_t i = 0; i < INSTANCE_N_DIRS; i++) {
-                _cleanup_close_ int made = -EBADF;
-                _cleanup_free_ char *path = NULL;
-
-                if (!dirs[i])
-                        continue;
-                r = make_all(folder, dirs[i], &made);
-                if (r >= 0)
-                        continue;
-                path = path_join(root, dirs[i]);
-                return error_set(
-                        err, NSRUN_STAGE_WORKSPACE, r, path ? path : root,
-                        "a folder of the instance can't be made",
-                        r == -ELOOP || r == -ENOTDIR
-                                ? "something else is there, which a command may have put there: remove it"
-                                : NULL);
+        if (!parent)
+                return error_oom(err);
+        r = top < 0 ? top : make_all(top, parent, &folder);
+        if (r >= 0 && !is_folder) {
+                file = sys_open(folder, path_basename(path), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0644);
+                r = file == -EEXIST ? 0 : file;
         }
-        return 0;
+        return r >= 0 ? 0
+                      : error_setf(err, NSRUN_STAGE_WORKSPACE, r, path,
+                                   r == -ELOOP || r == -ENOTDIR
+                                           ? "something else is there, which a command may have put there: "
+                                             "remove it"
+                                           : NULL,
+                                   "%s can't be made", what);
+}
+
+int instance_make_dirs(const char *root, const char *workspace, struct nsrun_error *err) {
+        int r = 0;
+
+        for (size_t i = 0; i < INSTANCE_N_DIRS && r >= 0; i++) {
+                bool is_elsewhere = workspace && dirs[i] && streq(dirs[i], WORKSPACE);
+                _cleanup_free_ char *path =
+                        is_elsewhere ? strdup(workspace) : path_join(root, dirs[i] ? dirs[i] : ".");
+
+                r = path ? instance_make(path, true, dirs[i] ? "a folder of the instance" : the_root.what,
+                                         err)
+                         : error_oom(err);
+        }
+        return r;
 }
 
 /* --------------------------------------------------------------- the rules */
@@ -197,7 +243,7 @@ static int add_expose_paths(struct resolved *s, struct nsrun_error *err) {
 
 int instance_add_rules(struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ char *spelled = NULL;
-        struct rule_request root = {
+        struct rule_request folder = {
                 .access = POLICY_RW,
                 .origin = POLICY_BY_DEFAULT,
                 .option = "the instance",
@@ -209,9 +255,15 @@ int instance_add_rules(struct resolved *s, struct nsrun_error *err) {
                                &s->instance_root, &spelled, err);
         if (r < 0)
                 return r;
-        root.source = s->instance_root;
-        root.spelled = spelled;
-        r = resolve_rule(s, &root, err);
+        folder.source = s->instance_root;
+        folder.spelled = spelled;
+        r = resolve_rule(s, &folder, err);
+        if (r >= 0 && s->instance_workspace) {
+                folder.option = the_workspace.what;
+                folder.source = s->instance_workspace;
+                folder.spelled = s->policy->instance_workspace;
+                r = resolve_rule(s, &folder, err);
+        }
         return r < 0 ? r : add_expose_paths(s, err);
 }
 

@@ -243,6 +243,8 @@ static int list_roots(const struct nsrun_policy *p, char ***writable) {
         r = policy_find_home(environment_get(inherited, "HOME"), &home);
         if (r >= 0 && instance_find_root(p->instance, inherited, home, &instance, NULL, &ignored) >= 0)
                 r = add_root(writable, home, instance);
+        if (r >= 0 && p->instance_workspace)
+                r = add_root(writable, home, p->instance_workspace);
         if (r >= 0)
                 r = add_project_root(p, writable, home);
         if (r >= 0 && p->tmp)

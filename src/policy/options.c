@@ -398,7 +398,9 @@ static int apply_instance(void *target, const struct option_spec *spec, const ch
         int r;
 
         r = need_text(spec, value, err);
-        return r < 0 ? r : set_string(&p->instance, value, err);
+        return r < 0 ? r
+                     : set_string(streq(spec->name, "instance") ? &p->instance : &p->instance_workspace,
+                                  value, err);
 }
 
 static const char files[] = "Files";
@@ -416,6 +418,9 @@ const struct option_spec policy_options[] = {
          apply_profile},
         {"instance", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
          "the root of --profile=instance (default: $NSRUN_HOME, else ~/.nsrun)", apply_instance},
+        {"instance-workspace", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
+         "the instance's workspace, writable; the working directory, too, unless --project names one (default: workspace in the root)",
+         apply_instance},
         {"project", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
          "the writable working directory (default: the git top level above the current folder, else that folder)",
          apply_project},

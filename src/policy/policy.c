@@ -41,6 +41,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
                 free(p->labels[i]);
         free(p->labels);
         free(p->instance);
+        free(p->instance_workspace);
         expose_clear(&p->expose);
         strv_free(p->env);
         strv_free(p->unset);
@@ -155,9 +156,11 @@ int policy_add_link(struct nsrun_policy *p, const char *text, const char *path) 
         return 0;
 }
 
-void policy_set_instance(struct nsrun_policy *p, char *root, struct expose_list *expose) {
+void policy_set_instance(struct nsrun_policy *p, char *root, char *workspace, struct expose_list *expose) {
         free(p->instance);
         p->instance = root;
+        free(p->instance_workspace);
+        p->instance_workspace = workspace;
         p->profile = POLICY_PROFILE_INSTANCE;
         p->isolation = POLICY_ISOLATION_ON;
         expose_clear(&p->expose);

@@ -140,7 +140,8 @@ struct nsrun_policy {
         size_t n_labels;
 
         enum policy_profile profile;
-        char *instance; /* the instance root as the user gave it, or NULL */
+        char *instance;           /* the instance root as the user gave it, or NULL */
+        char *instance_workspace; /* its workspace as the user gave it; NULL: in its usual place */
         enum policy_isolation isolation;
         const char *isolation_label; /* what set `isolation`, for messages, or NULL */
         struct expose_list expose;   /* the expose paths, in the order given */
@@ -162,9 +163,9 @@ void policy_clear_link(struct policy_link *link);
 int policy_add_rule(struct nsrun_policy *p, enum policy_origin origin, enum policy_access access,
                     const char *source, const char *target, const char *option);
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
-/* Sets the instance profile: the instance at `root`, isolated, with these expose paths.  The policy
- * takes `root` and the list. */
-void policy_set_instance(struct nsrun_policy *p, char *root, struct expose_list *expose);
+/* Sets the instance profile: the instance at `root`, isolated, with this workspace (may be NULL) and
+ * these expose paths.  The policy takes all three. */
+void policy_set_instance(struct nsrun_policy *p, char *root, char *workspace, struct expose_list *expose);
 
 /* Keeps a text for as long as the policy lives.  The policy takes `label`; NULL if memory runs out. */
 const char *policy_keep_label(struct nsrun_policy *p, char *label);

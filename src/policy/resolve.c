@@ -37,6 +37,7 @@ void resolved_clear(struct resolved *s) {
         free(s->git_dir);
         free(s->git_common_dir);
         free(s->instance_root);
+        free(s->instance_workspace);
         strv_free(s->instance_env);
         *s = (struct resolved){0};
 }
@@ -84,10 +85,10 @@ int resolve_project(struct resolved *s, struct nsrun_error *err) {
                 return 0;
         if (p->project)
                 r = path_canonical(p->project, &s->project, &mode);
+        else if (is_instance(p))
+                r = instance_find_start(s, &s->project);
         else
-                r = !s->cwd          ? -ENOENT
-                    : is_instance(p) ? path_canonical(s->cwd, &s->project, NULL)
-                                     : project_find(s->cwd, &s->project);
+                r = s->cwd ? project_find(s->cwd, &s->project) : -ENOENT;
         if (r < 0)
                 return project_error(p, r, p->project ? p->project : s->cwd, err);
         if (p->project && (mode & S_IFMT) != S_IFDIR)
@@ -213,13 +214,15 @@ static int add_rules(struct resolved *s, struct nsrun_error *err) {
         int r;
 
         r = add_asked_rules(s, err);
+        /* Before the project's, which may be the same: just this rule knows how the workspace was spelled.
+         */
+        if (r >= 0 && has_instance)
+                r = instance_add_rules(s, err);
         if (r >= 0)
                 r = add_project_rule(s, err);
         if (r >= 0)
                 r = add_tmp_rule(s, err);
-        if (r >= 0 && has_instance)
-                r = instance_add_rules(s, err);
-        else if (r >= 0 && !s->policy->has_workspace)
+        if (r >= 0 && !has_instance && !s->policy->has_workspace)
                 r = git_add_rules(s, err);
         if (r >= 0)
                 r = add_toolchains(s, err);
@@ -299,6 +302,10 @@ static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err)
                 if (p->instance)
                         return refuse(err, p->instance, "add --profile=instance",
                                       "--instance is of no use without its profile");
+                /* A configuration may name one for those who use the profile. */
+                if (strv_contains(p->given, "instance-workspace"))
+                        return refuse(err, p->instance_workspace, "add --profile=instance",
+                                      "--instance-workspace is of no use without its profile");
                 return 0;
         }
         if (policy_is_plain(p))
@@ -372,7 +379,9 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
         if (policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 ||
             sockets_list(inherited, s->home, &s->sockets) < 0)
                 return error_oom(err);
-        r = resolve_project(s, err);
+        r = is_instance(p) ? instance_find_workspace(s, err) : 0;
+        if (r >= 0)
+                r = resolve_project(s, err);
         if (r >= 0)
                 r = resolve_tmp(s, err);
         if (r >= 0)

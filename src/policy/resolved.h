@@ -63,7 +63,8 @@ struct resolved {
         char *git_common_dir; /* a worktree's common git dir; or NULL */
         char **reserved;      /* names in `ephemeral` folders that nothing inside can take: empty files */
         char *instance_root;  /* the instance profile's root, canonical, perhaps not made yet; else NULL */
-        char **instance_env;  /* the instance's variables, "HOME=…" and so on */
+        char *instance_workspace; /* the same of its workspace, if one is named; else NULL */
+        char **instance_env;      /* the instance's variables, "HOME=…" and so on */
 };
 
 /* Finds the project, makes every path canonical, adds nsrun's own rules (toolchains, git dirs),

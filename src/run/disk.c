@@ -28,9 +28,20 @@ static int make_hidden_base(const struct nsrun_plan *plan, struct nsrun_error *e
         return 0;
 }
 
+/* The folders of an instance, and the mount points in them. */
+static int make_instance(const struct nsrun_plan *plan, struct nsrun_error *err) {
+        int r = plan->instance ? instance_make_dirs(plan->instance, plan->workspace, err) : 0;
+
+        for (size_t i = 0; i < plan->n_ops && r >= 0; i++)
+                if (plan->ops[i].makes_on_host)
+                        r = instance_make(plan->ops[i].target, plan->ops[i].is_directory,
+                                          "a mount point in the instance", err);
+        return r;
+}
+
 int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_params *params,
                  struct nsrun_error *err) {
-        int r = plan->instance && !plan->join ? instance_make_dirs(plan->instance, err) : 0;
+        int r = plan->join ? 0 : make_instance(plan, err);
 
         /* The lock keeps the session from being idle until the plan is freed. */
         if (r >= 0 && plan->join)

@@ -44,6 +44,8 @@ TEST(a_new_isolation_is_off_and_keeps_what_it_is_told) {
         struct nsrun_isolation *isolation = make(NULL);
         struct nsrun_isolation_config now = NSRUN_ISOLATION_CONFIG_INIT;
 
+        config.workspace = s->project;
+
         nsrun_isolation_current(isolation, &now);
         assert_int_equal(now.enabled, 0);
         assert_null(now.root);
@@ -52,9 +54,19 @@ TEST(a_new_isolation_is_off_and_keeps_what_it_is_told) {
         nsrun_isolation_current(isolation, &now);
         assert_int_equal(now.enabled, 1);
         assert_string_equal(now.root, s->outside);
+        assert_string_equal(now.workspace, s->project);
         assert_int_equal(now.n_expose_paths, 1);
         assert_string_equal(now.expose_paths[0].source, "/b");
         assert_string_equal(now.expose_paths[0].target, "/b");
+        /* A program of the release that had no workspace. */
+        config.size = now.size = offsetof(struct nsrun_isolation_config, workspace);
+        assert_int_equal(nsrun_isolation_configure(isolation, &config), 0);
+        now.workspace = s->home;
+        nsrun_isolation_current(isolation, &now);
+        assert_string_equal(now.workspace, s->home);
+        now.size = sizeof(now);
+        nsrun_isolation_current(isolation, &now);
+        assert_null(now.workspace);
         assert_null(nsrun_isolation_free(isolation));
         assert_null(nsrun_isolation_free(NULL));
 }
@@ -80,6 +92,73 @@ TEST(an_enabled_isolation_runs_in_the_instance) {
         run_script(s, isolation, "test -f /shown/f", 0);
         run_script(s, isolation, "echo w >/shown/w", 2);
         run_script(s, isolation, "exit 9", 9);
+        (void)nsrun_isolation_free(isolation);
+}
+
+TEST(an_isolations_workspace_is_where_its_commands_work) {
+        const struct site *s = *state;
+        _cleanup_free_ char *root = path_of(s->root, "instance"), *workspace = path_of(s->root, "ws/deep");
+        _cleanup_free_ char *usual = path_of(root, "workspace"), *note = path_of(workspace, "note");
+        _cleanup_free_ char *in_it = text_of("[ $PWD = %s ] && echo w >note", workspace);
+        _cleanup_free_ char *in_project = text_of("[ $PWD = %s ] && echo w >%s", s->project, note);
+        struct nsrun_isolation *isolation =
+                make(&(struct nsrun_isolation_config){.size = sizeof(struct nsrun_isolation_config),
+                                                      .enabled = 1,
+                                                      .root = root,
+                                                      .workspace = workspace});
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_error err = {0};
+        struct nsrun_exit end = {0};
+
+        expect_good(nsrun_isolation_preflight(isolation, &err), &err);
+        assert_int_equal(access(workspace, F_OK), 0);
+        assert_int_equal(access(root, F_OK), 0);
+        assert_int_equal(access(usual, F_OK), -1);
+        assert_int_equal(nsrun_policy_new(&policy), 0);
+        assert_int_equal(
+                nsrun_policy_set_command(policy, (const char *const[]){"sh", "-c", in_it, NULL}, &err), 0);
+        expect_good(nsrun_isolation_run(isolation, policy, NULL, &end, &err), &err);
+        assert_int_equal(end.code, 0);
+        assert_int_equal(access(note, F_OK), 0);
+        (void)nsrun_policy_free(policy);
+        run_script(s, isolation, in_project, 0);
+        (void)nsrun_isolation_free(isolation);
+}
+
+TEST(a_planted_root_or_workspace_is_refused_before_anything_is_made) {
+        const struct site *s = *state;
+        _cleanup_free_ char *root = path_of(s->project, "instance"), *good = path_of(s->root, "instance");
+        _cleanup_free_ char *said =
+                text_of("the instance goes through a symlink in a writable folder: %s; it leads "
+                        "to %s, and a command in the sandbox may have planted it: name the "
+                        "real path",
+                        root, s->outside);
+        struct nsrun_isolation_config config = {.size = sizeof(config), .enabled = 1, .root = root};
+        struct nsrun_isolation *isolation = make(&config);
+        struct nsrun_policy *policy = script_policy(s, "true");
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_error err = {0};
+        char *before = snapshot(s->outside);
+
+        make_link(s->project, "instance", s->outside);
+        expect_error(nsrun_isolation_start(isolation, policy, NULL, &sandbox, &err), -EPERM,
+                     NSRUN_STAGE_POLICY, &err, said);
+        config.root = good;
+        config.workspace = root;
+        free(said);
+        said = text_of(
+                "the instance's workspace goes through a symlink in a writable folder: %s; it leads to %s, "
+                "and a command in the sandbox may have planted it: name the real path",
+                root, s->outside);
+        assert_int_equal(nsrun_isolation_configure(isolation, &config), 0);
+        expect_error(nsrun_isolation_start(isolation, policy, NULL, &sandbox, &err), -EPERM,
+                     NSRUN_STAGE_POLICY, &err, said);
+        expect_unchanged(s->outside, before);
+        assert_int_equal(access(good, F_OK), -1);
+        config.workspace = NULL;
+        assert_int_equal(nsrun_isolation_configure(isolation, &config), 0);
+        run_script(s, isolation, "true", 0);
+        (void)nsrun_policy_free(policy);
         (void)nsrun_isolation_free(isolation);
 }
 

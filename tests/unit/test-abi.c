@@ -113,12 +113,13 @@ MEMBER(nsrun_session_outcome, n_applied, 8);
 MEMBER(nsrun_session_outcome, notes, 16);
 MEMBER(nsrun_session_outcome, conflicts, 24);
 
-SIZE(nsrun_isolation_config, 40);
+SIZE(nsrun_isolation_config, 48);
 MEMBER(nsrun_isolation_config, size, 0);
 MEMBER(nsrun_isolation_config, enabled, 8);
 MEMBER(nsrun_isolation_config, root, 16);
 MEMBER(nsrun_isolation_config, expose_paths, 24);
 MEMBER(nsrun_isolation_config, n_expose_paths, 32);
+MEMBER(nsrun_isolation_config, workspace, 40);
 
 SIZE(nsrun_user_env, 40);
 MEMBER(nsrun_user_env, home, 0);

@@ -97,7 +97,8 @@ TEST(isolation_has_the_form_of_the_reference) {
         assert_string_equal(p->expose.items[2].target, "/e");
         assert_string_equal(p->expose.items[2].label, "/c:4:2: expose_paths");
         (void)nsrun_policy_free(p);
-        p = applied("{\"isolation\": {\"enabled\": false}}");
+        p = applied("{\"isolation\": {\"enabled\": false, \"workspace\": \"/w\"}}");
+        assert_string_equal(p->instance_workspace, "/w");
         assert_int_equal(p->isolation, POLICY_ISOLATION_OFF);
         assert_string_equal(p->isolation_label, "/c:1:27: enabled");
         (void)nsrun_policy_free(p);
@@ -159,6 +160,9 @@ TEST(each_mistake_is_told_where_it_is) {
                 {"{\"limits\": {\"a=b\": 1}}", "/c:1:13: not a limit's name: a=b"},
                 {"{\"isolation\": {\"enabled\": \"yes\"}}",
                  "/c:1:27: true or false is expected here: enabled"},
+                {"{\"isolation\": {\"workspace\": true}}", "/c:1:29: a path is expected here: workspace"},
+                {"{\"isolation\": {\"workspace\": \"x\"}}",
+                 "/c:1:29: not an absolute path: x; begin it with / or with ~/"},
                 {"{\"isolation\": {\"expose_paths\": {}}}",
                  "/c:1:32: an array is expected here: expose_paths"},
                 {"{\"isolation\": {\"expose_paths\": [\"/x\"]}}", "/c:1:33: an object is expected here"},

@@ -3,6 +3,8 @@
  * there leads the making out of it. */
 #include "policy-world.h"
 
+#include <signal.h>
+
 #include "base/path.h"
 #include "policy/environment.h"
 #include "policy/instance.h"
@@ -114,7 +116,7 @@ TEST(all_folders_are_made_and_stay_as_they_are) {
         mode_t mask = umask(022);
         struct stat st;
 
-        assert_int_equal(instance_make_dirs(root, NULL), 0);
+        assert_int_equal(instance_make_dirs(root, NULL, NULL), 0);
         for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
                 char *path = scratch_path(root, names[i]);
 
@@ -125,7 +127,7 @@ TEST(all_folders_are_made_and_stay_as_they_are) {
         kept = scratch_path(root, "logs");
         assert_int_equal(chmod(kept, 0700), 0);
         scratch_file(root, "logs/kept", "x");
-        assert_int_equal(instance_make_dirs(root, NULL), 0);
+        assert_int_equal(instance_make_dirs(root, NULL, NULL), 0);
         assert_int_equal(lstat(kept, &st), 0);
         assert_int_equal(st.st_mode, S_IFDIR | 0700);
         assert_true(scratch_has(root, "logs/kept"));
@@ -173,7 +175,7 @@ TEST(nothing_that_was_planted_moves_a_folder) {
                         scratch_file(folder, "outside/file", "x");
                         scratch_folder(folder, i == 2 ? "root/runtime-user-env" : "root");
                         put(root, names[i], kind, outside);
-                        r = instance_make_dirs(root, &err);
+                        r = instance_make_dirs(root, NULL, &err);
                         assert_int_equal(r, kind == 2 || kind == 3 ? -ENOTDIR : -ELOOP);
                         line = nsrun_error_format(&err);
                         assert_non_null(strstr(line, "a folder of the instance can't be made: "));
@@ -190,6 +192,102 @@ TEST(nothing_that_was_planted_moves_a_folder) {
                         free(root);
                         scratch_remove(folder);
                 }
+}
+
+/* A mount point that a run makes in the instance: the same kinds of leftovers, on the way and in its place.
+ */
+TEST(nothing_that_was_planted_moves_a_mount_point) {
+        static const char *const names[] = {"a", "a/b"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                for (int kind = 0; kind < 5; kind++) {
+                        char *folder = scratch_make(), *root = scratch_path(folder, "root");
+                        char *outside = scratch_path(folder, "outside"), *target = scratch_path(root, "a/b");
+                        struct nsrun_error err = {0};
+
+                        scratch_folder(folder, "outside");
+                        scratch_file(folder, "outside/file", "x");
+                        scratch_folder(folder, i == 1 ? "root/a" : "root");
+                        put(root, names[i], kind, outside);
+                        assert_int_equal(instance_make(target, true, "it", &err),
+                                         kind == 2 || kind == 3 ? -ENOTDIR : -ELOOP);
+                        assert_string_equal(err.what, "it can't be made");
+                        assert_string_equal(
+                                err.hint,
+                                "something else is there, which a command may have put there: remove it");
+                        /* What is in a file's place stays, and the mount refuses it if it is a link. */
+                        assert_int_equal(instance_make(target, false, "it", &err), i == 1 ? 0
+                                                                                   : kind == 2 || kind == 3
+                                                                                           ? -ENOTDIR
+                                                                                           : -ELOOP);
+                        assert_false(scratch_has(outside, "b"));
+                        assert_false(scratch_has(folder, "b"));
+                        free(target);
+                        free(outside);
+                        free(root);
+                        scratch_remove(folder);
+                }
+}
+
+/* A link to nothing is no way to make a file out there. */
+TEST(no_file_is_made_through_a_link) {
+        char *folder = scratch_make(), *link = scratch_path(folder, "root/f");
+
+        scratch_folder(folder, "root");
+        scratch_link(folder, "root/f", "../made");
+        assert_int_equal(instance_make(link, false, "it", NULL), 0);
+        assert_false(scratch_has(folder, "made"));
+        assert_int_equal(unlink(link), 0);
+        assert_int_equal(instance_make(link, false, "it", NULL), 0);
+        assert_int_equal(unlink(link), 0);
+        free(link);
+        link = scratch_path(folder, "root/x/y/f");
+        assert_int_equal(instance_make(link, false, "it", NULL), 0);
+        assert_int_equal(instance_make(link, false, "it", NULL), 0);
+        assert_int_equal(unlink(link), 0);
+        free(link);
+        scratch_remove(folder);
+}
+
+/* A command of another run that puts a link in a folder's place, and the folder back, all the time. */
+TEST(a_race_moves_no_mount_point) {
+        char *folder = scratch_make(), *a = scratch_path(folder, "root/a"),
+             *link = scratch_path(folder, "root/l");
+        char *outside = scratch_path(folder, "outside"), *target = scratch_path(folder, "root/a/b/c");
+        char *parent = scratch_path(folder, "root/a/b");
+        unsigned n_made = 0, n_refused = 0;
+        pid_t pid;
+
+        scratch_folder(folder, "root/a");
+        scratch_folder(folder, "outside");
+        assert_int_equal(symlink(outside, link), 0);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+                for (;;)
+                        (void)renameat2(AT_FDCWD, a, AT_FDCWD, link, RENAME_EXCHANGE);
+        for (unsigned i = 0; i < 200000 && (i < 2000 || !n_made || !n_refused); i++) {
+                int r = instance_make(target, i % 2, "it", NULL);
+
+                assert_false(scratch_has(outside, "b"));
+                n_made += r >= 0;
+                n_refused += r < 0;
+                /* What else the race may end with: the folder has just been removed, or not yet. */
+                assert_true(r >= 0 || r == -ELOOP || r == -ENOTDIR || r == -ENOENT);
+                (void)rmdir(target);
+                (void)unlink(target);
+                (void)rmdir(parent);
+        }
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        assert_true(n_made > 0);
+        assert_true(n_refused > 0);
+        free(parent);
+        free(target);
+        free(outside);
+        free(link);
+        free(a);
+        scratch_remove(folder);
 }
 
 TEST(the_environment_points_into_the_root) {

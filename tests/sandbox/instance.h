@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs and plans of --profile=instance, and texts with the site's folders in them. */
+#pragma once
+
+#include "harness.h"
+
+/* `nsrun SUBCOMMAND --profile=instance ARGUMENT…` in the project. */
+static inline void run_as(const struct site *s, struct outcome *ret, const char *subcommand,
+                          const char *const *arguments) {
+        const char *argv[24] = {program(), subcommand, "--profile=instance"};
+        size_t n = 3;
+
+        for (; *arguments; arguments++)
+                argv[n++] = *arguments;
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
+}
+#define INSTANCE(site, outcome, ...) run_as(site, outcome, "run", (const char *const[]){__VA_ARGS__, NULL})
+#define PLAN(site, outcome, ...)     run_as(site, outcome, "plan", (const char *const[]){__VA_ARGS__, NULL})
+
+static inline char *expanded(const struct site *s, const char *text) {
+        _cleanup_free_ char *a = replaced(text, "@project", s->project), *b = replaced(a, "@home", s->home);
+
+        return replaced(b, "@root", s->root);
+}
+
+static inline void write_config(const struct site *s, const char *text) {
+        _cleanup_free_ char *full = expanded(s, text);
+
+        make_file(s->root, "c.json", full);
+}
+
+static inline void expect_text(const struct site *s, const char *found, const char *text) {
+        _cleanup_free_ char *full = expanded(s, text);
+
+        assert_string_equal(found, full);
+}
+
+static inline void expect_line(const struct site *s, const struct outcome *o, const char *line) {
+        _cleanup_free_ char *full = expanded(s, line), *whole = text_of("nsrun: %s", full);
+
+        expect_refusal(o, 125, whole);
+}
