@@ -357,9 +357,9 @@ int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_start_options 
 /* What was left to be decided during the start and how that came out, one line each
  * as nsrun_error_format() makes it: with "proc" set to "auto" that /proc has the
  * processes alone, for instance, or that "limit" "pids=…" is RLIMIT_NPROC's to keep.  Complete when
- * nsrun_start() returns, but for what the command left in git dirs outside its project, which is looked
- * for when the sandbox is gone: nsrun_sandbox_wait() adds that.  Ends with NULL, and is never NULL itself.
- * Owned by the sandbox, until it was waited for or freed. */
+ * nsrun_start() returns, but for what the command left in git dirs and under protected names, which is
+ * looked for when the sandbox is gone: nsrun_sandbox_wait() adds that.  Ends with NULL, and is never NULL
+ * itself. Owned by the sandbox, until it was waited for or freed. */
 const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *sandbox);
 /* 1; or 0: there is none, since the policy has "no-sandbox" or the isolation isn't enabled, which the first
  * note says, too. */

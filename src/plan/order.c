@@ -151,9 +151,9 @@ static int make_parents(struct ordering *o, const struct plan_op *cover, const c
         return 0;
 }
 
-/* Binds each folder between a writable bind and a read-only one inside it to
- * itself: a mount point can't be renamed (EBUSY), so a command can't move the
- * protected path away and put another in its place. */
+/* Binds each folder between a writable bind and another one inside it to itself: a mount
+ * point can't be renamed (EBUSY), so a command can't move a protected path, or one that
+ * holds protected names, away and put another in its place. */
 static int pin_parents(struct ordering *o, const struct plan_op *cover, const struct plan_op *op) {
         const char *target = op->target, *from = target + strlen(cover->target);
 
@@ -200,8 +200,8 @@ static int place(struct ordering *o, struct entry *entry, const struct plan_op *
                         keep_hiding(o->plan, cover->target);
                 r = make_parents(o, cover, op->target);
                 op->makes_target = op->kind != PLAN_COVER;
-        } else if (op->kind == PLAN_BIND && op->is_read_only && cover->kind == PLAN_BIND &&
-                   !cover->is_read_only && is_same_place(cover, op)) {
+        } else if (op->kind == PLAN_BIND && cover->kind == PLAN_BIND && !cover->is_read_only &&
+                   is_same_place(cover, op)) {
                 const struct plan_op above =
                         *cover; /* push_cover() reallocates the stack that `cover` points into */
 

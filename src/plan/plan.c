@@ -32,6 +32,8 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->argv);
         strv_free(plan->env);
         strv_free(plan->left_out);
+        strv_free(plan->protected);
+        strv_free(plan->present);
         if (plan->join) {
                 records_close(&plan->join->folder);
                 free(plan->join->cgroup);
@@ -164,6 +166,10 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
             (s->git_common_dir && !(plan->git_common_dir = strdup(s->git_common_dir))))
                 return -ENOMEM;
         r = strv_copy(s->argv, &plan->argv);
+        if (r >= 0)
+                r = strv_copy(s->protected, &plan->protected);
+        if (r >= 0)
+                r = strv_copy(s->present, &plan->present);
         if (r >= 0)
                 r = strv_copy(s->left_out, &plan->left_out);
         if (r >= 0)

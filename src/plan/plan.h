@@ -137,8 +137,10 @@ struct nsrun_plan {
         char *instance;       /* the instance profile's root folder, or NULL */
         char *workspace;      /* the instance's workspace, where it is not in its usual place; or NULL */
         char *project;        /* the project's folder, for messages; NULL: no project */
-        char *git_dir;        /* the git dir, where it is writable and outside the project; or NULL */
+        char *git_dir;        /* the project's git dir, where the command may write to it; or NULL */
         char *git_common_dir; /* the common git dir of a worktree; or NULL */
+        char **protected;     /* what is looked at before and after the run, as in struct resolved */
+        char **present;       /* as in struct resolved, too */
         bool is_session;      /* makes a session's sandbox: argv is empty, commands join later */
         char *plain; /* why there is no sandbox, in words, and so no operations; NULL: there is one */
         struct plan_join *join; /* NULL: the plan makes a sandbox of its own */

@@ -266,6 +266,11 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         if (plan->has_overlays)
                 add_fact(&b, "overlays", plan->backing == POLICY_BACKING_DISK ? "on disk" : "in memory");
         add_names(&b, "withheld", plan->left_out);
+        if (plan->protected)
+                strbuf_addf(&b,
+                            "%-11s %zu names: read-only where they are, moved aside at the end where they "
+                            "are made\n",
+                            "protected", strv_length(plan->protected));
         if (!plan->plain)
                 plan_print_add_mounts(&b, plan);
         text = strbuf_finish(&b);

@@ -91,6 +91,21 @@ static void print_json_add_limits(struct json_document *d, const struct policy_l
         }
 }
 
+static void print_json_add_protected(struct json_document *d, char *const *entries) {
+        struct json_value *list = json_add_array(d, d->root, "protected");
+
+        STRV_FOREACH (entry, entries) {
+                const char *cut = strstr(*entry, "//");
+                _cleanup_free_ char *folder = strndup(*entry, (size_t)(cut - *entry));
+                struct json_value *o = json_add_object(d, list, NULL);
+
+                if (!folder)
+                        d->has_failed = true;
+                json_add_string(d, o, "folder", folder);
+                json_add_string(d, o, "name", cut + 2);
+        }
+}
+
 int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_strv_ char **namespaces = plan_namespaces(plan);
@@ -121,6 +136,7 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         ops = json_add_array(&d, d.root, "operations");
         for (size_t i = 0; i < plan->n_ops; i++)
                 print_json_add_op(&d, ops, &plan->ops[i]);
+        print_json_add_protected(&d, plan->protected);
         print_json_add_environment(&d, plan->env);
         json_add_strings(&d, d.root, "withheld", plan->left_out);
         return json_finish(&d, true, ret, err);

@@ -117,6 +117,8 @@
         M(TEXT, project)        \
         M(TEXT, git_dir)        \
         M(TEXT, git_common_dir) \
+        M(TEXTS, protected)     \
+        M(TEXTS, present)       \
         M(BOOL, is_session)     \
         M(NOTHING, plain)       \
         M(NOTHING, join)        \

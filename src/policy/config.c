@@ -201,6 +201,19 @@ static int policy_config_apply_exposed(struct reader *c, size_t node) {
         return 0;
 }
 
+/* "protect" and "no_protect": an array of what the option of that name takes. */
+static int apply_globs(struct reader *c, size_t node) {
+        const struct json_node *nodes = c->map.nodes;
+        const char *option = streq(nodes[node].key, "protect") ? "protect" : "no-protect";
+        int r = 0;
+
+        if (json_kind(nodes[node].value) != JSON_ARRAY)
+                return fail_type(c, node, "an array of globs");
+        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
+                r = text_at(c, i) ? set_option(c, i, option, text_at(c, i)) : fail_type(c, i, "a string");
+        return r;
+}
+
 static int apply_variable(struct reader *c, size_t node) {
         const struct json_node *n = &c->map.nodes[node];
         _cleanup_free_ char *entry = NULL;
@@ -341,6 +354,8 @@ static const struct key top[] = {
         {"readable", policy_config_apply_exposed},
         {"writable", policy_config_apply_exposed},
         {"overlay", policy_config_apply_exposed},
+        {"protect", apply_globs},
+        {"no_protect", apply_globs},
         {"env", policy_config_apply_env},
         {"net", apply_choice},
         {"seccomp", policy_config_apply_seccomp},

@@ -5,6 +5,7 @@
 
 #include "config.h"
 #include "environment.h"
+#include "host/names.h"
 #include "limits.h"
 
 /* Bytes of a page: the kernel rounds a lower bound up to it, and takes 0 for "no bound". */
@@ -403,6 +404,18 @@ static int apply_instance(void *target, const struct option_spec *spec, const ch
                                   value, err);
 }
 
+static int apply_protect(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        if (!names_is_glob(value))
+                return option_refuse(spec, value, "not a name below a writable folder",
+                                     "such a name is relative, without '.', '..' and empty parts", err);
+        return strv_add(streq(spec->name, "protect") ? &p->protect : &p->no_protect, value) < 0
+                       ? error_oom(err)
+                       : 0;
+}
+
 static const char files[] = "Files";
 static const char environment[] = "Environment";
 static const char isolation[] = "Isolation";
@@ -433,6 +446,11 @@ const struct option_spec policy_options[] = {
         {"overlay", 0, "PATH", OPTION_COMPLETES_FOLDER, files,
          "expose the folder PATH; what is written to it is thrown away at the end",
          policy_options_apply_exposed},
+        {"protect", 0, "GLOB", OPTION_COMPLETES_NOTHING, files,
+         "keep the command from changing or making what GLOB names at the top of a writable folder, beside the names in nsrun(1)",
+         apply_protect},
+        {"no-protect", 0, "GLOB", OPTION_COMPLETES_NOTHING, files,
+         "don't protect names that match GLOB ('*': none is)", apply_protect},
         {"bind", 0, "SRC:DEST[:ro|rw]", OPTION_COMPLETES_PATH, files,
          "expose SRC at DEST, writable unless :ro (a colon in a path: '\\:')", apply_bind},
         {"symlink", 0, "TEXT:PATH", OPTION_COMPLETES_NOTHING, files, "make PATH a symlink that says TEXT",

@@ -12,6 +12,7 @@
 #include "host/user.h"
 #include "instance.h"
 #include "limits.h"
+#include "protect.h"
 #include "refuse.h"
 
 void resolved_clear(struct resolved *s) {
@@ -34,6 +35,8 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->identity);
         strv_free(s->ephemeral);
         strv_free(s->reserved);
+        strv_free(s->protected);
+        strv_free(s->present);
         free(s->git_dir);
         free(s->git_common_dir);
         free(s->instance_root);
@@ -388,6 +391,8 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 r = add_rules(s, err);
         if (r >= 0)
                 r = resolve_conflicts(s, err);
+        if (r >= 0 && !is_instance(p))
+                r = protect_add_rules(s, err);
         if (r >= 0 && list_writable(s) < 0)
                 r = error_oom(err);
         if (r >= 0)

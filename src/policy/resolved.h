@@ -54,14 +54,16 @@ struct resolved {
                             have written to: the project, --tmp's folder and the sources of writable rules.
                             Filled when all rules are known. */
 
-        char *seccomp;    /* a shipped policy's name, "none", or a file's canonical path */
-        char **env;       /* the command's environment, but for PWD */
-        char **left_out;  /* names of inherited variables that are withheld, sorted */
-        char **identity;  /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
-        char **ephemeral; /* folders that are a tmpfs of their own inside, with rules beneath them */
-        char *git_dir; /* the project's git dir, if .git is a file that leads out of the project; or NULL */
+        char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
+        char **env;           /* the command's environment, but for PWD */
+        char **left_out;      /* names of inherited variables that are withheld, sorted */
+        char **identity;      /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
+        char **ephemeral;     /* folders that are a tmpfs of their own inside, with rules beneath them */
+        char *git_dir;        /* the project's git dir, where the command may write to it; or NULL */
         char *git_common_dir; /* a worktree's common git dir; or NULL */
         char **reserved;      /* names in `ephemeral` folders that nothing inside can take: empty files */
+        char **protected;     /* "FOLDER//GLOB": a name that may not be made or changed; no "//" in FOLDER */
+        char **present;       /* "FOLDER//NAME": of these names those that are there */
         char *instance_root;  /* the instance profile's root, canonical, perhaps not made yet; else NULL */
         char *instance_workspace; /* the same of its workspace, if one is named; else NULL */
         char **instance_env;      /* the instance's variables, "HOME=…" and so on */

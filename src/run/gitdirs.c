@@ -28,7 +28,8 @@ struct sweep {
 
 static int open_dir(const char *path, int *ret) {
         *ret = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        return *ret < 0 ? -errno : 0;
+        /* The command's standard streams may be closed. */
+        return *ret < 0 ? -errno : fd_lift(ret);
 }
 
 int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a command has left in the git dirs outside its project (a worktree's, a submodule's) that
+/* What a command has left in its project's git dirs (a worktree's and a submodule's lie outside) that
  * git on the host would obey though git never made it.  Names that exist are read-only in the
  * sandbox.  Names that don't can't be kept from being made, since git needs the folders writable:
  * they are looked for when the sandbox is gone. */

@@ -28,6 +28,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "the git dir can't be opened",
                                  NULL);
+        if (protected_begin(plan, &run->protected) < 0)
+                return error_oom(err);
         r = descriptors_check(params, plan->plain != NULL, err);
         if (r >= 0)
                 r = disk_prepare(plan, &run->rundir, params, err);
@@ -179,14 +181,19 @@ int run_wait(struct run *run) {
         }
         run->is_gone = true;
         (void)gitdirs_end(&run->gitdirs, take_finding, run);
+        (void)protected_end(&run->protected, take_finding, run);
         return status;
 }
 
+void run_kill(struct run *run) {
+        if (run->is_gone)
+                return;
+        (void)launch_signal(&run->launch, SIGKILL);
+        (void)run_wait(run);
+}
+
 void run_end(struct run *run) {
-        if (!run->is_gone) {
-                (void)launch_signal(&run->launch, SIGKILL);
-                (void)run_wait(run);
-        }
+        run_kill(run);
         launch_close(&run->launch);
         close_fdp(&run->listener);
         run->denials = denials_free(run->denials);
@@ -194,6 +201,7 @@ void run_end(struct run *run) {
         cgroup_remove(&run->cgroup);
         rundir_remove(&run->rundir);
         gitdirs_clear(&run->gitdirs);
+        protected_clear(&run->protected);
         strv_freep(&run->notes);
         *run = RUN_INIT;
 }

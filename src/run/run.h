@@ -9,6 +9,7 @@
 #include "disk.h"
 #include "gitdirs.h"
 #include "oom.h"
+#include "protected.h"
 
 struct run_params {
         /* What the caller decides of the launch.  run_begin() fills in the run directory, the
@@ -31,6 +32,7 @@ struct run {
         struct cgroup cgroup;
         struct oom_watch memory;
         struct gitdirs gitdirs;
+        struct protected_names protected;
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
         struct denials *denials;
         int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
@@ -80,6 +82,9 @@ bool run_ran_out_of_memory(struct run *run, bool was_killed);
  * be known. */
 int run_wait(struct run *run);
 
-/* Kills what still runs, waits for it, and removes what the run had on disk and of cgroups.  *run
- * is a RUN_INIT afterwards; for one it does nothing. */
+/* Kills all that still runs in the sandbox and waits for it; all notes have been made then. */
+void run_kill(struct run *run);
+
+/* The same; then removes the run directory and the cgroup.  Does nothing to a RUN_INIT, which it leaves
+ * behind. */
 void run_end(struct run *run);

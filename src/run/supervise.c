@@ -106,11 +106,12 @@ static void tell_started(const struct supervised *s, const struct launch_report 
 /* Prints a note.  That RLIMIT_NPROC bounds the processes is left out: the `started` line says it. */
 static int tell_note(void *data, const struct nsrun_error *note) {
         const struct supervised *s = data;
+        _cleanup_free_ char *path = str_visible(note->path);
 
         if (note == &cgroup_by_rlimit)
                 return 0;
         (void)fprintf(stderr, "nsrun: %s: %s%s%s\n", s->plan->plain ? "warning" : "note", note->what,
-                      *note->path ? ": " : "", note->path);
+                      *note->path ? ": " : "", path ? path : "?");
         if (s->params->status_fd >= 0)
                 warn_unless_told(status_note(s->params->status_fd, note, NULL));
         return 0;

@@ -244,8 +244,10 @@ static void monitor_finish(struct monitor *k) {
                 await_end(k, -1);
                 k->run.is_gone = true;
         }
-        /* Sweeps what processes of the session have left in git dirs since the last command ended. */
+        /* Sweeps what processes of the session have left in git dirs, and under protected names, since the
+         * last command ended. */
         (void)gitdirs_end(&k->run.gitdirs, leave_unsaid, NULL);
+        (void)protected_end(&k->run.protected, leave_unsaid, NULL);
         run_end(&k->run);
         /* This releases the folder's lock, last of all: who waits for the session's end finds
          * nothing left of it. */

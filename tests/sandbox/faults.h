@@ -71,6 +71,13 @@ static inline void reap_orphans(void) {
         fail_msg("a process has outlived its sandbox");
 }
 
+/* What nsrun could not look at when the command had ended, which changes nothing of that. */
+static inline bool is_late_note(const char *text) {
+        return startswith(text,
+                          "nsrun: note: what the command has made of a protected name can't be seen: ") &&
+               strchr(text, '\n') == text + strlen(text) - 1;
+}
+
 /* Prints the lines of `text` that `other` hasn't. */
 static inline void print_difference(const char *sign, const char *text, const char *other) {
         for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {

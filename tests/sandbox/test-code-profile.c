@@ -228,8 +228,8 @@ TEST_WITH(beside_a_cache_there_is_room_for_what_its_owner_makes, setup, site_tea
         expect_unchanged(s->home, before);
 }
 
-/* An option protects what the project's own repository would let the command change. */
-TEST_WITH(a_repository_can_be_protected, setup, site_teardown) {
+/* What the project's own repository lets the command change is the user's to say, both ways. */
+TEST_WITH(a_repository_can_be_left_open, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -237,10 +237,11 @@ TEST_WITH(a_repository_can_be_protected, setup, site_teardown) {
                 skip_because("skipped: there is no git");
         run_outside(s, &o, "git init -q && mkdir -p .git/hooks && git config user.name x");
         expect_status(&o, 0);
-        run_inside(s, &o,
-                   "echo x >.git/hooks/post-commit && git config user.name y && rm .git/hooks/post-commit");
+        RUN(s, &o, "--no-protect", ".git", "--", "sh", "-c",
+            "echo x >.git/hooks/post-commit && git config user.name y && rm .git/hooks/post-commit");
         expect_status(&o, 0);
-        RUN(s, &o, "--ro", "project/.git/hooks", "--ro", "project/.git/config", "--", "sh", "-c",
+        RUN(s, &o, "--no-protect", ".git", "--ro", "project/.git/hooks", "--ro", "project/.git/config", "--",
+            "sh", "-c",
             "echo x >.git/hooks/post-commit; echo x >>.git/config; git -c user.email=x commit -q --allow-empty -m x && git log --format=%s");
         expect_status(&o, 0);
         expect_out(&o, "x\n");

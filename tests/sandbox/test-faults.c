@@ -26,9 +26,10 @@ static bool is_one_line(const char *text) {
 
 /* The command's work and status are what they should be: only the reader of the
  * status lines lost something, and is told. */
-static bool is_status_warning(const char *text) {
-        return is_one_line(text) && (strstr(text, "the status can't be written to --status-fd") ||
-                                     strstr(text, "nsrun: note: denied calls are denied and not told"));
+static bool is_warning(const char *text) {
+        return is_one_line(text) &&
+               (strstr(text, "the status can't be written to --status-fd") ||
+                strstr(text, "nsrun: note: denied calls are denied and not told") || is_late_note(text));
 }
 
 static const char *judge(const struct outcome *o, const struct outcome *expected, const char *call) {
@@ -39,7 +40,7 @@ static const char *judge(const struct outcome *o, const struct outcome *expected
         if (o->status == expected->status) {
                 if (!has_run)
                         return "the command's status without its work";
-                return o->err[0] && !is_status_warning(o->err) ? "an error, and the command's status" : NULL;
+                return o->err[0] && !is_warning(o->err) ? "an error, and the command's status" : NULL;
         }
         if (o->status != 125 && !(o->status == 126 && is_exec))
                 return "neither the command's status nor 125";

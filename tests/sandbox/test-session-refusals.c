@@ -24,6 +24,8 @@ static const char *value_of(const struct option_spec *spec, const struct site *s
                 {"landlock", "auto"},
                 {"limit", "nofile=64"},
                 {"profile", "instance"},
+                {"protect", "Makefile"},
+                {"no-protect", "Makefile"},
         };
 
         if (!spec->argument)

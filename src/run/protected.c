@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See protected.h.  All below these folders is the command's: it is reached by descriptors, and no symlink
+ * is followed. */
+#include "protected.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+
+#include "base/array.h"
+#include "base/beneath.h"
+#include "base/file.h"
+#include "host/names.h"
+
+/* What was there. */
+struct protected_name {
+        char *name;
+        char *link; /* a symlink's text; NULL: it was none */
+        struct stat st;
+};
+
+struct protected_folder {
+        char *path; /* for messages */
+        int fd;     /* O_PATH: what the path leads to may be another folder by the end */
+        char **globs;
+        struct protected_name *names;
+        size_t n_names;
+};
+
+struct look {
+        struct protected_folder *folder;
+        int (*found)(void *data, const struct nsrun_error *note);
+        void *data;
+};
+
+static void clear_folder(struct protected_folder *f) {
+        for (size_t i = 0; i < f->n_names; i++) {
+                free(f->names[i].name);
+                free(f->names[i].link);
+        }
+        free(f->names);
+        strv_free(f->globs);
+        free(f->path);
+        close_fdp(&f->fd);
+}
+
+void protected_clear(struct protected_names *names) {
+        for (size_t i = 0; i < names->n; i++)
+                clear_folder(&names->folders[i]);
+        free(names->folders);
+        *names = (struct protected_names){0};
+}
+
+/* The text of a symlink; NULL: there is none, or no memory. */
+static char *read_link(int folder, const char *name) {
+        char text[PATH_MAX];
+        ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
+
+        return n < 0 ? NULL : strndup(text, (size_t)n);
+}
+
+static int remember(void *data, const char *name, const struct stat *st) {
+        struct protected_folder *f = data;
+        struct protected_name n = {.st = *st};
+
+        if (ARRAY_GROW(f->names, f->n_names) < 0)
+                return -ENOMEM;
+        n.name = strdup(name);
+        if (n.name && S_ISLNK(st->st_mode))
+                n.link = read_link(f->fd, name);
+        if (!n.name || (S_ISLNK(st->st_mode) && !n.link)) {
+                free(n.name);
+                return -ENOMEM;
+        }
+        f->names[f->n_names++] = n;
+        return 0;
+}
+
+/* The globs of a folder stand together.  *ret is NULL where it can't be opened: then nothing was mounted of
+ * it, either. */
+static int folder_of(struct protected_names *names, const char *path, size_t n,
+                     struct protected_folder **ret) {
+        struct protected_folder *last = names->n > 0 ? &names->folders[names->n - 1] : NULL;
+        struct protected_folder f = {.fd = -EBADF};
+
+        if (last && strlen(last->path) == n && strncmp(last->path, path, n) == 0) {
+                *ret = last;
+                return 0;
+        }
+        if (ARRAY_GROW(names->folders, names->n) < 0)
+                return -ENOMEM;
+        f.path = strndup(path, n);
+        if (!f.path)
+                return -ENOMEM;
+        f.fd = open(f.path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (f.fd >= 0 && fd_lift(&f.fd) < 0)
+                close_fdp(&f.fd);
+        names->folders[names->n] = f;
+        *ret = &names->folders[names->n++];
+        return 0;
+}
+
+static int add_glob(struct protected_names *names, const char *entry) {
+        const char *cut = strstr(entry, "//");
+        struct protected_folder *f;
+        int r = folder_of(names, entry, (size_t)(cut - entry), &f);
+
+        return r < 0 ? r : strv_add(&f->globs, cut + 2);
+}
+
+/* What was there when the policy was resolved, in a session when that began: what came to be since is no
+ * more the user's than what this command makes. */
+static int add_present(struct protected_names *names, const char *entry) {
+        const char *cut = strstr(entry, "//");
+        struct stat st;
+
+        for (size_t i = 0; i < names->n; i++) {
+                struct protected_folder *f = &names->folders[i];
+
+                if (strlen(f->path) == (size_t)(cut - entry) &&
+                    strncmp(f->path, entry, (size_t)(cut - entry)) == 0)
+                        return f->fd < 0 || fstatat(f->fd, cut + 2, &st, AT_SYMLINK_NOFOLLOW) < 0
+                                       ? 0
+                                       : remember(f, cut + 2, &st);
+        }
+        return 0;
+}
+
+int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) {
+        struct protected_names names = {0};
+        int r = 0;
+
+        STRV_FOREACH (entry, plan->protected)
+                if (r >= 0)
+                        r = add_glob(&names, *entry);
+        STRV_FOREACH (entry, plan->present)
+                if (r >= 0)
+                        r = add_present(&names, *entry);
+        if (r < 0) {
+                protected_clear(&names);
+                return r;
+        }
+        *ret = names;
+        return 0;
+}
+
+static int say(const struct look *l, const char *name, const char *what) {
+        _cleanup_free_ char *path = NULL;
+        struct nsrun_error note = {0};
+
+        if (asprintf(&path, "%s/%s", l->folder->path, name) < 0) {
+                path = NULL;
+                return -ENOMEM;
+        }
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, NULL);
+        return l->found(l->data, &note);
+}
+
+/* To a name that nothing obeys, in its folder; *ret is that name.  A folder that the command has closed to
+ * us is opened for it. */
+static int move_aside(int parent, const char *base, char **ret) {
+        char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+        bool was_opened = false;
+
+        for (unsigned i = 0; i < 40;) {
+                _cleanup_free_ char *aside = NULL;
+                unsigned number = i;
+
+                /* The command may have taken the low ones. */
+                if ((i >= 20 && getrandom(&number, sizeof(number), 0) < 0) ||
+                    asprintf(&aside, "%s.aside-%u", base, number) < 0) {
+                        aside = NULL;
+                        return -ENOMEM;
+                }
+                if (syscall(SYS_renameat2, parent, base, parent, aside, RENAME_NOREPLACE) == 0) {
+                        *ret = TAKE_PTR(aside);
+                        return 0;
+                }
+                if (errno == EEXIST) {
+                        i++;
+                        continue;
+                }
+                if (errno != EACCES || was_opened)
+                        return -errno;
+                (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", parent);
+                if (chmod(self, 0700) < 0)
+                        return -EACCES;
+                was_opened = true;
+        }
+        return -EEXIST;
+}
+
+/* `was` is the symlink that stood there, or NULL: nothing did. */
+static int put_aside(const struct look *l, const char *name, const struct protected_name *was) {
+        _cleanup_free_ char *folder = strdup(name), *aside = NULL, *place = NULL;
+        const char *base = strrchr(name, '/');
+        _cleanup_close_ int parent = -EBADF;
+        int r;
+
+        if (!folder)
+                return -ENOMEM;
+        folder[base ? base - name : 0] = '\0';
+        base = base ? base + 1 : name;
+        parent = beneath_open(l->folder->fd, folder, O_PATH | O_DIRECTORY, 0);
+        r = parent < 0 ? parent : move_aside(parent, base, &aside);
+        if (r == -ENOENT)
+                return 0;
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                return say(
+                        l, name,
+                        "a protected name that the command made can't be moved aside, and programs on the host obey it");
+        if (was && symlinkat(was->link, parent, base) < 0)
+                return say(l, name, "a protected symlink that the command replaced can't be put back");
+        if (asprintf(&place, "%s%s%s", folder, *folder ? "/" : "", aside) < 0) {
+                place = NULL;
+                return -ENOMEM;
+        }
+        return say(
+                l, place,
+                was ? "a protected symlink is put back; what the command made of it is moved aside"
+                    : "a protected name that the command made is moved aside (--no-protect lets it stay)");
+}
+
+/* Also its contents, as far as the time of the last change tells. */
+static bool is_same_entry(const struct stat *a, const struct stat *b) {
+        return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+               a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static int judge_name(void *data, const char *name, const struct stat *st) {
+        const struct look *l = data;
+        const struct protected_name *was = NULL;
+
+        for (size_t i = 0; i < l->folder->n_names && !was; i++)
+                if (streq(l->folder->names[i].name, name))
+                        was = &l->folder->names[i];
+        /* A repository of its own, which a command may make. */
+        if (!was && streq(name, ".git"))
+                return say(l, name,
+                           "the command made a git repository: git obeys its hooks and its configuration");
+        /* What is neither a file nor a folder could not be mounted over. */
+        if (!was || (!was->link && !S_ISREG(was->st.st_mode) && !S_ISDIR(was->st.st_mode) &&
+                     !is_same_entry(&was->st, st)))
+                return put_aside(l, name, NULL);
+        /* A folder .git, which the command may write to, may have been no mount point. */
+        if (streq(name, ".git") && S_ISDIR(was->st.st_mode))
+                return S_ISDIR(st->st_mode) ? 0 : put_aside(l, name, NULL);
+        if (was->link) {
+                _cleanup_free_ char *link = read_link(l->folder->fd, name);
+
+                return link && streq(link, was->link) ? 0 : put_aside(l, name, was);
+        }
+        if (is_same_entry(&was->st, st))
+                return 0;
+        return say(l, name, "a protected name was changed while the command ran, by it or by others");
+}
+
+/* Opens the folder, and those below it on the way to `glob`, that the command has closed to us. */
+static void open_way(int root, const char *glob) {
+        _cleanup_close_ int folder = fcntl(root, F_DUPFD_CLOEXEC, 3);
+
+        for (const char *at = glob; folder >= 0; at += *at == '/') {
+                char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+                _cleanup_free_ char *name = strndup(at, strcspn(at, "/"));
+                struct stat st;
+                int next;
+
+                (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", folder);
+                if (!name || fstat(folder, &st) < 0 ||
+                    ((st.st_mode & 0700) != 0700 && chmod(self, (st.st_mode & 0777) | 0700) < 0))
+                        return;
+                at += strlen(name);
+                next = *at ? openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
+                close_fdp(&folder);
+                folder = next;
+        }
+}
+
+static int look_through(struct look *l) {
+        STRV_FOREACH (glob, l->folder->globs) {
+                int r = names_expand(l->folder->fd, *glob, judge_name, l);
+
+                if (r == -EACCES) {
+                        open_way(l->folder->fd, *glob);
+                        r = names_expand(l->folder->fd, *glob, judge_name, l);
+                }
+                if (r < 0 && r != -ENOMEM)
+                        r = say(l, *glob, "what the command has made of a protected name can't be seen");
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
+                  void *data) {
+        int r = 0;
+
+        for (size_t i = 0; i < names->n && r >= 0; i++) {
+                struct look look = {.folder = &names->folders[i], .found = found, .data = data};
+
+                if (look.folder->fd >= 0)
+                        r = look_through(&look);
+        }
+        protected_clear(names);
+        return r;
+}

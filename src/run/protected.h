@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Protected names that weren't there when a command began: nothing keeps it from making them, so they are
+ * looked for when it has ended, and moved aside.  policy/protect.c has the names, and makes those that are
+ * there read-only. */
+#pragma once
+
+#include "plan/plan.h"
+
+struct protected_folder;
+
+struct protected_names {
+        struct protected_folder *folders;
+        size_t n;
+};
+
+/* Remembers what is there of the plan's protected names.  -ENOMEM. */
+int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret);
+/* Renames what has come to be since then to NAME.aside-N, where nothing obeys it; puts a symlink back that
+ * was replaced; and finds what was changed, by whomever.  Calls `found` for each: 0 or -errno.  Once; one
+ * that is zero has nothing to look at. */
+int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
+                  void *data);
+void protected_clear(struct protected_names *names);

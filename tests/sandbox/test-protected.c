@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Protected names: what git, editors, shells and other agents on the host obey can't be changed by a
+ * command, and what it makes of it is gone from its name when nsrun returns; git works as before. */
+#include "bash.h"
+#include "session.h"
+
+/* On the host: one line for each of nsrun's own names, "NAME" alone. */
+static const char list_names[] =
+        "\"$NSRUN\" plan --format=json --project . -- true | jq -r '.protected[] | select(.folder == $pwd and .name != \".git\") | .name' "
+        "--arg pwd \"$PWD\"";
+
+/* A repository with all names, as a folder where git and editors have one. */
+static const char make_all[] =
+        "set -e; git init -q .; git config user.name J; git config user.email j@example.org\n"
+        "git commit -q --allow-empty -m first\n"
+        "while read -r name; do\n"
+        "  case $name in\n"
+        "    .git/config) continue ;;\n"
+        "    .git/hooks|.vscode|.idea|.husky|.devcontainer|.claude|.codex|.cursor|.gemini|.agents)\n"
+        "      mkdir -p $name; echo real >$name/file ;;\n"
+        "    .git/commondir|.git/config.worktree|.git/objects/info/alternates) : >$name ;;\n"
+        "    *) echo real >$name ;;\n"
+        "  esac\n"
+        "done <../names\n";
+
+/* On the host: all that there is of the names. */
+static const char list_all[] =
+        "while read -r name; do\n"
+        "  find $name -printf '%p %y %m %i %T@ ' -type f -exec cat {} + -o -printf '\\n' 2>/dev/null\n"
+        "done <../names; true\n";
+
+/* Inside: all that could change a name, which it says where it worked. */
+static const char attack[] =
+        "while read -r n; do\n"
+        "  { echo evil >>$n; } 2>/dev/null && echo \"wrote $n\"\n"
+        "  { echo evil >$n/evil; } 2>/dev/null && echo \"wrote in $n\"\n"
+        "  rm -rf $n/file 2>/dev/null; [ ! -d $n ] || [ -e $n/file ] || echo \"emptied $n\"\n"
+        "  chmod 777 $n 2>/dev/null && echo \"changed the mode of $n\"\n"
+        "  mv $n moved 2>/dev/null && echo \"moved $n\" && mv moved $n\n"
+        "  ln $n hard 2>/dev/null && echo \"linked $n\" && rm hard\n"
+        "  echo evil >fresh; mv -f fresh $n 2>/dev/null; [ ! -e fresh ] && echo \"replaced $n\"\n"
+        "  rm -rf fresh $n 2>/dev/null; [ -e $n ] || echo \"removed $n\"\n"
+        "done <\"$ROOT/names\"\n"
+        "for n in .git .git/info .git/objects .git/objects/info; do\n"
+        "  mv $n moved 2>/dev/null && echo \"moved $n\" && mv moved $n\n"
+        "done; true\n";
+
+/* Inside: all names that can be made. */
+static const char plant[] =
+        "while read -r n; do mkdir -p \"$(dirname $n)\"; echo evil >$n || echo \"not $n\"\n"
+        "done <\"$ROOT/names\"; true";
+
+static int setup(void **state) {
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *script = NULL;
+        const struct site *s;
+
+        if (site_setup(state) != 0)
+                return -1;
+        s = *state;
+        script = text_of("cd '%s' && mkdir .git && %s >'%s/names' && rmdir .git", s->project, list_names,
+                         s->root);
+        run_outside(s, &o, script);
+        expect_status(&o, 0);
+        return 0;
+}
+
+static void on_host(const struct site *s, const char *script, struct outcome *o) {
+        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
+
+        run_outside(s, o, text);
+}
+
+static void make_repository(const struct site *s, const char *script) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, script, &o);
+        expect_status(&o, 0);
+}
+
+enum way {
+        BY_RUN,
+        BY_BASH,
+        BY_SESSION,
+        N_WAYS
+};
+
+/* `script` in a sandbox of the project, started in one of the ways; *ret is what nsrun printed.  It is a
+ * file, as `nsrun bash` prints the command. */
+static void run_by(const struct site *s, enum way way, const char *script, struct outcome *ret) {
+        _cleanup_free_ char *root = text_of("ROOT=%s", s->root), *names = path_of(s->root, "names");
+        _cleanup_free_ char *file = path_of(s->root, "script"), *command = text_of(". '%s'", file);
+
+        make_file(s->root, "script", script);
+        if (way == BY_RUN)
+                RUN(s, ret, "--env", root, "--ro", names, "--ro", file, "--", "sh", "-c", command);
+        if (way == BY_BASH) {
+                outcome_clear(ret);
+                BASH(s, ret, "--env", root, "--ro", names, "--ro", file, "--", command);
+        }
+        if (way == BY_SESSION) {
+                _cleanup_free_ char *id = START(s, "--env", root, "--ro", names, "--ro", file);
+
+                JOIN_SCRIPT(s, id, ret, command);
+                end_session(s, id, "stop");
+        }
+}
+
+TEST_WITH(what_is_there_can_not_be_changed, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *names = path_of(s->root, "names"), *text = file_text(names);
+        _cleanup_free_ char *root = text_of("ROOT=%s", s->root);
+
+        /* All of them, or little is tried. */
+        for (size_t i = 0; i < 3; i++)
+                expect_in(text, ((const char *const[]){".git/hooks\n", ".envrc\n", ".vscode\n"})[i]);
+        make_repository(s, make_all);
+        for (enum way way = BY_RUN; way < N_WAYS; way++) {
+                _cleanup_outcome_ struct outcome before = {0}, after = {0};
+
+                on_host(s, list_all, &before);
+                expect_in(before.out, ".vscode/file f ");
+                run_by(s, way, attack, &o);
+                expect_status(&o, 0);
+                if (strstr(o.out, "wrote") || strstr(o.out, "moved") || strstr(o.out, "removed") ||
+                    strstr(o.out, "linked") || strstr(o.out, "replaced") || strstr(o.out, "emptied") ||
+                    strstr(o.out, "mode"))
+                        fail_msg("%d: %s", way, o.out);
+                expect_not_in(o.err, "note");
+                on_host(s, list_all, &after);
+                assert_string_equal(after.out, before.out);
+        }
+        /* The same without protection. */
+        RUN(s, &o, "--no-protect", "*", "--ro", names, "--env", root, "--", "sh", "-c", attack);
+        expect_in(o.out, "wrote .git/config\n");
+        expect_in(o.out, "wrote in .git/hooks\n");
+        expect_in(o.out, "replaced .envrc\n");
+        expect_in(o.out, "removed .vscode\n");
+        expect_in(o.out, "moved .git\n");
+}
+
+TEST_WITH(what_is_made_is_moved_aside, setup, site_teardown) {
+        static const char host_sees[] =
+                "while read -r n; do [ ! -e $n ] || echo \"$n\"; [ -e $n.aside-$ROUND ] || echo \"not $n aside\"\n"
+                "done <../names\n";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s, "git init -q . && rm -r .git/config .git/hooks .git/info && cp -r .git ../kept");
+        for (enum way way = BY_RUN; way < N_WAYS; way++) {
+                _cleanup_free_ char *look = text_of("ROUND=%d\n%s", (int)way, host_sees);
+
+                run_by(s, way, plant, &o);
+                expect_not_in(o.out, "not ");
+                expect_in(
+                        o.err,
+                        "note: a protected name that the command made is moved aside (--no-protect lets it "
+                        "stay): ");
+                on_host(s, look, &o);
+                expect_out(&o, "");
+        }
+        on_host(s, "cat .envrc.aside-2 .git/hooks.aside-0", &o);
+        expect_out(&o, "evil\nevil\n");
+}
+
+/* What a session's last process makes is found by the session's end. */
+TEST_WITH(what_is_made_behind_a_sessions_commands_is_moved_aside, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o,
+                    "setsid sh -c 'until [ -e go ]; do sleep 0.01; done; echo evil >.envrc; >made' "
+                    ">/dev/null 2>&1 </dev/null &");
+        expect_status(&o, 0);
+        on_host(s, ">go; until [ -e made ]; do sleep 0.01; done; cat .envrc", &o);
+        expect_out(&o, "evil\n");
+        end_session(s, id, "stop");
+        on_host(s, "ls -A; cat .envrc.aside-0", &o);
+        expect_out(&o, ".envrc.aside-0\ngo\nmade\nevil\n");
+}
+
+TEST(a_symlink_on_the_way_is_no_way_around) {
+        static const struct {
+                const char *before, *script, *said, *after;
+        } cases[] = {
+                {"mkdir evil .git/info; echo evil >evil/attributes",
+                 "rm -r .git/info; ln -s ../evil .git/info",
+                 "a symlink that the command left in a git dir is removed: %s/.git/info",
+                 "[ ! -L .git/info ] && echo ../evil"},
+                {"mkdir docs evil; echo evil >evil/a.md", "rmdir docs; ln -s ../evil docs",
+                 "a protected name that the command made is moved aside (--no-protect lets it stay): %s/docs.aside-0",
+                 "[ ! -e docs ] && readlink docs.aside-0"},
+                /* It leads to nothing yet. */
+                {"rm -rf evil docs*", "ln -s ../evil docs",
+                 "a protected name that the command made is moved aside (--no-protect lets it stay): %s/docs.aside-0",
+                 "[ ! -L docs ] && readlink docs.aside-0"},
+                {"ln -s ../evil .vscode", "rm .vscode; mkdir .vscode",
+                 "a protected symlink is put back; what the command made of it is moved aside: %s/.vscode.aside-0",
+                 "[ -d .vscode.aside-0 ] && readlink .vscode"},
+                {"ln -s ../evil .vscode", "rm .vscode; ln -s ../other .vscode",
+                 "a protected symlink is put back; what the command made of it is moved aside: %s/.vscode.aside-0",
+                 "readlink .vscode.aside-0 >/dev/null && readlink .vscode"},
+                {"ln -s ../evil .vscode", "true", NULL, "readlink .vscode"},
+                /* Nobody but the command reads a folder that it has closed. */
+                {"mkdir sub", "echo evil >sub/.envrc; echo evil >.envrc; chmod 500 .",
+                 "a protected name that the command made is moved aside (--no-protect lets it stay): %s/.envrc.aside-0",
+                 "echo ../evil"},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                make_repository(s,
+                                "chmod 700 .; rm -rf .git .vscode* .envrc* evil sub docs*; git init -q .");
+                make_repository(s, cases[i].before);
+                RUN(s, &o, "--protect", "docs/a.md", "--", "sh", "-c", cases[i].script);
+                expect_status(&o, 0);
+                if (cases[i].said) {
+                        _cleanup_free_ char *path = replaced(cases[i].said, "%s", s->project);
+                        _cleanup_free_ char *line = text_of("nsrun: note: %s\n", path);
+
+                        assert_string_equal(o.err, line);
+                } else {
+                        assert_string_equal(o.err, "");
+                }
+                on_host(s, cases[i].after, &o);
+                expect_out(&o, "../evil\n");
+        }
+}
+
+/* A mount point goes with the name that somebody on the host replaces: the command can write it then. */
+TEST(a_name_that_changes_meanwhile_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *line = text_of(
+                "nsrun: note: a protected name was changed while the command ran, by it or by others: %s/.npmrc\n",
+                s->project);
+        const char *const arguments[] = {
+                "--", "sh", "-c", "echo ready; until [ -e go ]; do sleep 0.01; done; echo more >>.npmrc",
+                NULL};
+        const char **argv = nsrun_argv(s, arguments);
+        _cleanup_outcome_ struct outcome o = {0}, host = {0};
+        struct running running;
+
+        make_repository(s, "echo mine >.npmrc");
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+        free(argv);
+        free(read_line(running.out));
+        on_host(s, "echo new >n; mv n .npmrc; >go", &host);
+        expect_status(&host, 0);
+        finish(&running, &o);
+        assert_string_equal(o.err, line);
+}
+
+TEST(what_is_protected_is_the_users_to_say) {
+        const struct site *s = *state;
+        _cleanup_free_ char *open_names = text_of("%s/.envrc.aside-0", s->project);
+        _cleanup_free_ char *config = path_of(s->root, "c.json");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->project, "Makefile", "all:\n");
+        make_folder(s->project, "docs");
+        make_file(s->project, "docs/a.md", "a");
+        RUN(s, &o, "--protect", "Makefile", "--protect", "docs/*.md", "--", "sh", "-c",
+            "echo x >Makefile; echo x >docs/a.md; echo x >docs/b.md; echo x >docs/c.txt; mv docs d; true");
+        expect_in(o.err, "cannot create Makefile: Read-only file system");
+        expect_in(o.err, "cannot create docs/a.md: Read-only file system");
+        expect_in(o.err, "'docs' to 'd': Device or resource busy");
+        expect_in(o.err, "/docs/b.md.aside-0\n");
+        expect_not_in(o.err, "c.txt");
+        RUN(s, &o, "--no-protect", ".envrc", "--", "sh", "-c", ">.envrc; >.npmrc");
+        expect_in(o.err, "/.npmrc.aside-0\n");
+        expect_not_in(o.err, ".envrc");
+        RUN(s, &o, "--no-protect", "*", "--", "sh", "-c",
+            "rm .envrc; mkdir -p .git/hooks; >.git/hooks/x; >.npmrc");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        on_host(s, "rm -r .npmrc .git", &o);
+        assert_int_equal(access(open_names, F_OK), -1);
+
+        make_file(s->root, "c.json", "{\"protect\": [\"docs/c.txt\"], \"no_protect\": [\".npmrc\"]}");
+        RUN(s, &o, "--config", config, "--", "sh", "-c", "echo x >docs/c.txt; >.npmrc");
+        expect_in(o.err, "cannot create docs/c.txt: Read-only file system");
+        expect_not_in(o.err, "note");
+}
+
+TEST(a_glob_that_names_nothing_below_a_folder_is_refused) {
+        static const char *const globs[] = {"/etc", "../x", "a//b", "a/", "."};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < 2 * ARRAY_SIZE(globs); i++) {
+                const char *option = i % 2 ? "--protect" : "--no-protect", *glob = globs[i / 2];
+                _cleanup_free_ char *line = text_of(
+                        "nsrun: %s: not a name below a writable folder: %s; such a name is relative, "
+                        "without '.', '..' and empty parts; see 'nsrun run --help'",
+                        option, glob);
+
+                RUN(s, &o, option, glob, "--", "true");
+                expect_refusal(&o, 125, line);
+        }
+}
+
+/* The daily work of git, which makes and moves files in .git all the time. */
+TEST(git_works_as_before) {
+        static const char script[] =
+                "set -e\n"
+                "echo 1 >f; git add f; git commit -qm one; echo 2 >f; git commit -qam two\n"
+                "git branch side HEAD~1; git checkout -q side; echo s >g; git add g; git commit -qm side\n"
+                "git checkout -q main; git merge -q -m merged side; git tag -a -m t v1; git rebase -q HEAD~1\n"
+                "git stash list; echo 3 >f; git stash -q; git stash pop -q; git reset -q --hard\n"
+                "git worktree add -q wt side; git -C wt log --oneline | wc -l; git worktree remove wt\n"
+                "git -C sub log --oneline | wc -l\n"
+                "echo 4 >sub/f; git -C sub commit -qam four; git add sub; git commit -qm sub\n"
+                "git gc -q; git fsck --no-dangling; git status --short; git log --oneline | wc -l\n";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s, "set -e; git init -q -b main ../lib; cd ../lib; git config user.name J\n"
+                           "git config user.email j@example.org; echo l >f; git add f; git commit -qm lib\n"
+                           "cd -; git init -q -b main .; git config user.name J\n"
+                           "git config user.email j@example.org\n"
+                           "git -c protocol.file.allow=always submodule --quiet add ../lib sub\n"
+                           "git -C sub config user.name J; git -C sub config user.email j@example.org\n"
+                           "git commit -qm first\n"
+                           "git checkout -q -b editor; mkdir .vscode; echo 1 >.vscode/x; git add .\n"
+                           "git commit -qm editor; git checkout -q main\n"
+                           "rmdir .vscode 2>/dev/null || true");
+        RUN(s, &o, "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        expect_out(&o, "3\n1\n5\n");
+        /* A branch that changes what is protected can't be taken, and git says why. */
+        on_host(s, "git checkout -q editor", &o);
+        expect_status(&o, 0);
+        RUN(s, &o, "--", "git", "checkout", "-q", "main");
+        expect_in(o.err, "'.vscode/x': Read-only file system");
+}
+
+/* Two commands of a session, and what one leaves behind: what wasn't there when the session began is
+ * nobody's. */
+TEST_WITH(a_session_knows_what_was_there_when_it_began, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o,
+                    "setsid sh -c 'until [ -e go ]; do sleep 0.01; done; echo evil >.envrc; >made' "
+                    ">/dev/null 2>&1 </dev/null &");
+        on_host(s, ">go; until [ -e made ]; do sleep 0.01; done", &o);
+        JOIN_SCRIPT(s, id, &o, "true");
+        expect_in(o.err, "/.envrc.aside-0\n");
+        on_host(s, "[ ! -e .envrc ]", &o);
+        expect_status(&o, 0);
+        end_session(s, id, "stop");
+}
+
+/* A symlink's target in the folder, a git dir by another name, and what is neither file nor folder. */
+TEST(what_a_name_leads_to_is_protected) {
+        static const struct {
+                const char *before, *script, *said;
+        } cases[] = {
+                {"rm -r .git/hooks; mkdir githooks; ln -s ../githooks .git/hooks",
+                 "echo evil >githooks/pre-commit", "githooks/pre-commit: Read-only file system"},
+                {"mkdir etc; echo x >etc/npmrc; ln -s etc/npmrc .npmrc", "echo evil >etc/npmrc",
+                 "etc/npmrc: Read-only file system"},
+                {"mv .git rg; ln -s rg .git; git status", "echo evil >rg/config",
+                 "rg/config: Read-only file system"},
+                {"mv .git rg; ln -s rg .git", "rm .git; echo 'gitdir: evil' >.git", "/.git.aside-0\n"},
+                {"rm -rf .git; mkdir .git", "rmdir .git; echo 'gitdir: evil' >.git", "/.git.aside-0\n"},
+                {"mkfifo .envrc", "rm .envrc; echo evil >.envrc", "/.envrc.aside-0\n"},
+                {"true", "for i in $(seq 0 100); do >.envrc.aside-$i; done; echo evil >.envrc",
+                 "/.envrc.aside-"},
+                {"true", "echo evil >.envrc; chmod 000 .", "/.envrc.aside-0\n"},
+                {"true", "mkdir -p .git/info; echo evil >.git/info/attributes; chmod 000 .git/info",
+                 "/.git/info/attributes.aside-0\n"},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                make_repository(s, "rm -rf .[!.]* *; git init -q .");
+                make_repository(s, cases[i].before);
+                RUN(s, &o, "--", "sh", "-c", cases[i].script);
+                expect_in(o.err, cases[i].said);
+        }
+}
+
+/* Two runs: what the first has moved away for a while is protected in the second all the same. */
+TEST(a_git_dir_without_a_head_is_one) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(
+                s, "git init -q .; mkdir -p .git/modules/sub; cp .git/HEAD .git/config .git/modules/sub");
+        RUN(s, &o, "--", "mv", ".git/modules/sub/HEAD", ".git/modules/sub/H");
+        expect_status(&o, 0);
+        RUN(s, &o, "--", "sh", "-c", "echo evil >.git/modules/sub/config");
+        expect_in(o.err, ".git/modules/sub/config: Read-only file system");
+}
+
+TEST(another_place_and_another_root_are_no_way_around) {
+        const struct site *s = *state;
+        _cleanup_free_ char *work = path_of(s->root, "work"), *bind = text_of("%s:/mnt/work", work);
+        _cleanup_free_ char *project = path_of(work, "a/p");
+        const char *const argv[] = {
+                program(),   "run",
+                "--project", project,
+                "--rw",      work,
+                "--bind",    bind,
+                "--env",     NULL,
+                "--",        "sh",
+                "-c",        "cd \"$WORK\"; mv a b; echo evil >a/p/.npmrc; echo evil >/mnt/work/a/p/.npmrc",
+                NULL};
+        const char *given[ARRAY_SIZE(argv)];
+        _cleanup_free_ char *variable = text_of("WORK=%s", work);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s, "mkdir -p ../work/a/p; echo x >../work/a/p/.npmrc");
+        for (size_t i = 0; i < ARRAY_SIZE(argv); i++)
+                given[i] = i == 9 ? variable : argv[i];
+        run(&(struct request){.argv = given, .cwd = s->root}, &o);
+        expect_in(o.err, "mv: cannot move 'a' to 'b': Device or resource busy");
+        expect_in(o.err, "cannot create a/p/.npmrc: Read-only file system");
+        expect_in(o.err, "cannot create /mnt/work/a/p/.npmrc: Read-only file system");
+}
+
+/* Through a symlink that git writes to the user's git would write anywhere. */
+TEST(a_symlink_in_the_projects_git_dir_is_removed) {
+        static const char *const names[] = {"COMMIT_EDITMSG", "logs/HEAD"};
+        const struct site *s = *state;
+        _cleanup_free_ char *victim = path_of(s->outside, "victim");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s, "git init -q .; git config user.name J; git config user.email j@example.org\n"
+                           "git commit -q --allow-empty -m one");
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_free_ char *script = text_of("ln -sf '%s' .git/%s", victim, names[i]);
+                _cleanup_free_ char *line = text_of(
+                        "nsrun: note: a symlink that the command left in a git dir is removed: %s/.git/%s\n",
+                        s->project, names[i]);
+
+                RUN(s, &o, "--", "sh", "-c", script);
+                assert_string_equal(o.err, line);
+                on_host(s, "git commit -q --allow-empty -m two", &o);
+                expect_status(&o, 0);
+                assert_int_equal(access(victim, F_OK), -1);
+                on_host(s, script, &o);
+                on_host(s, "git commit -q --allow-empty -m two", &o);
+                assert_int_equal(access(victim, F_OK), 0);
+                on_host(s, "rm -f ../outside/victim .git/COMMIT_EDITMSG .git/logs/HEAD", &o);
+        }
+}
+
+TEST(a_notes_path_is_fit_to_print) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--protect", "*.md", "--", "sh", "-c", ">$(printf 'a\\nnsrun: \\033[2A.md')");
+        expect_in(o.err, "/a\\x0ansrun: \\x1b[2A.md.aside-0\n");
+}
+
+TEST(a_repository_that_a_command_makes_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *line =
+                text_of("nsrun: note: the command made a git repository: git obeys its hooks and its "
+                        "configuration: %s/.git\n",
+                        s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c", "git init -q . && echo x >.git/hooks/post-commit && git config a.b c");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, line);
+        RUN(s, &o, "--", "sh", "-c", "git status --short; echo y >.git/hooks/post-commit");
+        expect_in(o.err, ".git/hooks/post-commit: Read-only file system");
+        expect_not_in(o.err, "note");
+}
+
+/* The configuration of a submodule's and of a linked worktree's git dir is where the project's .git is. */
+TEST(git_dirs_within_git_are_protected) {
+        static const char script[] =
+                "for f in .git/modules/sub/config .git/modules/sub/hooks/x '.git/modules/libs/a[b]*/config' "
+                ".git/worktrees/wt/commondir "
+                ".git/worktrees/wt/gitdir; do\n"
+                "  { echo evil >>\"$f\"; } 2>/dev/null && echo \"wrote $f\"\n"
+                "done\n"
+                "echo evil >.git/modules/sub/commondir; echo evil >.git/worktrees/wt/config.worktree\n"
+                "mv .git/modules/sub .git/modules/x 2>&1; true\n";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(
+                s,
+                "set -e; git init -q ../lib; cd ../lib; git config user.name J\n"
+                "git config user.email j@example.org; git commit -q --allow-empty -m lib; cd -\n"
+                "git init -q .; git config user.name J; git config user.email j@example.org\n"
+                "git -c protocol.file.allow=always submodule --quiet add ../lib sub\n"
+                "git -c protocol.file.allow=always submodule --quiet add --name 'libs/a[b]*' ../lib deep\n"
+                "git commit -qm first; git worktree add -q wt 2>/dev/null; mkdir -p .git/modules/sub/hooks");
+        RUN(s, &o, "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_out(&o, "mv: cannot move '.git/modules/sub' to '.git/modules/x': Device or resource busy\n");
+        expect_in(o.err, "/.git/modules/sub/commondir.aside-0\n");
+        expect_in(o.err, "/.git/worktrees/wt/config.worktree.aside-0\n");
+        on_host(s, "git -C sub status --short; git -C wt status --short", &o);
+        expect_out(&o, "");
+        RUN(s, &o, "--no-protect", ".git", "--", "sh", "-c", script);
+        expect_in(o.out, "wrote .git/modules/sub/config\n");
+        expect_in(o.out, "wrote .git/modules/libs/a[b]*/config\n");
+        expect_in(o.out, "wrote .git/worktrees/wt/gitdir\n");
+}
+
+int main(void) {
+        return run_all_tests();
+}
