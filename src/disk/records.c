@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Folders of sessions' records: made, locked, found, listed, removed.  A name is taken while its
- * lock is held; nothing in a dead monitor's record is believed. */
+/* Folders of sessions' records: made, locked, found, listed, removed; the record's file, read and written.
+ * A name is taken while its lock is held; nothing in a dead monitor's record is believed. */
 #include "records.h"
 
 #include <fcntl.h>
