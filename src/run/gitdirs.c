@@ -19,7 +19,8 @@ enum {
 };
 
 struct sweep {
-        const struct gitdirs *dirs;
+        struct gitdirs *dirs;
+        bool is_first; /* before the command: symlinks are listed, and nothing is changed */
         int (*found)(void *data, const struct nsrun_error *note);
         void *data;
         unsigned n_entries;
@@ -32,36 +33,12 @@ static int open_dir(const char *path, int *ret) {
         return *ret < 0 ? -errno : fd_lift(ret);
 }
 
-int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
-        struct gitdirs g = GITDIRS_INIT;
-        int r = 0;
-
-        if (!plan->git_dir)
-                return 0;
-        g.git_dir = strdup(plan->git_dir);
-        g.common_dir = plan->git_common_dir ? strdup(plan->git_common_dir) : NULL;
-        if (!g.git_dir || (plan->git_common_dir && !g.common_dir))
-                r = -ENOMEM;
-        if (r >= 0)
-                r = open_dir(g.git_dir, &g.git_fd);
-        if (r >= 0 && g.common_dir)
-                r = open_dir(g.common_dir, &g.common_fd);
-        /* The coarse clock is the one by which the kernel stamps files. */
-        if (r >= 0 && clock_gettime(CLOCK_REALTIME_COARSE, &g.since) < 0)
-                r = -errno;
-        if (r < 0) {
-                gitdirs_clear(&g);
-                return r;
-        }
-        *ret = g;
-        return 0;
-}
-
 void gitdirs_clear(struct gitdirs *g) {
         free(g->git_dir);
         free(g->common_dir);
         close_fdp(&g->git_fd);
         close_fdp(&g->common_fd);
+        strv_free(g->links);
         *g = GITDIRS_INIT;
 }
 
@@ -91,9 +68,20 @@ static bool is_reference(int folder, const char *name) {
         return startswith(text, "refs/") && !strstr(text, "..");
 }
 
+/* "PATH -> TEXT"; NULL: it is gone, or for want of memory. */
+static char *describe_link(int folder, const char *name, const char *path) {
+        char text[PATH_MAX], *line;
+        ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
+
+        if (n < 0)
+                return NULL;
+        text[n] = '\0';
+        return asprintf(&line, "%s -> %s", path, text) < 0 ? NULL : line;
+}
+
 /* Opens a folder.  One whose mode keeps nsrun from reading it gets 0700: git, which opens files in
  * it by name, needs the right to search alone, so that the folder must be looked through. */
-static int open_folder(int parent, const char *name) {
+static int open_folder(const struct sweep *s, int parent, const char *name) {
         char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
         _cleanup_close_ int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         int r;
@@ -101,7 +89,7 @@ static int open_folder(int parent, const char *name) {
         if (fd < 0)
                 return -errno;
         r = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (r >= 0 || errno != EACCES)
+        if (r >= 0 || errno != EACCES || s->is_first)
                 return r < 0 ? -errno : r;
         (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
         if (chmod(path, 0700) < 0)
@@ -111,12 +99,15 @@ static int open_folder(int parent, const char *name) {
 }
 
 static int sweep_link(struct sweep *s, int folder, const char *name, const char *path) {
-        struct stat st;
+        _cleanup_free_ char *line = describe_link(folder, name, path);
 
-        if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode) || !is_new(s, &st) ||
-            is_reference(folder, name))
+        if (!line)
                 return 0;
-        if (unlinkat(folder, name, 0) < 0) {
+        if (s->is_first)
+                return strv_add(&s->dirs->links, line);
+        if (strv_contains(s->dirs->links, line) || is_reference(folder, name))
+                return 0;
+        if (s->dirs->is_cut || unlinkat(folder, name, 0) < 0) {
                 s->is_cut = true;
                 return 0;
         }
@@ -163,7 +154,7 @@ static int sweep_entry(void *data, int folder, const struct dirent *entry) {
         if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
             is_left_out(entry->d_name, in->depth))
                 return 0;
-        fd = open_folder(folder, entry->d_name);
+        fd = open_folder(s, folder, entry->d_name);
         if (fd < 0) {
                 s->is_cut |= fd != -ENOTDIR && fd != -ENOENT && fd != -ELOOP;
                 return 0;
@@ -175,7 +166,7 @@ static int sweep_entry(void *data, int folder, const struct dirent *entry) {
 
 static int sweep_below(struct sweep *s, int parent, const char *folder, const char *name, unsigned depth) {
         _cleanup_free_ char *path = path_join(folder, name);
-        _cleanup_close_ int fd = open_folder(parent, name);
+        _cleanup_close_ int fd = open_folder(s, parent, name);
         int r;
 
         if (fd < 0) {
@@ -186,6 +177,54 @@ static int sweep_below(struct sweep *s, int parent, const char *folder, const ch
                 return -ENOMEM;
         r = folder_each(fd, sweep_entry, &(struct swept_folder){s, streq(name, ".") ? folder : path, depth});
         return r < 0 ? r : 0;
+}
+
+/* Goes through all folders of the git dirs that are looked at. */
+static int sweep_folders(struct sweep *s) {
+        const struct gitdirs *g = s->dirs;
+        int r = sweep_below(s, g->git_fd, g->git_dir, ".", 0);
+
+        if (r >= 0 && g->common_dir)
+                r = sweep_below(s, g->common_fd, g->common_dir, "logs", 1);
+        if (r >= 0 && g->common_dir)
+                r = sweep_below(s, g->common_fd, g->common_dir, "refs", 1);
+        return r;
+}
+
+/* Times would not tell: files are stamped by the tick, and a symlink that is moved keeps its own. */
+static int list_links(struct gitdirs *g) {
+        struct sweep s = {.dirs = g, .is_first = true};
+        int r = sweep_folders(&s);
+
+        g->is_cut = s.is_cut;
+        return r;
+}
+
+int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
+        struct gitdirs g = GITDIRS_INIT;
+        int r = 0;
+
+        if (!plan->git_dir)
+                return 0;
+        g.git_dir = strdup(plan->git_dir);
+        g.common_dir = plan->git_common_dir ? strdup(plan->git_common_dir) : NULL;
+        if (!g.git_dir || (plan->git_common_dir && !g.common_dir))
+                r = -ENOMEM;
+        if (r >= 0)
+                r = open_dir(g.git_dir, &g.git_fd);
+        if (r >= 0 && g.common_dir)
+                r = open_dir(g.common_dir, &g.common_fd);
+        /* The coarse clock is the one by which the kernel stamps files. */
+        if (r >= 0 && clock_gettime(CLOCK_REALTIME_COARSE, &g.since) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = list_links(&g);
+        if (r < 0) {
+                gitdirs_clear(&g);
+                return r;
+        }
+        *ret = g;
+        return 0;
 }
 
 /* Moves a new "commondir" of a submodule's repository aside, for the user to look at.  A whole
@@ -254,13 +293,9 @@ static int sweep_all(struct sweep *s) {
 
         r = sweep_commondir(s, g->git_fd);
         if (r >= 0)
-                r = sweep_below(s, g->git_fd, g->git_dir, ".", 0);
+                r = sweep_folders(s);
         if (r >= 0)
                 r = look_at_rebase(s, g->git_fd);
-        if (r >= 0 && g->common_dir)
-                r = sweep_below(s, g->common_fd, g->common_dir, "logs", 1);
-        if (r >= 0 && g->common_dir)
-                r = sweep_below(s, g->common_fd, g->common_dir, "refs", 1);
         if (r >= 0 && s->is_cut)
                 r = tell_finding(s, g->git_dir,
                                  "a git dir holds what nsrun could not look through, and git may obey it");

@@ -14,6 +14,8 @@ struct gitdirs {
         char *common_dir;
         int git_fd, common_fd; /* O_PATH, opened before the run: the command may replace the folders at these
                                   paths */
+        char **links;          /* "PATH -> TEXT": the symlinks that were there */
+        bool is_cut;           /* that list is not complete */
         struct timespec since; /* when the run began: older files are not the command's */
 };
 
