@@ -380,7 +380,7 @@ TEST(what_a_name_leads_to_is_protected) {
         _cleanup_outcome_ struct outcome o = {0};
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                make_repository(s, "rm -rf .[!.]* *; git init -q .");
+                make_repository(s, "chmod 700 .; rm -rf .[!.]* *; git init -q .");
                 make_repository(s, cases[i].before);
                 RUN(s, &o, "--", "sh", "-c", cases[i].script);
                 expect_in(o.err, cases[i].said);
