@@ -89,9 +89,9 @@ TEST(a_policy_names_known_calls_of_its_machines_alone) {
         }
 }
 
-/* A sanitized build takes samples: it is the other builds that judge policies. */
+/* Root and a sanitized build take samples: it is an ordinary user's run that judges all policies. */
 static size_t sample(size_t all) {
-        return NSRUN_HAS_ASAN ? 1 : all;
+        return NSRUN_HAS_ASAN || geteuid() == 0 ? 1 : all;
 }
 
 TEST(every_answer_is_libseccomps_and_the_rules) {
