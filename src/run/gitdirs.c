@@ -83,14 +83,14 @@ static char *describe_link(int folder, const char *name, const char *path) {
  * it by name, needs the right to search alone, so that the folder must be looked through. */
 static int open_folder(const struct sweep *s, int parent, const char *name) {
         char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
-        _cleanup_close_ int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        int r;
+        _cleanup_close_ int fd = -EBADF;
+        int r = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-        if (fd < 0)
-                return -errno;
-        r = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (r >= 0 || errno != EACCES || s->is_first)
                 return r < 0 ? -errno : r;
+        fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
         (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
         if (chmod(path, 0700) < 0)
                 return -errno;
