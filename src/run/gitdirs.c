@@ -212,6 +212,11 @@ int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
                 r = -ENOMEM;
         if (r >= 0)
                 r = open_dir(g.git_dir, &g.git_fd);
+        /* The user has removed the repository since the session began. */
+        if (plan->join && r == -ENOENT) {
+                gitdirs_clear(&g);
+                return 0;
+        }
         if (r >= 0 && g.common_dir)
                 r = open_dir(g.common_dir, &g.common_fd);
         /* The coarse clock is the one by which the kernel stamps files. */

@@ -78,8 +78,8 @@ static int remember(void *data, const char *name, const struct stat *st) {
         return 0;
 }
 
-/* The globs of a folder stand together.  *ret is NULL where it can't be opened: then nothing was mounted of
- * it, either. */
+/* The globs of a folder stand together.  The descriptor of one that can't be opened is -EBADF, and nothing
+ * is looked for there: nothing of it was mounted, either. */
 static int folder_of(struct protected_names *names, const char *path, size_t n,
                      struct protected_folder **ret) {
         struct protected_folder *last = names->n > 0 ? &names->folders[names->n - 1] : NULL;
@@ -158,10 +158,20 @@ static int say(const struct look *l, const char *name, const char *what) {
         return l->found(l->data, &note);
 }
 
-/* To a name that nothing obeys, in its folder; *ret is that name.  A folder that the command has closed to
- * us is opened for it. */
-static int move_aside(int parent, const char *base, char **ret) {
+/* Gives the owner of a folder, a descriptor that may be O_PATH, all rights in it; nobody else's change. */
+static int open_to_owner(int folder) {
         char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+        struct stat st;
+
+        if (fstat(folder, &st) < 0)
+                return -errno;
+        (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", folder);
+        return (st.st_mode & 0700) == 0700 || chmod(self, (st.st_mode & 07777) | 0700) == 0 ? 0 : -errno;
+}
+
+/* Renames the entry `base` of the folder `parent` to a name that nothing obeys, which *ret is.  A folder
+ * that the command has closed to its owner is opened for it. */
+static int move_aside(int parent, const char *base, char **ret) {
         bool was_opened = false;
 
         for (unsigned i = 0; i < 40;) {
@@ -184,8 +194,7 @@ static int move_aside(int parent, const char *base, char **ret) {
                 }
                 if (errno != EACCES || was_opened)
                         return -errno;
-                (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", parent);
-                if (chmod(self, 0700) < 0)
+                if (open_to_owner(parent) < 0)
                         return -EACCES;
                 was_opened = true;
         }
@@ -225,7 +234,7 @@ static int put_aside(const struct look *l, const char *name, const struct protec
                     : "a protected name that the command made is moved aside (--no-protect lets it stay)");
 }
 
-/* Also its contents, as far as the time of the last change tells. */
+/* Whether two looks saw one file with the same contents, as far as the time of its last change tells. */
 static bool is_same_entry(const struct stat *a, const struct stat *b) {
         return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
                a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
@@ -259,19 +268,16 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         return say(l, name, "a protected name was changed while the command ran, by it or by others");
 }
 
-/* Opens the folder, and those below it on the way to `glob`, that the command has closed to us. */
+/* Opens the folder `root`, and those below it on the way to `glob`, where the command has closed them to
+ * their owner. */
 static void open_way(int root, const char *glob) {
         _cleanup_close_ int folder = fcntl(root, F_DUPFD_CLOEXEC, 3);
 
         for (const char *at = glob; folder >= 0; at += *at == '/') {
-                char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
                 _cleanup_free_ char *name = strndup(at, strcspn(at, "/"));
-                struct stat st;
                 int next;
 
-                (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", folder);
-                if (!name || fstat(folder, &st) < 0 ||
-                    ((st.st_mode & 0700) != 0700 && chmod(self, (st.st_mode & 0777) | 0700) < 0))
+                if (!name || open_to_owner(folder) < 0)
                         return;
                 at += strlen(name);
                 next = *at ? openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;

@@ -453,6 +453,31 @@ TEST(a_symlink_in_the_projects_git_dir_is_removed) {
         }
 }
 
+TEST(a_folder_that_is_opened_keeps_the_rights_of_others) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s, "chmod 755 .");
+        RUN(s, &o, "--", "sh", "-c", "echo evil >.envrc; chmod 555 .");
+        expect_in(o.err, "/.envrc.aside-0\n");
+        on_host(s, "stat -c %a .", &o);
+        /* Root needs no right to rename. */
+        expect_out(&o, geteuid() == 0 ? "555\n" : "755\n");
+}
+
+TEST(a_session_outlives_the_repository_it_began_in) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s, "git init -q .");
+        id = START_PLAIN(s);
+        on_host(s, "mv .git ../elsewhere", &o);
+        expect_status(&o, 0);
+        expect_good_join(s, id, "echo ran", "ran\n");
+        end_session(s, id, "stop");
+}
+
 TEST(a_notes_path_is_fit_to_print) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
