@@ -254,7 +254,7 @@ static int mount_operation(struct mounting *m, const struct plan_op *op) {
         case PLAN_OVERLAY:
                 return mount_overlay(m, op);
         case PLAN_TMPFS:
-                return mount_new(m, op, "tmpfs", MS_NOSUID | MS_NODEV);
+                return mount_new(m, op, "tmpfs", MS_NOSUID | MS_NODEV | (op->is_hiding ? MS_RDONLY : 0UL));
         case PLAN_DEVPTS:
                 return mount_new(m, op, "devpts", MS_NOSUID | MS_NOEXEC);
         case PLAN_PROC:

@@ -346,10 +346,15 @@ int workspace_find_entry(const struct workspace *w, enum workspace_access access
         ret->root = root;
         ret->is_root = streq(host, root->path);
         ret->holds_root = false;
-        for (size_t i = 0; i < w->n_roots; i++)
-                if (w->roots[i].path && !streq(w->roots[i].path, host))
-                        ret->holds_root |= path_is_beneath(w->roots[i].path, host) ||
-                                           path_is_beneath(workspace_place(&w->roots[i]), entry);
+        for (size_t i = 0; i < w->n_roots; i++) {
+                const struct workspace_root *other = &w->roots[i];
+
+                /* A hidden place, which has no path, would be hidden no more if what it lies in were moved.
+                 */
+                if (!other->path || !streq(other->path, host))
+                        ret->holds_root |= path_is_beneath(workspace_place(other), entry) ||
+                                           (other->path && path_is_beneath(other->path, host));
+        }
         return 0;
 }
 

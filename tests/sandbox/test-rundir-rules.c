@@ -88,6 +88,24 @@ TEST(beside_run_directories_a_command_may_write) {
         assert_int_equal(unlink(base), 0);
 }
 
+/* The folder that hides them is the command's own by its owner, whose chmod is refused all the same. */
+TEST(what_hides_run_directories_is_read_only) {
+        const struct site *s = *state;
+        _cleanup_free_ char *error = text_of("chmod: changing permissions of '%s/nsrun': Read-only file "
+                                             "system\n",
+                                             s->cache);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--rw", s->cache, "--", "sh", "-c",
+            "chmod 700 \"$1\" && chmod 700 \"$1/nsrun\"; ls -A \"$1\"", "sh", s->cache);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, error);
+        expect_out(&o, "nsrun\n");
+        RUN(s, &o, "--rw", s->cache, "--", "sh", "-c", ": >\"$1/nsrun/x\"; ls -A \"$1/nsrun\"", "sh",
+            s->cache);
+        expect_out(&o, "");
+}
+
 /* What nsrun can't make its command can't either. */
 TEST_IF(geteuid() != 0, a_folder_that_can_not_be_made_needs_no_hiding, site_setup, site_teardown) {
         const struct site *s = *state;

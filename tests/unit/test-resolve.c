@@ -444,6 +444,33 @@ TEST_WITH(a_planted_fifo_holds_nobody_up, make_fixture, remove_fixture) {
         assert_int_equal(workspace_open(&f->w, WORKSPACE_READ, "fifo", O_RDONLY, 0, &fd, NULL), 0);
 }
 
+/* Once its folder was renamed, the files of a hidden place would be there to read. */
+TEST_WITH(what_holds_a_hidden_place_or_a_root_is_not_moved, make_fixture, remove_fixture) {
+        struct fixture *f = *state;
+        _cleanup_free_ char *hidden = scratch_path(f->top, "project/lib/deep/hidden");
+        static const struct {
+                const char *path;
+                bool holds_root;
+        } cases[] = {
+                {"lib", true},
+                {"lib/deep", true},
+                {"lib/deep/other", false},
+                {"lib/foo.c", false},
+        };
+        struct workspace_entry e;
+
+        scratch_file(f->top, "project/lib/deep/hidden/x", "inside");
+        assert_int_equal(workspace_find_entry(&f->w, WORKSPACE_WRITE, "lib", &e, NULL), 0);
+        assert_false(e.holds_root);
+        assert_int_equal(workspace_hide(&f->w, hidden, NULL, NULL), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                assert_int_equal(workspace_find_entry(&f->w, WORKSPACE_WRITE, cases[i].path, &e, NULL), 0);
+                assert_int_equal(e.holds_root, cases[i].holds_root);
+        }
+        assert_int_equal(workspace_find_entry(&f->w, WORKSPACE_WRITE, "lib/deep/hidden", &e, NULL), -EPERM);
+        assert_int_equal(workspace_find_entry(&f->w, WORKSPACE_READ, "lib/deep/hidden/x", &e, NULL), -EPERM);
+}
+
 TEST_WITH(a_root_may_be_a_file, make_fixture, remove_fixture) {
         struct fixture *f = *state;
         _cleanup_free_ char *secret = scratch_path(f->top, "outside/secret"),
