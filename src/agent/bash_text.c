@@ -144,6 +144,16 @@ static int format_text(const struct nsrun_bash_result *result, char **ret, size_
                         &b,
                         "%sno sandbox: it ran as the user, with all files and the network of the machine",
                         result->timed_out ? "\n\n" : "\n");
+        /* The first note of one without a sandbox says just that. */
+        STRV_FOREACH (note, result->notes)
+                if (!result->no_sandbox || note != result->notes) {
+                        _cleanup_free_ char *visible = str_visible(*note);
+
+                        if (!visible)
+                                return error_oom(err);
+                        strbuf_addf(&b, "%snote: %s",
+                                    result->timed_out && note == result->notes ? "\n\n" : "\n", visible);
+                }
         return bash_text_finish(&b, ret, ret_size, err);
 }
 
@@ -173,6 +183,7 @@ static int format_json(const struct nsrun_bash_result *result, char **ret, size_
         json_add_bytes(&d, d.root, "output", result->output, result->output_size);
         json_add_number(&d, d.root, "bytes_total", result->bytes_total);
         json_add_number(&d, d.root, "bytes_omitted", result->bytes_omitted);
+        json_add_strings(&d, d.root, "notes", result->notes);
         r = json_finish(&d, false, &text, err);
         if (r < 0)
                 return r;

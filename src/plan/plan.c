@@ -32,6 +32,7 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->argv);
         strv_free(plan->env);
         strv_free(plan->left_out);
+        strv_free(plan->secrets);
         strv_free(plan->protected);
         strv_free(plan->present);
         if (plan->join) {
@@ -172,6 +173,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_copy(s->present, &plan->present);
         if (r >= 0)
                 r = strv_copy(s->left_out, &plan->left_out);
+        if (r >= 0)
+                r = strv_copy(s->secrets, &plan->secrets);
         if (r >= 0)
                 r = plan_fill_environment(plan, s);
         return r < 0 ? r : summarise(plan);

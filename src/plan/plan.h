@@ -132,7 +132,8 @@ struct nsrun_plan {
         char **argv;
         char **env;
         char **left_out;
-        uid_t uid; /* host ids; inside the user namespace they are the same */
+        char **secrets; /* as in struct resolved */
+        uid_t uid;      /* host ids; inside the user namespace they are the same */
         gid_t gid;
         char *instance;       /* the instance profile's root folder, or NULL */
         char *workspace;      /* the instance's workspace, where it is not in its usual place; or NULL */

@@ -110,6 +110,7 @@
         M(TEXTS, argv)          \
         M(TEXTS, env)           \
         M(TEXTS, left_out)      \
+        M(TEXTS, secrets)       \
         M(NUMBER, uid)          \
         M(NUMBER, gid)          \
         M(TEXT, instance)       \

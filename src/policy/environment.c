@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What of the caller's environment the command gets: all variables but those that point at things
- * which aren't in the sandbox and those that look like a secret.  The table below is the one list
- * of them; nsrun(1), ENVIRONMENT, repeats it. */
+ * which aren't in the sandbox and those that look like a secret, by their name or by their value
+ * (credentials.h).  The table below is the one list of names; nsrun(1), ENVIRONMENT, repeats it. */
 #include "environment.h"
+
+#include "credentials.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -100,12 +102,50 @@ const struct environment_pattern environment_withheld[] = {
         {"*_COOKIE", secret},
         {"*_AUTH", secret},
         {"*_BEARER", secret},
+        {"PASS", secret},
+        {"DBPASS", secret},
+        {"*USERPASS*", secret},
+        {"*STOREPASS*", secret},
+        {"*KEYPASS*", secret},
+        {"*USERPWD*", secret},
+        {"*DB_PWD", secret},
+        {"*_PW", secret},
+        {"*BINDPW", secret},
+        {"ROOTPW", secret},
+        {"*_PSW", secret},
+        {"*CREDS*", secret},
+        {"*_CRED", secret},
+        {"*PRIVKEY*", secret},
+        {"*PRIV_KEY*", secret},
+        {"*PRIVATEKEY*", secret},
+        {"*AUTHKEY*", secret},
+        {"*AUTH_KEY*", secret},
+        {"*ACCOUNT_KEY*", secret},
+        {"*SERVICE_KEY*", secret},
+        {"*DEPLOY_KEY*", secret},
+        {"*SSH_KEY*", secret},
+        {"*MNEMONIC*", secret},
+        {"*SEED_PHRASE*", secret},
+        {"PAT", secret},
+        {"JWT", secret},
+        {"*_JWT_*", secret},
+        {"BEARER", secret},
+        {"*_COOKIES", secret},
+        {"*AUTHORIZATION*", secret},
+        {"*AUTH_HEADER*", secret},
+        {"*AUTH_CONFIG*", secret},
+        {"AOC_SESSION", secret},
         {"NPM_CONFIG__AUTH*", secret},
         {"NPM_CONFIG_//*", secret},
         {"NETRC", secret},
         {"KRB5CCNAME", secret},
         /* Addresses that carry a password. */
         {"*_DSN", secret},
+        {"DSN", secret},
+        {"*_SAS", secret},
+        {"*SAS_UR*", secret},
+        {"*WEBHOOK", secret},
+        {"*WEBHOOKS", secret},
         {"*DATABASE_URL*", secret},
         {"*_DB_URL", secret},
         {"*CONNECTION_STRING*", secret},
@@ -214,11 +254,17 @@ static bool is_asked_for(const struct nsrun_policy *p, const char *name) {
         return false;
 }
 
-/* Decides one inherited variable: it is added to *passed, or its name to *left_out, or --unsetenv
- * drops it. */
-static int inherit(const struct resolved *s, const char *entry, char ***passed, char ***left_out) {
+/* Withholds a variable: its name goes into s->left_out, and into s->secrets. */
+static int leave_out(struct resolved *s, const char *name, bool is_secret) {
+        int r = strv_contains(s->left_out, name) ? 0 : strv_add(&s->left_out, name);
+
+        return r < 0 || !is_secret || strv_contains(s->secrets, name) ? r : strv_add(&s->secrets, name);
+}
+
+/* Decides one inherited variable: it is passed, withheld, or dropped by --unsetenv. */
+static int inherit(struct resolved *s, const char *entry) {
         const struct nsrun_policy *p = s->policy;
-        const char *equals = strchr(entry, '=');
+        const char *equals = strchr(entry, '='), *why;
         _cleanup_free_ char *name = NULL;
 
         /* An entry without a "=", or without a name before it, can't be looked up by anybody. */
@@ -229,13 +275,33 @@ static int inherit(const struct resolved *s, const char *entry, char ***passed, 
                 return -ENOMEM;
         if (strv_contains(p->unset, name))
                 return 0;
-        if (!is_asked_for(p, name) &&
-            (p->clean_env ? !is_clean(name) : !s->plain && policy_env_withheld(name)))
-                return strv_contains(*left_out, name) ? 0 : strv_consume(left_out, TAKE_PTR(name));
+        if (!is_asked_for(p, name)) {
+                if (p->clean_env && !is_clean(name))
+                        return leave_out(s, name, false);
+                why = p->clean_env || s->plain ? NULL : policy_env_withheld(name);
+                if (!why && !s->plain && credentials_in(equals + 1))
+                        why = secret;
+                if (why)
+                        return leave_out(s, name, why == secret);
+        }
         /* Of two entries of one name the first counts, as for getenv(3). */
-        if (environment_get(*passed, name))
+        if (environment_get(s->env, name))
                 return 0;
-        return strv_add(passed, entry);
+        return strv_add(&s->env, entry);
+}
+
+/* git stops where a key or a value is missing that its count promises. */
+static int keep_git_whole(struct resolved *s) {
+        static const char count[] = "GIT_CONFIG_COUNT";
+
+        STRV_FOREACH (name, s->secrets)
+                if (startswith(*name, "GIT_CONFIG_KEY_") || startswith(*name, "GIT_CONFIG_VALUE_")) {
+                        if (!environment_get(s->env, count) || is_asked_for(s->policy, count))
+                                return 0;
+                        environment_drop(s->env, count, strlen(count));
+                        return leave_out(s, count, true);
+                }
+        return 0;
 }
 
 static int policy_environment_compare_names(const void *a, const void *b) {
@@ -274,15 +340,18 @@ static int add_explicit(const struct nsrun_policy *p, char *const *entries, char
         return 0;
 }
 
-static int policy_environment_make_environment(const struct resolved *s, char ***passed, char ***left_out) {
+static int policy_environment_make_environment(struct resolved *s, char ***passed) {
         const struct nsrun_policy *p = s->policy;
         int r;
 
         STRV_FOREACH (entry, environment_inherited(p)) {
-                r = inherit(s, *entry, passed, left_out);
+                r = inherit(s, *entry);
                 if (r < 0)
                         return r;
         }
+        r = keep_git_whole(s);
+        if (r < 0)
+                return r;
         if (s->home && !strv_contains(p->unset, "HOME")) {
                 r = set_variable(passed, "HOME", s->home);
                 if (r < 0)
@@ -309,13 +378,17 @@ static int policy_environment_make_environment(const struct resolved *s, char **
         return 0;
 }
 
+static void sort_names(char **names) {
+        if (names)
+                qsort(names, strv_length(names), sizeof(*names), policy_environment_compare_names);
+}
+
 int environment_resolve(struct resolved *s, struct nsrun_error *err) {
-        if (policy_environment_make_environment(s, &s->env, &s->left_out) < 0)
+        if (policy_environment_make_environment(s, &s->env) < 0)
                 return error_oom(err);
         for (const char *const *name = s->unset; name && *name; name++)
                 environment_drop(s->env, *name, strlen(*name));
-        if (s->left_out)
-                qsort(s->left_out, strv_length(s->left_out), sizeof(*s->left_out),
-                      policy_environment_compare_names);
+        sort_names(s->left_out);
+        sort_names(s->secrets);
         return 0;
 }

@@ -11,7 +11,7 @@ char *const *environment_inherited(const struct nsrun_policy *p);
 /* Whether the first `length` bytes of `name` can name a variable. */
 bool environment_name_is_valid(const char *name, size_t length);
 
-/* Fills s->env and s->left_out.  s->home, s->identity and s->instance_env must be known. */
+/* Fills s->env, s->left_out and s->secrets.  s->home, s->identity and s->instance_env must be known. */
 int environment_resolve(struct resolved *s, struct nsrun_error *err);
 
 /* What is kept from the command unless it is named; the end is the one without a pattern. */

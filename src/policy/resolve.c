@@ -32,6 +32,7 @@ void resolved_clear(struct resolved *s) {
         free(s->seccomp);
         strv_free(s->env);
         strv_free(s->left_out);
+        strv_free(s->secrets);
         strv_free(s->identity);
         strv_free(s->ephemeral);
         strv_free(s->reserved);

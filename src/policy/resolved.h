@@ -57,6 +57,7 @@ struct resolved {
         char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
         char **env;           /* the command's environment, but for PWD */
         char **left_out;      /* names of inherited variables that are withheld, sorted */
+        char **secrets;       /* of these, those that look like a secret, but not with --clean-env */
         char **identity;      /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
         char **ephemeral;     /* folders that are a tmpfs of their own inside, with rules beneath them */
         char *git_dir;        /* the project's git dir, where the command may write to it; or NULL */

@@ -15,6 +15,28 @@ static int take_note(struct run *run, const struct nsrun_error *note, struct nsr
         return r == -ENOMEM ? error_oom(err) : r;
 }
 
+/* Says which variables the command doesn't get.  Of a session's that was said at its start. */
+static int note_secrets(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
+        _cleanup_strbuf_ struct strbuf names = {0};
+        _cleanup_free_ char *list = NULL;
+        struct nsrun_error note = {0};
+
+        if (plan->join || !plan->secrets)
+                return 0;
+        STRV_FOREACH (name, plan->secrets) {
+                strbuf_add(&names, name == plan->secrets ? "" : ", ");
+                strbuf_add(&names, *name);
+        }
+        list = strbuf_finish(&names);
+        if (!list)
+                return error_oom(err);
+        (void)error_set(
+                &note, NSRUN_STAGE_POLICY, 0, list,
+                "variables that look like secrets are withheld from the command (--env NAME passes one)",
+                NULL);
+        return take_note(run, &note, err);
+}
+
 /* Prepares all that surrounds a launch, in the order in which the parts need each other. */
 static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
                        struct launch_params *params, struct nsrun_error *err) {
@@ -42,6 +64,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = take_note(run, &plain, err);
         if (r >= 0 && params->n_processes > 0)
                 r = take_note(run, &cgroup_by_rlimit, err);
+        if (r >= 0)
+                r = note_secrets(run, plan, err);
         return r;
 }
 

@@ -47,6 +47,22 @@ TEST_IN_BOTH_MODES(a_start_prints_an_id_that_commands_join_by) {
         }
 }
 
+/* Once, of all its commands. */
+TEST(a_start_says_which_secrets_are_withheld) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(setenv("MY_TOKEN", "t", 1), 0);
+        SESSION(s, &o, "start", "--project", s->project, "--name", "secretive");
+        expect_status(&o, 0);
+        assert_string_equal(o.err,
+                            "nsrun: note: variables that look like secrets are withheld from the command "
+                            "(--env NAME passes one): MY_TOKEN\n");
+        expect_good_join(s, "secretive", "echo ${MY_TOKEN-none}", "none\n");
+        assert_int_equal(unsetenv("MY_TOKEN"), 0);
+        end_session(s, "secretive", "stop");
+}
+
 TEST(a_name_is_the_id_and_is_taken_while_the_session_lives) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--name", "A.b_c-9");

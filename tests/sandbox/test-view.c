@@ -385,11 +385,17 @@ TEST(secrets_and_dead_addresses_are_left_out_of_the_environment) {
         expect_in(o.out, "HARMLESS=a=b c\n");
         expect_in(o.out, "ADDED=x\n");
         expect_not_in(o.out, "LANG=");
+        if (!in_a_session())
+                assert_string_equal(
+                        o.err, "nsrun: note: variables that look like secrets are withheld from the command "
+                               "(--env NAME passes one): AWS_ACCESS_KEY_ID, MY_PASSWORD, OPENAI_API_KEY, "
+                               "npm_config__auth\n");
         for (size_t i = 1; i < ARRAY_SIZE(variables); i++)
                 expect_not_in(o.out, variables[i][0]);
 
         RUN(s, &o, "--clean-env", "--env", "ADDED=x", "--", "env");
         expect_not_in(o.out, "HARMLESS");
+        assert_string_equal(o.err, "");
         expect_not_in(o.out, "sesame");
         expect_in(o.out, "ADDED=x\n");
         expect_in(o.out, "PATH=");

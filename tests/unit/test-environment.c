@@ -1,45 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* policy/environment.c: what the command inherits, what it doesn't, and that the
  * man page's list is the code's. */
-#include "scratch.h"
-
-#include "policy/environment.h"
-
-static struct nsrun_policy *new_policy(const char *const *environment) {
-        struct nsrun_policy *p = NULL;
-
-        assert_int_equal(nsrun_policy_new(&p), 0);
-        assert_int_equal(nsrun_policy_set_environ(p, environment), 0);
-        return p;
-}
-
-#define ENVIRONMENT(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-static void set(struct nsrun_policy *p, const char *option, const char *value) {
-        assert_int_equal(nsrun_policy_set(p, option, value, NULL), 0);
-}
-
-static void resolve_at(struct resolved *s, const struct nsrun_policy *p, const char *home) {
-        resolved_clear(s);
-        s->policy = p;
-        s->home = home ? strdup(home) : NULL;
-        assert_int_equal(environment_resolve(s, NULL), 0);
-}
-
-static void resolve(struct resolved *s, const struct nsrun_policy *p) {
-        resolve_at(s, p, NULL);
-}
-
-static void assert_value(const struct resolved *s, const char *name, const char *value) {
-        const char *is = environment_get(s->env, name);
-
-        if (!value) {
-                assert_null(is);
-        } else {
-                assert_non_null(is);
-                assert_string_equal(is, value);
-        }
-}
+#include "environment.h"
 
 /* Each pattern with its reason, a name that it alone withholds, and one beside it that passes. */
 static const struct {
@@ -126,14 +88,52 @@ static const struct {
         {"*_KEY", "secret", "MY_KEY", "MY_KEYS"},
         {"*_PAT", "secret", "MY_PAT", "MY_PATS"},
         {"*_JWT", "secret", "MY_JWT", "MY_JWTS"},
-        {"*_COOKIE", "secret", "MY_COOKIE", "MY_COOKIES"},
+        {"*_COOKIE", "secret", "MY_COOKIE", "MYCOOKIE"},
         {"*_AUTH", "secret", "MY_AUTH", "MY_AUTHS"},
         {"*_BEARER", "secret", "MY_BEARER", "MY_BEARERS"},
+        {"PASS", "secret", "PASS", "PASSX"},
+        {"DBPASS", "secret", "DBPASS", "DBPASSX"},
+        {"*USERPASS*", "secret", "MYUSERPASSS", "USERPAS"},
+        {"*STOREPASS*", "secret", "MYSTOREPASSS", "STOREPAS"},
+        {"*KEYPASS*", "secret", "MYKEYPASSS", "KEYPAS"},
+        {"*USERPWD*", "secret", "MYUSERPWDS", "USERPW"},
+        {"*DB_PWD", "secret", "MYDB_PWD", "DB_PWDS"},
+        {"*_PW", "secret", "MY_PW", "MY_PWS"},
+        {"*BINDPW", "secret", "LDAPBINDPW", "BINDPWS"},
+        {"ROOTPW", "secret", "ROOTPW", "ROOTPWX"},
+        {"*_PSW", "secret", "MY_PSW", "MY_PSWX"},
+        {"*CREDS*", "secret", "MYCREDSX", "CREDX"},
+        {"*_CRED", "secret", "MY_CRED", "MY_CREDX"},
+        {"*PRIVKEY*", "secret", "MYPRIVKEYS", "PRIVKE"},
+        {"*PRIV_KEY*", "secret", "MYPRIV_KEYS", "PRIV_KE"},
+        {"*PRIVATEKEY*", "secret", "MYPRIVATEKEYS", "PRIVATEKE"},
+        {"*AUTHKEY*", "secret", "MYAUTHKEYS", "AUTHKE"},
+        {"*AUTH_KEY*", "secret", "MYAUTH_KEYS", "AUTH_KE"},
+        {"*ACCOUNT_KEY*", "secret", "MYACCOUNT_KEYS", "ACCOUNT_KE"},
+        {"*SERVICE_KEY*", "secret", "MYSERVICE_KEYS", "SERVICE_KE"},
+        {"*DEPLOY_KEY*", "secret", "MYDEPLOY_KEYS", "DEPLOY_KE"},
+        {"*SSH_KEY*", "secret", "MYSSH_KEYS", "SSH_KE"},
+        {"*MNEMONIC*", "secret", "MYMNEMONICS", "MNEMONI"},
+        {"*SEED_PHRASE*", "secret", "MYSEED_PHRASES", "SEED_PHRAS"},
+        {"PAT", "secret", "PAT", "PATX"},
+        {"JWT", "secret", "JWT", "JWTX"},
+        {"*_JWT_*", "secret", "MY_JWT_V2", "MYJWT_V2"},
+        {"BEARER", "secret", "BEARER", "BEARERX"},
+        {"*_COOKIES", "secret", "MY_COOKIES", "MYCOOKIES"},
+        {"*AUTHORIZATION*", "secret", "MYAUTHORIZATIONS", "AUTHORIZATIO"},
+        {"*AUTH_HEADER*", "secret", "MYAUTH_HEADERS", "AUTH_HEADE"},
+        {"*AUTH_CONFIG*", "secret", "MYAUTH_CONFIGS", "AUTH_CONFI"},
+        {"AOC_SESSION", "secret", "AOC_SESSION", "AOC_SESSIONX"},
         {"NPM_CONFIG__AUTH*", "secret", "NPM_CONFIG__AUTHS", "NPM_CONFIG__AUT"},
         {"NPM_CONFIG_//*", "secret", "NPM_CONFIG_//registry.org/:x", "NPM_CONFIG_/"},
         {"NETRC", "secret", "NETRC", "NETRCX"},
         {"KRB5CCNAME", "secret", "KRB5CCNAME", "KRB5CCNAMEX"},
         {"*_DSN", "secret", "MY_DSN", "MY_DSNS"},
+        {"DSN", "secret", "DSN", "DSNX"},
+        {"*_SAS", "secret", "MY_SAS", "MY_SASS"},
+        {"*SAS_UR*", "secret", "MYSAS_URLS", "SAS_U"},
+        {"*WEBHOOK", "secret", "MYWEBHOOK", "MYWEBHOOK_PORT"},
+        {"*WEBHOOKS", "secret", "MYWEBHOOKS", "MYWEBHOOKS_PORT"},
         {"*DATABASE_URL*", "secret", "MYDATABASE_URLS", "DATABASE_UR"},
         {"*_DB_URL", "secret", "MY_DB_URL", "MY_DB_URLS"},
         {"*CONNECTION_STRING*", "secret", "MYCONNECTION_STRINGS", "CONNECTION_STRIN"},
@@ -196,6 +196,14 @@ TEST(secrets_of_the_wild_are_withheld) {
                 "GOOGLE_APPLICATION_CREDENTIALS",
                 "AzureWebJobsConnection_String",
                 "npm_config_//registry.npmjs.org/:_authToken",
+                "SLACK_WEBHOOK",
+                "CREDS",
+                "PRIVKEY",
+                "LDAP_BINDPW",
+                "REGISTRY_PSW",
+                "TS_AUTHKEY",
+                "DOCKER_AUTH_CONFIG",
+                "PAT",
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
