@@ -121,7 +121,7 @@ static int agent_bash_add_details(struct contained *c, struct nsrun_bash_result 
         ret->oom_killed = run_ran_out_of_memory(&c->run, was_killed);
         if (c->run.denials)
                 r = denials_format(c->run.denials, &ret->report, err);
-        run_kill(&c->run);
+        contained_finish(c);
         if (r >= 0)
                 ret->notes = TAKE_PTR(c->run.notes);
         STRV_FOREACH (warning, c->plan->seccomp.warnings)

@@ -64,13 +64,21 @@ static void signal_all(struct command_source *s, int signal) {
                 (void)launch_terminate_all(&c->run.launch);
 }
 
+void contained_finish(struct contained *c) {
+        if (c->run.is_gone)
+                return;
+        if (!c->source.has_ended) {
+                run_kill(&c->run);
+                return;
+        }
+        launch_release(&c->run.launch);
+        (void)run_wait(&c->run);
+}
+
 static void contained_end(struct command_source *s) {
         struct contained *c = (struct contained *)(void *)s;
 
-        if (s->has_ended) {
-                launch_release(&c->run.launch);
-                (void)run_wait(&c->run);
-        }
+        contained_finish(c);
         run_end(&c->run);
         close_fdp(&s->output_fd);
 }

@@ -19,6 +19,7 @@ static int open_standard_fds(void) {
 }
 
 int main(int argc, char **argv) {
+        _cleanup_strv_ char **arguments = NULL;
         const struct command *command;
         struct nsrun_error err = {0};
 
@@ -42,5 +43,10 @@ int main(int argc, char **argv) {
                                          argv[1][0] == '-' ? "unknown option" : "unknown subcommand", &err);
                 return option_fail(&err);
         }
-        return command->run(command, argv + 1);
+        /* A command that joins a session may leave the memory of argv wiped (launch/join.c). */
+        if (strv_copy(argv, &arguments) < 0) {
+                (void)error_oom(&err);
+                return option_fail(&err);
+        }
+        return command->run(command, arguments + 1);
 }

@@ -157,6 +157,7 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
 
         for (;;) {
                 struct signalfd_siginfo infos[16];
+                bool is_alone;
                 ssize_t n;
                 int r, wait;
 
@@ -174,13 +175,15 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
                         return r;
                 if (!init->has_command && p->must_end && sys_kill(-1, 0) == -ESRCH)
                         return 0;
-                /* The supervisor is gone: everything here ends, pid 1 first. */
-                if (fds[1].revents && init->kills_on_failure)
-                        kill_others(p);
-                if (fds[1].revents)
-                        _exit(125);
-                if (fds[2].revents & POLLIN)
+                /* First: the supervisor may have released this process and ended right after that. */
+                if (fds[1].revents || fds[2].revents & POLLIN)
                         take_control(p);
+                is_alone = fds[1].revents && init->supervisor_fd >= 0;
+                /* The supervisor is gone: everything here ends, pid 1 first. */
+                if (is_alone && init->kills_on_failure)
+                        kill_others(p);
+                if (is_alone)
+                        _exit(125);
                 n = sys_read(p->signal_fd, infos, sizeof(infos));
                 if (n < 0 && n != -EAGAIN)
                         return (int)n;

@@ -70,6 +70,25 @@ TEST_IN_BOTH_MODES(a_background_process_outlives_its_command) {
         expect_released(fifo);
 }
 
+TEST_IN_BOTH_MODES(bash_leaves_background_processes_and_shows_what_it_ran) {
+        const struct site *s = *state;
+        _cleanup_close_ int fifo = open_fifo_of(s, "fifo");
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        const char *const script = "exec 3>fifo; sleep 1000 >&3 2>&3 & echo started";
+
+        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, script, NULL},
+                              .cwd = s->root},
+            &o);
+        expect_status(&o, 0);
+        expect_out(&o, "$ exec 3>fifo; sleep 1000 >&3 2>&3 & echo started\nstarted\n\n\nexit status: 0");
+        expect_held(fifo);
+        expect_good_join(s, id, "echo next", "next\n");
+        expect_held(fifo);
+        end_session(s, id, "stop");
+        expect_released(fifo);
+}
+
 TEST_IN_BOTH_MODES(a_server_answers_the_next_command) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *ask = path_of(s->project, "ask"),
