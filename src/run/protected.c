@@ -115,17 +115,18 @@ static int add_glob(struct protected_names *names, const char *entry) {
 static int add_present(struct protected_names *names, const char *entry) {
         const char *cut = strstr(entry, "//");
         struct stat st;
+        int r = 0;
 
-        for (size_t i = 0; i < names->n; i++) {
+        /* A folder that two rules show is there twice. */
+        for (size_t i = 0; i < names->n && r >= 0; i++) {
                 struct protected_folder *f = &names->folders[i];
 
                 if (strlen(f->path) == (size_t)(cut - entry) &&
-                    strncmp(f->path, entry, (size_t)(cut - entry)) == 0)
-                        return f->fd < 0 || fstatat(f->fd, cut + 2, &st, AT_SYMLINK_NOFOLLOW) < 0
-                                       ? 0
-                                       : remember(f, cut + 2, &st);
+                    strncmp(f->path, entry, (size_t)(cut - entry)) == 0 && f->fd >= 0 &&
+                    fstatat(f->fd, cut + 2, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                        r = remember(f, cut + 2, &st);
         }
-        return 0;
+        return r;
 }
 
 int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) {

@@ -426,6 +426,19 @@ TEST(another_place_and_another_root_are_no_way_around) {
         expect_in(o.err, "cannot create /mnt/work/a/p/.npmrc: Read-only file system");
 }
 
+/* A writable folder that is shown twice, with another one between the two. */
+TEST(a_folder_that_is_shown_twice_is_looked_at_once) {
+        const struct site *s = *state;
+        _cleanup_free_ char *sub = path_of(s->project, "sub"), *bind = text_of("%s:/mnt/x", s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s, "git init -q .; mkdir sub");
+        RUN(s, &o, "--rw", sub, "--bind", bind, "--", "true");
+        assert_string_equal(o.err, "");
+        on_host(s, "git status --short; ls .git/config", &o);
+        expect_out(&o, ".git/config\n");
+}
+
 /* Through a symlink that git writes to the user's git would write anywhere. */
 TEST(a_symlink_in_the_projects_git_dir_is_removed) {
         static const char *const names[] = {"COMMIT_EDITMSG", "logs/HEAD"};
