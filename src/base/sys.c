@@ -314,6 +314,11 @@ int sys_unlinkat(int dir, const char *path) {
         return result(unlinkat(dir, path, 0));
 }
 
+int sys_rmdirat(int dir, const char *path) {
+        SYS_FAULT("rmdirat");
+        return result(unlinkat(dir, path, AT_REMOVEDIR));
+}
+
 int sys_lock_shared(int fd) {
         struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 

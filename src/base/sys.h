@@ -108,6 +108,7 @@ int sys_access(const char *path, int mode);
 /* With an empty path that of the O_PATH descriptor `dir` itself.  The length; no NUL is put behind it. */
 ssize_t sys_readlinkat(int dir, const char *path, char *to, size_t size);
 int sys_unlinkat(int dir, const char *path);
+int sys_rmdirat(int dir, const char *path);
 /* A read lock on a whole file, held until the process ends (fcntl(2), F_SETLK). */
 int sys_lock_shared(int fd);
 int sys_unshare(uint64_t flags);

@@ -116,6 +116,13 @@ static int mount_make_folder(struct mounting *m, const struct plan_op *op, mode_
         return 0;
 }
 
+/* A symlink that is a mount point, or is bound, is opened itself; there may be none on the way to it. */
+static int mount_open_flags(const struct plan_op *op) {
+        bool is_folder = op->kind != PLAN_BIND || op->is_directory;
+
+        return O_PATH | (is_folder ? O_DIRECTORY : 0) | (op->is_link ? O_NOFOLLOW : 0);
+}
+
 int mount_point(struct mounting *m, const struct plan_op *op) {
         bool is_folder = op->kind != PLAN_BIND || op->is_directory;
         int r;
@@ -126,7 +133,7 @@ int mount_point(struct mounting *m, const struct plan_op *op) {
                 if (r < 0)
                         return r;
         }
-        r = beneath_open(m->new_root, op->target + 1, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
+        r = beneath_open(m->new_root, op->target + 1, mount_open_flags(op), 0);
         if (r < 0)
                 return fail_target(m, op, r);
         return r;
@@ -178,8 +185,10 @@ int mount_restrict(const struct mounting *m, int fd, uint64_t attributes) {
 static int mount_bind(struct mounting *m, const struct plan_op *op) {
         _cleanup_close_ int source = -EBADF, target = -EBADF;
 
+        if (op->stubs)
+                return mount_with_stubs(m, op);
         source = op->is_in_rundir ? mount_open_scratch(m, op)
-                                  : beneath_open(m->old_root, op->source + 1, O_PATH, 0);
+                                  : beneath_open(m->old_root, op->source + 1, mount_open_flags(op), 0);
         if (source == -ELOOP)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, source, op->source,
                                  "the source was replaced by a symlink while the sandbox was being built",
@@ -325,6 +334,7 @@ static int mount_seal(struct mounting *m) {
         close_fdp(&m->descriptors);
         close_fdp(&m->rundir_fd);
         close_fdp(&m->overlay_fd);
+        close_fdp(&m->stubs_fd);
         if (m->params->rundir_fd >= 0)
                 (void)sys_close(m->params->rundir_fd);
         r = mount_enter_directory(m->new_root, m->plan->cwd, m->error);

@@ -16,6 +16,7 @@ struct mounting {
         int descriptors;   /* the host's /proc/self/fd, the working directory while mounting */
         int rundir_fd;     /* the run directory by a mount of the child's own */
         int overlay_fd;    /* the tmpfs that has its place with --overlay-backing=tmpfs */
+        int stubs_fd;      /* the tmpfs that has the stubs */
         bool is_legacy;    /* legacy.c makes binds and sets their flags, by mount(2) */
         char ***submounts; /* for each operation of the plan: the submounts that its bind takes along */
         struct nsrun_error legacy_error; /* why `submounts` could not be found out */
@@ -26,7 +27,7 @@ struct mounting {
 #define MOUNTING_INIT                                                                               \
         {                                                                                           \
                 .report_fd = -EBADF, .old_root = -EBADF, .new_root = -EBADF, .descriptors = -EBADF, \
-                .rundir_fd = -EBADF, .overlay_fd = -EBADF                                           \
+                .rundir_fd = -EBADF, .overlay_fd = -EBADF, .stubs_fd = -EBADF                       \
         }
 
 /* mount.c: makes the first root, a tmpfs that becomes "/" at once, with the host's root still reachable
@@ -53,6 +54,10 @@ int mount_name_rundir(struct mounting *m);
 int mount_open_scratch(struct mounting *m, const struct plan_op *op);
 int mount_overlay(struct mounting *m, const struct plan_op *op);
 int mount_proc(struct mounting *m, const struct plan_op *op);
+/* The run directory, opened by a mount of the child's own.  The descriptor is m's. */
+int mount_open_rundir(struct mounting *m);
+/* mount_stubs.c: a bind whose source has names in it that nothing can make. */
+int mount_with_stubs(struct mounting *m, const struct plan_op *op);
 
 /* legacy.c, before the clone: finds out whether the kernel lacks mount_setattr(2), and then reads
  * the mount table.  -ENOMEM; any other failure is reported by legacy_check(). */

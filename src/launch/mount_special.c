@@ -31,7 +31,7 @@ static int overlay_tmpfs(struct mounting *m, const struct plan_op *op) {
 /* The run directory, opened anew: the caller's descriptor belongs to a mount of the
  * caller's namespace, and overlayfs takes layers from its own alone, as a bind does
  * its source.  It must still be the folder that the caller locked. */
-static int mount_special_open_rundir(struct mounting *m) {
+int mount_open_rundir(struct mounting *m) {
         _cleanup_close_ int fd = -EBADF;
         struct stat given, found;
         int r;
@@ -75,7 +75,7 @@ int mount_name_rundir(struct mounting *m) {
 }
 
 int mount_open_scratch(struct mounting *m, const struct plan_op *op) {
-        int r = mount_special_open_rundir(m);
+        int r = mount_open_rundir(m);
 
         return r < 0 ? r : beneath_open(m->rundir_fd, path_basename(op->source), O_PATH | O_DIRECTORY, 0);
 }
@@ -86,7 +86,7 @@ static int overlay_folder(struct mounting *m, const struct plan_op *op) {
         int r = 0;
 
         if (is_disk)
-                r = mount_special_open_rundir(m);
+                r = mount_open_rundir(m);
         else if (m->overlay_fd < 0)
                 r = m->overlay_fd = overlay_tmpfs(m, op);
         if (r < 0)

@@ -39,6 +39,31 @@ static int learn_namespaces(struct child *c) {
         return 0;
 }
 
+static const char max_mnt_namespaces[] = "/proc/sys/user/max_mnt_namespaces";
+
+/* With --protect=strict commands may make no mount namespace: in one that has no mount at a protected name
+ * the kernel lets that be renamed and removed.  Opened while the host's /proc is there, and written when the
+ * mount tree is made, for which open_tree(2) makes such namespaces. */
+static int open_mount_namespaces(struct child *c, int *ret) {
+        int fd = c->plan->is_strict ? sys_open(AT_FDCWD, max_mnt_namespaces, O_WRONLY, 0) : -EBADF;
+
+        if (c->plan->is_strict && fd < 0)
+                return error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, fd, max_mnt_namespaces,
+                                 "--protect=strict can't hold: nested mount namespaces can't be forbidden",
+                                 "it takes a writable /proc/sys; leave --protect=strict out");
+        *ret = fd;
+        return 0;
+}
+
+static int forbid_mount_namespaces(struct child *c, int fd) {
+        ssize_t n = fd < 0 ? 0 : sys_write(fd, "0", 1);
+
+        if (n < 0)
+                return error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, (int)n, max_mnt_namespaces,
+                                 "nested mount namespaces can't be forbidden", NULL);
+        return 0;
+}
+
 /* Commands may make no cgroup namespace: with one, a nested user namespace may mount cgroup2, and there
  * freeze or kill every process in the caller's cgroup.  The limit belongs to the sandbox's user namespace
  * and holds for all below it (4.9). */
@@ -69,6 +94,7 @@ static int build(struct own *o) {
         struct nsrun_error *err = &c->reaper.error;
         const int own[] = {init->report_fd, init->supervisor_fd, init->control_fd, init->listener_socket,
                            init->lock_fd,   params->rundir_fd,   c->init_fd,       c->init_data_fd};
+        int namespaces = -EBADF;
         int r = params->dies_with_thread ? harden_die_with(init->supervisor_fd, err) : 0;
 
         if (r >= 0 && c->joins_cgroup)
@@ -79,6 +105,8 @@ static int build(struct own *o) {
                 r = child_map_ids(c, AT_FDCWD, "/proc/self/", o->uid_map, o->gid_map);
         if (r >= 0)
                 r = forbid_cgroup_namespaces(c);
+        if (r >= 0)
+                r = open_mount_namespaces(c, &namespaces);
         if (r >= 0 && params->wants_started)
                 r = learn_namespaces(c);
         if (r >= 0 && (c->namespaces & CLONE_NEWNET))
@@ -87,6 +115,9 @@ static int build(struct own *o) {
                 r = child_set_hostname(c);
         if (r >= 0)
                 r = mount_tree(&o->mount);
+        if (r >= 0)
+                r = forbid_mount_namespaces(c, namespaces);
+        close_fdp(&namespaces);
         if (r >= 0)
                 r = harden_capabilities(err);
         if (r >= 0)

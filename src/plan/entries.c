@@ -10,6 +10,7 @@ void plan_op_clear(struct plan_op *op) {
         free(op->target);
         free(op->source);
         free(op->text);
+        strv_free(op->stubs);
         *op = (struct plan_op){0};
 }
 

@@ -55,7 +55,7 @@ static int plan_join_fill(struct nsrun_plan *plan, const struct resolved *s) {
         plan->is_session = false;
         /* The session's overlays are mounted already: this command neither mounts one nor needs a
          * run directory. */
-        plan->has_overlays = false;
+        plan->has_overlays = plan->has_stubs = false;
         free(TAKE_PTR(plan->rundir));
         return r < 0 ? r : plan_join_fill_environment(plan, s);
 }

@@ -85,12 +85,14 @@ static int collect_rule(struct entries *e, const struct resolved_rule *rule, uin
         op->is_read_only = rule->access == POLICY_RO;
         op->was_asked_for = origin == ENTRY_EXPLICIT;
         op->is_directory = rule->is_directory;
+        op->is_link = rule->is_link;
         op->source = strdup(rule->source);
         if (rule->access == POLICY_OVERLAY) {
                 op->size = size;
                 op->text = layer_name(target);
         }
-        if (!op->source || (rule->access == POLICY_OVERLAY && !op->text))
+        if (!op->source || (rule->access == POLICY_OVERLAY && !op->text) ||
+            strv_copy(rule->stubs, &op->stubs) < 0)
                 return -ENOMEM;
         if (rule->alias)
                 entries_add_symlink(e, ENTRY_ALIAS, target, rule->alias);
@@ -132,12 +134,13 @@ static int plan_fill_environment(struct nsrun_plan *plan, const struct resolved 
         return strv_consume(&plan->env, pwd);
 }
 
-/* Fills the fields of the plan that follow from its operations: has_overlays, has_terminal, rundir. */
+/* Fills the fields of the plan that follow from its operations: has_overlays, has_stubs, rundir. */
 static int summarise(struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++) {
                 const struct plan_op *op = &plan->ops[i];
 
                 plan->has_overlays |= op->kind == PLAN_OVERLAY;
+                plan->has_stubs |= op->stubs != NULL;
                 if (op->is_in_rundir && !plan->rundir && !(plan->rundir = path_parent(op->source)))
                         return -ENOMEM;
         }
@@ -155,6 +158,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         plan->root_size = ROOT_SIZE;
         plan->net = p->net;
         plan->backing = p->backing;
+        plan->is_strict = p->protects_strictly && !s->plain;
         plan->new_session = p->new_session;
         plan->is_session = s->is_session;
         plan->limits = p->limits;

@@ -51,6 +51,9 @@ struct plan_op {
         bool is_read_only;  /* PLAN_BIND */
         bool is_device;     /* PLAN_BIND: a device node, not nodev */
         bool is_directory;  /* PLAN_BIND: the mount point is a folder, else a file */
+        bool is_link;       /* PLAN_BIND: source and target are symlinks, which are not followed */
+        char **stubs;       /* PLAN_BIND: names in source that don't exist and that nothing can make; with a
+                               slash at the end where it is a folder's.  NULL: none */
         bool is_in_rundir;  /* PLAN_BIND: source is the scratch folder of the plan's run directory */
         bool makes_target;  /* the mount point is on a tmpfs of the plan's and is made */
         bool makes_on_host; /* PLAN_BIND: target is the host's, in the instance, and the run makes what
@@ -125,6 +128,8 @@ struct nsrun_plan {
         struct policy_limits limits;
         bool new_session;
         bool has_overlays;
+        bool is_strict; /* protected names that don't exist can't be made */
+        bool has_stubs;
         char *rundir; /* The path that the run directory will have, its last six letters still to be chosen,
                          or NULL.  Paths beneath it are sources and targets of binds and folders. */
         char *hostname;
@@ -156,9 +161,10 @@ int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct ns
  * doesn't need them; the printers do. */
 int plan_load_operations(struct nsrun_plan *plan, struct nsrun_error *err);
 void plan_free(struct nsrun_plan *plan);
-/* Whether a run of the plan needs a run directory: for overlays' layers, or a scratch folder. */
+/* Whether a run of the plan needs a run directory: for overlays' layers, a scratch folder, or stubs. */
 static inline bool plan_needs_rundir(const struct nsrun_plan *plan) {
-        return plan->rundir || (plan->has_overlays && plan->backing == POLICY_BACKING_DISK);
+        return plan->rundir || plan->has_stubs ||
+               (plan->has_overlays && plan->backing == POLICY_BACKING_DISK);
 }
 static inline void plan_freep(struct nsrun_plan **plan) {
         plan_free(*plan);

@@ -76,6 +76,10 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 strbuf_add(b, op->is_device ? "device" : op->is_read_only ? "read-only" : "read-write");
                 if (op->is_in_rundir)
                         strbuf_add(b, ", on disk, gone at the end");
+                if (op->is_link)
+                        strbuf_add(b, ", a symlink");
+                if (op->stubs)
+                        strbuf_addf(b, ", %zu names in it can't be made", strv_length(op->stubs));
                 if (!streq(op->source, op->target)) {
                         strbuf_add(b, ", from ");
                         add_visible(b, op->source);
@@ -267,10 +271,10 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
                 add_fact(&b, "overlays", plan->backing == POLICY_BACKING_DISK ? "on disk" : "in memory");
         add_names(&b, "withheld", plan->left_out);
         if (plan->protected)
-                strbuf_addf(&b,
-                            "%-11s %zu names: read-only where they are, moved aside at the end where they "
-                            "are made\n",
-                            "protected", strv_length(plan->protected));
+                strbuf_addf(&b, "%-11s %zu names: read-only where they are, %s\n", "protected",
+                            strv_length(plan->protected),
+                            plan->is_strict ? "can't be made where they aren't (strict)"
+                                            : "moved aside at the end where they are made");
         if (!plan->plain)
                 plan_print_add_mounts(&b, plan);
         text = strbuf_finish(&b);

@@ -21,6 +21,10 @@ static void print_json_add_op(struct json_document *d, struct json_value *parent
                 json_add_bool(d, o, "directory", op->is_directory);
                 if (op->is_in_rundir)
                         json_add_bool(d, o, "in_run_directory", true);
+                if (op->is_link)
+                        json_add_bool(d, o, "link", true);
+                if (op->stubs)
+                        json_add_strings(d, o, "stubs", op->stubs);
         }
         if (op->kind == PLAN_FILE || op->kind == PLAN_SYMLINK || op->kind == PLAN_OVERLAY)
                 json_add_string(d, o, op->kind == PLAN_OVERLAY ? "layer" : "text", op->text);
@@ -91,10 +95,11 @@ static void print_json_add_limits(struct json_document *d, const struct policy_l
         }
 }
 
-static void print_json_add_protected(struct json_document *d, char *const *entries) {
+/* "absent" says what becomes of a name that doesn't exist. */
+static void print_json_add_protected(struct json_document *d, const struct nsrun_plan *plan) {
         struct json_value *list = json_add_array(d, d->root, "protected");
 
-        STRV_FOREACH (entry, entries) {
+        STRV_FOREACH (entry, plan->protected) {
                 const char *cut = strstr(*entry, "//");
                 _cleanup_free_ char *folder = strndup(*entry, (size_t)(cut - *entry));
                 struct json_value *o = json_add_object(d, list, NULL);
@@ -103,6 +108,10 @@ static void print_json_add_protected(struct json_document *d, char *const *entri
                         d->has_failed = true;
                 json_add_string(d, o, "folder", folder);
                 json_add_string(d, o, "name", cut + 2);
+                json_add_string(d, o, "absent",
+                                streq(cut + 2, ".git") ? "noted"
+                                : plan->is_strict      ? "kept free"
+                                                       : "moved aside");
         }
 }
 
@@ -136,7 +145,7 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         ops = json_add_array(&d, d.root, "operations");
         for (size_t i = 0; i < plan->n_ops; i++)
                 print_json_add_op(&d, ops, &plan->ops[i]);
-        print_json_add_protected(&d, plan->protected);
+        print_json_add_protected(&d, plan);
         print_json_add_environment(&d, plan->env);
         json_add_strings(&d, d.root, "withheld", plan->left_out);
         return json_finish(&d, true, ret, err);

@@ -65,6 +65,8 @@
         M(BOOL, is_read_only)     \
         M(BOOL, is_device)        \
         M(BOOL, is_directory)     \
+        M(BOOL, is_link)          \
+        M(TEXTS, stubs)           \
         M(BOOL, is_in_rundir)     \
         M(BOOL, makes_target)     \
         M(BOOL, makes_on_host)    \
@@ -104,6 +106,8 @@
         M(LIMITS, limits)       \
         M(BOOL, new_session)    \
         M(BOOL, has_overlays)   \
+        M(BOOL, is_strict)      \
+        M(BOOL, has_stubs)      \
         M(TEXT, rundir)         \
         M(TEXT, hostname)       \
         M(TEXT, cwd)            \

@@ -201,14 +201,20 @@ static int policy_config_apply_exposed(struct reader *c, size_t node) {
         return 0;
 }
 
-/* "protect" and "no_protect": an array of what the option of that name takes. */
+/* "protect" and "no_protect": an array of what the option of that name takes; "protect" can be the one word
+ * "strict", too. */
 static int apply_globs(struct reader *c, size_t node) {
         const struct json_node *nodes = c->map.nodes;
         const char *option = streq(nodes[node].key, "protect") ? "protect" : "no-protect";
+        const char *text = text_at(c, node);
         int r = 0;
 
+        if (streq(option, "protect") && text && streq(text, "strict"))
+                return set_option(c, node, option, text);
         if (json_kind(nodes[node].value) != JSON_ARRAY)
-                return fail_type(c, node, "an array of globs");
+                return fail_type(c, node,
+                                 streq(option, "protect") ? "an array of globs, or \"strict\""
+                                                          : "an array of globs");
         for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
                 r = text_at(c, i) ? set_option(c, i, option, text_at(c, i)) : fail_type(c, i, "a string");
         return r;

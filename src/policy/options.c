@@ -408,6 +408,10 @@ static int apply_protect(void *target, const struct option_spec *spec, const cha
                          struct nsrun_error *err) {
         struct nsrun_policy *p = target;
 
+        if (streq(spec->name, "protect") && streq(value, "strict")) {
+                p->protects_strictly = true;
+                return 0;
+        }
         if (!names_is_glob(value))
                 return option_refuse(spec, value, "not a name below a writable folder",
                                      "such a name is relative, without '.', '..' and empty parts", err);
@@ -446,8 +450,8 @@ const struct option_spec policy_options[] = {
         {"overlay", 0, "PATH", OPTION_COMPLETES_FOLDER, files,
          "expose the folder PATH; what is written to it is thrown away at the end",
          policy_options_apply_exposed},
-        {"protect", 0, "GLOB", OPTION_COMPLETES_NOTHING, files,
-         "keep the command from changing or making what GLOB names at the top of a writable folder, beside the names in nsrun(1)",
+        {"protect", 0, "strict|GLOB", OPTION_COMPLETES_CHOICE, files,
+         "keep the command from changing or making what GLOB names at the top of a writable folder, beside the names in nsrun(1); strict: a name that doesn't exist can't be made at all",
          apply_protect},
         {"no-protect", 0, "GLOB", OPTION_COMPLETES_NOTHING, files,
          "don't protect names that match GLOB ('*': none is)", apply_protect},

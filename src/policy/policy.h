@@ -126,8 +126,9 @@ struct nsrun_policy {
         char **argv;    /* the command */
         char **given;   /* names of the options that were set, for what is refused with --session */
 
-        char **protect;    /* globs of names that are protected beside nsrun's own list, relative */
-        char **no_protect; /* globs of names that are not */
+        char **protect;         /* globs of names that are protected beside nsrun's own list, relative */
+        char **no_protect;      /* globs of names that are not */
+        bool protects_strictly; /* those that don't exist can't be made */
 
         char *session;        /* the session to join, which decides all but the command; NULL: none */
         bool kills_leftovers; /* what the command leaves behind in the session is killed when it ends */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See protect.h.  What is there becomes read-only, and a mount point can't be moved away; what isn't can't
- * be kept from being made without making it, so it is looked for when the command has ended
- * (run/protected.c). */
+/* See protect.h.  What is there becomes read-only, and a mount point can't be moved away; what isn't is
+ * looked for when the command has ended (run/protected.c), or with --protect=strict can't be made
+ * (strict.c). */
 #include "protect.h"
 
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "host/names.h"
+#include "strict.h"
 
 /* Sorted as nsrun(1) has them: git's, editors' and agents', shells', package managers'. */
 const char *const protect_names[] = {
@@ -62,6 +63,7 @@ struct protecting {
         struct resolved *resolved;
         size_t folder; /* the rule's, which is writable */
         int fd;
+        size_t n_found;
         struct nsrun_error *err;
 };
 
@@ -72,7 +74,7 @@ enum {
 
 /* Where a walk through .git's git dirs is. */
 struct git_dirs {
-        const struct protecting *protecting;
+        struct protecting *protecting;
         unsigned depth;
         unsigned *n_modules;
 };
@@ -111,8 +113,9 @@ static bool is_shown_otherwise(const struct resolved *s, const char *target) {
         return around && around->access != POLICY_RW;
 }
 
-static int add_read_only(struct resolved *s, const char *source, const char *target, bool is_directory) {
-        struct resolved_rule rule = {.access = POLICY_RO,
+int protect_add_rule(struct resolved *s, enum policy_access access, const char *source, const char *target,
+                     bool is_directory) {
+        struct resolved_rule rule = {.access = access,
                                      .origin = POLICY_BY_DEFAULT,
                                      .option = "a protected name",
                                      .is_directory = is_directory};
@@ -132,7 +135,7 @@ static int add_read_only(struct resolved *s, const char *source, const char *tar
 }
 
 /* Where it is, and wherever else a writable rule shows it. */
-static int add_everywhere(struct resolved *s, const char *source, bool is_directory) {
+int protect_add_everywhere(struct resolved *s, const char *source, bool is_directory) {
         const char *in_tmp = s->tmp.source ? path_below(source, s->tmp.source) : NULL;
         size_t n = s->n_rules;
 
@@ -143,20 +146,20 @@ static int add_everywhere(struct resolved *s, const char *source, bool is_direct
 
                 if (!below || !*below)
                         continue;
-                if (!target || add_read_only(s, source, target, is_directory) < 0)
+                if (!target || protect_add_rule(s, POLICY_RO, source, target, is_directory) < 0)
                         return -ENOMEM;
         }
         if (in_tmp) {
                 _cleanup_free_ char *target = path_join("/tmp", in_tmp);
 
-                return target ? add_read_only(s, source, target, is_directory) : -ENOMEM;
+                return target ? protect_add_rule(s, POLICY_RO, source, target, is_directory) : -ENOMEM;
         }
         return 0;
 }
 
 /* A symlink can't be bound, and what it says is looked at in the end; what it leads to can, where that lies
  * in the folder. */
-static int protect_linked(const struct protecting *p, const char *source) {
+static int protect_linked(struct protecting *p, const char *source) {
         struct resolved *s = p->resolved;
         _cleanup_free_ char *canonical = NULL;
         unsigned mode = 0;
@@ -167,11 +170,11 @@ static int protect_linked(const struct protecting *p, const char *source) {
         if (r < 0 || streq(canonical, s->rules[p->folder].source) ||
             !path_is_beneath(canonical, s->rules[p->folder].source))
                 return 0;
-        return S_ISREG(mode) || S_ISDIR(mode) ? add_everywhere(s, canonical, S_ISDIR(mode)) : 0;
+        return S_ISREG(mode) || S_ISDIR(mode) ? protect_add_everywhere(s, canonical, S_ISDIR(mode)) : 0;
 }
 
 static int protect_found(void *data, const char *name, const struct stat *st) {
-        const struct protecting *p = data;
+        struct protecting *p = data;
         struct resolved *s = p->resolved;
         const char *folder = s->rules[p->folder].source;
         _cleanup_free_ char *source = path_join(folder, name);
@@ -179,15 +182,18 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
 
         if (is_left_open(s->policy, name))
                 return 0;
+        p->n_found++;
         if (!source || asprintf(&entry, "%s//%s", folder, name) < 0 || strv_consume(&s->present, entry) < 0)
                 return -ENOMEM;
         /* A repository's folder is the command's to write. */
         if (streq(name, ".git") && !S_ISREG(st->st_mode))
                 return 0;
         if (S_ISLNK(st->st_mode))
-                return protect_linked(p, source);
-        return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) ? add_everywhere(s, source, S_ISDIR(st->st_mode))
-                                                            : 0;
+                return s->policy->protects_strictly ? strict_pin_link(s, source, p->err)
+                                                    : protect_linked(p, source);
+        return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || s->policy->protects_strictly
+                       ? protect_add_everywhere(s, source, S_ISDIR(st->st_mode))
+                       : 0;
 }
 
 static char *join_globs(const char *folder, const char *name) {
@@ -197,7 +203,7 @@ static char *join_globs(const char *folder, const char *name) {
 }
 
 /* One name, or a glob. */
-static int protect_glob(const struct protecting *p, const char *glob) {
+static int protect_glob(struct protecting *p, const char *glob) {
         struct resolved *s = p->resolved;
         char *entry;
         int r;
@@ -207,14 +213,20 @@ static int protect_glob(const struct protecting *p, const char *glob) {
         if (asprintf(&entry, "%s//%s", s->rules[p->folder].source, glob) < 0 ||
             strv_consume(&s->protected, entry) < 0)
                 return -ENOMEM;
-        r = names_expand(p->fd, glob, protect_found, (void *)(uintptr_t)p);
+        p->n_found = 0;
+        r = names_expand(p->fd, glob, protect_found, p);
+        if (r >= 0 && p->n_found == 0 && s->policy->protects_strictly && !streq(glob, ".git")) {
+                _cleanup_free_ char *name = NULL;
+
+                r = strict_unescape(glob, &name);
+                return r < 0 ? r : strict_keep_free(s, s->rules[p->folder].source, name);
+        }
         /* What is closed to the caller is closed to the command. */
         return r == -EACCES ? 0 : r;
 }
 
 /* Each of `names` in the git dir `folder`. */
-static int protect_git_dir(const struct protecting *p, const char *folder, const char *const *names,
-                           size_t n) {
+static int protect_git_dir(struct protecting *p, const char *folder, const char *const *names, size_t n) {
         int r = 0;
 
         for (size_t i = 0; i < n && r >= 0; i++) {
@@ -236,7 +248,7 @@ static int protect_worktree(void *data, const char *name, const struct stat *st)
                        : 0;
 }
 
-static int protect_modules(const struct protecting *p, const char *folder, unsigned depth, unsigned *n);
+static int protect_modules(struct protecting *p, const char *folder, unsigned depth, unsigned *n);
 
 /* A command may have moved one of the two away for a while. */
 static bool is_git_dir_at(int fd, const char *name) {
@@ -258,7 +270,7 @@ static bool is_git_dir_at(int fd, const char *name) {
  * which is its path. */
 static int protect_module(void *data, const char *name, const struct stat *st) {
         const struct git_dirs *dirs = data;
-        const struct protecting *p = dirs->protecting;
+        struct protecting *p = dirs->protecting;
         _cleanup_free_ char *folder = names_escape(name), *modules = NULL;
         int r;
 
@@ -277,7 +289,7 @@ static int protect_module(void *data, const char *name, const struct stat *st) {
         return r < 0 ? r : protect_modules(p, modules, dirs->depth + 1, dirs->n_modules);
 }
 
-static int protect_modules(const struct protecting *p, const char *folder, unsigned depth, unsigned *n) {
+static int protect_modules(struct protecting *p, const char *folder, unsigned depth, unsigned *n) {
         struct git_dirs dirs = {p, depth, n};
         _cleanup_free_ char *all = join_globs(folder, "*");
 
@@ -286,7 +298,7 @@ static int protect_modules(const struct protecting *p, const char *folder, unsig
         return depth < MODULES_DEPTH ? names_expand(p->fd, all, protect_module, &dirs) : 0;
 }
 
-static int protect_git_dirs(const struct protecting *p) {
+static int protect_git_dirs(struct protecting *p) {
         unsigned n_modules = 0;
         struct git_dirs dirs = {p, 0, &n_modules};
         int r = is_left_open(p->resolved->policy, ".git/modules")
@@ -298,7 +310,7 @@ static int protect_git_dirs(const struct protecting *p) {
         return r == -EACCES ? 0 : r;
 }
 
-static int protect_error(const struct protecting *p, int r, const char *glob) {
+static int protect_error(struct protecting *p, int r, const char *glob) {
         const char *folder = p->resolved->rules[p->folder].source;
 
         if (r == -ENOMEM)
@@ -372,8 +384,9 @@ static bool is_protectable(const struct resolved *s, const struct resolved_rule 
 }
 
 int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
+        bool is_strict = s->policy->protects_strictly;
         size_t n = s->n_rules;
-        int r = 0;
+        int r = is_strict ? strict_check(s, err) : 0;
 
         for (size_t i = 0; i < n && r >= 0; i++) {
                 struct protecting p = {.resolved = s, .folder = i, .fd = -EBADF, .err = err};
@@ -387,5 +400,8 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
                 r = protect_folder(&p);
                 (void)close(p.fd);
         }
-        return r;
+        if (r >= 0 && is_strict && (r = strict_keep_git_dir(s)) < 0)
+                r = error_set(err, NSRUN_STAGE_POLICY, r, s->git_dir,
+                              "the protected names can't be looked for", NULL);
+        return r < 0 || !is_strict ? r : strict_finish(s, err);
 }

@@ -12,3 +12,8 @@ extern const char *const protect_names[];
  * known, one for each target.  -E2BIG with *err filled: a glob of --protect names more than can be looked
  * through; -ENOMEM. */
 int protect_add_rules(struct resolved *s, struct nsrun_error *err);
+/* For strict.c.  Adds one rule, unless another shows something else at `target`.  -ENOMEM. */
+int protect_add_rule(struct resolved *s, enum policy_access access, const char *source, const char *target,
+                     bool is_directory);
+/* Makes the host's `source` read-only wherever a writable rule shows it.  -ENOMEM. */
+int protect_add_everywhere(struct resolved *s, const char *source, bool is_directory);

@@ -302,6 +302,10 @@ static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) 
 }
 
 static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err) {
+        if (is_instance(p) && p->protects_strictly)
+                return refuse(
+                        err, NULL, "leave one of the two out",
+                        "the instance profile protects no names: --protect=strict can't be had with it");
         if (!is_instance(p)) {
                 if (p->instance)
                         return refuse(err, p->instance, "add --profile=instance",

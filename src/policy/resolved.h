@@ -27,6 +27,9 @@ struct resolved_rule {
         char *spelled; /* the source as the user spelled it, absolute but not normalised, if that differs; or
                           NULL */
         bool is_directory;
+        bool is_link; /* the source is a symlink, which is shown as one */
+        char **stubs; /* names in a writable folder that don't exist and that nothing inside can make; with a
+                         slash at the end where it is a folder's.  NULL: none */
 };
 
 struct resolved {

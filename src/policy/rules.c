@@ -13,6 +13,7 @@ void resolved_rule_clear(struct resolved_rule *rule) {
         free(rule->target);
         free(rule->alias);
         free(rule->spelled);
+        strv_free(rule->stubs);
         *rule = (struct resolved_rule){0};
 }
 

@@ -50,7 +50,7 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "the git dir can't be opened",
                                  NULL);
-        if (protected_begin(plan, &run->protected) < 0)
+        if (protected_begin(plan, &run->protected) < 0 || marks_begin(plan, &run->marks) < 0)
                 return error_oom(err);
         r = descriptors_check(params, plan->plain != NULL, err);
         if (r >= 0)
@@ -206,6 +206,7 @@ int run_wait(struct run *run) {
         run->is_gone = true;
         (void)gitdirs_end(&run->gitdirs, take_finding, run);
         (void)protected_end(&run->protected, take_finding, run);
+        marks_end(&run->marks);
         return status;
 }
 
@@ -226,6 +227,7 @@ void run_end(struct run *run) {
         rundir_remove(&run->rundir);
         gitdirs_clear(&run->gitdirs);
         protected_clear(&run->protected);
+        marks_clear(&run->marks);
         strv_freep(&run->notes);
         *run = RUN_INIT;
 }

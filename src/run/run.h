@@ -8,6 +8,7 @@
 #include "denials.h"
 #include "disk.h"
 #include "gitdirs.h"
+#include "marks.h"
 #include "oom.h"
 #include "protected.h"
 
@@ -33,6 +34,7 @@ struct run {
         struct oom_watch memory;
         struct gitdirs gitdirs;
         struct protected_names protected;
+        struct marks marks;
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
         struct denials *denials;
         int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A writable folder of the host in which some names can't be made, with nothing of theirs on the host
+ * (--protect=strict).  The folder is an overlay's upper layer, so that what is written reaches it; the lower
+ * one has stubs on a tmpfs, which is all that the overlay takes from there.  Each stub's place is covered by
+ * a read-only bind: a mount point can't be replaced, renamed or removed.  Then the stubs are deleted from
+ * the lower layer, so that no listing has them (a mount keeps its mount point's dentry, and tmpfs never has
+ * one looked up again), and so is the overlay's work folder: without it the overlay can copy nothing up and
+ * leave no whiteout. */
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/mount.h>
+
+#include "base/beneath.h"
+#include "mount.h"
+#include "number.h"
+
+/* What is bound over the stubs. */
+#define COVER_FILE      "file"
+#define COVER_FOLDER    "folder"
+#define COVER_COMMONDIR "commondir"
+
+static int fail(struct mounting *m, const struct plan_op *op, int r, const char *what, const char *hint) {
+        return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target, what, hint);
+}
+
+static int make_file(int folder, const char *name, const char *text) {
+        _cleanup_close_ int fd = sys_open(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0444);
+        ssize_t n = fd < 0 || !*text ? fd : sys_write(fd, text, strlen(text));
+
+        return n < 0 ? (int)n : 0;
+}
+
+/* The tmpfs for all stubs of the plan.  It lies in the run directory, by the old root, with which it goes;
+ * what is bound of it, and the overlays, hold on to it.  A commondir that says "." is what git makes of
+ * none. */
+static int open_stubs(struct mounting *m) {
+        _cleanup_close_ int place = -EBADF;
+        int r = mount_open_rundir(m);
+
+        if (r < 0 || m->stubs_fd >= 0)
+                return r;
+        r = sys_mkdirat(m->rundir_fd, "stubs", 0700);
+        if (r >= 0)
+                r = place = beneath_open(m->rundir_fd, "stubs", O_PATH | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = mount_filesystem(place, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+        if (r >= 0)
+                r = m->stubs_fd = beneath_open(m->rundir_fd, "stubs", O_RDONLY | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = make_file(m->stubs_fd, COVER_FILE, "");
+        if (r >= 0)
+                r = make_file(m->stubs_fd, COVER_COMMONDIR, ".\n");
+        return r < 0 ? r : sys_mkdirat(m->stubs_fd, COVER_FOLDER, 0555);
+}
+
+/* The stub's name, without the slash of a folder's. */
+static size_t split(const char *stub, char name[NAME_MAX + 1], bool *ret_is_folder) {
+        size_t n = strlen(stub);
+
+        *ret_is_folder = n > 0 && stub[n - 1] == '/';
+        n -= *ret_is_folder;
+        if (n == 0 || n > NAME_MAX)
+                return 0;
+        memcpy(name, stub, n);
+        name[n] = '\0';
+        return n;
+}
+
+static int make_stubs(int lower, char *const *stubs) {
+        int r = 0;
+
+        STRV_FOREACH (stub, stubs) {
+                char name[NAME_MAX + 1];
+                bool is_folder;
+
+                if (split(*stub, name, &is_folder) == 0)
+                        return -ENAMETOOLONG;
+                r = is_folder ? sys_mkdirat(lower, name, 0555) : make_file(lower, name, "");
+                if (r < 0)
+                        return r;
+        }
+        return r;
+}
+
+static int remove_stubs(int lower, char *const *stubs) {
+        STRV_FOREACH (stub, stubs) {
+                char name[NAME_MAX + 1];
+                bool is_folder;
+                int r = split(*stub, name, &is_folder) == 0 ? -ENAMETOOLONG
+                        : is_folder                         ? sys_rmdirat(lower, name)
+                                                            : sys_unlinkat(lower, name);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int cover_stub(struct mounting *m, const struct plan_op *op, int merged, const char *stub) {
+        _cleanup_close_ int cover = -EBADF, target = -EBADF;
+        char name[NAME_MAX + 1] = "";
+        bool is_folder;
+
+        (void)split(stub, name, &is_folder);
+        cover = beneath_open(m->stubs_fd,
+                             is_folder                            ? COVER_FOLDER
+                             : strcmp(name, COVER_COMMONDIR) == 0 ? COVER_COMMONDIR
+                                                                  : COVER_FILE,
+                             O_PATH, 0);
+        target = cover < 0 ? cover : beneath_open(merged, name, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
+        if (target < 0)
+                return fail(
+                        m, op, target,
+                        "a protected name was made while the sandbox was being built, so that it can't be "
+                        "kept free",
+                        "look who made it, and start again");
+        return mount_attach(m, op, cover, target, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+                            false);
+}
+
+/* "uuid=null" (6.6) keeps the overlay from writing its id into the folder; older kernels write none.  Not
+ * "volatile": what the command syncs is the host's. */
+static int mount_layers(int target, int lower, int upper, int work, unsigned long flags) {
+        char options[128], number[24];
+        int r;
+
+        strcpy(options, "userxattr,lowerdir=");
+        strcat(options, number_format(number, (uint64_t)lower));
+        strcat(options, ",upperdir=");
+        strcat(options, number_format(number, (uint64_t)upper));
+        strcat(options, ",workdir=");
+        strcat(options, number_format(number, (uint64_t)work));
+        strcat(options, ",uuid=null");
+        r = mount_filesystem(target, "overlay", flags, options);
+        if (r != -EINVAL)
+                return r;
+        options[strlen(options) - strlen(",uuid=null")] = '\0';
+        return mount_filesystem(target, "overlay", flags, options);
+}
+
+/* With a work folder in the run directory, which is deleted at once. */
+static int mount_upper(struct mounting *m, int target, int lower, int upper) {
+        static const char name[] = "stubs-work";
+        _cleanup_close_ int work = -EBADF;
+        unsigned long flags = 0;
+        int r = sys_mount_flags(upper, &flags);
+
+        if (r >= 0)
+                r = sys_mkdirat(m->rundir_fd, name, 0700);
+        if (r >= 0)
+                r = work = beneath_open(m->rundir_fd, name, O_RDONLY | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = mount_layers(target, lower, upper, work, MS_NOSUID | MS_NODEV | (flags & MS_NOEXEC));
+        if (r >= 0)
+                r = sys_rmdirat(work, "work");
+        return r < 0 ? r : sys_rmdirat(m->rundir_fd, name);
+}
+
+static int fail_overlay(struct mounting *m, const struct plan_op *op, int r) {
+        static const char leave[] = "leave --protect=strict out";
+
+        if (r == -ENODEV)
+                return fail(m, op, r, "--protect=strict needs overlayfs, which the kernel hasn't",
+                            "load the module: modprobe overlay (CONFIG_OVERLAY_FS)");
+        if (r == -EPERM)
+                return fail(m, op, r,
+                            "--protect=strict needs overlays in a user namespace, which the kernel refuses",
+                            "Linux before 5.11 does, or AppArmor or SELinux (see the kernel log): leave "
+                            "--protect=strict out");
+        if (r == -EINVAL || r == -EOPNOTSUPP)
+                return fail(
+                        m, op, r,
+                        "--protect=strict can't hold in this folder: its file system can't be an overlay's "
+                        "upper layer, or another is mounted in it",
+                        leave);
+        return fail(m, op, r, "--protect=strict: the folder's overlay can't be mounted", leave);
+}
+
+int mount_with_stubs(struct mounting *m, const struct plan_op *op) {
+        _cleanup_close_ int upper = -EBADF, lower = -EBADF, target = -EBADF, merged = -EBADF;
+        unsigned long flags = MS_RDONLY;
+        char number[24];
+        int r = open_stubs(m);
+
+        if (r < 0)
+                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, m->params->rundir_path,
+                                 "the stubs for protected names can't be made", NULL);
+        upper = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
+        if (upper < 0)
+                return error_set(m->error, NSRUN_STAGE_OVERLAY, upper, op->source,
+                                 "the source can't be opened", NULL);
+        target = mount_point(m, op);
+        if (target < 0)
+                return target;
+        /* Each overlay's lower folder is named by a number that is in use for this operation alone. */
+        (void)number_format(number, (uint64_t)(op - m->plan->ops));
+        r = sys_mkdirat(m->stubs_fd, number, 0700);
+        if (r >= 0)
+                r = lower = beneath_open(m->stubs_fd, number, O_RDONLY | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = make_stubs(lower, op->stubs);
+        if (r < 0)
+                return fail(m, op, r, "the stubs for protected names can't be made", NULL);
+        r = mount_upper(m, target, lower, upper);
+        if (r < 0)
+                return fail_overlay(m, op, r);
+        merged = beneath_open(m->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
+        r = merged < 0 ? merged : sys_mount_flags(merged, &flags);
+        if (r < 0 || (flags & MS_RDONLY))
+                return fail_overlay(m, op, r < 0 ? r : -EROFS);
+        STRV_FOREACH (stub, op->stubs)
+                if ((r = cover_stub(m, op, merged, *stub)) < 0)
+                        return r;
+        r = remove_stubs(lower, op->stubs);
+        return r < 0 ? fail(m, op, r, "the stubs for protected names can't be hidden", NULL) : 0;
+}
