@@ -13,7 +13,7 @@ const struct command commands[] = {
           {common_options, &n_common_options}},
          run_main},
         {"plan",
-         "[OPTIONS] [--] COMMAND [ARG...]",
+         "[OPTIONS] [--] [COMMAND [ARG...]]",
          "print what run would do, and do nothing",
          NULL,
          true,

@@ -30,11 +30,12 @@ const size_t n_plan_options = ARRAY_SIZE(plan_options);
 
 static int cli_print_plan(const struct nsrun_policy *policy, enum nsrun_format format,
                           struct nsrun_error *err) {
+        const struct policy_request request = {.policy = policy, .starts_here = true, .is_shown = true};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_free_ char *text = NULL;
         int r;
 
-        r = nsrun_plan_new(policy, &plan, err);
+        r = plan_make(&request, &plan, err);
         if (r < 0)
                 return r;
         r = nsrun_plan_format(plan, format, &text, err);
@@ -48,9 +49,14 @@ static int parse_and_print(const struct command *command, char **argv, struct ns
                            struct common_options *common, struct nsrun_error *err) {
         struct plan_options options = {.format = NSRUN_FORMAT_TEXT};
         void *const targets[] = {policy, &options, common};
+        size_t first = 0;
         int r;
 
-        r = option_parse_command(command, argv, targets, err);
+        r = option_parse(command, argv, targets, &first, err);
+        if (r == 0 && argv[first])
+                r = nsrun_policy_set_command(policy, (const char *const *)&argv[first], err);
+        else if (r == 0 && options.format == NSRUN_FORMAT_BWRAP)
+                r = option_usage_error(command, "--format=bwrap", "no command", err);
         return r == 0 ? cli_print_plan(policy, options.format, err) : r;
 }
 

@@ -146,7 +146,8 @@ static int run_sandbox(const struct nsrun_policy *policy, const struct run_optio
                 .command_line = program_arguments,
                 .command_line_size = program_arguments_size,
         };
-        const struct policy_request request = {.policy = policy, .is_plain = policy_is_plain(policy)};
+        const struct policy_request request = {
+                .policy = policy, .starts_here = true, .is_plain = policy_is_plain(policy)};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         int r;
 

@@ -40,15 +40,13 @@ static int plan_join_fill_environment(struct nsrun_plan *plan, const struct reso
 }
 
 static int plan_join_fill(struct nsrun_plan *plan, const struct resolved *s) {
-        const char *folder = s->policy->chdir;
-        const char *start = plan->project ? plan->project : POLICY_NO_PROJECT_DIR;
         int r;
 
-        if (folder) {
-                free(plan->cwd);
-                plan->cwd = path_join(start, folder);
-                if (!plan->cwd)
-                        return -ENOMEM;
+        if (s->policy->chdir || s->starts_here) {
+                free(TAKE_PTR(plan->cwd));
+                r = plan_find_start(s, plan->project, POLICY_NO_PROJECT_DIR, &plan->cwd);
+                if (r < 0)
+                        return r;
         }
         strv_free(TAKE_PTR(plan->argv));
         r = strv_copy(s->argv, &plan->argv);

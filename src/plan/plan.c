@@ -147,12 +147,19 @@ static int summarise(struct nsrun_plan *plan) {
         return 0;
 }
 
+int plan_find_start(const struct resolved *s, const char *project, const char *otherwise, char **ret) {
+        const char *start = project ? project : otherwise;
+        const char *folder = s->policy->chdir ? s->policy->chdir : start;
+
+        if (!s->policy->chdir && s->starts_here && s->cwd && project && path_is_beneath(s->cwd, project))
+                folder = s->cwd;
+        *ret = path_join(start, folder);
+        return *ret ? 0 : -ENOMEM;
+}
+
 static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
-        const char *start = s->project  ? s->project
-                            : !s->plain ? POLICY_NO_PROJECT_DIR
-                            : s->cwd    ? s->cwd
-                                        : "/";
+        const char *otherwise = !s->plain ? POLICY_NO_PROJECT_DIR : s->cwd ? s->cwd : "/";
         int r;
 
         plan->root_size = ROOT_SIZE;
@@ -164,8 +171,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         plan->limits = p->limits;
         plan->uid = s->uid;
         plan->gid = s->gid;
-        plan->cwd = path_join(start, p->chdir ? p->chdir : start);
-        if (!plan->cwd || (p->hostname && !(plan->hostname = strdup(p->hostname))) ||
+        if (plan_find_start(s, s->project, otherwise, &plan->cwd) < 0 ||
+            (p->hostname && !(plan->hostname = strdup(p->hostname))) ||
             (s->project && !(plan->project = strdup(s->project))) ||
             (s->git_dir && !(plan->git_dir = strdup(s->git_dir))) ||
             (s->git_common_dir && !(plan->git_common_dir = strdup(s->git_common_dir))))

@@ -258,7 +258,8 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
 
         if (!namespaces)
                 return error_oom(err);
-        plan_print_add_command(&b, plan->argv);
+        if (plan->argv)
+                plan_print_add_command(&b, plan->argv);
         add_fact(&b, "project", plan->project ? plan->project : "none");
         add_fact(&b, "directory", plan->cwd);
         if (plan->plain)

@@ -468,7 +468,7 @@ const struct option_spec policy_options[] = {
          "where overlays keep what is written: below ~/.cache/nsrun (the default), or in memory",
          apply_backing},
         {"chdir", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
-         "start in DIR, absolute or relative to the project (default: the project)", apply_chdir},
+         "start in DIR, absolute or relative to the project (default: the current folder if that is in the project, else the project)", apply_chdir},
         {"env", 0, "NAME[=VALUE]", OPTION_COMPLETES_VARIABLE, environment,
          "set NAME, or pass the caller's NAME although it would be withheld", policy_options_apply_env},
         {"unsetenv", 0, "NAME", OPTION_COMPLETES_VARIABLE, environment, "don't pass NAME", apply_unsetenv},

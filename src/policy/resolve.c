@@ -323,8 +323,9 @@ static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err)
 }
 
 /* Refuses what can be judged without a look at the host. */
-static int refuse_request(const struct resolved *s, bool is_plain, struct nsrun_error *err) {
-        if (!s->is_session && (!s->argv || !s->argv[0]))
+static int refuse_request(const struct resolved *s, const struct policy_request *request,
+                          struct nsrun_error *err) {
+        if (!s->is_session && !request->is_shown && (!s->argv || !s->argv[0]))
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, "no command", NULL);
         if (s->policy->session)
                 return policy_resolve_session(s->policy, err);
@@ -332,7 +333,7 @@ static int refuse_request(const struct resolved *s, bool is_plain, struct nsrun_
                 return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
                                  "--kill-leftovers is for commands in a session",
                                  "name one with --session; without, all ends with the command");
-        return s->policy->no_sandbox || is_plain ? 0 : refuse_profile(s->policy, err);
+        return s->policy->no_sandbox || request->is_plain ? 0 : refuse_profile(s->policy, err);
 }
 
 /* Refuses what can be judged only when all rules are known. */
@@ -375,13 +376,16 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                                             : p->argv,
                 .unset = request->unset,
                 .is_session = request->is_session,
+                .starts_here = request->starts_here,
                 .uid = geteuid(),
                 .gid = getegid(),
         };
-        r = refuse_request(s, request->is_plain, err);
-        if (r < 0 || p->session)
+        r = refuse_request(s, request, err);
+        if (r < 0)
                 return r;
         s->cwd = getcwd(NULL, 0);
+        if (p->session)
+                return 0;
         if (p->no_sandbox || request->is_plain)
                 return policy_resolve_plain(s, err);
         if (policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 ||

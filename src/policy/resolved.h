@@ -10,6 +10,8 @@
 struct policy_request {
         const struct nsrun_policy *policy;
         bool is_session;   /* for a session's sandbox, which has no command of its own */
+        bool starts_here;  /* the command starts in the current folder, if that lies in the project */
+        bool is_shown;     /* for a plan that is shown, which may do without a command */
         bool is_plain;     /* without a sandbox: the caller knows that isolation is disabled */
         char *const *argv; /* the command; NULL: the policy's */
         const char *const
@@ -37,6 +39,7 @@ struct resolved {
         char *const *argv;                 /* the command; NULL: a session's sandbox */
         const char *const *unset;
         bool is_session;
+        bool starts_here;
         char *plain; /* why there is no sandbox, in words for the user; of all below cwd, project, env, uid
                         and gid are set then.  NULL: there is a sandbox */
 

@@ -311,8 +311,8 @@ TEST(a_tmpfs_ends_at_its_bound) {
 TEST(the_project_is_the_git_top_level) {
         const struct site *s = *state;
         _cleanup_free_ char *deep = path_of(s->project, "a/b");
-        _cleanup_free_ char *expected = text_of("%s\n%s\n.git\na\n", s->project, s->project);
-        const char *const argv[] = {program(), "run", "--", "sh", "-c", "pwd; echo $PWD; ls -A", NULL};
+        _cleanup_free_ char *expected = text_of("%s\n%s\n.git\na\n", deep, deep);
+        const char *const argv[] = {program(), "run", "--", "sh", "-c", "pwd; echo $PWD; ls -A ../..", NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->project, ".git");
@@ -387,6 +387,40 @@ TEST(the_command_starts_where_chdir_says) {
         expect_out(&o, expected);
         RUN(s, &o, "--chdir", "/usr/bin", "--", "sh", "-c", "pwd; echo $PWD");
         expect_out(&o, "/usr/bin\n/usr/bin\n");
+}
+
+/* From a folder of the project, where a relative path means the same to the caller and to the command. */
+TEST(the_command_starts_where_the_caller_stands) {
+        const struct site *s = *state;
+        _cleanup_free_ char *sub = path_of(s->project, "sub"), *expected = text_of("%s/sub\n", s->project),
+                            *top = text_of("%s\n", s->project),
+                            *plan = text_of("directory   %s/sub\n", s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+        const struct {
+                const char *cwd, *words[6], *out;
+        } cases[] = {
+                {sub, {"run", "--", "sh", "-c", "pwd"}, expected},
+                {sub, {"run", "--", "printenv", "PWD"}, expected},
+                {sub, {"run", "--chdir=.", "--", "pwd"}, top},
+                {sub, {"run", "--no-sandbox", "--", "pwd"}, expected},
+                {s->project, {"run", "--", "pwd"}, top},
+                {s->root, {"run", "--", "pwd"}, top},
+                {sub, {"bash", "pwd"}, top},
+                {sub, {"plan"}, plan},
+                {sub, {"plan", "--", "true"}, plan},
+        };
+
+        make_folder(s->project, "sub");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char *argv[10] = {program(), cases[i].words[0], "--project", s->project};
+
+                for (size_t j = 1; cases[i].words[j]; j++)
+                        argv[3 + j] = cases[i].words[j];
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = cases[i].cwd}, &o);
+                expect_status(&o, 0);
+                expect_in(o.out, cases[i].out);
+        }
 }
 
 TEST(a_device_file_in_a_project_opens_nothing) {

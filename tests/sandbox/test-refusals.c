@@ -341,7 +341,7 @@ TEST(wrong_usage_says_so_in_a_line) {
                 {{"run"}, "nsrun: no command; " SEE},
                 {{"run", "--"}, "nsrun: no command; " SEE},
                 {{"run", "--ro"}, "nsrun: this option needs a value: --ro; " SEE},
-                {{"plan"}, "nsrun: no command; see 'nsrun plan --help'"},
+                {{"plan", "--format=bwrap"}, "nsrun: no command: --format=bwrap; see 'nsrun plan --help'"},
                 {{"completion"}, "nsrun: name one shell: bash, zsh or fish; see 'nsrun completion --help'"},
                 {{"completion", "csh"},
                  "nsrun: no completion for this shell: csh; see 'nsrun completion --help'"},

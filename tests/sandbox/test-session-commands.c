@@ -138,6 +138,27 @@ TEST_IN_BOTH_MODES(the_environment_is_the_sessions_with_changes) {
         end_session(s, id, "stop");
 }
 
+TEST_IN_BOTH_MODES(a_joining_command_starts_where_its_caller_stands) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *sub = path_of(s->project, "sub"),
+                            *expected = text_of("%s/sub\n%s/sub\n", s->project, s->project),
+                            *top = text_of("%s\n", s->project);
+        const char *const argv[] = {program(), "run", "--session",      id,  "--",
+                                    "sh",      "-c",  "pwd; echo $PWD", NULL};
+        const char *const away[] = {program(), "run", "--session", id, "--", "pwd", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "sub");
+        run(&(struct request){.argv = argv, .cwd = sub}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, expected);
+        outcome_clear(&o);
+        run(&(struct request){.argv = away, .cwd = s->outside}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, top);
+        end_session(s, id, "stop");
+}
+
 TEST_IN_BOTH_MODES(standard_input_is_passed_through) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
