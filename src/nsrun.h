@@ -434,7 +434,9 @@ struct nsrun_bash_result {
  * more.  At the deadline, which counts no time of a suspended machine, all processes get SIGTERM, and
  * five seconds later SIGKILL; the call succeeds then, too.  What the command left behind without
  * holding the pipe is killed when the call returns.  The policy's own command is not looked at, and
- * BASH_ENV and ENV are never passed.  `options` may be NULL: no question, NSRUN_BASH_TIMEOUT.  On
+ * BASH_ENV and ENV are never passed; variables that keep pagers, editors and prompts from waiting for a
+ * person (TERM=dumb, PAGER=cat and others, see nsrun(1)) replace inherited ones that the policy's "env" and
+ * "unsetenv" don't name.  `options` may be NULL: no question, NSRUN_BASH_TIMEOUT.  On
  * success *ret is the caller's to clear.
  *
  * Refused in this order: -EINVAL: an empty command, a timeout out of bounds, or a policy with "chdir";

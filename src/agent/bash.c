@@ -88,7 +88,7 @@ static int bash_fill_result(struct nsrun_bash_result *ret, const struct command_
 /* Watches a command that was started until it has ended, and fills in the result. */
 static int follow(struct command_source *s, const struct bash_params *params,
                   const struct nsrun_bash_options *options, const char *command,
-                  struct nsrun_bash_result *ret, struct nsrun_error *err) {
+                  struct nsrun_bash_result *ret, bool *ret_was_held, struct nsrun_error *err) {
         const struct command_params how = {
                 .timeout = (unsigned)options->timeout,
                 .cancel_fd = params->cancel_fd,
@@ -105,13 +105,16 @@ static int follow(struct command_source *s, const struct bash_params *params,
                 r = bash_refuse(err, NSRUN_STAGE_SUPERVISE, -ECANCELED, "the bash command was cancelled.");
         if (r >= 0)
                 r = bash_fill_result(ret, s, seen, command, options->timeout, err);
+        *ret_was_held = seen->was_held;
         return r;
 }
 
 /* Adds what only a sandbox can tell: whether memory ran out, the notes, and the calls that were
  * denied. */
-static int agent_bash_add_details(struct contained *c, struct nsrun_bash_result *ret,
+static int agent_bash_add_details(struct contained *c, bool was_held, struct nsrun_bash_result *ret,
                                   struct nsrun_error *err) {
+        static const char held[] = "the command had ended, but a background process still held its output: "
+                                   "start one as 'COMMAND >FILE 2>&1 &'";
         /* SIGKILL ended bash, or the last command that bash ran; but it wasn't sent by nsrun for
          * the deadline. */
         bool was_killed = !ret->timed_out && (ret->signal == SIGKILL || ret->status == 128 + SIGKILL);
@@ -124,6 +127,8 @@ static int agent_bash_add_details(struct contained *c, struct nsrun_bash_result 
         contained_finish(c);
         if (r >= 0)
                 ret->notes = TAKE_PTR(c->run.notes);
+        if (r >= 0 && was_held && strv_add(&ret->notes, held) < 0)
+                r = error_oom(err);
         STRV_FOREACH (warning, c->plan->seccomp.warnings)
                 if (r >= 0 && strv_add(&ret->notes, *warning) < 0)
                         r = error_oom(err);
@@ -138,6 +143,7 @@ static int run_contained(const struct policy_request *request, const char *comma
         struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         struct nsrun_plan *plan = NULL;
         struct contained contained;
+        bool was_held = false;
         int r;
 
         r = plan_make(request, &plan, err);
@@ -145,9 +151,9 @@ static int run_contained(const struct policy_request *request, const char *comma
                 return r;
         r = contained_start(plan, &params->start, &contained, err);
         if (r >= 0) {
-                r = follow(&contained.source, params, options, command, &result, err);
+                r = follow(&contained.source, params, options, command, &result, &was_held, err);
                 if (r >= 0)
-                        r = agent_bash_add_details(&contained, &result, err);
+                        r = agent_bash_add_details(&contained, was_held, &result, err);
                 contained.source.end(&contained.source);
         }
         if (r < 0)
@@ -162,7 +168,8 @@ int bash_run(const struct nsrun_policy *policy, const char *command, const struc
              struct nsrun_bash_result *ret, struct nsrun_error *err) {
         const struct nsrun_bash_options *options = params->options ? params->options : &no_options;
         _cleanup_bash_command_ struct bash_command bash = {.program = NULL};
-        const struct policy_request request = {.policy = policy, .argv = bash.argv, .unset = bash_unset};
+        const struct policy_request request = {
+                .policy = policy, .argv = bash.argv, .unset = bash_unset, .usual = bash_usual};
         int r = bash_command_make(policy, command, &bash, err);
 
         if (r < 0)

@@ -118,8 +118,10 @@ static int take_timer(struct watch *w) {
 
         if (sys_read(w->timer_fd, &times, sizeof(times)) != (ssize_t)sizeof(times))
                 return 0;
-        if (!w->was_told)
+        if (!w->was_told) {
                 w->result->timed_out = true;
+                w->result->was_held = w->source->has_ended;
+        }
         return press(w);
 }
 

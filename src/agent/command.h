@@ -38,6 +38,7 @@ struct command_params {
 struct command_result {
         struct capture capture;
         bool timed_out;
+        bool was_held; /* at the deadline the command had ended: a background process held its output */
         bool was_cancelled;
         uint64_t duration_ms;
 };

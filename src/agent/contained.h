@@ -17,7 +17,7 @@ struct contained {
 int contained_start(const struct nsrun_plan *plan, const struct run_params *params, struct contained *ret,
                     struct nsrun_error *err);
 
-/* Waits until the sandbox of a command that has ended is gone, in a session until its reaper is, which leaves
- * the command's background processes alive; kills a command that hasn't ended.  All notes have been made
- * then. */
+/* Waits until the sandbox of a command that has ended is gone, in a session until its reaper is, which
+ * leaves the command's background processes alive; kills a command that hasn't ended.  All notes have been
+ * made then. */
 void contained_finish(struct contained *c);

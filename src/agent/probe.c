@@ -14,6 +14,22 @@
 #define UNREADABLE 41
 
 const char *const bash_unset[] = {"BASH_ENV", "ENV", NULL};
+const char *const bash_usual[] = {
+        "TERM=dumb",
+        "PAGER=cat",
+        "GIT_PAGER=cat",
+        "MANPAGER=cat",
+        "SYSTEMD_PAGER=cat",
+        "EDITOR=true",
+        "VISUAL=true",
+        "GIT_EDITOR=true",
+        "GIT_SEQUENCE_EDITOR=true",
+        "GIT_TERMINAL_PROMPT=0",
+        "NO_COLOR=1",
+        "DEBIAN_FRONTEND=noninteractive",
+        "PIP_NO_INPUT=1",
+        NULL,
+};
 
 int bash_command_make(const struct nsrun_policy *policy, const char *command, struct bash_command *ret,
                       struct nsrun_error *err) {

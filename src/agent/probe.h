@@ -17,6 +17,8 @@ static inline void bash_command_clear(struct bash_command *c) {
 #define _cleanup_bash_command_ _cleanup_(bash_command_clear)
 /* Variables that name files which bash would read before the command; NULL at the end. */
 extern const char *const bash_unset[];
+/* What they get in place of inherited variables, so that nothing waits for a person. */
+extern const char *const bash_usual[];
 
 /* Makes the request's sandbox, runs its command in it with nothing to read or write, and removes it.
  * *ret_status is the command's exit status, or 128 and its signal's number. */

@@ -24,8 +24,10 @@ static int set(char ***env, const struct nsrun_policy *p, const char *entry) {
 static int plan_join_fill_environment(struct nsrun_plan *plan, const struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
         char *pwd = NULL;
-        int r = 0;
+        int r = environment_add_usual(s, &plan->env);
 
+        if (r < 0)
+                return r;
         STRV_FOREACH (entry, p->env) {
                 r = set(&plan->env, p, *entry);
                 if (r < 0)

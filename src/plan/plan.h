@@ -155,8 +155,8 @@ struct nsrun_plan {
 
 /* Resolves a policy, and makes the plan of what it asks for.  0, or -errno with *err filled. */
 int plan_make(const struct policy_request *request, struct nsrun_plan **ret, struct nsrun_error *err);
-/* Where a command starts, for join.c too: the policy's "chdir", else the current folder if it is to be that and
- * lies in the project, else the project, or `otherwise` without one.  -ENOMEM. */
+/* Where a command starts, for join.c too: the policy's "chdir", else the current folder if it is to be that
+ * and lies in the project, else the project, or `otherwise` without one.  -ENOMEM. */
 int plan_find_start(const struct resolved *s, const char *project, const char *otherwise, char **ret);
 /* join.c: makes the plan of a command that joins the session which the policy names. */
 int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err);

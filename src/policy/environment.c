@@ -340,6 +340,22 @@ static int add_explicit(const struct nsrun_policy *p, char *const *entries, char
         return 0;
 }
 
+int environment_add_usual(const struct resolved *s, char ***env) {
+        for (const char *const *entry = s->usual; entry && *entry; entry++) {
+                _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
+                int r;
+
+                if (!name)
+                        return -ENOMEM;
+                if (is_asked_for(s->policy, name) || strv_contains(s->policy->unset, name))
+                        continue;
+                r = set_entry(env, strdup(*entry));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int policy_environment_make_environment(struct resolved *s, char ***passed) {
         const struct nsrun_policy *p = s->policy;
         int r;
@@ -363,6 +379,8 @@ static int policy_environment_make_environment(struct resolved *s, char ***passe
                         return r;
         }
         r = add_identity(s, passed);
+        if (r >= 0)
+                r = environment_add_usual(s, passed);
         if (r >= 0 && p->is_env_explicit)
                 r = add_explicit(p, p->workspace_env, passed);
         if (r >= 0)

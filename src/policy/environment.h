@@ -11,6 +11,9 @@ char *const *environment_inherited(const struct nsrun_policy *p);
 /* Whether the first `length` bytes of `name` can name a variable. */
 bool environment_name_is_valid(const char *name, size_t length);
 
+/* Sets the variables of s->usual, unless --env or --unsetenv names them. */
+int environment_add_usual(const struct resolved *s, char ***env);
+
 /* Fills s->env, s->left_out and s->secrets.  s->home, s->identity and s->instance_env must be known. */
 int environment_resolve(struct resolved *s, struct nsrun_error *err);
 

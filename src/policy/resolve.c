@@ -375,6 +375,7 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                         : request->argv     ? request->argv
                                             : p->argv,
                 .unset = request->unset,
+                .usual = request->usual,
                 .is_session = request->is_session,
                 .starts_here = request->starts_here,
                 .uid = geteuid(),

@@ -16,6 +16,8 @@ struct policy_request {
         char *const *argv; /* the command; NULL: the policy's */
         const char *const
                 *unset; /* names of variables that the command never gets, NULL at the end; NULL: none */
+        const char *const *usual; /* "NAME=VALUE" in place of inherited variables, unless the policy says
+                                     something of NAME; NULL at the end; NULL: none */
 };
 
 /* One path of the host that the sandbox sees. */
@@ -37,7 +39,7 @@ struct resolved_rule {
 struct resolved {
         const struct nsrun_policy *policy; /* what was asked; it outlives this struct */
         char *const *argv;                 /* the command; NULL: a session's sandbox */
-        const char *const *unset;
+        const char *const *unset, *const *usual;
         bool is_session;
         bool starts_here;
         char *plain; /* why there is no sandbox, in words for the user; of all below cwd, project, env, uid

@@ -206,6 +206,58 @@ TEST(a_deadline_ends_whatever_runs) {
         }
 }
 
+TEST(what_holds_the_output_beyond_the_command_is_said) {
+        static const char command[] = "sleep 1000 & echo ready";
+        _cleanup_outcome_ struct outcome o = {0};
+
+        BASH(*state, &o, "--timeout=1", command);
+        expect_status(&o, 124);
+        expect_out(&o,
+                   "Error: command timed out after 1s (sent SIGTERM, then SIGKILL).\n\n$ sleep 1000 & echo "
+                   "ready\nready\n\n\nnote: the command had ended, but a background process still held its "
+                   "output: start one as 'COMMAND >FILE 2>&1 &'");
+        BASH(*state, &o, "--timeout=60", "sleep 1000 >log 2>&1 & echo ready");
+        expect_status(&o, 0);
+        expect_out(&o, "$ sleep 1000 >log 2>&1 & echo ready\nready\n\n\nexit status: 0");
+}
+
+/* No pager, editor or prompt waits for a person. */
+TEST(programs_are_told_that_nobody_is_there) {
+        static const char *const usual[] = {"TERM=dumb",
+                                            "PAGER=cat",
+                                            "GIT_PAGER=cat",
+                                            "MANPAGER=cat",
+                                            "SYSTEMD_PAGER=cat",
+                                            "EDITOR=true",
+                                            "VISUAL=true",
+                                            "GIT_EDITOR=true",
+                                            "GIT_SEQUENCE_EDITOR=true",
+                                            "GIT_TERMINAL_PROMPT=0",
+                                            "NO_COLOR=1",
+                                            "DEBIAN_FRONTEND=noninteractive",
+                                            "PIP_NO_INPUT=1"};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(setenv("TERM", "xterm-256color", 1), 0);
+        assert_int_equal(setenv("EDITOR", "vim", 1), 0);
+        BASH(*state, &o, "--timeout=60", "env");
+        expect_status(&o, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+                _cleanup_free_ char *line = text_of("\n%s\n", usual[i]);
+
+                expect_in(o.out, line);
+        }
+        /* Each is taken back by what the policy says of it. */
+        BASH(*state, &o, "--timeout=60", "--env=TERM", "--env=EDITOR=ed", "--unsetenv=NO_COLOR",
+             "echo $TERM $EDITOR ${NO_COLOR-none} $PAGER");
+        expect_out(
+                &o,
+                "$ echo $TERM $EDITOR ${NO_COLOR-none} $PAGER\nxterm-256color ed none cat\n\n\nexit status: 0");
+        /* Not for a person's own command. */
+        RUN(*state, &o, "--", "sh", "-c", "echo $TERM $EDITOR ${PAGER-none}");
+        expect_out(&o, "xterm-256color vim none\n");
+}
+
 TEST(everybody_gets_sigterm_first) {
         const struct site *s = *state;
         _cleanup_told_ struct told polite = {0}, stopped = {0}, stubborn = {0};

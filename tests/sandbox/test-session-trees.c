@@ -77,7 +77,8 @@ TEST_IN_BOTH_MODES(bash_leaves_background_processes_and_shows_what_it_ran) {
         _cleanup_outcome_ struct outcome o = {0};
         const char *const script = "exec 3>fifo; sleep 1000 >&3 2>&3 & echo started";
 
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, script, NULL},
+        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, script,
+                                                            NULL},
                               .cwd = s->root},
             &o);
         expect_status(&o, 0);
