@@ -41,6 +41,8 @@ static int cli_resolve_add_op(struct workspace *w, const struct plan_op *op, str
                 return workspace_hide(w, op->target,
                                       "a run's scratch folder is not on the host before the run begins",
                                       err);
+        if (op->kind == PLAN_HIDE)
+                return workspace_hide(w, op->target, "the path is hidden", err);
         if ((op->kind == PLAN_BIND && !op->is_device) || op->kind == PLAN_OVERLAY)
                 return workspace_add_bind(w, is_writable ? WORKSPACE_WRITE : WORKSPACE_READ, op->source,
                                           op->target, err);

@@ -118,13 +118,13 @@ static int mount_make_folder(struct mounting *m, const struct plan_op *op, mode_
 
 /* A symlink that is a mount point, or is bound, is opened itself; there may be none on the way to it. */
 static int mount_open_flags(const struct plan_op *op) {
-        bool is_folder = op->kind != PLAN_BIND || op->is_directory;
+        bool is_folder = (op->kind != PLAN_BIND && op->kind != PLAN_HIDE) || op->is_directory;
 
         return O_PATH | (is_folder ? O_DIRECTORY : 0) | (op->is_link ? O_NOFOLLOW : 0);
 }
 
 int mount_point(struct mounting *m, const struct plan_op *op) {
-        bool is_folder = op->kind != PLAN_BIND || op->is_directory;
+        bool is_folder = (op->kind != PLAN_BIND && op->kind != PLAN_HIDE) || op->is_directory;
         int r;
 
         /* Made only on the plan's own tmpfs, where no command has ever been. */
@@ -220,6 +220,54 @@ static int mount_cover(struct mounting *m, const struct plan_op *op) {
         return mount_attach(m, op, here, here, ATTRIBUTES_COVER, false);
 }
 
+/* The file in the place of all that are hidden.  It has a name until the root is sealed: what has none can't
+ * be bound. */
+static const char unreadable[] = ".nsrun-hidden";
+
+static int open_unreadable(struct mounting *m) {
+        int r;
+
+        if (m->unreadable_fd >= 0)
+                return 0;
+        r = sys_open(m->new_root, unreadable, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0);
+        if (r >= 0) {
+                (void)sys_close(r);
+                r = m->unreadable_fd = sys_open(m->new_root, unreadable, O_PATH | O_NOFOLLOW, 0);
+        }
+        if (r < 0)
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, unreadable,
+                                 "the file in the place of hidden ones can't be made", NULL);
+        return 0;
+}
+
+/* Puts an empty folder or an unreadable file in front of what is there.  A command of a less privileged
+ * user namespace can't take either away (MNT_LOCKED, 3.8). */
+static int mount_hide(struct mounting *m, const struct plan_op *op) {
+        _cleanup_close_ int target = -EBADF;
+        struct stat st;
+        int r;
+
+        target =
+                op->makes_target ? mount_point(m, op) : beneath_open(m->new_root, op->target + 1, O_PATH, 0);
+        /* It is gone: there is nothing to hide. */
+        if (target == -ENOENT && !op->makes_target)
+                return 0;
+        if (target < 0)
+                return op->makes_target ? target : fail_target(m, op, target);
+        r = sys_fstat(target, &st);
+        if (r >= 0 && !S_ISDIR(st.st_mode)) {
+                r = open_unreadable(m);
+                return r < 0 ? r : mount_attach(m, op, m->unreadable_fd, target, ATTRIBUTES_COVER, false);
+        }
+        if (r >= 0)
+                r = mount_filesystem(target, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                                     "mode=0555,size=4096,nr_inodes=2");
+        if (r < 0)
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
+                                 "an empty folder can't be mounted over a hidden one", NULL);
+        return 0;
+}
+
 static int mount_new(struct mounting *m, const struct plan_op *op, const char *type, unsigned long flags) {
         _cleanup_close_ int target = -EBADF;
         int r;
@@ -270,6 +318,8 @@ static int mount_operation(struct mounting *m, const struct plan_op *op) {
                 return mount_proc(m, op);
         case PLAN_COVER:
                 return mount_cover(m, op);
+        case PLAN_HIDE:
+                return mount_hide(m, op);
         case PLAN_DATA:
         case PLAN_MQUEUE:
         case PLAN_CHMOD:
@@ -315,9 +365,10 @@ int mount_enter_directory(int root, const char *path, struct nsrun_error *err) {
 
 /* Makes the root read-only, lets go of the host's tree and of every descriptor that leads into it. */
 static int mount_seal(struct mounting *m) {
-        int r;
+        int r = m->unreadable_fd >= 0 ? sys_unlinkat(m->new_root, unreadable) : 0;
 
-        r = mount_restrict(m, m->new_root, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
+        if (r >= 0)
+                r = mount_restrict(m, m->new_root, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, "/", "the root can't be made read-only",
                                  NULL);
@@ -335,6 +386,7 @@ static int mount_seal(struct mounting *m) {
         close_fdp(&m->rundir_fd);
         close_fdp(&m->overlay_fd);
         close_fdp(&m->stubs_fd);
+        close_fdp(&m->unreadable_fd);
         if (m->params->rundir_fd >= 0)
                 (void)sys_close(m->params->rundir_fd);
         r = mount_enter_directory(m->new_root, m->plan->cwd, m->error);

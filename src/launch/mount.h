@@ -15,6 +15,7 @@ struct mounting {
         int new_root;      /* the sandbox's root, beneath which targets are looked up */
         int descriptors;   /* the host's /proc/self/fd, the working directory while mounting */
         int rundir_fd;     /* the run directory by a mount of the child's own */
+        int unreadable_fd; /* the file in the place of hidden ones, once there was one */
         int overlay_fd;    /* the tmpfs that has its place with --overlay-backing=tmpfs */
         int stubs_fd;      /* the tmpfs that has the stubs */
         bool is_legacy;    /* legacy.c makes binds and sets their flags, by mount(2) */
@@ -24,10 +25,10 @@ struct mounting {
         int (*open_again)(struct mounting *m, const struct plan_op *op);
 };
 
-#define MOUNTING_INIT                                                                               \
-        {                                                                                           \
-                .report_fd = -EBADF, .old_root = -EBADF, .new_root = -EBADF, .descriptors = -EBADF, \
-                .rundir_fd = -EBADF, .overlay_fd = -EBADF, .stubs_fd = -EBADF                       \
+#define MOUNTING_INIT                                                                                  \
+        {                                                                                              \
+                .report_fd = -EBADF, .old_root = -EBADF, .new_root = -EBADF, .descriptors = -EBADF,    \
+                .rundir_fd = -EBADF, .overlay_fd = -EBADF, .stubs_fd = -EBADF, .unreadable_fd = -EBADF \
         }
 
 /* mount.c: makes the first root, a tmpfs that becomes "/" at once, with the host's root still reachable

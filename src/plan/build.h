@@ -10,6 +10,7 @@ enum entry_origin {
         ENTRY_OWN,      /* of the base view; gives way where a rule shows a host folder */
         ENTRY_DEFAULT,  /* a default rule of the policy (the project, toolchains) */
         ENTRY_EXPLICIT, /* what the user asked for */
+        ENTRY_HIDDEN,   /* hides what another entry shows around it */
         ENTRY_ALIAS,    /* a symlink for the spelling that the user gave; left out where it can't be made */
 };
 
@@ -44,6 +45,9 @@ void entries_clear(struct entries *e);
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err);
 /* etc.c: /etc. */
 int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error *err);
+
+/* hidden.c: all other entries are known. */
+int collect_hidden(struct entries *e, const struct resolved *s);
 
 /* order.c: sorts entries, decides between two for one target, adds the folders that mount points
  * need, and moves what remains into the plan.  -EEXIST, -ELOOP, -EROFS, -ENOMEM with *err filled. */

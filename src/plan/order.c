@@ -8,8 +8,11 @@
 
 /* Sorts entries by target; of two for one target the one with the higher origin comes first. */
 static int order_compare_entries(const void *a, const void *b) {
-        static const int weight[] = {
-                [ENTRY_EXPLICIT] = 0, [ENTRY_DEFAULT] = 1, [ENTRY_OWN] = 2, [ENTRY_ALIAS] = 3};
+        static const int weight[] = {[ENTRY_EXPLICIT] = 0,
+                                     [ENTRY_HIDDEN] = 1,
+                                     [ENTRY_DEFAULT] = 2,
+                                     [ENTRY_OWN] = 3,
+                                     [ENTRY_ALIAS] = 4};
         const struct entry *x = a, *y = b;
         int r = path_compare(x->op.target, y->op.target);
 
@@ -71,6 +74,12 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
                 return error_set(err, NSRUN_STAGE_PLAN, -EEXIST, op->target, "two rules for one target",
                                  "drop one of them");
         }
+        if (cover && cover->kind == PLAN_HIDE && entry->origin == ENTRY_EXPLICIT && op->kind != PLAN_HIDE)
+                return error_set(err, NSRUN_STAGE_PLAN, -EPERM, op->target,
+                                 "the target lies in a folder that --hide hides",
+                                 "choose another place for it, or hide less");
+        if (cover && cover->kind == PLAN_HIDE)
+                return 0;
         if (entry->origin == ENTRY_ALIAS)
                 return can_be_made;
         if (cover && cover->kind == PLAN_SYMLINK)
@@ -200,8 +209,8 @@ static int place(struct ordering *o, struct entry *entry, const struct plan_op *
                         keep_hiding(o->plan, cover->target);
                 r = make_parents(o, cover, op->target);
                 op->makes_target = op->kind != PLAN_COVER;
-        } else if (op->kind == PLAN_BIND && cover->kind == PLAN_BIND && !cover->is_read_only &&
-                   is_same_place(cover, op)) {
+        } else if ((op->kind == PLAN_BIND || op->kind == PLAN_HIDE) && cover->kind == PLAN_BIND &&
+                   !cover->is_read_only && is_same_place(cover, op)) {
                 const struct plan_op above =
                         *cover; /* push_cover() reallocates the stack that `cover` points into */
 

@@ -35,6 +35,8 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->secrets);
         strv_free(plan->protected);
         strv_free(plan->present);
+        strv_free(plan->hide);
+        strv_free(plan->hidden);
         if (plan->join) {
                 records_close(&plan->join->folder);
                 free(plan->join->cgroup);
@@ -113,7 +115,7 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
         }
         for (size_t i = 0; i < s->n_links && r >= 0; i++)
                 entries_add_symlink(e, ENTRY_EXPLICIT, s->links[i].text, s->links[i].path);
-        if (r >= 0 && e->has_failed)
+        if (r >= 0 && (e->has_failed || collect_hidden(e, s) < 0 || e->has_failed))
                 r = error_oom(err);
         return r;
 }
@@ -182,6 +184,10 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_copy(s->protected, &plan->protected);
         if (r >= 0)
                 r = strv_copy(s->present, &plan->present);
+        if (r >= 0)
+                r = strv_copy(p->hide, &plan->hide);
+        for (size_t i = 0; i < s->n_hidden && r >= 0; i++)
+                r = strv_consume(&plan->hidden, hidden_identity(s->hidden[i].path));
         if (r >= 0)
                 r = strv_copy(s->left_out, &plan->left_out);
         if (r >= 0)

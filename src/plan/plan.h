@@ -29,6 +29,7 @@ enum plan_op_kind {
         PLAN_PROC,    /* target, proc */
         PLAN_COVER,   /* a path of the new tree bound over itself, read-only; skipped where it is missing */
         PLAN_DEVPTS,  /* target */
+        PLAN_HIDE,    /* an empty folder or an unreadable file at target; source: what the host has there */
         /* From here on: only in raw plans. */
         PLAN_DATA,       /* a file that holds text, bound at target */
         PLAN_MQUEUE,     /* target */
@@ -50,7 +51,7 @@ struct plan_op {
         uint64_t merged_ino;
         bool is_read_only;  /* PLAN_BIND */
         bool is_device;     /* PLAN_BIND: a device node, not nodev */
-        bool is_directory;  /* PLAN_BIND: the mount point is a folder, else a file */
+        bool is_directory;  /* PLAN_BIND, PLAN_HIDE: the mount point is a folder, else a file */
         bool is_link;       /* PLAN_BIND: source and target are symlinks, which are not followed */
         char **stubs;       /* PLAN_BIND: names in source that don't exist and that nothing can make; with a
                                slash at the end where it is a folder's.  NULL: none */
@@ -64,7 +65,7 @@ struct plan_op {
         bool has_source_fd;
         bool is_optional;  /* PLAN_COVER of a raw plan: covers only what the command could write to */
         bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder lies on a tmpfs made for it */
-        bool is_hiding;    /* PLAN_TMPFS: skipped if it would hide no folder of the host */
+        bool is_hiding;    /* PLAN_TMPFS, PLAN_HIDE: skipped if it would hide nothing of the host */
         enum policy_proc proc;
 };
 
@@ -147,8 +148,10 @@ struct nsrun_plan {
         char *git_common_dir; /* the common git dir of a worktree; or NULL */
         char **protected;     /* what is looked at before and after the run, as in struct resolved */
         char **present;       /* as in struct resolved, too */
-        bool is_session;      /* makes a session's sandbox: argv is empty, commands join later */
-        char *plain; /* why there is no sandbox, in words, and so no operations; NULL: there is one */
+        char **hide;          /* the globs of --hide */
+        char **hidden;   /* "INODE:BIRTH:PATH" of what they name: a file's time of birth in nanoseconds */
+        bool is_session; /* makes a session's sandbox: argv is empty, commands join later */
+        char *plain;     /* why there is no sandbox, in words, and so no operations; NULL: there is one */
         struct plan_join *join; /* NULL: the plan makes a sandbox of its own */
         struct plan_raw *raw;   /* NULL: the plan is one of nsrun's own, not of a bubblewrap command line */
 };
@@ -164,6 +167,9 @@ int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct ns
  * doesn't need them; the printers do. */
 int plan_load_operations(struct nsrun_plan *plan, struct nsrun_error *err);
 void plan_free(struct nsrun_plan *plan);
+/* hidden.c: which file or folder of the host is at `path` now, in the words of struct nsrun_plan's `hidden`.
+ * Two that are the same are one.  NULL for want of memory. */
+char *hidden_identity(const char *path);
 /* Whether a run of the plan needs a run directory: for overlays' layers, a scratch folder, or stubs. */
 static inline bool plan_needs_rundir(const struct nsrun_plan *plan) {
         return plan->rundir || plan->has_stubs ||

@@ -18,6 +18,7 @@ const char *plan_op_name(const struct plan_op *op) {
                 [PLAN_DIR] = "dir",   [PLAN_FILE] = "file",   [PLAN_SYMLINK] = "symlink",
                 [PLAN_BIND] = "bind", [PLAN_TMPFS] = "tmpfs", [PLAN_OVERLAY] = "overlay",
                 [PLAN_PROC] = "proc", [PLAN_COVER] = "cover", [PLAN_DEVPTS] = "devpts",
+                [PLAN_HIDE] = "hide",
         };
 
         return names[op->kind];
@@ -101,6 +102,11 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 return;
         case PLAN_COVER:
                 strbuf_add(b, "read-only");
+                return;
+        case PLAN_HIDE:
+                strbuf_add(b, op->is_directory ? "an empty folder" : "an unreadable file");
+                if (op->text)
+                        strbuf_addf(b, ", %s", op->text);
                 return;
         case PLAN_DIR:
         case PLAN_DEVPTS:
@@ -276,6 +282,8 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
                             strv_length(plan->protected),
                             plan->is_strict ? "can't be made where they aren't (strict)"
                                             : "moved aside at the end where they are made");
+        if (plan->hide)
+                add_names(&b, "hidden", plan->hide);
         if (!plan->plain)
                 plan_print_add_mounts(&b, plan);
         text = strbuf_finish(&b);

@@ -125,6 +125,12 @@ static void print_bwrap_add_op(struct printing *p, const struct plan_op *op) {
         case PLAN_PROC:
                 print_bwrap_add_proc(p, op);
                 return;
+        case PLAN_HIDE:
+                if (op->is_directory)
+                        ADD(p, "--perms", "0555", "--tmpfs", op->target, "--remount-ro", op->target);
+                else
+                        add_file(p, &(const struct plan_op){.target = op->target, .text = (char[]){""}});
+                return;
         case PLAN_COVER:
                 if (!p->has_proc)
                         ADD(p, "--ro-bind-try", op->target, op->target);

@@ -146,6 +146,7 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         for (size_t i = 0; i < plan->n_ops; i++)
                 print_json_add_op(&d, ops, &plan->ops[i]);
         print_json_add_protected(&d, plan);
+        json_add_strings(&d, d.root, "hidden", plan->hide);
         print_json_add_environment(&d, plan->env);
         json_add_strings(&d, d.root, "withheld", plan->left_out);
         return json_finish(&d, true, ret, err);

@@ -124,6 +124,8 @@
         M(TEXT, git_common_dir) \
         M(TEXTS, protected)     \
         M(TEXTS, present)       \
+        M(TEXTS, hide)          \
+        M(TEXTS, hidden)        \
         M(BOOL, is_session)     \
         M(NOTHING, plain)       \
         M(NOTHING, join)        \

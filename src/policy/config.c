@@ -201,11 +201,11 @@ static int policy_config_apply_exposed(struct reader *c, size_t node) {
         return 0;
 }
 
-/* "protect" and "no_protect": an array of what the option of that name takes; "protect" can be the one word
- * "strict", too. */
+/* "protect", "no_protect" and "hide": an array of what the option of that name takes; "protect" can be the
+ * one word "strict", too. */
 static int apply_globs(struct reader *c, size_t node) {
         const struct json_node *nodes = c->map.nodes;
-        const char *option = streq(nodes[node].key, "protect") ? "protect" : "no-protect";
+        const char *option = streq(nodes[node].key, "no_protect") ? "no-protect" : nodes[node].key;
         const char *text = text_at(c, node);
         int r = 0;
 
@@ -362,6 +362,7 @@ static const struct key top[] = {
         {"overlay", policy_config_apply_exposed},
         {"protect", apply_globs},
         {"no_protect", apply_globs},
+        {"hide", apply_globs},
         {"env", policy_config_apply_env},
         {"net", apply_choice},
         {"seccomp", policy_config_apply_seccomp},

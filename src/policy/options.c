@@ -6,6 +6,7 @@
 #include "config.h"
 #include "environment.h"
 #include "host/names.h"
+#include "host/walk.h"
 #include "limits.h"
 
 /* Bytes of a page: the kernel rounds a lower bound up to it, and takes 0 for "no bound". */
@@ -420,6 +421,18 @@ static int apply_protect(void *target, const struct option_spec *spec, const cha
                        : 0;
 }
 
+static int apply_hide(void *target, const struct option_spec *spec, const char *value,
+                      struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        _cleanup_free_ char *normal = NULL;
+        int r = walk_normalise(value, &normal);
+
+        if (r == -EINVAL)
+                return option_refuse(spec, value, "not a glob of names to hide",
+                                     "it has no empty part, '.' or '..', and doesn't begin with '!'", err);
+        return r < 0 || strv_add(&p->hide, value) < 0 ? error_oom(err) : 0;
+}
+
 static const char files[] = "Files";
 static const char environment[] = "Environment";
 static const char isolation[] = "Isolation";
@@ -455,6 +468,9 @@ const struct option_spec policy_options[] = {
          apply_protect},
         {"no-protect", 0, "GLOB", OPTION_COMPLETES_NOTHING, files,
          "don't protect names that match GLOB ('*': none is)", apply_protect},
+        {"hide", 0, "GLOB", OPTION_COMPLETES_PATH, files,
+         "keep the command from reading what GLOB names in any exposed folder ('.env', '*.pem', 'secrets/', '/top'), as .gitignore has it",
+         apply_hide},
         {"bind", 0, "SRC:DEST[:ro|rw]", OPTION_COMPLETES_PATH, files,
          "expose SRC at DEST, writable unless :ro (a colon in a path: '\\:')", apply_bind},
         {"symlink", 0, "TEXT:PATH", OPTION_COMPLETES_NOTHING, files, "make PATH a symlink that says TEXT",

@@ -129,6 +129,7 @@ struct nsrun_policy {
         char **protect;         /* globs of names that are protected beside nsrun's own list, relative */
         char **no_protect;      /* globs of names that are not */
         bool protects_strictly; /* those that don't exist can't be made */
+        char **hide;            /* globs of names that are hidden, as walk_normalise() takes them */
 
         char *session;        /* the session to join, which decides all but the command; NULL: none */
         bool kills_leftovers; /* what the command leaves behind in the session is killed when it ends */

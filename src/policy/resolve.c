@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "environment.h"
 #include "git.h"
+#include "hide.h"
 #include "host/project.h"
 #include "host/sockets.h"
 #include "host/toolchains.h"
@@ -36,6 +37,9 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->identity);
         strv_free(s->ephemeral);
         strv_free(s->reserved);
+        for (size_t i = 0; i < s->n_hidden; i++)
+                free(s->hidden[i].path);
+        free(s->hidden);
         strv_free(s->protected);
         strv_free(s->present);
         free(s->git_dir);
@@ -403,6 +407,8 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 r = resolve_conflicts(s, err);
         if (r >= 0 && !is_instance(p))
                 r = protect_add_rules(s, err);
+        if (r >= 0)
+                r = hide_names(s, err);
         if (r >= 0 && list_writable(s) < 0)
                 r = error_oom(err);
         if (r >= 0)

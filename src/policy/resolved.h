@@ -36,6 +36,15 @@ struct resolved_rule {
                          slash at the end where it is a folder's.  NULL: none */
 };
 
+/* A file or folder of the host that the sandbox must not show. */
+struct resolved_hidden {
+        char *path; /* canonical */
+        bool is_directory;
+        uint64_t dev, inode;  /* stat(2)'s */
+        uint64_t n_names;     /* how many hard links the file has */
+        uint64_t n_elsewhere; /* how many of these are not among what is hidden: outside what is exposed */
+};
+
 struct resolved {
         const struct nsrun_policy *policy; /* what was asked; it outlives this struct */
         char *const *argv;                 /* the command; NULL: a session's sandbox */
@@ -73,7 +82,9 @@ struct resolved {
         char **reserved;      /* names in `ephemeral` folders that nothing inside can take: empty files */
         char **protected;     /* "FOLDER//GLOB": a name that may not be made or changed; no "//" in FOLDER */
         char **present;       /* "FOLDER//NAME": of these names those that are there */
-        char *instance_root;  /* the instance profile's root, canonical, perhaps not made yet; else NULL */
+        struct resolved_hidden *hidden; /* sorted by path_compare(); none lies in another */
+        size_t n_hidden;
+        char *instance_root; /* the instance profile's root, canonical, perhaps not made yet; else NULL */
         char *instance_workspace; /* the same of its workspace, if one is named; else NULL */
         char **instance_env;      /* the instance's variables, "HOME=…" and so on */
 };

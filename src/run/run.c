@@ -50,9 +50,12 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "the git dir can't be opened",
                                  NULL);
-        if (protected_begin(plan, &run->protected) < 0 || marks_begin(plan, &run->marks) < 0)
+        if (protected_begin(plan, &run->protected) < 0 || marks_begin(plan, &run->marks) < 0 ||
+            (!plan->join && hidden_begin(plan, &run->hidden) < 0))
                 return error_oom(err);
-        r = descriptors_check(params, plan->plain != NULL, err);
+        r = plan->join ? hidden_refuse(plan, err) : 0;
+        if (r >= 0)
+                r = descriptors_check(params, plan->plain != NULL, err);
         if (r >= 0)
                 r = disk_prepare(plan, &run->rundir, params, err);
         if (r >= 0)
@@ -207,6 +210,7 @@ int run_wait(struct run *run) {
         (void)gitdirs_end(&run->gitdirs, take_finding, run);
         (void)protected_end(&run->protected, take_finding, run);
         marks_end(&run->marks);
+        (void)hidden_end(run->hidden, take_finding, run);
         return status;
 }
 
@@ -228,6 +232,7 @@ void run_end(struct run *run) {
         gitdirs_clear(&run->gitdirs);
         protected_clear(&run->protected);
         marks_clear(&run->marks);
+        strv_freep(&run->hidden);
         strv_freep(&run->notes);
         *run = RUN_INIT;
 }

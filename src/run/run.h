@@ -8,6 +8,7 @@
 #include "denials.h"
 #include "disk.h"
 #include "gitdirs.h"
+#include "hidden.h"
 #include "marks.h"
 #include "oom.h"
 #include "protected.h"
@@ -35,6 +36,7 @@ struct run {
         struct gitdirs gitdirs;
         struct protected_names protected;
         struct marks marks;
+        char **hidden;        /* as hidden_begin() has them */
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
         struct denials *denials;
         int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */

@@ -378,6 +378,8 @@ static int raw_operation(struct raw *w, const struct plan_op *op) {
                 return raw_filesystem(w, op, "mqueue", 0, NULL, "Can't mount mqueue on");
         case PLAN_PROC:
                 return raw_proc(w, op);
+        case PLAN_HIDE:
+                break; /* nsrun's own plans alone have it */
         case PLAN_COVER:
                 return raw_cover(w, op);
         case PLAN_REMOUNT_RO:

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See walk.h.  In each folder the walk has the tails of the globs that may name what lies in it; where
+ * there is none it goes no further. */
+#include "walk.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+
+#include "base/array.h"
+#include "base/str.h"
+
+struct tails {
+        const char **items;
+        size_t n;
+};
+
+struct walking {
+        const struct walk *walk;
+        char path[PATH_MAX];
+        unsigned n_entries;
+};
+
+static void clear_tails(struct tails *t) {
+        free(t->items);
+}
+
+static int add_tail(struct tails *t, const char *tail) {
+        for (size_t i = 0; i < t->n; i++)
+                if (t->items[i] == tail)
+                        return 0;
+        if (ARRAY_GROW(t->items, t->n) < 0)
+                return -ENOMEM;
+        t->items[t->n++] = tail;
+        return 0;
+}
+
+/* ---------------------------------------------------------------------- globs */
+
+static bool is_bad_part(const char *part, size_t n) {
+        size_t n_backslashes = 0;
+
+        while (n_backslashes < n && part[n - 1 - n_backslashes] == '\\')
+                n_backslashes++;
+        return n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.') ||
+               n_backslashes % 2 == 1;
+}
+
+int walk_normalise(const char *glob, char **ret) {
+        bool is_anchored = *glob == '/', is_folder = false;
+        const char *start = glob + is_anchored;
+        size_t n = strlen(start);
+
+        if (*glob == '!')
+                return -EINVAL;
+        while (n > 0 && start[n - 1] == '/' && n-- > 0)
+                is_folder = true;
+        while (n > 3 && strncmp(start + n - 3, "/**", 3) == 0) {
+                n -= 3;
+                is_folder = is_anchored = true;
+        }
+        for (size_t at = 0; at <= n;) {
+                size_t part = 0;
+
+                while (at + part < n && start[at + part] != '/')
+                        part++;
+                if (is_bad_part(start + at, part))
+                        return -EINVAL;
+                at += part + 1;
+                is_anchored |= at < n;
+        }
+        return asprintf(ret, "%s%.*s%s", is_anchored ? "" : "**/", (int)n, start, is_folder ? "/" : "") < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
+/* fnmatch(3) is slow where a locale is set, so it is asked last. */
+static bool matches_part(const char *part, size_t n, const char *name) {
+        size_t wildcard = strcspn(part, "*?[\\"), length;
+        char pattern[PATH_MAX];
+
+        if (wildcard >= n)
+                return strncmp(part, name, n) == 0 && name[n] == '\0';
+        if (strncmp(part, name, wildcard) != 0)
+                return false;
+        length = strlen(name);
+        if (part[wildcard] == '*' && wildcard + 1 + strcspn(part + wildcard + 1, "*?[\\") >= n)
+                return length + 1 >= n && strncmp(name + length - (n - wildcard - 1), part + wildcard + 1,
+                                                  n - wildcard - 1) == 0;
+        if (n >= sizeof(pattern))
+                return false;
+        memcpy(pattern, part, n);
+        pattern[n] = '\0';
+        return fnmatch(pattern, name, 0) == 0;
+}
+
+/* Whether `tail` names the entry; what may name entries below it goes into `next`, or NULL. */
+static int step(const char *tail, const char *name, bool is_directory, struct tails *next, bool *ret) {
+        size_t n = strcspn(tail, "/");
+        const char *rest = tail[n] ? tail + n + 1 : NULL;
+        int r;
+
+        if (n == 2 && tail[0] == '*' && tail[1] == '*' && rest && *rest) {
+                r = next ? add_tail(next, tail) : 0;
+                return r < 0 ? r : step(rest, name, is_directory, next, ret);
+        }
+        if (!matches_part(tail, n, name))
+                return 0;
+        if (rest && *rest)
+                return next ? add_tail(next, rest) : 0;
+        *ret |= !rest || is_directory;
+        return 0;
+}
+
+bool walk_matches(char *const *globs, const char *name, bool is_directory) {
+        bool is_named = false;
+
+        STRV_FOREACH (glob, globs)
+                (void)step(*glob, name, is_directory, NULL, &is_named);
+        return is_named;
+}
+
+/* ---------------------------------------------------------------------- the walk */
+
+static int walk_folder(struct walking *w, int folder, size_t length, unsigned depth,
+                       const struct tails *tails);
+
+static bool is_inode(const struct walk *walk, ino_t inode) {
+        for (size_t i = 0; i < walk->n_inodes; i++)
+                if (walk->inodes[i] == inode)
+                        return true;
+        return false;
+}
+
+static int walk_found(const struct walking *w, int folder, const char *name, bool is_closed) {
+        struct walk_entry e = {.path = w->path, .folder = folder, .name = name, .is_closed = is_closed};
+
+        /* It is gone meanwhile. */
+        if (fstatat(folder, name, &e.st, AT_SYMLINK_NOFOLLOW) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        return w->walk->found(w->walk->data, &e);
+}
+
+/* What is below a folder that no glob names. */
+static int walk_below(struct walking *w, int parent, const char *name, size_t length, unsigned depth,
+                      const struct tails *tails) {
+        int fd;
+
+        if (depth >= WALK_DEPTH_MAX)
+                return walk_found(w, parent, name, true);
+        fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 && errno == EACCES)
+                return walk_found(w, parent, name, true);
+        if (fd < 0)
+                return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
+        return walk_folder(w, fd, length, depth + 1, tails);
+}
+
+static int find_type(int folder, const struct dirent *entry, bool *ret_is_directory) {
+        struct stat st;
+
+        if (entry->d_type != DT_UNKNOWN) {
+                *ret_is_directory = entry->d_type == DT_DIR;
+                return 0;
+        }
+        if (fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+        *ret_is_directory = S_ISDIR(st.st_mode);
+        return 0;
+}
+
+static int visit_entry(struct walking *w, int folder, size_t length, unsigned depth,
+                       const struct dirent *entry, const struct tails *tails) {
+        _cleanup_(clear_tails) struct tails next = {0};
+        bool is_directory = false, is_named = false;
+        size_t n = strlen(entry->d_name);
+        int r = find_type(folder, entry, &is_directory);
+
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
+        for (size_t i = 0; i < tails->n; i++) {
+                r = step(tails->items[i], entry->d_name, is_directory, is_directory ? &next : NULL,
+                         &is_named);
+                if (r < 0)
+                        return r;
+        }
+        if (!is_named && !is_directory && !is_inode(w->walk, entry->d_ino))
+                return 0;
+        if (length + 1 + n >= sizeof(w->path))
+                return -ENAMETOOLONG;
+        if (length > 0)
+                w->path[length++] = '/';
+        memcpy(w->path + length, entry->d_name, n + 1);
+        if (is_named || !is_directory)
+                return walk_found(w, folder, entry->d_name, false);
+        return next.n > 0 || w->walk->n_inodes > 0
+                       ? walk_below(w, folder, entry->d_name, length + n, depth, &next)
+                       : 0;
+}
+
+/* Takes the descriptor. */
+static int walk_folder(struct walking *w, int folder, size_t length, unsigned depth,
+                       const struct tails *tails) {
+        DIR *dir = fdopendir(folder);
+        const struct dirent *entry;
+        int r = 0;
+
+        if (!dir) {
+                close_fdp(&folder);
+                return -ENOMEM;
+        }
+        while (r == 0 && (errno = 0, entry = readdir(dir))) {
+                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
+                        continue;
+                r = w->n_entries++ >= w->walk->entries_max
+                            ? -E2BIG
+                            : visit_entry(w, dirfd(dir), length, depth, entry, tails);
+        }
+        if (r == 0 && errno != 0)
+                r = -errno;
+        (void)closedir(dir);
+        return r;
+}
+
+int walk_names(const struct walk *walk, int folder) {
+        _cleanup_(clear_tails) struct tails tails = {0};
+        _cleanup_free_ struct walking *w = calloc(1, sizeof(*w));
+        int fd;
+
+        if (!w)
+                return -ENOMEM;
+        w->walk = walk;
+        STRV_FOREACH (glob, walk->globs)
+                if (add_tail(&tails, *glob) < 0)
+                        return -ENOMEM;
+        fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return fd < 0 ? -errno : walk_folder(w, fd, 0, 0, &tails);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names at any depth below a folder, by globs in the syntax of .gitignore: one walk for all of them.  A
+ * command may own all that lies there: no symlink is followed, and all work is bounded. */
+#pragma once
+
+#include <sys/stat.h>
+
+#include "base/macro.h"
+
+/* Makes of a glob as a user writes it one as the walk takes it, for the caller to free:
+ *
+ *     NAME    "** /NAME": no slash but at its end: at any depth
+ *     /A, A/B  "A", "A/B": at the top of the folder
+ *     A/      "A/": folders alone
+ *     A/ **   "A/": all that is in a folder is the folder
+ *
+ * (without the spaces).  -EINVAL: it is empty, begins with "!", or has a part that is empty, "." or "..", or
+ * a backslash with nothing after it.  -ENOMEM. */
+int walk_normalise(const char *glob, char **ret);
+
+struct walk_entry {
+        const char *path; /* below the folder */
+        int folder;       /* the folder that it lies in */
+        const char *name; /* its last part */
+        struct stat st;   /* of itself, not of what a symlink leads to */
+        bool is_closed;   /* no glob names it: a folder that can't be read, or lies too deep */
+};
+
+struct walk {
+        char *const *globs;  /* as walk_normalise() makes them */
+        const ino_t *inodes; /* files of one of these numbers are found, too, whatever their names */
+        size_t n_inodes;
+        unsigned entries_max; /* more are not looked at */
+        /* Returns 0; another value ends the walk.  What lies below a folder that was found is not looked
+         * at. */
+        int (*found)(void *data, const struct walk_entry *entry);
+        void *data;
+};
+
+enum {
+        WALK_DEPTH_MAX = 100,
+};
+
+/* Walks through what lies below a folder, a descriptor, as far as the globs lead.  -E2BIG: there are more
+ * than entries_max; -EACCES: the folder itself can't be read; -ENAMETOOLONG; `found`'s;
+ * -ENOMEM; openat(2)'s. */
+int walk_names(const struct walk *walk, int folder);
+/* Whether one of the globs names an entry `name` at the top of a folder. */
+bool walk_matches(char *const *globs, const char *name, bool is_directory);

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See hide.h.  What is there is found by one walk through each exposed folder, before the sandbox is made;
+ * plan/ puts an empty folder or an unreadable file in front of it wherever it is shown. */
+#include "hide.h"
+
+#include <fcntl.h>
+#include <limits.h>
+
+#include "base/array.h"
+#include "base/path.h"
+#include "host/walk.h"
+
+enum {
+        HIDDEN_MAX = 10000,
+        LOOKED_AT_MAX = 1000000,
+};
+
+struct hiding {
+        struct resolved *resolved;
+        char **globs;       /* as walk.h has them */
+        const char *folder; /* that is walked through */
+        bool is_second;     /* this walk looks for other names of files that are hidden already */
+        struct nsrun_error *err;
+};
+
+static int hide_error(struct nsrun_error *err, int r, const char *path) {
+        if (r == -ENOMEM)
+                return error_oom(err);
+        if (r == -E2BIG)
+                return error_set(err, NSRUN_STAGE_POLICY, r, path,
+                                 "the folder holds more than can be looked through for names to hide",
+                                 "expose less of it, or hide by a path from its top (/NAME, DIR/NAME)");
+        return error_set(err, NSRUN_STAGE_POLICY, r, path,
+                         "the folder can't be looked through for names to hide", NULL);
+}
+
+/* ------------------------------------------------------------------- the list */
+
+static int compare_hidden(const void *a, const void *b) {
+        const struct resolved_hidden *x = a, *y = b;
+
+        return path_compare(x->path, y->path);
+}
+
+const struct resolved_hidden *hide_find(const struct resolved *s, const char *path) {
+        for (size_t i = 0; i < s->n_hidden; i++)
+                if (path_is_beneath(path, s->hidden[i].path))
+                        return &s->hidden[i];
+        return NULL;
+}
+
+/* Leaves out what is there twice, and what lies in a folder that is hidden. */
+static void sort_hidden(struct resolved *s) {
+        size_t n = 0;
+
+        if (s->n_hidden > 0)
+                qsort(s->hidden, s->n_hidden, sizeof(*s->hidden), compare_hidden);
+        for (size_t i = 0; i < s->n_hidden; i++)
+                if (n > 0 && path_is_beneath(s->hidden[i].path, s->hidden[n - 1].path))
+                        free(s->hidden[i].path);
+                else
+                        s->hidden[n++] = s->hidden[i];
+        s->n_hidden = n;
+}
+
+static int add_hidden(const struct hiding *h, const char *path, const struct stat *st) {
+        struct resolved *s = h->resolved;
+        struct resolved_hidden hidden = {.is_directory = S_ISDIR(st->st_mode),
+                                         .dev = st->st_dev,
+                                         .inode = st->st_ino,
+                                         .n_names = S_ISDIR(st->st_mode) ? 1 : st->st_nlink};
+
+        if (s->n_hidden >= HIDDEN_MAX)
+                return -E2BIG;
+        if (ARRAY_GROW(s->hidden, s->n_hidden) < 0 || !(hidden.path = strdup(path)))
+                return -ENOMEM;
+        s->hidden[s->n_hidden++] = hidden;
+        return 0;
+}
+
+/* ------------------------------------------------------------------- the walks */
+
+/* Whether rules of the user's have put it into the sandbox: not the system's folders, toolchains, and what
+ * lies in another rule's folder and is protected there. */
+static bool is_walked(const struct resolved_rule *rule) {
+        return rule->origin != POLICY_BY_TOOLCHAINS && !streq(rule->option, "a protected name");
+}
+
+/* A link itself tells nothing.  What it leads to is hidden where that lies in an exposed folder; but not a
+ * folder that holds what is exposed: that everything is gone is nobody's wish. */
+static int hide_linked(const struct hiding *h, const char *link) {
+        const struct resolved *s = h->resolved;
+        _cleanup_free_ char *path = NULL;
+        bool is_exposed = false;
+        struct stat st;
+        int r = path_canonical(link, &path, NULL);
+
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        for (size_t i = 0; i < s->n_rules; i++) {
+                if (path_is_beneath(s->rules[i].source, path) && s->rules[i].is_directory &&
+                    is_walked(&s->rules[i]))
+                        return 0;
+                is_exposed |= is_walked(&s->rules[i]) && path_is_beneath(path, s->rules[i].source);
+        }
+        return is_exposed && lstat(path, &st) == 0 ? add_hidden(h, path, &st) : 0;
+}
+
+static bool is_other_name(const struct resolved *s, const struct stat *st) {
+        for (size_t i = 0; i < s->n_hidden; i++)
+                if (s->hidden[i].inode == st->st_ino && s->hidden[i].dev == st->st_dev)
+                        return true;
+        return false;
+}
+
+static int hide_found(void *data, const struct walk_entry *e) {
+        const struct hiding *h = data;
+        _cleanup_free_ char *path = NULL;
+
+        /* Another user's, which the command can't enter either. */
+        if (e->is_closed && e->st.st_uid != h->resolved->uid &&
+            faccessat(e->folder, e->name, X_OK, AT_EACCESS) < 0)
+                return 0;
+        if (h->is_second && !e->is_closed && !is_other_name(h->resolved, &e->st))
+                return 0;
+        path = path_join(h->folder, e->path);
+        if (!path)
+                return -ENOMEM;
+        return S_ISLNK(e->st.st_mode) ? hide_linked(h, path) : add_hidden(h, path, &e->st);
+}
+
+/* Walks through one exposed folder; of an exposed file only the name is looked at. */
+static int walk_rule(struct hiding *h, const struct resolved_rule *rule, const ino_t *inodes, size_t n) {
+        struct walk walk = {.globs = n > 0 ? NULL : h->globs,
+                            .inodes = inodes,
+                            .n_inodes = n,
+                            .found = hide_found,
+                            .data = h,
+                            .entries_max = LOOKED_AT_MAX};
+        _cleanup_close_ int fd = open(rule->source, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        struct stat st;
+        int r;
+
+        /* Whoever mounts it says what is wrong. */
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return 0;
+        if (!S_ISDIR(st.st_mode))
+                return (n > 0 ? is_other_name(h->resolved, &st)
+                              : walk_matches(h->globs, path_basename(rule->source), false))
+                               ? add_hidden(h, rule->source, &st)
+                               : 0;
+        h->folder = rule->source;
+        r = walk_names(&walk, fd);
+        /* The command can't list it either, but may know a name in it. */
+        if (r == -EACCES && (st.st_uid == h->resolved->uid || faccessat(fd, ".", X_OK, AT_EACCESS) == 0))
+                return r;
+        return r == -EACCES ? 0 : r;
+}
+
+static int walk_rules(struct hiding *h, const ino_t *inodes, size_t n) {
+        struct resolved *s = h->resolved;
+
+        for (size_t i = 0; i < s->n_rules; i++) {
+                int r = is_walked(&s->rules[i]) ? walk_rule(h, &s->rules[i], inodes, n) : 0;
+
+                if (r < 0)
+                        return hide_error(h->err, r, s->rules[i].source);
+        }
+        return 0;
+}
+
+/* ------------------------------------------------------------------- absolute paths */
+
+/* Where the first part with a wildcard begins. */
+static size_t literal_length(const char *path) {
+        size_t wildcard = strcspn(path, "*?[\\"), n = 0;
+
+        if (!path[wildcard])
+                return strlen(path);
+        for (size_t i = 0; i < wildcard; i++)
+                if (path[i] == '/')
+                        n = i + 1;
+        return n;
+}
+
+/* A path of the host, wherever the sandbox shows it: one of its own folders, a toolchain. */
+static int hide_absolute(struct hiding *h, const char *glob) {
+        size_t n = literal_length(glob);
+        _cleanup_free_ char *start = strndup(glob, n), *path = NULL, *rest = NULL;
+        char *globs[2] = {0};
+        const struct walk walk = {
+                .globs = globs, .found = hide_found, .data = h, .entries_max = LOOKED_AT_MAX};
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+        int r = start ? path_canonical(start, &path, NULL) : -ENOMEM;
+
+        if (r < 0)
+                return r == -ENOENT || r == -ENOTDIR || r == -EACCES ? 0 : r;
+        if (!glob[n])
+                return lstat(path, &st) < 0                         ? 0
+                       : glob[n - 1] == '/' && !S_ISDIR(st.st_mode) ? 0
+                                                                    : add_hidden(h, path, &st);
+        if (asprintf(&rest, "/%s", glob + n) < 0) {
+                rest = NULL;
+                return -ENOMEM;
+        }
+        r = walk_normalise(rest, &globs[0]);
+        fd = r < 0 ? r : open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        h->folder = path;
+        if (fd >= 0)
+                r = walk_names(&walk, fd);
+        free(globs[0]);
+        return r == -EACCES ? 0 : r;
+}
+
+/* "DIR/ **" (without the space) is DIR. */
+static int hide_all_absolute(struct hiding *h) {
+        STRV_FOREACH (glob, h->resolved->policy->hide) {
+                _cleanup_free_ char *path = NULL;
+                size_t n = strlen(*glob);
+                int r;
+
+                if (**glob != '/')
+                        continue;
+                while (n > 3 && strncmp(*glob + n - 3, "/**", 3) == 0)
+                        n -= 2; /* the slash stays: a folder's */
+                path = strndup(*glob, n);
+                r = path ? hide_absolute(h, path) : -ENOMEM;
+                if (r < 0)
+                        return hide_error(h->err, r, *glob);
+        }
+        return 0;
+}
+
+/* ------------------------------------------------------------------- hard links */
+
+/* Files that are hidden and have more names than one: the others lie anywhere in what is exposed. */
+static int hide_other_names(struct hiding *h) {
+        const struct resolved *s = h->resolved;
+        _cleanup_free_ ino_t *inodes = calloc(s->n_hidden + 1, sizeof(*inodes));
+        size_t n = 0;
+
+        if (!inodes)
+                return error_oom(h->err);
+        for (size_t i = 0; i < s->n_hidden; i++)
+                if (s->hidden[i].n_names > 1)
+                        inodes[n++] = s->hidden[i].inode;
+        h->is_second = true;
+        return n > 0 ? walk_rules(h, inodes, n) : 0;
+}
+
+/* Of each file with several names, counts those that weren't found. */
+static void count_names(struct resolved *s) {
+        for (size_t i = 0; i < s->n_hidden; i++) {
+                struct resolved_hidden *hidden = &s->hidden[i];
+                uint64_t n = 0;
+
+                if (hidden->n_names <= 1)
+                        continue;
+                for (size_t k = 0; k < s->n_hidden; k++)
+                        n += s->hidden[k].inode == hidden->inode && s->hidden[k].dev == hidden->dev;
+                hidden->n_elsewhere = hidden->n_names > n ? hidden->n_names - n : 0;
+        }
+}
+
+int hide_names(struct resolved *s, struct nsrun_error *err) {
+        _cleanup_strv_ char **globs = NULL;
+        struct hiding h = {.resolved = s, .err = err};
+        int r;
+
+        if (!s->policy->hide)
+                return 0;
+        STRV_FOREACH (glob, s->policy->hide) {
+                char *normal = NULL;
+
+                if (walk_normalise(*glob, &normal) < 0 || strv_consume(&globs, normal) < 0)
+                        return error_oom(err);
+        }
+        h.globs = globs;
+        r = walk_rules(&h, NULL, 0);
+        if (r >= 0)
+                r = hide_all_absolute(&h);
+        sort_hidden(s);
+        if (r >= 0)
+                r = hide_other_names(&h);
+        sort_hidden(s);
+        count_names(s);
+        return r;
+}

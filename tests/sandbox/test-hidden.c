@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Hidden names: what --hide names can't be read by a command, whichever option shows the folder, whatever
+ * the command does to it, and nothing of it changes on the host. */
+#include "bash.h"
+#include "session.h"
+
+/* In the project: names to hide at several depths, and one beside each that stays. */
+static void make_tree(const char *folder) {
+        make_file(folder, ".env", "secret\n");
+        make_file(folder, "env", "open\n");
+        make_folder(folder, "sub");
+        make_file(folder, "sub/.env", "secret\n");
+        make_file(folder, "sub/x.pem", "secret\n");
+        make_file(folder, "sub/x.txt", "open\n");
+        make_folder(folder, "secrets");
+        make_file(folder, "secrets/a", "secret\n");
+        make_folder(folder, "sub/secrets");
+        make_file(folder, "sub/secrets/b", "secret\n");
+}
+
+static int setup(void **state) {
+        const struct site *s;
+
+        if (site_setup(state) != 0)
+                return -1;
+        s = *state;
+        make_tree(s->project);
+        return 0;
+}
+
+#define HIDE "--hide", ".env", "--hide=*.pem", "--hide", "secrets/"
+
+/* Inside, at the top of such a tree: each file with its contents. */
+static const char read_all[] = "find . -path ./.git -prune -o -type f -print | sort | while read -r f; do\n"
+                               "  printf '%s ' $f; cat $f 2>/dev/null || echo no\n"
+                               "done; ls -A secrets sub/secrets | grep . | tr '\\n' ' '";
+static const char all[] = "./.env secret\n./env open\n./secrets/a secret\n./sub/.env secret\n"
+                          "./sub/secrets/b secret\n./sub/x.pem secret\n./sub/x.txt open\n"
+                          "secrets: a sub/secrets: b ";
+static const char hidden[] = "./.env no\n./env open\n./sub/.env no\n./sub/x.pem no\n./sub/x.txt open\n"
+                             "secrets: sub/secrets: ";
+
+/* On the host, after a command. */
+static void expect_kept(const char *folder) {
+        static const char *const names[] = {".env", "sub/.env", "sub/x.pem", "secrets/a", "sub/secrets/b"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_free_ char *path = path_of(folder, names[i]), *text = file_text(path);
+                struct stat st;
+
+                assert_non_null(text);
+                assert_string_equal(text, "secret\n");
+                assert_int_equal(lstat(path, &st), 0);
+                assert_int_equal(st.st_mode & 07777, 0644);
+        }
+}
+
+TEST_WITH(whichever_option_shows_it_what_is_hidden_can_not_be_read, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *other = path_of(s->root, "other"), *alias = text_of("%s:/elsewhere", other),
+                            *alias_rw = text_of("%s:/mnt/deep/elsewhere:rw", other),
+                            *tmp = text_of("--tmp=%s", other);
+        const struct {
+                const char *option, *value, *where;
+        } ways[] = {
+                {"--ro", other, other},
+                {"--rw", other, other},
+                {"--overlay", other, other},
+                {"--bind", alias, "/elsewhere"},
+                {"--bind", alias_rw, "/mnt/deep/elsewhere"},
+                {tmp, "--unsetenv=X", "/tmp"},
+                {"--overlay", s->project, s->project},
+                {"--ro", s->project, s->project},
+                {"--unsetenv=X", "--unsetenv=Y", s->project},
+        };
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->root, "other");
+        make_tree(other);
+        for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+                RUN(s, &o, ways[i].option, ways[i].value, "--chdir", ways[i].where, "--", "sh", "-c",
+                    read_all);
+                expect_status(&o, 0);
+                expect_out(&o, all);
+                RUN(s, &o, HIDE, ways[i].option, ways[i].value, "--chdir", ways[i].where, "--", "sh", "-c",
+                    read_all);
+                expect_status(&o, 0);
+                expect_out(&o, hidden);
+                assert_string_equal(o.err, "");
+        }
+        expect_kept(other);
+        expect_kept(s->project);
+}
+
+/* Each line is one that must fail. */
+static const char attack[] =
+        "cat .env; chmod 644 .env; echo x >.env; : >.env; rm -f .env; mv .env e; mv env .env; ln .env e; ln -f env .env\n"
+        "cp env .env; truncate -s 0 .env; mv sub moved; mv secrets moved; rmdir secrets; touch secrets/n\n"
+        "chmod 755 secrets; mv sub/secrets s; cat /proc/self/root$PWD/.env; cat /proc/self/cwd/.env\n"
+        "cat /proc/1/root$PWD/.env; exec 3<.env && cat <&3; mkdir secrets/d; mv -T env secrets; umount .env\n"
+        "mount --bind . /tmp";
+
+TEST_WITH(no_command_takes_it_away, setup, site_teardown) {
+        static const char loop[] = "IFS=';\n'; for line in $ATTACK; do unset IFS\n"
+                                   "  sh -c \"$line\" >/tmp/out 2>/dev/null && { echo \"worked: $line\"; }\n"
+                                   "  grep -q secret /tmp/out && echo \"read: $line\"\n"
+                                   "  IFS=';\n'\ndone; true";
+        const struct site *s = *state;
+        _cleanup_free_ char *variable = text_of("ATTACK=%s", attack);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (int i = 0; i < 2; i++) {
+                RUN(s, &o, HIDE, "--env", variable, i == 0 ? "--unsetenv=X" : "--overlay",
+                    i == 0 ? "--unsetenv=Y" : s->project, "--", "sh", "-c", loop);
+                expect_status(&o, 0);
+                if (i == 0)
+                        expect_out(&o, "");
+                /* What an overlay holds is moved by copies, of which the hidden part is none. */
+                expect_not_in(o.out, "read:");
+                expect_not_in(o.out, ".env\n");
+                expect_kept(s->project);
+        }
+        /* The control: without it the first line reads. */
+        RUN(s, &o, "--env", "ATTACK=cat .env;chmod 644 .env", "--", "sh", "-c", loop);
+        expect_out(&o, "worked: cat .env\nread: cat .env\nworked: chmod 644 .env\n");
+}
+
+/* In a user namespace of its own a command may mount, but what was there is locked (MNT_LOCKED). */
+TEST_WITH(a_nested_namespace_does_not_uncover_it, setup, site_teardown) {
+        static const char format[] =
+                "%s sh -c 'umount .env; umount -l .env; umount secrets; mkdir /tmp/m; mount --bind . /tmp/m; "
+                "mount --rbind . /tmp/m; umount /tmp/m/.env; umount -l /tmp/m/.env; mount -o remount,bind,rw .env; "
+                "mount --move .env /tmp/m/env; "
+                "mount -t overlay -o lowerdir=.:/tmp,userxattr o /tmp/m; "
+                "chmod 644 .env /tmp/m/.env; cat .env secrets/* /tmp/m/.env /tmp/m/secrets/*; cat env' 2>/dev/null";
+        const struct site *s = *state;
+        /* Root's own id can't be mapped again. */
+        _cleanup_free_ char *script =
+                text_of(format, geteuid() == 0 ? "unshare -Um --keep-caps" : "unshare -Urm");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--seccomp=nested", "--", "sh", "-c", script);
+        expect_in(o.out, "secret\n");
+        RUN(s, &o, HIDE, "--seccomp=nested", "--", "sh", "-c", script);
+        expect_out(&o, "open\n");
+}
+
+TEST_WITH(what_a_link_of_that_name_leads_to_is_hidden_and_so_are_hard_links, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = path_of(s->project, "sub/x.pem"), *hard = path_of(s->project, "hard"),
+                            *far = path_of(s->root, "far");
+        _cleanup_outcome_ struct outcome o = {0};
+        const char *const script =
+                "cat config loop/env hard link to sub/secrets/b 2>/dev/null; echo; readlink .env.local; ls loop";
+
+        make_file(s->project, "config", "secret\n");
+        make_link(s->project, ".env.local", "config");
+        make_link(s->project, "loop", ".");
+        make_link(s->project, "link", "sub/x.pem");
+        make_link(s->project, "to", "secrets/a");
+        assert_int_equal(link(file, hard), 0);
+        RUN(s, &o, "--", "sh", "-c", "cat config hard link to");
+        expect_out(&o, "secret\nsecret\nsecret\nsecret\n");
+        /* "loop" leads to what holds everything. */
+        RUN(s, &o, HIDE, "--hide=.env.*", "--hide=loop", "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_in(o.out, "open\n\nconfig\n");
+        expect_not_in(o.out, "secret\n");
+        /* A name outside of what is shown is told of. */
+        assert_int_equal(rename(hard, far), 0);
+        {
+                _cleanup_free_ const char **argv =
+                        nsrun_argv(s, (const char *const[]){HIDE, "--", "true", NULL});
+
+                argv[1] = "plan";
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                expect_in(o.out, "\nhidden      .env *.pem secrets/\n");
+                expect_in(o.out, "  an unreadable file, 1 other name of the file not found\n");
+                expect_in(o.out, "  an empty folder\n");
+        }
+}
+
+/* Moved from where it is covered to where another rule shows it. */
+TEST_WITH(it_is_not_moved_to_where_another_rule_would_show_it, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *alias = text_of("%s/shown:/shown", s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+        const char *const script = "mv sub shown/sub 2>/dev/null; cat shown/sub/x.pem /shown/sub/x.pem; "
+                                   "cat /shown/.env; mv env shown/ && cat /shown/env";
+
+        make_folder(s->project, "shown");
+        make_file(s->project, "shown/.env", "secret\n");
+        RUN(s, &o, HIDE, "--bind", alias, "--", "sh", "-c", script);
+        expect_not_in(o.out, "secret\n");
+        expect_out(&o, "open\n");
+}
+
+TEST_WITH(it_wins_over_every_exposure_and_a_path_is_hidden_anywhere, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = path_of(s->project, "sub/x.pem"),
+                            *folder = path_of(s->project, "secrets"),
+                            *elsewhere = text_of("%s/secrets/a:/elsewhere", s->project),
+                            *fake = text_of("%s:%s/.env", path_of(s->root, "fake"), s->project),
+                            *below = text_of("%s:%s/secrets/d:ro", s->outside, s->project),
+                            *line = text_of(
+                                    "nsrun: the target lies in a folder that --hide hides: %s/secrets/d: "
+                                    "Operation not permitted; choose another place for it, or hide less",
+                                    s->project),
+                            *absolute = text_of("--hide=%s/su*/*.pem", s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, HIDE, "--ro", file, "--rw", folder, "--bind", elsewhere, "--", "sh", "-c",
+            "cat sub/x.pem secrets/a /elsewhere; ls -A secrets; stat -c %A /elsewhere");
+        expect_out(&o, "----------\n");
+        /* A path of the system's own. */
+        RUN(s, &o, "--hide=/usr/bin/env", "--hide=/etc/ld.so.c*", "--", "sh", "-c",
+            "stat -c '%A %s' /usr/bin/env; /usr/bin/env || echo $?; cat /etc/ld.so.cache 2>&1");
+        expect_out(&o, "---------- 0\n126\ncat: /etc/ld.so.cache: Permission denied\n");
+        RUN(s, &o, absolute, "--hide=/sub/.env", "--", "sh", "-c",
+            "cat sub/x.pem sub/.env 2>/dev/null; cat .env sub/x.txt");
+        expect_out(&o, "secret\nopen\n");
+        /* Something else in its place is the user's own choice. */
+        make_file(s->root, "fake", "fake\n");
+        RUN(s, &o, HIDE, "--bind", fake, "--", "cat", ".env");
+        expect_out(&o, "fake\n");
+        RUN(s, &o, HIDE, "--bind", below, "--", "true");
+        expect_refusal(&o, 125, line);
+}
+
+TEST(what_is_no_glob_is_refused) {
+        static const char hint[] = "; it has no empty part, '.' or '..', and doesn't begin with '!'";
+        static const char *const globs[] = {"", "/", "./.env", "a/../b", "!a", "a//b", "a\\"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(globs); i++) {
+                _cleanup_free_ char *line =
+                        text_of("nsrun: --hide: not a glob of names to hide: %s%s", globs[i], hint);
+
+                RUN(s, &o, "--hide", globs[i], "--", "true");
+                assert_int_equal(o.status, 125);
+                expect_in(o.err, "nsrun: --hide: not a glob of names to hide");
+                expect_in(o.err, hint);
+        }
+        RUN(s, &o, "--no-sandbox", "--hide", ".env", "--", "true");
+        assert_int_equal(o.status, 125);
+        expect_in(o.err, "--hide");
+}
+
+/* What can't be looked through may hold what is named. */
+TEST_IF(geteuid() != 0, a_folder_that_can_not_be_looked_through_is_hidden, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *closed = path_of(s->project, "sub");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(chmod(closed, 0), 0);
+        RUN(s, &o, HIDE, "--", "sh", "-c",
+            "chmod 755 sub 2>/dev/null; cat sub/.env 2>/dev/null; ls -A sub; echo end");
+        expect_out(&o, "end\n");
+        /* It can be opened, where nothing is asked of what is in it. */
+        RUN(s, &o, "--hide=/secrets", "--", "sh", "-c", "chmod 755 sub && cat sub/.env");
+        expect_out(&o, "secret\n");
+}
+
+TEST_WITH(bash_and_a_configuration_hide_too, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *config = path_of(s->root, "config.json"),
+                            *option = text_of("--config=%s", config);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->root, "config.json", "{\"hide\": [\".env\", \"secrets/**\"]}");
+        assert_int_equal(chmod(config, 0600), 0);
+        BASH(s, &o, HIDE, "cat .env sub/x.pem; ls -A secrets; cat env");
+        expect_in(o.out, "open\n");
+        expect_not_in(o.out, "secret\n");
+        RUN(s, &o, option, "--", "sh", "-c", "cat .env secrets/a sub/.env; cat sub/x.pem");
+        expect_out(&o, "secret\n");
+        make_file(s->root, "config.json", "{\"hide\": \".env\"}");
+        RUN(s, &o, option, "--", "true");
+        assert_int_equal(o.status, 125);
+        expect_in(o.err, "an array of globs");
+}
+
+TEST_WITH(a_resolved_path_knows_what_is_hidden, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *path = path_of(s->project, "sub/x.pem");
+        _cleanup_free_ const char **argv = nsrun_argv(s, (const char *const[]){HIDE, "--read", path, NULL});
+        _cleanup_free_ const char **control = nsrun_argv(s, (const char *const[]){"--read", path, NULL});
+
+        argv[1] = control[1] = "resolve";
+        run(&(struct request){.argv = control, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        outcome_clear(&o);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        assert_int_equal(o.status, 1);
+        expect_in(o.err, "nsrun: the path is hidden: ");
+}
+
+/* ---------------------------------------------------------------------- sessions */
+
+TEST_WITH(a_session_neither_shows_nor_commits_it, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, HIDE, "--overlay", s->project),
+                            *env = path_of(s->project, "sub/.env"), *kept = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(
+                s, id, &o,
+                "cat .env; echo x >.env; rm -rf sub secrets; mkdir -p sub; echo new >sub/new; cat sub/.env");
+        expect_out(&o, "");
+        SESSION(s, &o, "diff", "--patch", id);
+        expect_status(&o, 0);
+        expect_in(o.out, "new");
+        expect_not_in(o.out, "secret\n");
+        expect_not_in(o.out, ".env");
+        expect_not_in(o.out, ".pem");
+        SESSION(s, &o, "commit", id);
+        expect_status(&o, 0);
+        kept = file_text(env);
+        assert_string_equal(kept, "secret\n");
+        end_session(s, id, "stop");
+}
+
+/* An editor that saves by a rename: the cover goes with the old file. */
+TEST_WITH(a_session_whose_hidden_file_was_replaced_takes_no_more_commands, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char
+                *id = START(s, HIDE),
+                *new = path_of(s->project, "new"), *env = path_of(s->project, ".env"),
+                *line = text_of("nsrun: a hidden name was replaced on the host, so that the session shows "
+                                "it: %s: Stale file handle; stop the session and start another one",
+                                env);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        expect_good_join(s, id, "cat .env 2>/dev/null || echo no", "no\n");
+        /* Written in place it stays hidden. */
+        make_file(s->project, ".env", "secret two\n");
+        expect_good_join(s, id, "cat .env 2>/dev/null || echo no", "no\n");
+        make_file(s->project, "new", "secret three\n");
+        assert_int_equal(rename(new, env), 0);
+        JOIN_SCRIPT(s, id, &o, "cat .env");
+        expect_refusal(&o, 125, line);
+        end_session(s, id, "stop");
+}
+
+TEST_WITH(a_run_says_that_a_hidden_file_was_replaced, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *new = path_of(s->root, "new"), *env = path_of(s->project, ".env"),
+                            *go = path_of(s->project, "go"),
+                            *line = text_of(
+                                    "nsrun: note: a hidden name was replaced on the host while the command "
+                                    "ran, which could read what is there now: %s\n",
+                                    env);
+        const char **argv = nsrun_argv(
+                s, (const char *const[]){HIDE, "--", "sh", "-c",
+                                         "echo ready; while [ ! -e go ]; do sleep 0.02; done", NULL});
+        struct running r;
+        struct outcome o = {0};
+
+        make_file(s->root, "new", "secret\n");
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
+        free(argv);
+        free(read_line(r.out));
+        assert_int_equal(rename(new, env), 0);
+        make_file(s->project, "go", "");
+        finish(&r, &o);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, line);
+        outcome_clear(&o);
+        (void)go;
+}
+
+int main(void) {
+        return run_all_tests();
+}
