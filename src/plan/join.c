@@ -44,7 +44,8 @@ static int plan_join_fill_environment(struct nsrun_plan *plan, const struct reso
 static int plan_join_fill(struct nsrun_plan *plan, const struct resolved *s) {
         int r;
 
-        if (s->policy->chdir || s->starts_here) {
+        /* The session's own --chdir counts for more than where the caller stands. */
+        if (s->policy->chdir || (plan->project && streq(plan->cwd, plan->project))) {
                 free(TAKE_PTR(plan->cwd));
                 r = plan_find_start(s, plan->project, POLICY_NO_PROJECT_DIR, &plan->cwd);
                 if (r < 0)

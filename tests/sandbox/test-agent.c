@@ -147,7 +147,7 @@ TEST(fifty_commands_have_the_right_results) {
                 _cleanup_outcome_ struct outcome o = {0};
 
                 run(&request, &o);
-                if (!strstr(steps[i].command, "git init"))
+                if (!strstr(steps[i].command, "git init") && !steps[i].times_out)
                         assert_string_equal(o.err, "");
                 judge(&steps[i], &o);
         }
