@@ -236,3 +236,15 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
                 entries_add_tmpfs(e, ENTRY_OWN, "/workspace", 0755, s->policy->tmpfs_size);
         return 0;
 }
+
+void collect_var_tmp(struct entries *e) {
+        static const char var_tmp[] = "/var/tmp";
+
+        for (size_t i = 0; i < e->n; i++) {
+                const char *target = e->items[i].op.target;
+
+                if (target && (path_is_beneath(target, var_tmp) || streq(target, "/var")))
+                        return;
+        }
+        entries_add_symlink(e, ENTRY_OWN, "../tmp", var_tmp);
+}

@@ -22,6 +22,14 @@ static const char *const allowed[] = {
         "/etc/ld.so.cache",
         "/etc/ld.so.conf",
         "/etc/ld.so.conf.d",
+        /* Names of ports, protocols, file types, manual pages and of the distribution. */
+        "/etc/services",
+        "/etc/protocols",
+        "/etc/mime.types",
+        "/etc/manpath.config",
+        "/etc/os-release",
+        "/etc/lsb-release",
+        "/etc/debian_version",
         /* /etc/fonts is for programs that draw without a screen; /etc/chromium.d has the flags
          * without which Debian's chromium doesn't start. */
         "/etc/fonts",

@@ -115,6 +115,8 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
         }
         for (size_t i = 0; i < s->n_links && r >= 0; i++)
                 entries_add_symlink(e, ENTRY_EXPLICIT, s->links[i].text, s->links[i].path);
+        if (r >= 0)
+                collect_var_tmp(e);
         if (r >= 0 && (e->has_failed || collect_hidden(e, s) < 0 || e->has_failed))
                 r = error_oom(err);
         return r;

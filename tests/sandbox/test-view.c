@@ -132,6 +132,55 @@ TEST(the_host_name_is_the_hosts_or_the_one_asked_for) {
 
 /* --------------------------------------------------------------- processes */
 
+TEST(names_of_services_and_of_the_distribution_are_the_hosts) {
+        static const char *const scripts[] = {"getent services 443/tcp", "getent protocols tcp",
+                                              ". /etc/os-release; echo $ID $VERSION_ID"};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
+                _cleanup_outcome_ struct outcome inside = {0}, outside = {0};
+
+                run_outside(s, &outside, scripts[i]);
+                expect_status(&outside, 0);
+                run_inside(s, &inside, scripts[i]);
+                expect_status(&inside, 0);
+                expect_out(&inside, outside.out);
+        }
+}
+
+TEST(var_tmp_is_tmp_unless_something_is_shown_there) {
+        const struct site *s = *state;
+        char home[] = "/tmp/nsrun-view-XXXXXX";
+        const char *const argv[] = {program(),
+                                    "run",
+                                    "--no-project",
+                                    "--",
+                                    "sh",
+                                    "-c",
+                                    "echo kept >/var/tmp/file; readlink /var/tmp; cat /tmp/file",
+                                    NULL};
+        const char *const shown[] = {program(), "run",      "--no-project",
+                                     "--ro",    s->project, "--",
+                                     "sh",      "-c",       "readlink /var/tmp; ls /var/tmp | wc -l",
+                                     NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_non_null(mkdtemp(home));
+        assert_int_equal(setenv("HOME", home, 1), 0);
+        assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
+        run(&(struct request){.argv = argv, .cwd = "/"}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "../tmp\nkept\n");
+        outcome_clear(&o);
+        run(&(struct request){.argv = shown, .cwd = "/"}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "1\n");
+        assert_int_equal(setenv("XDG_CACHE_HOME", s->cache, 1), 0);
+        run_outside(s, &o, "rm -rf \"$HOME\"");
+        expect_status(&o, 0);
+        assert_int_equal(access("/var/tmp/file", F_OK), -1);
+}
+
 TEST(a_host_process_can_not_be_signalled) {
         const struct site *s = *state;
         _cleanup_free_ char *pid = text_of("%d", getpid());
