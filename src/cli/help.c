@@ -49,10 +49,17 @@ static void cli_help_add_option(struct strbuf *b, const struct option_spec *spec
         add_wrapped(b, spec->help, OPTION_COLUMN, OPTION_COLUMN);
 }
 
+/* The long list of the sandbox's options is shown once, by run. */
+static bool borrows(const struct command *command, size_t table) {
+        return command->tables[table].specs == policy_options && !streq(command->name, "run");
+}
+
 static void add_options(struct strbuf *b, const struct command *command) {
         const char *group = NULL;
 
-        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
+        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++) {
+                if (borrows(command, t))
+                        continue;
                 for (size_t i = 0; i < *command->tables[t].n; i++) {
                         const struct option_spec *spec = &command->tables[t].specs[i];
 
@@ -61,6 +68,10 @@ static void add_options(struct strbuf *b, const struct command *command) {
                         group = spec->group;
                         cli_help_add_option(b, spec);
                 }
+        }
+        if (borrows(command, 0))
+                strbuf_add(b,
+                           "\nThe sandbox's own options are those of nsrun run: see 'nsrun run --help'.\n");
 }
 
 char *help_text(const struct command *command) {

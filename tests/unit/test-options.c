@@ -392,7 +392,12 @@ TEST(help_and_man_page_know_every_option) {
                                 char *item = NULL;
 
                                 assert_true(asprintf(&item, " --%s", spec->name) > 0);
-                                assert_non_null(strstr(help, item));
+                                /* The sandbox's options are listed once. */
+                                if (commands[c].tables[t].specs == policy_options &&
+                                    !streq(commands[c].name, "run"))
+                                        assert_non_null(strstr(help, "see 'nsrun run --help'"));
+                                else
+                                        assert_non_null(strstr(help, item));
                                 assert_man_has(page, spec);
                                 free(item);
                         }
