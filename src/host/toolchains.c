@@ -1,115 +1,395 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of toolchain folders.  Each holds nothing but programs or downloads.  What a toolchain
- * keeps beside it (credentials, configuration, anything that a later run outside the sandbox would
- * execute) is named in the comment and not exposed.  Only folders that exist are used, so that
- * nobody gets an empty ~/.rustup. */
+/* Which rows of the table of toolchain folders (toolchains.inc) are on this host.  Only folders that
+ * exist are used, so that nobody gets an empty ~/.rustup.  Every run asks, so that a home folder is
+ * listed once and a row costs a system call only where its name is in the list. */
 #include "toolchains.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/str.h"
+#include "names.h"
 
-#define READABLE(p) \
-        { .access = TOOLCHAIN_READABLE, .path = (p) }
-#define OVERLAY(p) \
-        { .access = TOOLCHAIN_OVERLAY, .path = (p) }
+#define READABLE(t, p, ...) \
+        { .tool = (t), .access = TOOLCHAIN_READABLE, .path = (p), __VA_ARGS__ }
+#define OVERLAY(t, p, ...) \
+        { .tool = (t), .access = TOOLCHAIN_OVERLAY, .path = (p), __VA_ARGS__ }
+#define MOVED(...)    .moved = {__VA_ARGS__}
+#define NEEDS(name)   .needs = (name)
+#define UNLESS(names) .unless = (names)
+#define A_FILE        .is_file = true
+#define BESIDE(files) .beside = (files)
 
 /* clang-format off */
 const struct toolchain_entry toolchain_entries[] = {
-        /* Installed by the user by other means: the command reads and executes them, and doesn't
-         * write. */
-        READABLE("/usr"),
-        READABLE("/opt"),
-        READABLE("~/.local/share/mise"),
-        READABLE("~/.config/mise"),              /* tools' versions; not its neighbours in ~/.config */
-        READABLE("~/.asdf"),
-        READABLE("~/.rbenv"),
-        READABLE("~/.pyenv"),
-        READABLE("~/.nvm"),
-        READABLE("~/.rustup"),
-        READABLE("~/.cargo/bin"),                /* programs; not ../credentials.toml, ../config.toml, ../env */
-        READABLE("~/.bun/bin"),                  /* programs; not ~/.bunfig.toml and its registry tokens */
-        READABLE("~/.deno/bin"),                 /* programs; not ../credentials.json, deployctl's token */
-        READABLE("~/.sdkman/candidates"),        /* the JDKs and tools; not ../etc, ../var, ../ext */
-        READABLE("~/.local/share/uv/python"),    /* interpreters; not ../credentials, which uv auth writes */
-        READABLE("~/.local/share/uv/tools"),     /* where ~/.local/bin's links lead; not ../credentials */
-        READABLE("~/.local/share/pipx/venvs"),   /* the same for pipx; not ../logs */
-        READABLE("~/.local/bin"),                /* programs; writable they would run outside later */
-
-        /* Caches that the toolchain itself writes to as it runs. */
-        OVERLAY("~/.cargo/registry"),            /* not ../credentials.toml: the publishing tokens */
-        OVERLAY("~/.m2/repository"),             /* not ../settings.xml, ../settings-security.xml: passwords */
-        OVERLAY("~/.gradle/caches"),             /* not ../gradle.properties: signing keys and tokens; not */
-        OVERLAY("~/.gradle/wrapper/dists"),      /* ../init.d: runs in every later build; not ../enterprise: */
-        OVERLAY("~/.gradle/jdks"),               /* keys; not ../daemon: logs that repeat -P properties */
-        OVERLAY("~/.ivy2/cache"),                /* not ../.credentials */
-        OVERLAY("~/go/pkg/mod"),                 /* not ~/.netrc, ~/.config/go/env */
-        OVERLAY("~/.cache/pip"),                 /* not ~/.config/pip/pip.conf: index URLs with passwords */
-        OVERLAY("~/.cache/uv"),                  /* not ~/.config/uv */
-        OVERLAY("~/.npm"),                       /* the cache; the tokens are in ~/.npmrc */
-        OVERLAY("~/.local/share/pnpm/store"),    /* not ~/.config/pnpm/rc */
-        OVERLAY("~/.nuget/packages"),            /* not ../NuGet/NuGet.Config: feed passwords */
-        OVERLAY("~/.cargo/git"),                 /* checkouts; Cargo keeps no URL and no login in them */
-        OVERLAY("~/.bun/install/cache"),         /* not ../global: what later runs outside would load */
-        OVERLAY("~/.cache/deno/npm"),            /* downloads, each by its kind; */
-        OVERLAY("~/.cache/deno/remote"),         /* not ../location_data: the scripts' */
-        OVERLAY("~/.cache/deno/deps"),           /* local storage, which may hold logins */
-        OVERLAY("~/.cache/yarn"),                /* archives; the tokens are in ~/.yarnrc */
-        OVERLAY("~/.yarn/berry/cache"),          /* archives; the tokens are in ~/.yarnrc.yml */
-        OVERLAY("~/.cache/go-build"),            /* objects under their hashes */
-        {.access = TOOLCHAIN_OVERLAY, .path = "~/.cache/ccache",
-         .unless = "ccache.conf"},               /* objects; CCACHE_DIR's users keep the configuration in it,
-                                                    remote_storage passwords included */
-        OVERLAY("~/.konan/cache"),               /* not the compilers beside them: */
-        OVERLAY("~/.konan/dependencies"),        /* they run outside later */
-        OVERLAY("~/.pub-cache/hosted"),          /* not ../credentials.json, ../log, ../bin, */
-        OVERLAY("~/.pub-cache/hosted-hashes"),   /* ../global_packages; the hashes are what */
-        OVERLAY("~/.pub-cache/git"),             /* pub checks hosted/ against */
-        OVERLAY("~/.gem/ruby"),                  /* not ../credentials: the RubyGems key */
-        OVERLAY("~/.local/share/gem/ruby"),      /* likewise, where Ruby 3 keeps it */
-        OVERLAY("~/.bundle/cache"),              /* not ../config: credentials of private sources */
+#include "toolchains.inc"
 };
 /* clang-format on */
 
 const size_t n_toolchain_entries = ARRAY_SIZE(toolchain_entries);
 
-/* 1: the entry's folder exists and may be shown; 0: not; -ENOMEM. */
-static int is_present(const struct toolchain_entry *entry, const char *path) {
-        _cleanup_free_ char *forbidden = NULL;
-        struct stat st;
+/* Variables whose value is a list of folders, of which a tool writes to the first. */
+static const char *const list_variables[] = {"GOPATH", "JULIA_DEPOT_PATH", "R_LIBS_USER"};
 
-        if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-                return 0;
-        if (!entry->unless)
-                return 1;
-        forbidden = path_join(path, entry->unless);
-        if (!forbidden)
-                return -ENOMEM;
-        /* Any other error than ENOENT leaves open whether the forbidden file exists. */
-        return lstat(forbidden, &st) < 0 && errno == ENOENT;
+/* ------------------------------------------------------------- what a folder holds */
+
+/* The names in one folder, sorted. */
+struct name_list {
+        char *names; /* one after the other, each with its NUL */
+        const char **sorted;
+        size_t n;
+        bool is_unknown; /* too many, or unreadable: each row is to be looked for */
+};
+
+enum {
+        MOST_NAMES = 4096,
+        MOST_NAME_BYTES = 256 * 1024,
+};
+
+/* The folders that are listed: most rows lie directly in one of them.  The lists are made when a row
+ * first needs them; a folder must come after the one that it lies in. */
+static const char *const listed[] = {"", ".cache", ".local", ".config", ".local/share", ".local/state"};
+
+struct walk {
+        const struct toolchain_host *host;
+        struct name_list lists[ARRAY_SIZE(listed)];
+        bool is_listed[ARRAY_SIZE(listed)];
+        const char *missing; /* the start of the last absolute row that isn't there */
+        size_t missing_length;
+        const struct toolchain_entry *entry;
+        const char *variable, *base;
+        int (*found)(void *data, const struct toolchain_place *place);
+        void *data;
+};
+
+static int compare_listed(const void *a, const void *b) {
+        return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-int toolchains_each(const char *home,
-                    int (*found)(void *data, const struct toolchain_entry *entry, const char *path),
-                    void *data) {
-        for (size_t i = 0; i < n_toolchain_entries; i++) {
-                const struct toolchain_entry *entry = &toolchain_entries[i];
-                const char *below_home = startswith(entry->path, "~/");
-                _cleanup_free_ char *path = NULL;
-                int r;
+/* Reads the names of `dir`.  -E2BIG: too many to be worth it. */
+static int read_listed(DIR *dir, struct strbuf *names, size_t *ret_n) {
+        const struct dirent *entry;
 
-                if (below_home && !home)
+        while ((entry = readdir(dir))) {
+                if (++*ret_n > MOST_NAMES || names->length > MOST_NAME_BYTES)
+                        return -E2BIG;
+                strbuf_add_bytes(names, entry->d_name, strlen(entry->d_name) + 1);
+        }
+        return names->has_failed ? -ENOMEM : 0;
+}
+
+static int sort_listed(struct name_list *list, struct strbuf *names, size_t n) {
+        list->sorted = calloc(n + 1, sizeof(*list->sorted));
+        list->names = strbuf_finish(names);
+        if (!list->sorted || !list->names)
+                return -ENOMEM;
+        for (const char *name = list->names; list->n < n; name += strlen(name) + 1)
+                list->sorted[list->n++] = name;
+        qsort(list->sorted, n, sizeof(*list->sorted), compare_listed);
+        return 0;
+}
+
+/* A folder that doesn't exist has an empty list. */
+static int list_folder(const char *path, struct name_list *list) {
+        _cleanup_strbuf_ struct strbuf names = {0};
+        DIR *dir = opendir(path);
+        size_t n = 0;
+        int r;
+
+        if (!dir) {
+                list->is_unknown = errno != ENOENT && errno != ENOTDIR;
+                return 0;
+        }
+        r = read_listed(dir, &names, &n);
+        (void)closedir(dir);
+        if (r == -E2BIG) {
+                list->is_unknown = true;
+                return 0;
+        }
+        return r < 0 ? r : sort_listed(list, &names, n);
+}
+
+static bool has_name(const struct name_list *list, const char *name, size_t length) {
+        size_t low = 0, high = list->n;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                int c = strncmp(list->sorted[middle], name, length);
+
+                if (c == 0 && !list->sorted[middle][length])
+                        return true;
+                if (c < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return list->is_unknown;
+}
+
+/* Whether `below`, relative to the home folder, may exist by the lists: its components down to the first
+ * folder that isn't listed.  -ENOMEM. */
+static int may_exist(struct walk *w, const char *below) {
+        for (size_t i = 0; i < ARRAY_SIZE(listed); i++) {
+                size_t n = strlen(listed[i]);
+                const char *name = below + n + (n > 0);
+                size_t length;
+                int r = 0;
+
+                if (n > 0 && (strncmp(below, listed[i], n) != 0 || below[n] != '/'))
                         continue;
-                path = below_home ? path_join(home, below_home) : strdup(entry->path);
-                if (!path)
-                        return -ENOMEM;
-                r = is_present(entry, path);
-                if (r > 0)
-                        r = found(data, entry, path);
-                if (r != 0)
+                length = strcspn(name, "/");
+                if (memchr(name, '*', length))
+                        return 1;
+                if (!w->is_listed[i]) {
+                        _cleanup_free_ char *path = path_join(w->host->home, n > 0 ? listed[i] : ".");
+
+                        r = path ? list_folder(path, &w->lists[i]) : -ENOMEM;
+                        w->is_listed[i] = true;
+                }
+                if (r < 0)
                         return r;
+                if (!has_name(&w->lists[i], name, length))
+                        return 0;
+        }
+        return 1;
+}
+
+/* --------------------------------------------------------------------- one place */
+
+static int stop_at_first(void *data, nsrun_unused const char *name, nsrun_unused const struct stat *st) {
+        *(bool *)data = true;
+        return -EEXIST;
+}
+
+/* Whether the folder holds what one of the globs in `globs` names, or what can't be looked at. */
+static int holds(const char *path, const char *glob, size_t length) {
+        _cleanup_free_ char *copy = strndup(glob, length), *name = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        bool is_held = false;
+        struct stat st;
+
+        if (!copy)
+                return -ENOMEM;
+        if (!strchr(copy, '*')) {
+                name = path_join(path, copy);
+                /* Any other error than these two leaves open whether the file exists. */
+                return !name ? -ENOMEM : lstat(name, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+        }
+        fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return fd < 0 || names_expand(fd, copy, stop_at_first, &is_held) < 0 || is_held;
+}
+
+static int tell_place(const struct walk *w, const char *path, enum toolchain_state state,
+                      const char *detail) {
+        const struct toolchain_place place = {
+                .entry = w->entry,
+                .path = path,
+                .variable = w->variable,
+                .base = w->base,
+                .state = state,
+                .detail = detail,
+        };
+
+        return w->found(w->data, &place);
+}
+
+/* Tells of what is there. */
+static int tell_present(const struct walk *w, const char *path, const struct stat *st) {
+        const struct toolchain_entry *entry = w->entry;
+
+        if (entry->is_file ? !S_ISREG(st->st_mode) : !S_ISDIR(st->st_mode))
+                return tell_place(w, path, TOOLCHAIN_NOT_A_FOLDER, NULL);
+        if (entry->needs) {
+                int r = holds(path, entry->needs, strlen(entry->needs));
+
+                if (r <= 0)
+                        return r < 0 ? r : tell_place(w, path, TOOLCHAIN_NOT_ITSELF, entry->needs);
+        }
+        for (const char *glob = entry->unless; glob && *glob;) {
+                size_t n = strcspn(glob, " ");
+                int r = holds(path, glob, n);
+
+                if (r > 0) {
+                        _cleanup_free_ char *name = strndup(glob, n);
+
+                        return name ? tell_place(w, path, TOOLCHAIN_HOLDS, name) : -ENOMEM;
+                }
+                if (r < 0)
+                        return r;
+                glob += n + strspn(glob + n, " ");
+        }
+        return tell_place(w, path, TOOLCHAIN_FOUND, NULL);
+}
+
+static int look_at(struct walk *w, const char *path) {
+        struct stat st;
+
+        if (stat(path, &st) == 0)
+                return tell_present(w, path, &st);
+        if (errno == ENOENT || errno == ENOTDIR)
+                return w->variable ? tell_place(w, path, TOOLCHAIN_NOWHERE, NULL) : 0;
+        return tell_place(w, path, TOOLCHAIN_UNREADABLE, NULL);
+}
+
+struct starred {
+        struct walk *walk;
+        const char *folder;
+};
+
+static int look_at_match(void *data, const char *name, nsrun_unused const struct stat *st) {
+        const struct starred *s = data;
+        _cleanup_free_ char *path = path_join(s->folder, name);
+
+        return path ? look_at(s->walk, path) : -ENOMEM;
+}
+
+/* `path` has a star in its last component. */
+static int look_at_matches(struct walk *w, const char *path) {
+        _cleanup_free_ char *folder = path_parent(path);
+        struct starred s = {.walk = w, .folder = folder};
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        if (!folder)
+                return -ENOMEM;
+        fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return 0;
+        r = names_expand(fd, path_basename(path), look_at_match, &s);
+        return r == -E2BIG || r == -EACCES ? 0 : r;
+}
+
+static int look_at_all(struct walk *w, const char *path) {
+        return strchr(path_basename(path), '*') ? look_at_matches(w, path) : look_at(w, path);
+}
+
+/* --------------------------------------------------------------------- one row */
+
+static bool is_list(const char *variable) {
+        for (size_t i = 0; i < ARRAY_SIZE(list_variables); i++)
+                if (streq(variable, list_variables[i]))
+                        return true;
+        return false;
+}
+
+/* Finds the first variable of the row that is set.  0: none is. */
+static int find_move(const struct walk *w, const struct toolchain_move **ret, char **ret_base) {
+        const struct toolchain_host *host = w->host;
+
+        for (size_t i = 0; i < TOOLCHAIN_MOVES && w->entry->moved[i].variable; i++) {
+                const struct toolchain_move *move = &w->entry->moved[i];
+                const char *value = host->variable(host->data, move->variable);
+
+                if (!value || !*value || (is_list(move->variable) && *value == ':'))
+                        continue;
+                *ret = move;
+                *ret_base = strndup(value, is_list(move->variable) ? strcspn(value, ":") : strlen(value));
+                return *ret_base ? 1 : -ENOMEM;
         }
         return 0;
+}
+
+/* Looks where a variable says.  1: it says what the table says. */
+static int look_where_moved(struct walk *w, const struct toolchain_move *move, const char *base,
+                            const char *usual) {
+        _cleanup_free_ char *place = NULL, *normal = NULL;
+        int r;
+
+        w->variable = move->variable;
+        w->base = base;
+        if (!path_is_absolute(base)) {
+                r = tell_place(w, base, TOOLCHAIN_NOT_ABSOLUTE, NULL);
+        } else {
+                normal = path_normalise(base);
+                place = normal ? path_join(normal, *move->below ? move->below : ".") : NULL;
+                if (!place)
+                        return -ENOMEM;
+                w->base = normal;
+                r = usual && streq(place, usual) ? 1 : look_at_all(w, place);
+        }
+        w->variable = w->base = NULL;
+        return r;
+}
+
+/* Whether an absolute row of the table begins like the last one that isn't there; else remembers it if
+ * it isn't there itself. */
+static bool lies_in_missing(struct walk *w, const char *path) {
+        size_t n = strcspn(path + 1, "/") + 1;
+        _cleanup_free_ char *top = NULL;
+        struct stat st;
+
+        if (!path[n])
+                return false;
+        n += strcspn(path + n + 1, "/") + 1;
+        if (w->missing && w->missing_length == n && strncmp(path, w->missing, n) == 0)
+                return true;
+        if (w->missing && w->missing_length < n && strncmp(path, w->missing, w->missing_length) == 0 &&
+            path[w->missing_length] == '/')
+                return true;
+        top = strndup(path, n);
+        if (!top || stat(top, &st) == 0)
+                return false;
+        w->missing = path;
+        w->missing_length = n;
+        return true;
+}
+
+static int look_for_entry(struct walk *w) {
+        const struct toolchain_entry *entry = w->entry;
+        const char *below = entry->path ? startswith(entry->path, "~/") : NULL, *home = w->host->home;
+        _cleanup_free_ char *usual = NULL, *base = NULL;
+        const struct toolchain_move *move = NULL;
+        int r = home ? find_move(w, &move, &base) : 0;
+
+        if (r < 0 || (!move && (!entry->path || (below && !home))))
+                return r;
+        if (entry->path) {
+                usual = below ? home ? path_join(home, below) : NULL : strdup(entry->path);
+                if (!usual)
+                        return -ENOMEM;
+        }
+        if (move) {
+                r = look_where_moved(w, move, base, usual);
+                if (r <= 0)
+                        return r;
+        }
+        if (below) {
+                r = may_exist(w, below);
+                return r <= 0 ? r : look_at_all(w, usual);
+        }
+        return lies_in_missing(w, usual) ? 0 : look_at_all(w, usual);
+}
+
+static void clear_lists(struct walk *w) {
+        for (size_t i = 0; i < ARRAY_SIZE(listed); i++) {
+                free(w->lists[i].names);
+                free(w->lists[i].sorted);
+        }
+}
+
+static int walk_entries(const struct toolchain_host *host, const struct toolchain_entry *entries, size_t n,
+                        int (*found)(void *data, const struct toolchain_place *place), void *data) {
+        struct walk w = {.host = host, .found = found, .data = data};
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0; i++) {
+                w.entry = &entries[i];
+                r = look_for_entry(&w);
+        }
+        clear_lists(&w);
+        return r;
+}
+
+int toolchains_each(const struct toolchain_host *host,
+                    int (*found)(void *data, const struct toolchain_place *place), void *data) {
+        return walk_entries(host, toolchain_entries, n_toolchain_entries, found, data);
+}
+
+int toolchains_find(const struct toolchain_host *host, const struct toolchain_entry *entry,
+                    int (*found)(void *data, const struct toolchain_place *place), void *data) {
+        return walk_entries(host, entry, 1, found, data);
 }
 
 bool toolchains_is_linked(const char *home, const char *path, const char *canonical) {

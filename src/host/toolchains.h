@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The lists of toolchain folders: those that are shown read-only, and those that get an overlay,
- * whose changes are thrown away with the session.  Makes no mounts and no policy. */
+/* The table of toolchain folders: those that are shown read-only, and those that get an overlay,
+ * whose changes are thrown away with the session; and which of them are on this host, with what a
+ * variable of the environment moves.  Makes no mounts and no policy. */
 #pragma once
 
 #include "base/macro.h"
@@ -10,23 +11,67 @@ enum toolchain_access {
         TOOLCHAIN_OVERLAY
 };
 
+#define TOOLCHAIN_MOVES 4
+
+/* A variable that names another place: the row's folder is `below` its value ("": the value itself). */
+struct toolchain_move {
+        const char *variable;
+        const char *below;
+};
+
 struct toolchain_entry {
+        const char *tool;
         enum toolchain_access access;
-        const char *path;   /* absolute, or "~/…" */
-        const char *unless; /* the name of a file in it that must not be shown: if it exists the entry is
-                               left out */
+        const char *path; /* absolute, or "~/…", with a star perhaps in the last component; NULL: the row has
+                             no place until a variable names one */
+        struct toolchain_move moved[TOOLCHAIN_MOVES]; /* the first variable that is set decides */
+        const char *needs;  /* a name that the folder must hold, or it isn't what the variable promises */
+        const char *unless; /* names (globs) that must not be shown, with spaces between: if one exists in
+                               the folder the entry is left out */
+        bool is_file;       /* the row is a file, else a folder */
+        const char *beside; /* "~/FILE …": what lies near and stays out: for nsrun(1) and the tests */
 };
 
 extern const struct toolchain_entry toolchain_entries[];
 extern const size_t n_toolchain_entries;
 
+enum toolchain_state {
+        TOOLCHAIN_FOUND,
+        TOOLCHAIN_NOWHERE,      /* a variable names a place where nothing is */
+        TOOLCHAIN_NOT_ABSOLUTE, /* a variable's value is no absolute path */
+        TOOLCHAIN_NOT_A_FOLDER,
+        TOOLCHAIN_NOT_ITSELF, /* `detail`, by which the folder is known, isn't in it */
+        TOOLCHAIN_HOLDS,      /* `detail`, which must not be shown, is in it */
+        TOOLCHAIN_UNREADABLE, /* it can't be looked at */
+};
+
+/* Where a row of the table is on this host. */
+struct toolchain_place {
+        const struct toolchain_entry *entry;
+        const char *path;     /* absolute */
+        const char *variable; /* that moved the row here; or NULL */
+        const char *base;     /* the variable's value; or NULL */
+        enum toolchain_state state;
+        const char *detail;
+};
+
+/* Whom and what to ask about a host. */
+struct toolchain_host {
+        const char *home; /* NULL: only the system's rows, at their places of the table */
+        /* The value of a variable, or NULL. */
+        const char *(*variable)(const void *data, const char *name);
+        const void *data;
+};
+
 /* Whether the entry at `path` leads to `canonical` through a symlink below the home folder, which a
  * command of an earlier run may have planted. */
 bool toolchains_is_linked(const char *home, const char *path, const char *canonical);
 
-/* Calls `found` for each entry that is an existing directory, in the table's order, with its
- * absolute path.  `home` may be NULL: "~/" entries are skipped.  If `found` returns non-zero it
- * stops and returns that; -ENOMEM. */
-int toolchains_each(const char *home,
-                    int (*found)(void *data, const struct toolchain_entry *entry, const char *path),
-                    void *data);
+/* Calls `found` for each row that is there or that a variable asks for, in the table's order.  If
+ * `found` returns non-zero it stops and returns that; -ENOMEM. */
+int toolchains_each(const struct toolchain_host *host,
+                    int (*found)(void *data, const struct toolchain_place *place), void *data);
+
+/* The same for one row, which need not be of the table. */
+int toolchains_find(const struct toolchain_host *host, const struct toolchain_entry *entry,
+                    int (*found)(void *data, const struct toolchain_place *place), void *data);

@@ -32,6 +32,7 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->argv);
         strv_free(plan->env);
         strv_free(plan->left_out);
+        strv_free(plan->unseen);
         strv_free(plan->secrets);
         strv_free(plan->protected);
         strv_free(plan->present);
@@ -192,6 +193,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_consume(&plan->hidden, hidden_identity(s->hidden[i].path));
         if (r >= 0)
                 r = strv_copy(s->left_out, &plan->left_out);
+        if (r >= 0)
+                r = strv_copy(s->unseen, &plan->unseen);
         if (r >= 0)
                 r = strv_copy(s->secrets, &plan->secrets);
         if (r >= 0)

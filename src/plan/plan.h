@@ -138,6 +138,7 @@ struct nsrun_plan {
         char **argv;
         char **env;
         char **left_out;
+        char **unseen;  /* what the environment points at that isn't visible inside, a line each */
         char **secrets; /* as in struct resolved */
         uid_t uid;      /* host ids; inside the user namespace they are the same */
         gid_t gid;

@@ -277,6 +277,8 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         if (plan->has_overlays)
                 add_fact(&b, "overlays", plan->backing == POLICY_BACKING_DISK ? "on disk" : "in memory");
         add_names(&b, "withheld", plan->left_out);
+        STRV_FOREACH (line, plan->unseen)
+                add_fact(&b, "not seen", *line);
         if (plan->protected)
                 strbuf_addf(&b, "%-11s %zu names: read-only where they are, %s\n", "protected",
                             strv_length(plan->protected),

@@ -149,6 +149,7 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         json_add_strings(&d, d.root, "hidden", plan->hide);
         print_json_add_environment(&d, plan->env);
         json_add_strings(&d, d.root, "withheld", plan->left_out);
+        json_add_strings(&d, d.root, "not_seen", plan->unseen);
         return json_finish(&d, true, ret, err);
 }
 

@@ -114,6 +114,7 @@
         M(TEXTS, argv)          \
         M(TEXTS, env)           \
         M(TEXTS, left_out)      \
+        M(NOTHING, unseen)      \
         M(TEXTS, secrets)       \
         M(NUMBER, uid)          \
         M(NUMBER, gid)          \

@@ -201,6 +201,53 @@ static int policy_config_apply_exposed(struct reader *c, size_t node) {
         return 0;
 }
 
+/* Adds one {"path", "cache", "variable"} of "toolchains". */
+static int apply_toolchain(struct reader *c, size_t node) {
+        const struct json_node *nodes = c->map.nodes;
+        _cleanup_free_ char *path = NULL;
+        const char *variable = NULL, *label;
+        bool is_cache = false;
+        int r = 0;
+
+        if (json_kind(nodes[node].value) != JSON_OBJECT)
+                return fail_type(c, node, "an object");
+        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end) {
+                if (streq(nodes[i].key, "path"))
+                        r = path_at(c, i, &path);
+                else if (streq(nodes[i].key, "cache") && json_kind(nodes[i].value) == JSON_BOOL)
+                        is_cache = json_is_true(nodes[i].value);
+                else if (streq(nodes[i].key, "cache"))
+                        r = fail_type(c, i, "true or false");
+                else if (streq(nodes[i].key, "variable") && text_at(c, i) &&
+                         environment_name_is_valid(text_at(c, i), strlen(text_at(c, i))))
+                        variable = text_at(c, i);
+                else if (streq(nodes[i].key, "variable"))
+                        r = fail_at(c, nodes[i].at, text_at(c, i), "not a variable's name", NULL);
+                else
+                        r = fail_at(c, nodes[i].key_at, nodes[i].key, "unknown key",
+                                    "a toolchain has path, cache and variable");
+        }
+        if (r < 0)
+                return r;
+        if (!path)
+                return fail_at(c, nodes[node].at, NULL, "a toolchain without a path", NULL);
+        label = label_at(c, node, "toolchains");
+        return label && policy_add_toolchain(c->policy, path, variable, is_cache, label) >= 0
+                       ? 0
+                       : error_oom(c->err);
+}
+
+static int apply_toolchains(struct reader *c, size_t node) {
+        const struct json_node *nodes = c->map.nodes;
+        int r = 0;
+
+        if (json_kind(nodes[node].value) != JSON_ARRAY)
+                return fail_type(c, node, "an array");
+        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
+                r = apply_toolchain(c, i);
+        return r;
+}
+
 /* "protect", "no_protect" and "hide": an array of what the option of that name takes; "protect" can be the
  * one word "strict", too. */
 static int apply_globs(struct reader *c, size_t node) {
@@ -360,6 +407,7 @@ static const struct key top[] = {
         {"readable", policy_config_apply_exposed},
         {"writable", policy_config_apply_exposed},
         {"overlay", policy_config_apply_exposed},
+        {"toolchains", apply_toolchains},
         {"protect", apply_globs},
         {"no_protect", apply_globs},
         {"hide", apply_globs},

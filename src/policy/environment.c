@@ -254,6 +254,19 @@ static bool is_asked_for(const struct nsrun_policy *p, const char *name) {
         return false;
 }
 
+const char *environment_passed(const struct nsrun_policy *p, const char *name) {
+        const char *value = environment_get(p->env, name);
+
+        if (value || strv_contains(p->unset, name))
+                return value;
+        value = environment_get(environment_inherited(p), name);
+        if (!value || is_asked_for(p, name))
+                return value;
+        return (p->clean_env && !is_clean(name)) || policy_env_withheld(name) || credentials_in(value)
+                       ? NULL
+                       : value;
+}
+
 /* Withholds a variable: its name goes into s->left_out, and into s->secrets. */
 static int leave_out(struct resolved *s, const char *name, bool is_secret) {
         int r = strv_contains(s->left_out, name) ? 0 : strv_add(&s->left_out, name);

@@ -14,6 +14,10 @@ bool environment_name_is_valid(const char *name, size_t length);
 /* Sets the variables of s->usual, unless --env or --unsetenv names them. */
 int environment_add_usual(const struct resolved *s, char ***env);
 
+/* The value that the command gets of an inherited variable, or one of --env; NULL: it gets none.  Can be
+ * asked before environment_resolve(). */
+const char *environment_passed(const struct nsrun_policy *p, const char *name);
+
 /* Fills s->env, s->left_out and s->secrets.  s->home, s->identity and s->instance_env must be known. */
 int environment_resolve(struct resolved *s, struct nsrun_error *err);
 

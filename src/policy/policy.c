@@ -30,6 +30,11 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         for (size_t i = 0; i < p->n_links; i++)
                 policy_clear_link(&p->links[i]);
         free(p->links);
+        for (size_t i = 0; i < p->n_toolchains; i++) {
+                free(p->toolchains[i].path);
+                free(p->toolchains[i].variable);
+        }
+        free(p->toolchains);
         free(p->project);
         free(p->tmp);
         free(p->hostname);
@@ -146,6 +151,21 @@ int policy_add_rule(struct nsrun_policy *p, enum policy_origin origin, enum poli
                 .target = TAKE_PTR(target_copy),
                 .option = option,
         };
+        return 0;
+}
+
+int policy_add_toolchain(struct nsrun_policy *p, const char *path, const char *variable, bool is_cache,
+                         const char *label) {
+        struct policy_toolchain t = {.path = strdup(path), .is_cache = is_cache, .label = label};
+
+        if (variable)
+                t.variable = strdup(variable);
+        if (!t.path || (variable && !t.variable) || ARRAY_GROW(p->toolchains, p->n_toolchains) < 0) {
+                free(t.path);
+                free(t.variable);
+                return -ENOMEM;
+        }
+        p->toolchains[p->n_toolchains++] = t;
         return 0;
 }
 

@@ -79,6 +79,14 @@ struct policy_rule {
                 *option; /* who asked, "--ro", "the workspace", …: static, or one of the policy's labels */
 };
 
+/* A row that a configuration adds to the toolchains' table. */
+struct policy_toolchain {
+        char *path;     /* absolute */
+        char *variable; /* that names another place; or NULL */
+        bool is_cache;  /* an overlay, else read-only */
+        const char *label;
+};
+
 struct policy_link {
         char *text;
         char *path;
@@ -105,6 +113,8 @@ struct nsrun_policy {
         size_t n_rules;
         struct policy_link *links;
         size_t n_links;
+        struct policy_toolchain *toolchains;
+        size_t n_toolchains;
 
         enum policy_tmp tmp_kind;
         char *tmp;           /* the host's folder that is /tmp inside; NULL: none */
@@ -167,6 +177,9 @@ void policy_clear_link(struct policy_link *link);
 /* Adds a rule.  Copies the strings, but for `option`.  -ENOMEM. */
 int policy_add_rule(struct nsrun_policy *p, enum policy_origin origin, enum policy_access access,
                     const char *source, const char *target, const char *option);
+/* Adds a row to the toolchains' table.  Copies the strings, but for `label`.  `variable` may be NULL. */
+int policy_add_toolchain(struct nsrun_policy *p, const char *path, const char *variable, bool is_cache,
+                         const char *label);
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
 /* Sets the instance profile: the instance at `root`, isolated, with this workspace (may be NULL) and
  * these expose paths.  The policy takes all three. */

@@ -9,12 +9,12 @@
 #include "hide.h"
 #include "host/project.h"
 #include "host/sockets.h"
-#include "host/toolchains.h"
 #include "host/user.h"
 #include "instance.h"
 #include "limits.h"
 #include "protect.h"
 #include "refuse.h"
+#include "toolchains.h"
 
 void resolved_clear(struct resolved *s) {
         for (size_t i = 0; i < s->n_rules; i++)
@@ -30,6 +30,10 @@ void resolved_clear(struct resolved *s) {
         free(s->home);
         free(s->project);
         strv_free(s->writable);
+        for (size_t i = 0; i < s->n_toolchains; i++)
+                resolved_toolchain_clear(&s->toolchains[i]);
+        free(s->toolchains);
+        strv_free(s->unseen);
         free(s->seccomp);
         strv_free(s->env);
         strv_free(s->left_out);
@@ -181,33 +185,6 @@ static int add_asked_rules(struct resolved *s, struct nsrun_error *err) {
         return r;
 }
 
-struct toolchain_rules {
-        struct resolved *resolved;
-        struct nsrun_error *err;
-        int r;
-};
-
-static int add_toolchain(void *data, const struct toolchain_entry *entry, const char *path) {
-        struct toolchain_rules *t = data;
-        const struct rule_request request = {
-                .access = entry->access == TOOLCHAIN_OVERLAY ? POLICY_OVERLAY : POLICY_RO,
-                .origin = POLICY_BY_TOOLCHAINS,
-                .option = "toolchains",
-                .source = path,
-        };
-
-        t->r = resolve_rule(t->resolved, &request, t->err);
-        return t->r;
-}
-
-static int add_toolchains(struct resolved *s, struct nsrun_error *err) {
-        struct toolchain_rules t = {.resolved = s, .err = err};
-        bool has_users = (!s->policy->has_workspace || s->policy->has_toolchains) && !is_instance(s->policy);
-        int r = toolchains_each(has_users ? s->home : NULL, add_toolchain, &t);
-
-        return t.r < 0 ? t.r : r < 0 ? error_oom(err) : 0;
-}
-
 static int add_links(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         int r = 0;
@@ -233,7 +210,7 @@ static int add_rules(struct resolved *s, struct nsrun_error *err) {
         if (r >= 0 && !has_instance && !s->policy->has_workspace)
                 r = git_add_rules(s, err);
         if (r >= 0)
-                r = add_toolchains(s, err);
+                r = toolchain_rules_add(s, err);
         if (r >= 0 && has_instance)
                 r = instance_add_command(s, err);
         return r < 0 ? r : add_links(s, err);
@@ -412,8 +389,12 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
         if (r >= 0 && list_writable(s) < 0)
                 r = error_oom(err);
         if (r >= 0)
+                r = toolchain_rules_distrust(s, err);
+        if (r >= 0)
                 r = refuse_all(s, err);
         if (r >= 0)
                 r = is_instance(p) ? move_home(s, err) : git_find_identity(s, err);
-        return r < 0 ? r : environment_resolve(s, err);
+        if (r >= 0)
+                r = environment_resolve(s, err);
+        return r < 0 || is_instance(p) ? r : toolchain_rules_find_unseen(s, err);
 }

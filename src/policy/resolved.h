@@ -45,6 +45,15 @@ struct resolved_hidden {
         uint64_t n_elsewhere; /* how many of these are not among what is hidden: outside what is exposed */
 };
 
+/* One row of the toolchains' table that is on this host, or that a variable asks for. */
+struct resolved_toolchain {
+        const char *tool;
+        char *path;           /* as the table or the variable has it */
+        const char *variable; /* that names the place; or NULL */
+        enum policy_access access;
+        char *why; /* why it isn't shown; NULL: it is */
+};
+
 struct resolved {
         const struct nsrun_policy *policy; /* what was asked; it outlives this struct */
         char *const *argv;                 /* the command; NULL: a session's sandbox */
@@ -70,6 +79,11 @@ struct resolved {
         char **writable; /* The host's folders that this command may write to, or that an earlier one may
                             have written to: the project, --tmp's folder and the sources of writable rules.
                             Filled when all rules are known. */
+
+        struct resolved_toolchain *toolchains; /* the configuration's rows, then the table's */
+        size_t n_toolchains;
+        char **unseen; /* what the environment points at that isn't visible inside, a line for each variable
+                        */
 
         char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
         char **env;           /* the command's environment, but for PWD */

@@ -37,6 +37,21 @@ static int note_secrets(struct run *run, const struct nsrun_plan *plan, struct n
         return take_note(run, &note, err);
 }
 
+/* Says what the environment points at that the command doesn't find. */
+static int note_unseen(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
+        int r = 0;
+
+        STRV_FOREACH (line, plan->unseen) {
+                struct nsrun_error note = {0};
+
+                (void)error_set(&note, NSRUN_STAGE_PLAN, 0, NULL, *line, NULL);
+                r = take_note(run, &note, err);
+                if (r < 0)
+                        return r;
+        }
+        return r;
+}
+
 /* Prepares all that surrounds a launch, in the order in which the parts need each other. */
 static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
                        struct launch_params *params, struct nsrun_error *err) {
@@ -69,6 +84,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = take_note(run, &cgroup_by_rlimit, err);
         if (r >= 0)
                 r = note_secrets(run, plan, err);
+        if (r >= 0)
+                r = note_unseen(run, plan, err);
         return r;
 }
 

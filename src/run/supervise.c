@@ -103,15 +103,17 @@ static void tell_started(const struct supervised *s, const struct launch_report 
                                                 cgroup_pids_by(&s->run.cgroup, s->plan), NULL));
 }
 
-/* Prints a note.  That RLIMIT_NPROC bounds the processes is left out: the `started` line says it. */
+/* Prints a note.  That RLIMIT_NPROC bounds the processes is left out: the `started` line says it; and so is
+ * what the environment points at in vain: --verbose prints it with the plan. */
 static int tell_note(void *data, const struct nsrun_error *note) {
         const struct supervised *s = data;
         _cleanup_free_ char *path = str_visible(note->path);
 
         if (note == &cgroup_by_rlimit)
                 return 0;
-        (void)fprintf(stderr, "nsrun: %s: %s%s%s\n", s->plan->plain ? "warning" : "note", note->what,
-                      *note->path ? ": " : "", path ? path : "?");
+        if (note->stage != NSRUN_STAGE_PLAN)
+                (void)fprintf(stderr, "nsrun: %s: %s%s%s\n", s->plan->plain ? "warning" : "note", note->what,
+                              *note->path ? ": " : "", path ? path : "?");
         if (s->params->status_fd >= 0)
                 warn_unless_told(status_note(s->params->status_fd, note, NULL));
         return 0;

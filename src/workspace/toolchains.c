@@ -2,6 +2,8 @@
 /* nsrun_toolchains_*(): the lists of toolchain folders for a library's host. */
 #include "host/toolchains.h"
 
+#include <sys/stat.h>
+
 #include "base/error.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -13,25 +15,35 @@ struct listing {
         char **paths;
 };
 
-static int list_toolchain(void *data, const struct toolchain_entry *entry, const char *path) {
+static int list_toolchain(void *data, const struct toolchain_place *place) {
         _cleanup_free_ char *canonical = NULL;
         struct listing *l = data;
+        unsigned mode = 0;
 
-        if (entry->access != l->access)
+        if (place->entry->access != l->access || place->state != TOOLCHAIN_FOUND)
                 return 0;
-        if (path_canonical(path, &canonical, NULL) < 0 || toolchains_is_linked(l->home, path, canonical))
+        if (path_canonical(place->path, &canonical, &mode) < 0 ||
+            toolchains_is_linked(l->home, place->path, canonical))
                 return 0;
-        return strv_add(&l->paths, path);
+        if (!S_ISDIR(mode) || strv_contains(l->paths, place->path))
+                return 0;
+        return strv_add(&l->paths, place->path);
+}
+
+/* What a variable moves elsewhere is left to policies, which judge such a place before they show it. */
+static const char *no_variable(nsrun_unused const void *data, nsrun_unused const char *name) {
+        return NULL;
 }
 
 static int list_toolchains(enum toolchain_access access, char ***ret, struct nsrun_error *err) {
         struct listing l = {.access = access};
+        struct toolchain_host host = {.variable = no_variable};
         _cleanup_free_ char *home = NULL;
 
         if (user_find_home(getenv("HOME"), &home) < 0)
                 return error_oom(err);
-        l.home = home;
-        if (toolchains_each(home, list_toolchain, &l) < 0) {
+        l.home = host.home = home;
+        if (toolchains_each(&host, list_toolchain, &l) < 0) {
                 strv_free(l.paths);
                 return error_oom(err);
         }

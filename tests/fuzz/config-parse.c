@@ -112,6 +112,7 @@ static size_t make_input(uint8_t *to, size_t size) {
                 "\"mode\":\"rw\"",
                 "\"env\":{",
                 "\"readable\":[",
+                "\"toolchains\":[{\"path\":\"/",
                 "\"/x\"",
                 "\"~/x\"",
                 "\"net\":\"none\"",

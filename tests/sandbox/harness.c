@@ -559,6 +559,17 @@ static void drop_secrets(void) {
         }
 }
 
+static const char *const moving[] = {
+        "CARGO_HOME",     "RUSTUP_HOME",       "GOPATH",
+        "GOMODCACHE",     "GOCACHE",           "GOROOT",
+        "CCACHE_DIR",     "SCCACHE_DIR",       "npm_config_cache",
+        "PNPM_HOME",      "PIP_CACHE_DIR",     "UV_CACHE_DIR",
+        "VIRTUAL_ENV",    "CONDA_PREFIX",      "GRADLE_USER_HOME",
+        "JAVA_HOME",      "NVM_DIR",           "XDG_DATA_HOME",
+        "PYENV_ROOT",     "GEM_HOME",          "HF_HOME",
+        "XDG_STATE_HOME", "YARN_CACHE_FOLDER",
+};
+
 int site_setup(void **state) {
         struct site *s = calloc(1, sizeof(*s));
 
@@ -579,6 +590,9 @@ int site_setup(void **state) {
         s->runtime = path_of(s->root, "runtime");
         assert_int_equal(setenv("HOME", s->home, 1), 0);
         assert_int_equal(setenv("XDG_CACHE_HOME", s->cache, 1), 0);
+        /* What moves a toolchain of whoever runs the tests. */
+        for (size_t i = 0; i < ARRAY_SIZE(moving); i++)
+                assert_int_equal(unsetenv(moving[i]), 0);
         /* No configuration and no instance of the tester's. */
         assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
         assert_int_equal(unsetenv("NSRUN_HOME"), 0);

@@ -98,15 +98,23 @@ enum {
         N_OVERLAYS = 16
 };
 
-static void plant(const char *home, const char *name, const char *word) {
-        _cleanup_free_ char *path = path_of(home, name), *text = text_of("%s-%s\n", word, name);
+static void plant(const char *path, const char *name, const char *word) {
+        _cleanup_free_ char *text = text_of("%s-%s\n", word, name), *folder = strdup(path);
 
-        for (char *slash = path + strlen(home) + 1; (slash = strchr(slash, '/')); slash++) {
+        assert_non_null(folder);
+        for (char *slash = folder + 1; (slash = strchr(slash, '/')); slash++) {
                 *slash = '\0';
-                assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+                assert_true(mkdir(folder, 0755) == 0 || access(folder, F_OK) == 0);
                 *slash = '/';
         }
-        make_file(home, name, text);
+        make_file("/", path + 1, text);
+}
+
+/* Where a shown file is: caches are where XDG_CACHE_HOME says. */
+static char *place_of(const struct site *s, const char *name) {
+        const char *in_cache = strncmp(name, ".cache/", 7) == 0 ? name + 7 : NULL;
+
+        return path_of(in_cache ? s->cache : s->home, in_cache ? in_cache : name);
 }
 
 static int setup(void **state) {
@@ -115,10 +123,16 @@ static int setup(void **state) {
         if (site_setup(state) != 0)
                 return -1;
         s = *state;
-        for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
-                plant(s->home, secrets[i], "SECRET");
-        for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
-                plant(s->home, shown[i], "SHOWN");
+        for (size_t i = 0; i < ARRAY_SIZE(secrets); i++) {
+                _cleanup_free_ char *path = path_of(s->home, secrets[i]);
+
+                plant(path, secrets[i], "SECRET");
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
+                _cleanup_free_ char *path = place_of(s, shown[i]);
+
+                plant(path, shown[i], "SHOWN");
+        }
         return 0;
 }
 
@@ -182,10 +196,11 @@ TEST_WITH(a_cache_takes_writes_and_throws_them_away, setup, site_teardown) {
         _cleanup_outcome_ struct outcome o = {0};
 
         for (size_t i = 0; i < N_OVERLAYS; i++) {
+                _cleanup_free_ char *path = place_of(s, shown[i]);
                 _cleanup_free_ char *script = text_of(
-                        "set -e; cd; f='%s'; echo x >>\"$f\"; tail -n 1 \"$f\"; "
+                        "set -e; f='%s'; echo x >>\"$f\"; tail -n 1 \"$f\"; "
                         "echo y >\"$f.new\"; mv \"$f.new\" \"$f\"; cat \"$f\"; rm \"$f\"; ! test -e \"$f\"",
-                        shown[i]);
+                        path);
 
                 run_inside(s, &o, script);
                 expect_status(&o, 0);

@@ -39,10 +39,11 @@ static struct plan_op ops[] = {
 };
 
 static char make[] = "make", quoted[] = "it's $x", empty[] = "", host[] = "box", path[] = "PATH=/bin",
-            lines[] = "TEXT=a\n'b\\", token[] = "A_TOKEN", display[] = "DISPLAY", strict[] = "strict",
-            none[] = "none", policy[] = "/etc/o'hara \033.json", unknown[] = "rules[0]: no call \"x\"";
+            lines[] = "TEXT=a\n'b\\", token[] = "A_TOKEN", display[] = "DISPLAY",
+            goroot[] = "GOROOT=/g isn't visible inside", strict[] = "strict", none[] = "none",
+            policy[] = "/etc/o'hara \033.json", unknown[] = "rules[0]: no call \"x\"";
 static char *argv[] = {make, quoted, empty, NULL}, *env[] = {path, lines, NULL},
-            *left_out[] = {token, display, NULL}, *warnings[] = {unknown, NULL};
+            *left_out[] = {token, display, NULL}, *unseen[] = {goroot, NULL}, *warnings[] = {unknown, NULL};
 static const struct sock_filter code[3];
 
 static struct nsrun_plan new_plan(void) {
@@ -58,6 +59,7 @@ static struct nsrun_plan new_plan(void) {
                 .argv = argv,
                 .env = env,
                 .left_out = left_out,
+                .unseen = unseen,
                 .uid = 1000,
                 .gid = 100,
                 .project = project,
@@ -85,6 +87,7 @@ TEST(text_has_one_operation_a_line) {
                                   "session     new\n"
                                   "overlays    on disk\n"
                                   "withheld    A_TOKEN DISPLAY\n"
+                                  "not seen    GOROOT=/g isn't visible inside\n"
                                   "mounts      the root: a tmpfs, at most 1M, read-only in the end\n"
                                   "  symlink  /bin         -> usr/bin\n"
                                   "  dir      /dev\n"
@@ -309,7 +312,7 @@ TEST(json_has_every_operation) {
                 "{\n      \"op\": \"cover\",\n      \"target\": \"/proc/sys\"\n    }",
                 "\"target\": \"/d\xef\xbf\xbd\\u001b\",",
                 "\"environment\": {\n    \"PATH\": \"/bin\",\n    \"TEXT\": \"a\\n'b\\\\\"\n  },",
-                "\"withheld\": [\n    \"A_TOKEN\",\n    \"DISPLAY\"\n  ]\n}",
+                "\"withheld\": [\n    \"A_TOKEN\",\n    \"DISPLAY\"\n  ],\n  \"not_seen\": [\n    \"GOROOT=/g isn't visible inside\"\n  ]\n}",
         };
         struct nsrun_plan plan = new_plan();
         char *text = NULL;
