@@ -176,6 +176,23 @@ TEST(a_failing_call_leaves_no_overlay_in_memory) {
         fail_with(s, errors, ARRAY_SIZE(errors), options, 0);
 }
 
+/* look(1) tries to make the last two, too. */
+TEST(a_failing_call_never_leaves_a_protected_name_open) {
+        static const int errors[] = {EIO, EPERM};
+        const struct site *s = *state;
+        const char *argv[] = {faults_program(),   "run", "--project", s->project, "--no-new-session",
+                              "--protect=strict", "--",  "./look",    "/usr/x",   "./.envrc",
+                              "./.vscode/x",      NULL};
+        _cleanup_free_ char *names = path_of(s->project, ".envrc"), *folder = path_of(s->project, ".vscode");
+
+        copy_helper(s, "look");
+        make_folder(s->project, "sub");
+        for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+                fail_every_call(&(struct trial){s, argv, errors[i], 0});
+        assert_int_equal(access(names, F_OK), -1);
+        assert_int_equal(access(folder, F_OK), -1);
+}
+
 TEST(a_failing_call_makes_no_half_an_instance) {
         static const int errors[] = {EIO, ENOSPC};
 

@@ -102,6 +102,23 @@ TEST(the_next_run_reclaims_a_killed_runs_rundir) {
         print_message("killed at %u calls\n", n);
 }
 
+/* Nor does anything of a protected name come to be on the host. */
+TEST(the_next_run_reclaims_a_strict_runs_rundir) {
+        const struct site *s = *state;
+        _cleanup_free_ char *layered = path_of(s->root, "layered"), *list = NULL;
+        const char *const options[] = {"--protect=strict", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        unsigned n;
+
+        make_folder(s->root, "layered");
+        make_folder(s->project, "sub");
+        n = kill_at_every_call(s, options, layered);
+        print_message("killed at %u calls\n", n);
+        list = text_of("ls -A '%s'", s->project);
+        run_outside(s, &o, list);
+        expect_out(&o, "sub\n");
+}
+
 TEST(killed_at_random_moments_nothing_survives) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
