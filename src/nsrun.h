@@ -541,6 +541,11 @@ enum nsrun_diff {
  * JSON without json-c. */
 int nsrun_session_diff(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
                        struct nsrun_error *error);
+/* The same, and a digest of what a commit with these paths would do now, for nsrun_session_commit_digest();
+ * in JSON it is the key "digest", too.  *ret_digest is the caller's to free: 64 hexadecimal digits. -ESTALE:
+ * commands changed what was being looked at, again and again; a file that can't be read is an error here. */
+int nsrun_session_diff_digest(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
+                              char **ret_digest, struct nsrun_error *error);
 
 /* Clear it, after a failure too. */
 struct nsrun_session_outcome {
@@ -561,6 +566,10 @@ void nsrun_session_outcome_clear(struct nsrun_session_outcome *outcome);
  * blocks is pending, and nothing was done.  `ret` may be NULL. */
 int nsrun_session_commit(const char *id, const char *const *paths, int is_forced,
                          struct nsrun_session_outcome *ret, struct nsrun_error *error);
+/* The same for exactly what a digest is of.  -ECANCELED: the session, or what the host has at these paths,
+ * is in another state, or other paths were asked for; nothing was done.  -EINVAL: that is no digest. */
+int nsrun_session_commit_digest(const char *id, const char *const *paths, int is_forced, const char *digest,
+                                struct nsrun_session_outcome *ret, struct nsrun_error *error);
 /* The other way round: the overlays show what the host has. */
 int nsrun_session_discard(const char *id, const char *const *paths, struct nsrun_session_outcome *ret,
                           struct nsrun_error *error);

@@ -5,12 +5,13 @@
 #pragma once
 
 #include "internal.h"
+#include "sha256.h"
 #include "tree.h"
 
 enum role {
         ROLE_OBJECT,   /* made ready as "N" in the stage, and moved */
         ROLE_IN_TREE,  /* made ready inside such an N, a folder */
-        ROLE_FOLDER,   /* a folder on both sides: its mode and attributes */
+        ROLE_FOLDER,   /* a folder on both sides: its mode and attributes; these a commit stages as "N" */
         ROLE_MODE,     /* the mode alone, in place */
         ROLE_REMOVE,   /* moved away, then removed */
         ROLE_COVERED,  /* moved or removed together with a folder above it */
@@ -28,6 +29,8 @@ struct op {
         struct stat source;
         struct stat seen; /* the target's, if is_there */
         bool is_there;
+        /* Digests of what is put there, where one is wanted: digest.h. */
+        unsigned char content[SHA256_SIZE], attributes[SHA256_SIZE];
 };
 
 /* A folder that was made writable for a while. */
@@ -40,6 +43,7 @@ struct apply {
         struct host *host;
         const struct changes_filter *filter; /* or NULL */
         bool is_commit, is_forced;
+        bool wants_digest; /* staged objects are hashed */
         struct tree source, target, staged, links;
         char stage[40]; /* the stage's name in the target */
         int stage_fd;
@@ -72,3 +76,5 @@ void apply_clear(struct apply *a);
 /* Adds "path: text" to the notes. */
 int apply_note(struct apply *a, const char *path, const char *text);
 int apply_conflict(struct apply *a, const char *path);
+/* -ECANCELED, with the one error for a commit of another state than the one that was asked for. */
+int apply_differs(const struct apply *a);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "sha256.h"
 
 /* One overlay of a session.  The descriptors stay the caller's; folders, open for reading. */
 struct changes_layer {
@@ -53,6 +54,9 @@ struct change {
         bool has_conflict; /* the host's side has changed since the session began */
         int error;         /* why it can't be looked at (errno), or 0 */
         /* The fields below are for src/changes alone. */
+        bool has_digest; /* by changes_digest(): of the content or the link's text that a commit puts there
+                          */
+        unsigned char digest[SHA256_SIZE];
         bool was_copied_up;
         struct stat base, upper;
 };
@@ -77,6 +81,9 @@ void changes_clear(struct changes *c);
  * its old path, or a folder above one of them. */
 bool changes_selects(char *const *paths, const struct change *c);
 
+/* What a commit of another state than that of a digest is refused with; -ECANCELED. */
+#define CHANGES_DIFFER "the session isn't in the state that this digest is of, so nothing was committed"
+
 /* What became of a commit or a discard. */
 struct changes_report {
         size_t n_applied; /* paths that are now as they should be */
@@ -87,8 +94,8 @@ void changes_report_clear(struct changes_report *r);
 #define _cleanup_changes_report_ _cleanup_(changes_report_clear)
 
 enum {
-        CHANGES_FORCE = 1 << 0, /* conflicts are reported and overridden */
-        CHANGES_LOOK = 1 << 1,  /* conflicts are reported, and nothing is done */
+        CHANGES_FORCE = 1 << 0,  /* conflicts are reported and overridden */
+        CHANGES_DIGEST = 1 << 1, /* changes_add_digest() will be asked */
 };
 
 /* A filter that takes some of the chosen changes out of a commit again by unmarking them in the very list
@@ -113,6 +120,22 @@ int changes_commit(const struct changes_layer *layer, char *const *paths, unsign
 int changes_commit_some(const struct changes_layer *layer, char *const *paths, unsigned flags,
                         const struct changes_filter *filter, struct changes_report *ret,
                         struct nsrun_error *err);
+
+/* The same in two steps, so that several commits are all ready before one begins, and that what is ready can
+ * be held against a digest.  A commit that is freed before changes_finish() has done nothing; `filter`,
+ * `ret` and `err` are used until then. */
+struct changes_commit;
+int changes_prepare(const struct changes_layer *layer, char *const *paths, unsigned flags,
+                    const struct changes_filter *filter, struct changes_report *report,
+                    struct changes_commit **ret, struct nsrun_error *err);
+/* Adds what digest.h says of the commit that is ready, or of the one that would be made of the changes `c`
+ * now, for which the contents are read.  -ESTALE: something isn't any more what the scan saw. */
+void changes_add_digest(const struct changes_commit *k, struct sha256 *sum);
+int changes_digest(const struct changes_layer *layer, struct changes *c, char *const *paths,
+                   const struct changes_filter *filter, struct sha256 *sum, struct nsrun_error *err);
+int changes_finish(struct changes_commit *k);
+/* Returns NULL; NULL is fine. */
+struct changes_commit *changes_commit_free(struct changes_commit *k);
 
 /* Makes the overlay's side of the chosen paths what the host has, through the mount. */
 int changes_discard(const struct changes_layer *layer, char *const *paths, struct changes_report *ret,

@@ -9,6 +9,7 @@
 
 #include "apply.h"
 #include "base/str.h"
+#include "digest.h"
 #include "disk/remove_tree.h"
 
 #define STAGE_COMMIT  ".nsrun-commit-"
@@ -261,98 +262,222 @@ static void count(struct apply *a) {
         }
 }
 
-/* Moves what is staged. Record and stage are brought in order whether that succeeds or fails; the first
- * error is returned. */
-static int carry_out(struct apply *a, const struct changes_layer *layer) {
-        _cleanup_free_ struct place *places = NULL;
-        size_t n = 0;
-        int r = list_places(a, &places, &n), end;
+struct changes_commit {
+        struct changes_layer layer; /* its descriptors are the caller's */
+        struct changes changes;
+        struct host host;
+        struct apply apply;
+        struct place *places;
+        size_t n_places;
+        int guard;      /* the lock */
+        bool is_staged; /* something is ready to be moved */
+};
 
-        if (r >= 0 && a->is_commit)
-                r = vouch(a, places, n, true);
-        if (r >= 0 && a->is_commit)
-                r = vouch_links(a);
-        if (r >= 0)
-                r = open_stage(a, layer);
-        if (r >= 0)
-                r = apply_stage(a);
-        if (r >= 0 && a->is_commit)
-                /* A loss of power finds each path old or new, too. */
-                r = syncfs(a->stage_fd) < 0
-                            ? error_set(a->err, NSRUN_STAGE_WORKSPACE, -errno, NULL,
-                                        "what is to be committed can't be written to the disk", NULL)
-                            : save(layer, a->host, a->err);
-        if (r >= 0) {
-                r = apply_move(a);
-                count(a);
-        }
+/* Brings record and stage in order, after success and failure; the first error is returned. */
+static int conclude(struct changes_commit *k, int r) {
+        struct apply *a = &k->apply;
+        int end;
+
+        k->is_staged = false;
         tree_forget(&a->target);
-        end = remove_stage(layer, a->host, a->err);
+        end = remove_stage(&k->layer, a->host, a->err);
         r = r < 0 ? r : end;
         if (a->is_commit) {
                 end = commit_remember(a);
                 if (end >= 0)
-                        end = vouch(a, places, n, false);
+                        end = vouch(a, k->places, k->n_places, false);
                 r = r < 0 ? r : end;
         }
-        end = save(layer, a->host, a->err);
+        end = save(&k->layer, a->host, a->err);
         return r < 0 ? r : end;
 }
 
-static int commit_apply(const struct changes_layer *layer, char *const *paths, bool is_commit,
-                        unsigned flags, const struct changes_filter *filter, struct changes_report *report,
-                        struct nsrun_error *err) {
-        _cleanup_changes_ struct changes changes = {0};
-        _cleanup_host_ struct host host = {0};
-        _cleanup_close_ int guard = -EBADF;
-        _cleanup_(apply_clear) struct apply a = {
-                .host = &host,
-                .is_commit = is_commit,
-                .is_forced = !is_commit || (flags & CHANGES_FORCE),
-                .filter = filter,
-                .source = {.root = is_commit ? layer->merged_fd : layer->base_fd, .fd = -EBADF},
-                .target = {.root = is_commit ? layer->base_fd : layer->merged_fd, .fd = -EBADF},
-                .staged = {.root = -EBADF, .fd = -EBADF},
-                .links = {.root = -EBADF, .fd = -EBADF},
-                .stage_fd = -EBADF,
-                .report = report,
-                .err = err,
-        };
-        int r;
+/* Makes everything ready.  Whether that succeeds or fails, conclude() is to follow. */
+static int make_ready(struct changes_commit *k) {
+        struct apply *a = &k->apply;
+        int r = list_places(a, &k->places, &k->n_places);
 
-        guard = lock(layer->record_fd, &a);
-        if (guard < 0)
-                return guard;
-        r = host_load(layer->record_fd, &layer->since, &host);
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_WORKSPACE, r, NULL,
-                                 "the session's record of commits can't be read", NULL);
-        r = remove_stage(layer, &host, err);
+        if (r >= 0 && a->is_commit)
+                r = vouch(a, k->places, k->n_places, true);
+        if (r >= 0 && a->is_commit)
+                r = vouch_links(a);
         if (r >= 0)
-                r = scan_with(layer, &host, &changes, err);
+                r = open_stage(a, &k->layer);
         if (r >= 0)
-                r = apply_choose(&a, &changes, paths);
-        if (r >= 0)
-                r = apply_look(&a);
-        if (r >= 0 && is_commit)
-                r = refuse_conflicts(&a);
-        if (r < 0 || a.n_ops == 0 || (flags & CHANGES_LOOK))
+                r = apply_stage(a);
+        if (r < 0 || !a->is_commit)
                 return r;
-        return carry_out(&a, layer);
+        /* A loss of power finds each path old or new, too. */
+        if (syncfs(a->stage_fd) < 0) {
+                r = error_set(a->err, NSRUN_STAGE_WORKSPACE, -errno, NULL,
+                              "what is to be committed can't be written to the disk", NULL);
+                apply_restore(a);
+                return r;
+        }
+        r = save(&k->layer, a->host, a->err);
+        if (r < 0)
+                apply_restore(a);
+        return r;
 }
 
-int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
-                   struct changes_report *ret, struct nsrun_error *err) {
-        return commit_apply(layer, paths, true, flags, NULL, ret, err);
+/* Finds what is to be done, with a record that has been read or is empty. */
+static int plan_ops(struct changes_commit *k, char *const *paths) {
+        struct apply *a = &k->apply;
+        int r = apply_choose(a, &k->changes, paths);
+
+        return r < 0 ? r : apply_look(a);
+}
+
+static int find_ops(struct changes_commit *k, char *const *paths) {
+        struct apply *a = &k->apply;
+        int r;
+
+        k->guard = lock(k->layer.record_fd, a);
+        if (k->guard < 0)
+                return k->guard;
+        r = host_load(k->layer.record_fd, &k->layer.since, &k->host);
+        if (r < 0)
+                return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, NULL,
+                                 "the session's record of commits can't be read", NULL);
+        r = remove_stage(&k->layer, &k->host, a->err);
+        if (r >= 0)
+                r = scan_with(&k->layer, &k->host, &k->changes, a->err);
+        if (r >= 0)
+                r = plan_ops(k, paths);
+        if (r >= 0 && a->is_commit)
+                r = refuse_conflicts(a);
+        return r;
+}
+
+static void commit_begin(struct changes_commit *k, const struct changes_layer *layer, bool is_commit,
+                         unsigned flags, const struct changes_filter *filter, struct changes_report *report,
+                         struct nsrun_error *err) {
+        const struct tree source = {.root = is_commit ? layer->merged_fd : layer->base_fd, .fd = -EBADF};
+        const struct tree target = {.root = is_commit ? layer->base_fd : layer->merged_fd, .fd = -EBADF};
+
+        *k = (struct changes_commit){
+                .layer = *layer,
+                .guard = -EBADF,
+                .apply = {.host = &k->host,
+                          .is_commit = is_commit,
+                          .is_forced = !is_commit || (flags & CHANGES_FORCE),
+                          .wants_digest = (flags & CHANGES_DIGEST) != 0,
+                          .filter = filter,
+                          .source = source,
+                          .target = target,
+                          .staged = {.root = -EBADF, .fd = -EBADF},
+                          .links = {.root = -EBADF, .fd = -EBADF},
+                          .stage_fd = -EBADF,
+                          .report = report,
+                          .err = err},
+        };
+}
+
+static void commit_end(struct changes_commit *k) {
+        apply_clear(&k->apply);
+        changes_clear(&k->changes);
+        host_clear(&k->host);
+        free(k->places);
+        close_fdp(&k->guard);
+}
+#define _cleanup_commit_ _cleanup_(commit_end)
+
+static int commit_prepare(struct changes_commit *k, char *const *paths) {
+        int r = find_ops(k, paths);
+
+        if (r < 0 || k->apply.n_ops == 0)
+                return r;
+        r = make_ready(k);
+        if (r < 0)
+                return conclude(k, r);
+        k->is_staged = true;
+        return 0;
+}
+
+int changes_finish(struct changes_commit *k) {
+        int r;
+
+        if (!k->is_staged)
+                return 0;
+        r = apply_move(&k->apply);
+        count(&k->apply);
+        return conclude(k, r);
+}
+
+struct changes_commit *changes_commit_free(struct changes_commit *k) {
+        if (!k)
+                return NULL;
+        if (k->is_staged) {
+                apply_restore(&k->apply);
+                (void)conclude(k, 0);
+        }
+        commit_end(k);
+        free(k);
+        return NULL;
+}
+
+int changes_prepare(const struct changes_layer *layer, char *const *paths, unsigned flags,
+                    const struct changes_filter *filter, struct changes_report *report,
+                    struct changes_commit **ret, struct nsrun_error *err) {
+        struct changes_commit *k = malloc(sizeof(*k));
+        int r;
+
+        if (!k)
+                return error_oom(err);
+        commit_begin(k, layer, true, flags, filter, report, err);
+        r = commit_prepare(k, paths);
+        if (r < 0) {
+                (void)changes_commit_free(k);
+                return r;
+        }
+        *ret = k;
+        return 0;
+}
+
+void changes_add_digest(const struct changes_commit *k, struct sha256 *sum) {
+        digest_add_ops(&k->apply, sum);
+}
+
+int changes_digest(const struct changes_layer *layer, struct changes *c, char *const *paths,
+                   const struct changes_filter *filter, struct sha256 *sum, struct nsrun_error *err) {
+        _cleanup_changes_report_ struct changes_report unsaid = {0};
+        _cleanup_commit_ struct changes_commit k;
+        int r;
+
+        commit_begin(&k, layer, true, 0, filter, &unsaid, err);
+        k.changes = *c;
+        r = plan_ops(&k, paths);
+        if (r >= 0)
+                r = digest_sources(&k.apply, c);
+        if (r >= 0)
+                digest_add_ops(&k.apply, sum);
+        k.changes = (struct changes){0}; /* the caller's */
+        return r;
 }
 
 int changes_commit_some(const struct changes_layer *layer, char *const *paths, unsigned flags,
                         const struct changes_filter *filter, struct changes_report *ret,
                         struct nsrun_error *err) {
-        return commit_apply(layer, paths, true, flags, filter, ret, err);
+        struct changes_commit *k = NULL;
+        int r = changes_prepare(layer, paths, flags, filter, ret, &k, err);
+
+        if (r >= 0)
+                r = changes_finish(k);
+        (void)changes_commit_free(k);
+        return r;
+}
+
+int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
+                   struct changes_report *ret, struct nsrun_error *err) {
+        return changes_commit_some(layer, paths, flags, NULL, ret, err);
 }
 
 int changes_discard(const struct changes_layer *layer, char *const *paths, struct changes_report *ret,
                     struct nsrun_error *err) {
-        return commit_apply(layer, paths, false, 0, NULL, ret, err);
+        _cleanup_commit_ struct changes_commit k;
+        int r;
+
+        commit_begin(&k, layer, false, 0, NULL, ret, err);
+        r = commit_prepare(&k, paths);
+        return r < 0 ? r : changes_finish(&k);
 }

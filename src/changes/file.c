@@ -19,6 +19,7 @@
 
 enum {
         BLOCK = 64 * 1024,
+        PIECE = 4096,               /* of a content that is hashed */
         ATTRIBUTES_MAX = 64 * 1024, /* XATTR_LIST_MAX */
 };
 
@@ -86,6 +87,56 @@ int file_same_content(int a, int b) {
                 at += n;
         }
         return 1;
+}
+
+/* `at` is a multiple of a piece's size. */
+static void hash_pieces(struct sha256 *sum, const char *bytes, size_t n, uint64_t at) {
+        static const char zeros[PIECE];
+
+        for (size_t i = 0; i < n; i += PIECE) {
+                size_t take = n - i < PIECE ? n - i : PIECE;
+                uint64_t number = (at + i) / PIECE;
+
+                if (memcmp(bytes + i, zeros, take) == 0)
+                        continue;
+                sha256_add(sum, &number, sizeof(number));
+                sha256_add(sum, bytes + i, take);
+        }
+}
+
+int file_hash_content(int fd, struct sha256 *sum) {
+        _cleanup_free_ char *buffer = malloc(BLOCK);
+        struct stat st;
+        uint64_t size;
+        off_t at = 0;
+
+        if (!buffer)
+                return -ENOMEM;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        while ((at = next_data(fd, at, st.st_size)) < st.st_size) {
+                size_t want = BLOCK;
+                ssize_t n;
+
+                at -= at % PIECE;
+                if (st.st_size - at < (off_t)want)
+                        want = (size_t)(st.st_size - at);
+                n = read_at(fd, buffer, want, at);
+                if (n <= 0)
+                        return n < 0 ? (int)n : -ESTALE; /* became shorter */
+                hash_pieces(sum, buffer, (size_t)n, (uint64_t)at);
+                at += n;
+        }
+        size = (uint64_t)st.st_size;
+        sha256_add(sum, &size, sizeof(size));
+        return 0;
+}
+
+void file_hash_text(const char *text, size_t n, struct sha256 *sum) {
+        uint64_t size = n;
+
+        hash_pieces(sum, text, n, 0);
+        sha256_add(sum, &size, sizeof(size));
 }
 
 int file_link_text(int dir, const char *name, char **ret) {
@@ -257,6 +308,41 @@ int file_same_attributes(int a, int b) {
         int r = has_all(a, b);
 
         return r == 1 ? has_all(b, a) : r;
+}
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int file_hash_attributes(int fd, struct sha256 *sum) {
+        _cleanup_free_ char *names = NULL, *value = NULL;
+        _cleanup_free_ char **sorted = NULL;
+        ssize_t size = list_attributes(fd, &names);
+        size_t n = 0;
+
+        if (size <= 0)
+                return (int)size;
+        value = malloc(BLOCK);
+        sorted = calloc((size_t)size, sizeof(*sorted));
+        if (!value || !sorted)
+                return -ENOMEM;
+        for (char *name = names; name < names + size; name += strlen(name) + 1)
+                if (is_users(name))
+                        sorted[n++] = name;
+        qsort(sorted, n, sizeof(*sorted), compare_names);
+        for (size_t i = 0; i < n; i++) {
+                ssize_t length = get_attribute(fd, sorted[i], value);
+                uint64_t bytes = (uint64_t)length;
+
+                if (length == -ENODATA)
+                        continue;
+                if (length < 0)
+                        return (int)length;
+                sha256_add(sum, sorted[i], strlen(sorted[i]) + 1);
+                sha256_add(sum, &bytes, sizeof(bytes));
+                sha256_add(sum, value, (size_t)length);
+        }
+        return 0;
 }
 
 static int remove_extra(int from, int to) {

@@ -5,13 +5,20 @@
 
 #include <sys/stat.h>
 
-#include "base/macro.h"
+#include "sha256.h"
 
 /* For reading; never waits, never follows.  -EINVAL: no regular file any more. */
 int file_open(int dir, const char *name);
 
 /* Whether the contents are the same: 1, 0, or -errno. */
 int file_same_content(int a, int b);
+/* Adds a digest's view of the content: each 4 KiB that aren't all zeros, with their place, and the size.
+ * What is a hole isn't read, nor what lies behind the size at the beginning. */
+int file_hash_content(int fd, struct sha256 *sum);
+/* The same for a text in memory. */
+void file_hash_text(const char *text, size_t n, struct sha256 *sum);
+/* Adds the user.* attributes but overlayfs's own, sorted. */
+int file_hash_attributes(int fd, struct sha256 *sum);
 /* A symlink's text, which the caller frees. */
 int file_link_text(int dir, const char *name, char **ret);
 

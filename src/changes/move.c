@@ -156,29 +156,43 @@ static int move_object(struct apply *a, size_t i) {
         return r < 0 ? r : remove_tree(a->stage_fd, "old");
 }
 
-static int set_folder(struct apply *a, const struct op *op) {
-        int from = tree_folder(&a->source, op->path), to = tree_folder(&a->target, op->path), r;
+/* The attributes come from the stage, and from the host itself for a discard. */
+static int set_attributes(struct apply *a, const struct op *op) {
+        char number[24];
+        int from, to = tree_folder(&a->target, op->path), r;
         struct stat st;
 
+        (void)snprintf(number, sizeof(number), "%zu", (size_t)(op - a->ops));
+        from = a->is_commit ? tree_folder(&a->staged, number) : tree_folder(&a->source, op->path);
         if (from < 0 || to < 0)
                 return from < 0 ? from : to;
         r = look_again(a, op, to, ".");
         if (r >= 0)
                 r = file_same_attributes(from, to);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        if (fstat(to, &st) < 0)
+                return -errno;
+        /* setxattr(2) needs write permission: the owner's bit is added for the moment. */
+        if (!(st.st_mode & 0200) && fchmod(to, (st.st_mode & 07777) | 0200) < 0)
+                return -errno;
+        r = file_copy_attributes(from, to);
+        if (r < 0)
+                return r;
+        return !(st.st_mode & 0200) && fchmod(to, st.st_mode & 07777) < 0 ? -errno : 0;
+}
+
+static int set_folder_mode(struct apply *a, const struct op *op) {
+        int to = tree_folder(&a->target, op->path), r;
+        struct stat st;
+
+        if (to < 0)
+                return to;
+        r = look_again(a, op, to, ".");
         if (r < 0)
                 return r;
         if (fstat(to, &st) < 0)
                 return -errno;
-        if (r == 0) {
-                /* setxattr(2) needs write permission: the owner's bit is added for the moment. */
-                if (!(st.st_mode & 0200) && fchmod(to, (st.st_mode & 07777) | 0200) < 0)
-                        return -errno;
-                r = file_copy_attributes(from, to);
-                if (r < 0)
-                        return r;
-                if (!(st.st_mode & 0200) && fchmod(to, st.st_mode & 07777) < 0)
-                        return -errno;
-        }
         if ((st.st_mode & 01777) == (op->source.st_mode & 01777))
                 return 0;
         return fchmod(to, (op->source.st_mode & 01777) | (st.st_mode & 06000)) < 0 ? -errno : 0;
@@ -223,13 +237,15 @@ static int move_puts(struct apply *a) {
                         r = move_object(a, i);
                 else if (op->role == ROLE_MODE)
                         r = set_mode(a, op);
-                else if (op->role == ROLE_FOLDER && opens(op))
-                        r = set_folder(a, op);
+                else if (op->role == ROLE_FOLDER)
+                        r = set_attributes(a, op);
                 else
                         continue;
+                if (r >= 0 && op->role == ROLE_FOLDER && opens(op))
+                        r = set_folder_mode(a, op);
                 if (r < 0)
                         return move_failed(a, op, r);
-                op->is_done = true;
+                op->is_done = op->role != ROLE_FOLDER || opens(op);
         }
         return 0;
 }
@@ -251,7 +267,7 @@ static int shut_folders(struct apply *a) {
 
                 if (op->role != ROLE_FOLDER || opens(op))
                         continue;
-                r = set_folder(a, op);
+                r = set_folder_mode(a, op);
                 if (r < 0)
                         return move_failed(a, op, r);
                 op->is_done = true;

@@ -123,6 +123,8 @@ static int choose_beneath(struct apply *a, const struct changes *c, char *const 
                 for (size_t i = 0; i < c->n; i++)
                         if (changes_selects(one, &c->list[i]))
                                 has_any = is_chosen[i] = true;
+                if (!has_any && a->wants_digest)
+                        return apply_differs(a);
                 if (!has_any)
                         return error_set(a->err, NSRUN_STAGE_USAGE, -ENOENT, *path,
                                          "nothing has changed there", "nsrun session diff says what has");
@@ -153,6 +155,8 @@ int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
 
                 if (!has_all && !is_chosen[i] && !is_implied)
                         continue;
+                if (x->error && a->wants_digest)
+                        return apply_differs(a);
                 if (x->error)
                         return error_set(a->err, NSRUN_STAGE_WORKSPACE, -x->error, x->path,
                                          "a changed path can't be looked at",
@@ -174,6 +178,8 @@ static int look_at_source(struct apply *a, struct op *op) {
 
         if (r >= 0 && (op->source.st_mode & S_IFMT) != (expected & S_IFMT))
                 r = -EAGAIN;
+        if (r < 0 && r != -ENOMEM && a->wants_digest)
+                return apply_differs(a);
         if (r < 0)
                 return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, op->path,
                                  "it changed again while it was being looked at", "try again");
@@ -302,6 +308,11 @@ int apply_conflict(struct apply *a, const char *path) {
         if (!shown || strv_consume(&a->report->conflicts, shown) < 0)
                 return error_oom(a->err);
         return 0;
+}
+
+int apply_differs(const struct apply *a) {
+        return error_set(a->err, NSRUN_STAGE_WORKSPACE, UNSAID(-ECANCELED), NULL, CHANGES_DIFFER,
+                         "look at the diff again");
 }
 
 void changes_report_clear(struct changes_report *r) {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/str.h"
+#include "digest.h"
 #include "file.h"
 #include "internal.h"
 #include "lines.h"
@@ -107,6 +108,22 @@ static bool is_same_content(const struct change *c) {
                (c->kind == CHANGE_MODIFIED && !(c->what & (CHANGE_CONTENT | CHANGE_TYPE)));
 }
 
+/* A digest may have been taken of the new side: what is shown must be that. */
+static int patch_check_digest(const struct change *c, const struct side *s, int r) {
+        unsigned char digest[SHA256_SIZE];
+
+        if (!c->has_digest)
+                return r;
+        if (r < 0)
+                return r == -ENOMEM ? r : -ESTALE;
+        if (s->mode == 0 || is_same_content(c))
+                return 0;
+        if (!s->text)
+                return s->size == c->new_size ? 0 : -ESTALE;
+        digest_text(s->text, s->n, digest);
+        return memcmp(digest, c->digest, sizeof(digest)) == 0 ? 0 : -ESTALE;
+}
+
 static int read_sides(struct diff *d, const struct change *c) {
         int r = 0;
 
@@ -114,14 +131,16 @@ static int read_sides(struct diff *d, const struct change *c) {
                 r = read_side(&d->base, c->from ? c->from : c->path, c->old_mode, is_same_content(c),
                               &d->old);
         if (r >= 0 && c->kind != CHANGE_DELETED)
-                r = read_side(&d->upper, c->path, c->new_mode, is_same_content(c), &d->new);
+                r = patch_check_digest(
+                        c, &d->new, read_side(&d->upper, c->path, c->new_mode, is_same_content(c), &d->new));
         if (r >= 0 && !is_binary(d))
                 r = lines_compare(&d->old.lines, &d->new.lines);
         return r;
 }
 
-/* Reads both sides and compares their lines.  -ENOMEM; all else is of this one change, which has
- * d->error then and no sides: a session may keep its files from being read, or swap them. */
+/* Reads both sides and compares their lines.  -ENOMEM; -ESTALE: not what the digest is of; all else is of
+ * this one change, which has d->error then and no sides: a session may keep its files from being read, or
+ * swap them. */
 static int diff_change(struct diff *d, const struct change *c) {
         int r;
 
@@ -134,7 +153,7 @@ static int diff_change(struct diff *d, const struct change *c) {
                 side_clear(&d->old);
                 side_clear(&d->new);
         }
-        return r == -ENOMEM ? r : 0;
+        return r == -ENOMEM || (r == -ESTALE && c->has_digest) ? r : 0;
 }
 
 static bool has_text_change(const struct diff *d) {

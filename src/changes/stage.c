@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "apply.h"
+#include "digest.h"
 #include "file.h"
 
 /* Where an op's object is made, relative to the stage: its number, or its way from there. */
@@ -83,7 +84,14 @@ static int keep_access(struct apply *a, const struct op *op, int to, mode_t *mod
                                                   : "its group can't be kept, so less access is given");
 }
 
-static int stage_file(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
+/* What is hashed is the staged object, which nobody changes any more. */
+static int digest_staged(const struct apply *a, struct op *op, int to) {
+        int r = a->wants_digest && S_ISREG(op->source.st_mode) ? digest_content(to, op->content) : 0;
+
+        return r < 0 || !a->wants_digest ? r : digest_attributes(to, op->attributes);
+}
+
+static int stage_file(struct apply *a, struct op *op, int to_dir, const char *to_name) {
         const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, op->source.st_mtim};
         _cleanup_close_ int from = -EBADF, to = -EBADF;
         const char *name;
@@ -100,6 +108,8 @@ static int stage_file(struct apply *a, const struct op *op, int to_dir, const ch
         if (r >= 0)
                 r = file_copy_attributes(from, to);
         if (r >= 0)
+                r = digest_staged(a, op, to);
+        if (r >= 0)
                 r = set_owner(to, op->is_there && a->is_commit ? &op->seen : &op->source);
         if (r >= 0)
                 r = keep_access(a, op, to, &mode);
@@ -110,7 +120,7 @@ static int stage_file(struct apply *a, const struct op *op, int to_dir, const ch
         return 0;
 }
 
-static int stage_link(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
+static int stage_link(struct apply *a, struct op *op, int to_dir, const char *to_name) {
         const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, op->source.st_mtim};
         _cleanup_free_ char *text = NULL;
         const char *name;
@@ -119,6 +129,8 @@ static int stage_link(struct apply *a, const struct op *op, int to_dir, const ch
         r = dir < 0 ? dir : file_link_text(dir, name, &text);
         if (r < 0)
                 return r;
+        if (a->wants_digest)
+                digest_text(text, strlen(text), op->content);
         if (symlinkat(text, to_dir, to_name) < 0 ||
             utimensat(to_dir, to_name, times, AT_SYMLINK_NOFOLLOW) < 0)
                 return -errno;
@@ -139,7 +151,7 @@ static int stage_fifo(struct apply *a, const struct op *op, int to_dir, const ch
         return r < 0 ? r : file_set_mode(fd, mode);
 }
 
-static int stage_folder(struct apply *a, const struct op *op, int to_dir, const char *to_name) {
+static int stage_folder(struct apply *a, struct op *op, int to_dir, const char *to_name) {
         _cleanup_close_ int to = -EBADF;
         int from = tree_folder(&a->source, op->path), r;
 
@@ -151,7 +163,17 @@ static int stage_folder(struct apply *a, const struct op *op, int to_dir, const 
         if (to < 0)
                 return -errno;
         r = set_owner(to, &op->source);
-        return r < 0 ? r : file_copy_attributes(from, to);
+        if (r >= 0)
+                r = file_copy_attributes(from, to);
+        return r < 0 ? r : digest_staged(a, op, to);
+}
+
+/* The attributes of a folder that both sides have, on a folder in the stage: move.c takes them from there.
+ */
+static int stage_attributes(struct apply *a, size_t i) {
+        _cleanup_free_ char *name = staged_path(a, i);
+
+        return name ? stage_folder(a, &a->ops[i], a->stage_fd, name) : -ENOMEM;
 }
 
 /* A file of several names has one group and one ACL: where the host's file under this name has
@@ -232,6 +254,9 @@ static bool is_staged(const struct op *op) {
 }
 
 static int stage_failed(struct apply *a, const struct op *op, int r) {
+        if (a->wants_digest &&
+            (r == -ENOENT || r == -ENOTDIR || r == -EISDIR || r == -ELOOP || r == -EINVAL || r == -EXDEV))
+                return apply_differs(a);
         return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, op->path,
                          a->is_commit ? "it can't be made ready, so nothing was committed"
                                       : "it can't be made ready, so nothing was discarded",
@@ -271,6 +296,8 @@ static int stage_all(struct apply *a) {
                                        S_ISSOCK(op->source.st_mode)   ? "sockets are left out"
                                        : S_ISFIFO(op->source.st_mode) ? "fifos are left out"
                                                                       : "devices are left out");
+                else if (op->role == ROLE_FOLDER && a->is_commit)
+                        r = stage_attributes(a, i);
                 else
                         r = is_staged(op) ? stage_one(a, i) : 0;
                 if (r >= 0 && a->is_commit && (is_staged(op) || op->role == ROLE_MODE) &&

@@ -177,7 +177,7 @@ static const char bash_end[] =
         "        esac\n"
         "        if [[ $command == session ]] && ((COMP_CWORD > 2)); then\n"
         "            case $previous in\n"
-        "            show|stop|kill|diff|commit|discard|--json|--stat|--patch|--force)\n"
+        "            show|stop|kill|diff|commit|discard|--json|--stat|--patch|--force|--digest)\n"
         "                words=$(" LIST_SESSIONS ") ;;\n"
         "            *) words='' ;;\n"
         "            esac\n"

@@ -8,6 +8,9 @@
 #include "base/str.h"
 #include "option.h"
 
+/* The status of a commit that --expect refused. */
+#define STATUS_OTHER_STATE 123
+
 struct session_cli {
         struct nsrun_policy *policy;
         struct nsrun_session_options options;
@@ -16,7 +19,9 @@ struct session_cli {
         bool wants_json;
         enum nsrun_diff form;
         bool is_forced;
-        sigset_t held; /* signals that wait for the end of a commit */
+        bool wants_digest;
+        const char *expected; /* a digest */
+        sigset_t held;        /* signals that wait for the end of a commit */
 };
 
 static int apply_number(const struct option_spec *spec, const char *value, unsigned long most,
@@ -87,6 +92,22 @@ static int apply_force(void *target, nsrun_unused const struct option_spec *spec
         return 0;
 }
 
+static int apply_digest(void *target, nsrun_unused const struct option_spec *spec,
+                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct session_cli *cli = target;
+
+        cli->wants_digest = true;
+        return 0;
+}
+
+static int apply_expect(void *target, nsrun_unused const struct option_spec *spec, const char *value,
+                        nsrun_unused struct nsrun_error *err) {
+        struct session_cli *cli = target;
+
+        cli->expected = value;
+        return 0;
+}
+
 const struct option_spec session_options[] = {
         {"name", 0, "NAME", OPTION_COMPLETES_NOTHING, "Starting",
          "what the session is called, instead of eight letters", apply_name},
@@ -99,6 +120,10 @@ const struct option_spec session_options[] = {
          "diff: count the lines that were added and removed", apply_form},
         {"patch", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
          "diff: print a patch, for git apply or patch -p1", apply_form},
+        {"digest", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "diff: print a digest last, for commit --expect", apply_digest},
+        {"expect", 0, "DIGEST", OPTION_COMPLETES_NOTHING, "Committing",
+         "commit: exactly what diff --digest showed, or nothing", apply_expect},
         {"force", 0, NULL, OPTION_COMPLETES_NOTHING, "Committing",
          "commit: overwrite what the host has changed since the session began", apply_force},
 };
@@ -217,7 +242,17 @@ static int kill_session(nsrun_unused struct session_cli *cli, char **words, stru
 }
 
 static int diff(struct session_cli *cli, char **words, struct nsrun_error *err) {
-        return nsrun_session_diff(words[0], cli->form, (const char *const *)words + 1, STDOUT_FILENO, err);
+        const char *const *paths = (const char *const *)words + 1;
+        _cleanup_free_ char *digest = NULL;
+        int r;
+
+        if (!cli->wants_digest)
+                return nsrun_session_diff(words[0], cli->form, paths, STDOUT_FILENO, err);
+        r = nsrun_session_diff_digest(words[0], cli->form, paths, STDOUT_FILENO, &digest, err);
+        /* A line that programs which read a patch skip. */
+        if (r >= 0 && !cli->wants_json)
+                (void)printf("# digest: %s\n", digest);
+        return r;
 }
 
 /* Prints an outcome's notes and conflicts, after success and after failure. */
@@ -253,10 +288,13 @@ static void hold_signals(struct session_cli *cli) {
 
 static int commit(struct session_cli *cli, char **words, struct nsrun_error *err) {
         struct nsrun_session_outcome outcome = NSRUN_SESSION_OUTCOME_INIT;
+        const char *const *paths = (const char *const *)words + 1;
         int r;
 
         hold_signals(cli);
-        r = nsrun_session_commit(words[0], (const char *const *)words + 1, cli->is_forced, &outcome, err);
+        r = cli->expected ? nsrun_session_commit_digest(words[0], paths, cli->is_forced, cli->expected,
+                                                        &outcome, err)
+                          : nsrun_session_commit(words[0], paths, cli->is_forced, &outcome, err);
         tell("committed", &outcome, r < 0);
         return r;
 }
@@ -305,6 +343,10 @@ static int check_options(const struct command *command, const struct action *act
                                           err);
         if (cli->is_forced && !action->takes_force)
                 return option_usage_error(command, action->name, "--force is for commit alone", err);
+        if (cli->wants_digest && action->run != diff)
+                return option_usage_error(command, action->name, "--digest is for diff alone", err);
+        if (cli->expected && action->run != commit)
+                return option_usage_error(command, action->name, "--expect is for commit alone", err);
         return 0;
 }
 
@@ -349,6 +391,8 @@ int session_main(const struct command *command, char **argv) {
         if (r > 0)
                 return help_answer(command, &common);
         status = r < 0 ? option_fail(&err) : option_close_stdout();
+        if (r == -ECANCELED)
+                status = STATUS_OTHER_STATE;
         /* Everything has been printed: a signal that came during the commit ends nsrun now. */
         (void)sigprocmask(SIG_UNBLOCK, &cli.held, NULL);
         return status;

@@ -251,6 +251,7 @@ TEST(a_size_that_nobody_set_is_refused) {
                 assert_int_equal(nsrun_session_start(policy, &session, &id, NULL, NULL), -EINVAL);
                 assert_null(nsrun_policy_free(policy));
                 assert_int_equal(nsrun_session_commit("none", NULL, 0, &outcome, NULL), -EINVAL);
+                assert_int_equal(nsrun_session_commit_digest("none", NULL, 0, "", &outcome, NULL), -EINVAL);
                 assert_int_equal(nsrun_isolation_configure(isolation, &config), -EINVAL);
         }
         assert_null(nsrun_isolation_free(isolation));

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The overlays of a session that somebody asks about, and the folders that changes/ works on. */
+#pragma once
+
+#include "changes/changes.h"
+#include "plan/record.h"
+
+/* An overlay that the caller asks about.  Without paths all of it is meant. */
+struct chosen {
+        const struct plan_op *op;
+        char **paths; /* relative to the overlay */
+        bool is_whole;
+};
+
+struct asking {
+        struct record_folder folder;
+        struct plan_record record;
+        int init; /* pidfd of the session's pid 1 */
+        int root; /* the root folder that pid 1 sees */
+        int rundir;
+        struct chosen *chosen;
+        size_t n;
+        struct nsrun_error *err;
+};
+
+#define ASKING_INIT(error) \
+        { .folder = RECORD_FOLDER_INIT, .init = -EBADF, .root = -EBADF, .rundir = -EBADF, .err = (error) }
+void asking_clear(struct asking *a);
+#define _cleanup_asking_ _cleanup_(asking_clear)
+
+/* Finds the session, what `paths` choose, and opens what all overlays need. */
+int asking_begin(struct asking *a, const char *id, const char *const *paths);
+
+struct layer_fds {
+        int layer, upper, base, merged;
+};
+
+#define LAYER_FDS_INIT \
+        { -EBADF, -EBADF, -EBADF, -EBADF }
+void layer_close(struct layer_fds *f);
+/* Opens an overlay's folders, whose descriptors stay *f's.  -ESTALE: another folder is at the place of one.
+ */
+int layer_open(const struct asking *a, const struct plan_op *op, struct layer_fds *f,
+               struct changes_layer *ret);
