@@ -126,7 +126,8 @@ int nsrun_workspace_new_allow_all(const char *project, struct nsrun_workspace **
                                   struct nsrun_error *error);
 /* One more root: a folder or file that exists, looked up now.  Of nested roots the
  * innermost decides; one that is added twice is writable if it was so once.  What the
- * kernel says of the path; -EPERM: a system root as a writable one; -ENOMEM.  Stage POLICY. */
+ * kernel says of the path; -EPERM: a system root as a writable one, or a symlink on the way that somebody
+ * else may have planted (nsrun(1), Symlinks); -ENOMEM.  Stage POLICY. */
 int nsrun_workspace_add_readable(struct nsrun_workspace *workspace, const char *path,
                                  struct nsrun_error *error);
 int nsrun_workspace_add_writable(struct nsrun_workspace *workspace, const char *path,

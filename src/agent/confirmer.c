@@ -52,23 +52,28 @@ static int refuse_in_session(const struct policy_request *request, const struct 
                              const char *what, struct nsrun_error *err) {
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_strv_ char **writable = NULL;
+        _cleanup_exposed_ struct exposed known = {0};
+        struct trust trust;
         int r;
 
         r = plan_make(request, &plan, err);
         if (r >= 0)
                 r = plan_load_operations(plan, err);
-        if (r >= 0 && list_session_roots(plan, &writable) < 0)
+        if (r >= 0 && (list_session_roots(plan, &writable) < 0 || exposed_read(&known) < 0))
                 r = error_oom(err);
-        return r < 0 ? r : refuse_changeable(writable, file, what, err);
+        trust = (struct trust){.writable = writable, .known = &known};
+        return r < 0 ? r : refuse_changeable(&trust, file, what, err);
 }
 
 static int refuse_in_sandbox(const struct policy_request *request, const struct resolved_rule *file,
                              const char *what, struct nsrun_error *err) {
         _cleanup_resolved_ struct resolved resolved = {0};
+        struct trust trust;
         int r;
 
         r = policy_resolve(request, &resolved, err);
-        return r < 0 ? r : refuse_changeable(resolved.writable, file, what, err);
+        trust = resolved_trust(&resolved);
+        return r < 0 ? r : refuse_changeable(&trust, file, what, err);
 }
 
 /* Without a sandbox (`request` is NULL) a command could write the program anywhere: nothing is

@@ -6,10 +6,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
+#include "disk/exposed.h"
 #include "report.h"
 
 #define EXIT_BWRAP 1
@@ -221,6 +224,44 @@ static int hold_child(const struct bwrap_config *config, struct nsrun_plan *plan
         return 0;
 }
 
+/* Lists the folders of the host that the command may write, for nsrun's own runs to know.  One that holds
+ * nsrun's state folder is left out: bubblewrap keeps nothing from a command, which could have written
+ * there whatever it liked. */
+static int list_exposed(const struct nsrun_plan *plan, const struct exposed *known, char ***ret) {
+        _cleanup_free_ char *base = NULL;
+        int r = exposed_find_base(&base, NULL);
+
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        r = 0;
+        for (size_t i = 0; i < plan->n_ops && r >= 0; i++) {
+                const struct plan_op *op = &plan->ops[i];
+                _cleanup_free_ char *source = NULL;
+                char *line = NULL;
+                unsigned mode = 0;
+
+                if ((op->kind != PLAN_BIND && op->kind != PLAN_OVERLAY) || op->is_read_only ||
+                    op->is_ephemeral || !op->source || path_canonical(op->source, &source, &mode) < 0 ||
+                    !S_ISDIR(mode) || path_is_beneath(base, source) || exposed_is_known(known, source))
+                        continue;
+                r = asprintf(&line, "w %s", source) < 0 ? -ENOMEM : strv_consume(ret, line);
+        }
+        return r;
+}
+
+static int remember_exposed(const struct bwrap_config *config, const struct nsrun_plan *plan) {
+        _cleanup_exposed_ struct exposed known = {0};
+        _cleanup_strv_ char **lines = NULL;
+        struct nsrun_error err = {0};
+        int r = exposed_read(&known);
+
+        if (r >= 0)
+                r = list_exposed(plan, &known, &lines);
+        if (r >= 0)
+                r = exposed_add(lines, &err);
+        return r < 0 ? fail_errno(config, "Can't write down what the sandbox may write", r) : 0;
+}
+
 static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
         struct monitor m = {.config = config, .plan = plan, .launch = LAUNCH_INIT, .go_fd = -EBADF};
         const struct launch_params params = {
@@ -263,7 +304,9 @@ int bwrap_run(const struct bwrap_config *config, nsrun_unused const char *progra
         r = bwrap_build(config, &plan, &err);
         if (r < 0)
                 return bwrap_run_fail(config, err.what);
-        r = launch(config, plan);
+        r = remember_exposed(config, plan);
+        if (r == 0)
+                r = launch(config, plan);
         bwrap_plan_free(plan);
         return r;
 }

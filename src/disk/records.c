@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "exposed.h"
 #include "locked.h"
 #include "rundir.h"
 
@@ -49,11 +50,43 @@ int records_find_base(char **ret, struct nsrun_error *err) {
         return 0;
 }
 
+/* Refuses a folder of sessions that others can change: whoever forges a record has the user's commands enter
+ * namespaces of his. */
+static int refuse_shared(const struct stat *st, const char *path, struct nsrun_error *err) {
+        if (st->st_uid == geteuid() && !(st->st_mode & 022))
+                return 0;
+        return error_set(err, NSRUN_STAGE_SUPERVISE, -EPERM, path,
+                         st->st_uid != geteuid() ? "the folder of sessions belongs to another user"
+                                                 : "others may write to the folder of sessions",
+                         folder_hint);
+}
+
+/* Refuses XDG_RUNTIME_DIR, or what it is below it, where a command of an earlier run could have written.
+ * The usual folder was never any command's (policy/session.c). */
+static int refuse_exposed(const char *path, struct nsrun_error *err) {
+        _cleanup_exposed_ struct exposed known = {0};
+        char usual[64];
+        int r;
+
+        (void)snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)geteuid());
+        if (path_is_beneath(path, usual))
+                return 0;
+        r = exposed_read(&known);
+        if (r < 0)
+                return error_oom(err);
+        return exposed_is_known(&known, path)
+                       ? error_set(err, NSRUN_STAGE_SUPERVISE, -EPERM, path,
+                                   "the folder of sessions lies where an earlier run could write",
+                                   folder_hint)
+                       : 0;
+}
+
 /* Opens the folder `name` in `dir`; with `makes` a missing one is made.  Fails unless it is this
  * user's and nobody else can write to it. */
 static int records_enter(int dir, const char *path, const char *name, bool makes, struct nsrun_error *err) {
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
+        int r;
 
         if (makes && mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, path,
@@ -64,24 +97,22 @@ static int records_enter(int dir, const char *path, const char *name, bool makes
         if (fd < 0 || fstat(fd, &st) < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, path,
                                  "the folder of sessions can't be opened", folder_hint);
-        if (st.st_uid != geteuid() || (st.st_mode & 022))
-                return error_set(err, NSRUN_STAGE_SUPERVISE, -EPERM, path,
-                                 st.st_uid != geteuid() ? "the folder of sessions belongs to another user"
-                                                        : "others may write to the folder of sessions",
-                                 folder_hint);
-        return TAKE_FD(fd);
+        r = refuse_shared(&st, path, err);
+        return r < 0 ? r : TAKE_FD(fd);
 }
 
 /* Opens the folder in which the folder of all records lies. */
 static int open_parent(const char *parent, bool makes, struct nsrun_error *err) {
         _cleanup_free_ char *above = path_parent(parent), *cache = NULL;
         _cleanup_close_ int top = -EBADF;
-        int fd = -EBADF, r;
+        bool is_cache = rundir_find_base(&cache, NULL) >= 0 && streq(cache, parent);
+        struct stat st;
+        int fd = -EBADF, r = 0;
 
         if (!above)
                 return error_oom(err);
         /* If it is nsrun's cache folder it is made as for run directories. */
-        if (makes && rundir_find_base(&cache, NULL) >= 0 && streq(cache, parent)) {
+        if (makes && is_cache) {
                 _cleanup_free_ char *path = NULL;
 
                 r = rundir_open_base(&fd, &path, err);
@@ -90,10 +121,14 @@ static int open_parent(const char *parent, bool makes, struct nsrun_error *err) 
         top = open(above, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (top < 0 && errno == ENOENT && !makes)
                 return -ENOENT;
-        if (top < 0)
+        if (top < 0 || fstat(top, &st) < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, above,
                                  "the folder of sessions can't be opened", folder_hint);
-        return records_enter(top, parent, path_basename(parent), makes, err);
+        if (!is_cache)
+                r = refuse_shared(&st, above, err);
+        if (r >= 0 && !is_cache)
+                r = refuse_exposed(above, err);
+        return r < 0 ? r : records_enter(top, parent, path_basename(parent), makes, err);
 }
 
 /* Opens the folder of all records.  -ENOENT without *err filled: it doesn't exist, and `makes` is

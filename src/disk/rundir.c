@@ -58,8 +58,7 @@ static int rundir_make_folder(const char *path) {
         return chmod(path, 0700) < 0 ? -errno : 0;
 }
 
-/* Makes a folder and those above it, each 0700, as the XDG specification wants them. */
-static int rundir_make_folders(char *path) {
+int rundir_make_folders(char *path) {
         int r;
 
         for (char *slash = path; (slash = strchr(slash + 1, '/'));) {

@@ -23,6 +23,9 @@ struct rundir {
 /* The folder of all programs' caches, absolute, as the environment spells it.  -ENOENT: neither the
  * environment nor passwd names one. */
 int rundir_find_cache_home(char **ret, struct nsrun_error *err);
+/* Makes a folder and those above it, each 0700, as the XDG specification wants them.  `path` is the same
+ * again when it returns. */
+int rundir_make_folders(char *path);
 /* The canonical path of the folder of all run directories, which need not exist.  -ENOENT: as for
  * rundir_find_cache_home(). */
 int rundir_find_base(char **ret, struct nsrun_error *err);

@@ -58,6 +58,12 @@ static bool has_git(const char *folder, int *ret_r) {
         return stat(dot_git, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode));
 }
 
+bool project_has_git(const char *folder) {
+        int r = 0;
+
+        return has_git(folder, &r);
+}
+
 int project_find(const char *start, char **ret) {
         _cleanup_free_ char *folder = strdup(start);
         int r = 0;

@@ -8,6 +8,9 @@
  * (folder or file), else `start` itself.  Runs no git.  The caller frees *ret. */
 int project_find(const char *start, char **ret);
 
+/* Whether the folder holds a `.git`, for which project_find() takes it. */
+bool project_has_git(const char *folder);
+
 /* Why `path` (canonical) can't be a project: static text ("a system root",
  * "a home folder"), or NULL where it can.  `home` may be NULL. */
 const char *project_denied(const char *path, const char *home);

@@ -145,6 +145,39 @@ int user_find_home(const char *named, char **ret) {
         return 0;
 }
 
+/* Whether a comma-separated list of names has none but `own` and root. */
+static bool has_only(char *members, const char *own) {
+        for (char *name; (name = strsep(&members, ","));)
+                if (*name && !streq(name, "root") && !(own && streq(name, own)))
+                        return false;
+        return true;
+}
+
+/* Whether another user than this one and root has the group as the first one.  True also if the file can't
+ * be read. */
+static bool is_others_group(gid_t gid) {
+        _cleanup_fclose_ FILE *f = fopen("/etc/passwd", "re");
+        _cleanup_free_ char *line = NULL;
+        char *fields[PASSWD_FIELDS] = {0};
+        bool is_others = !f;
+        size_t size = 0;
+
+        while (!is_others && getline(&line, &size, f) >= 0)
+                is_others = split_line(line, fields, PASSWD_FIELDS) && is_id(fields[3], gid) &&
+                            !is_id(fields[2], geteuid()) && !is_id(fields[2], 0);
+        return is_others || ferror(f);
+}
+
+bool user_is_alone_in_group(gid_t gid) {
+        _cleanup_free_ char *passwd_line = NULL, *group_line = NULL;
+        char *passwd[PASSWD_FIELDS] = {0}, *group[GROUP_FIELDS] = {0};
+
+        if (find_line("/etc/passwd", geteuid(), PASSWD_FIELDS, passwd, &passwd_line) < 0 ||
+            find_line("/etc/group", gid, GROUP_FIELDS, group, &group_line) <= 0)
+                return false;
+        return has_only(group[3], passwd[0]) && !is_others_group(gid);
+}
+
 void user_clear(struct user *u) {
         free(u->name);
         free(u->group);

@@ -21,3 +21,6 @@ struct user {
 int user_find_home(const char *named, char **ret);
 int user_find(uid_t uid, gid_t gid, struct user *ret);
 void user_clear(struct user *u);
+/* Whether no user but this one and root is in the group, as far as /etc/passwd and /etc/group know: a
+ * user's own group, or an empty one.  False for a group that only a directory service knows. */
+bool user_is_alone_in_group(gid_t gid);

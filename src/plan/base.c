@@ -178,14 +178,9 @@ static int collect_tmp(struct entries *e, const struct resolved *s, struct nsrun
         return op->source ? 0 : -ENOMEM;
 }
 
-/* Hides the folder of all run directories, which has the layers of other runs, wherever a rule
- * shows it: at its path on the host, or inside a folder that a rule binds to another target. */
-static int hide_rundirs(struct entries *e, const struct resolved *s) {
-        _cleanup_free_ char *base = NULL;
-        int r = rundir_find_base(&base, NULL);
-
-        if (r < 0)
-                return r == -ENOMEM ? r : 0;
+/* Hides one of nsrun's own folders on the host wherever a rule shows it: at its path on the host, or
+ * inside a folder that a rule binds to another target. */
+static int hide_folder(struct entries *e, const struct resolved *s, const char *base) {
         entries_add_hidden(e, base, base);
         for (size_t i = 0; i < s->n_rules; i++) {
                 const char *below = path_below(base, s->rules[i].source);
@@ -203,6 +198,22 @@ static int hide_rundirs(struct entries *e, const struct resolved *s) {
         return 0;
 }
 
+/* Hides the folder of all run directories, which has the layers of other runs, and the one in which nsrun
+ * remembers what earlier runs could write. */
+static int hide_own_folders(struct entries *e, const struct resolved *s) {
+        int (*const find[])(char **ret, struct nsrun_error *err) = {rundir_find_base, exposed_find_base};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(find) && r != -ENOMEM; i++) {
+                _cleanup_free_ char *base = NULL;
+
+                r = find[i](&base, NULL);
+                if (r >= 0)
+                        r = hide_folder(e, s, base);
+        }
+        return r == -ENOMEM ? r : 0;
+}
+
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         int r;
 
@@ -215,7 +226,7 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
                 return r;
         r = collect_tmp(e, s, err);
         if (r >= 0)
-                r = hide_rundirs(e, s);
+                r = hide_own_folders(e, s);
         if (r < 0)
                 return r;
         /* The home folder is a small tmpfs of its own, so that ~/.gradle/daemon can be made where

@@ -38,6 +38,7 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->present);
         strv_free(plan->hide);
         strv_free(plan->hidden);
+        strv_free(plan->exposes);
         if (plan->join) {
                 records_close(&plan->join->folder);
                 free(plan->join->cgroup);
@@ -191,6 +192,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_copy(p->hide, &plan->hide);
         for (size_t i = 0; i < s->n_hidden && r >= 0; i++)
                 r = strv_consume(&plan->hidden, hidden_identity(s->hidden[i].path));
+        if (r >= 0)
+                r = strv_copy(s->exposes, &plan->exposes);
         if (r >= 0)
                 r = strv_copy(s->left_out, &plan->left_out);
         if (r >= 0)

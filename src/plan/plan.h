@@ -149,6 +149,7 @@ struct nsrun_plan {
         char *git_common_dir; /* the common git dir of a worktree; or NULL */
         char **protected;     /* what is looked at before and after the run, as in struct resolved */
         char **present;       /* as in struct resolved, too */
+        char **exposes;       /* lines for exposed_add(), before the command starts */
         char **hide;          /* the globs of --hide */
         char **hidden;   /* "INODE:BIRTH:PATH" of what they name: a file's time of birth in nanoseconds */
         bool is_session; /* makes a session's sandbox: argv is empty, commands join later */

@@ -127,6 +127,7 @@
         M(TEXTS, present)       \
         M(TEXTS, hide)          \
         M(TEXTS, hidden)        \
+        M(TEXTS, exposes)       \
         M(BOOL, is_session)     \
         M(NOTHING, plain)       \
         M(NOTHING, join)        \

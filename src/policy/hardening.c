@@ -37,6 +37,7 @@ static int refuse_missing_file(const char *path, struct nsrun_error *err) {
 /* Makes the policy file's path canonical.  The file must not be one that a command can write: that
  * command would choose what the next one may do. */
 static int resolve_file(struct resolved *s, struct nsrun_error *err) {
+        const struct trust trust = resolved_trust(s);
         struct resolved_rule rule = {.access = POLICY_RO, .option = "--seccomp"};
         const char *named = s->policy->seccomp;
         _cleanup_free_ char *canonical = NULL, *spelled = NULL;
@@ -53,7 +54,7 @@ static int resolve_file(struct resolved *s, struct nsrun_error *err) {
                 return error_oom(err);
         rule.source = canonical;
         rule.spelled = spelled;
-        r = refuse_changeable(s->writable, &rule, "the seccomp policy", err);
+        r = refuse_changeable(&trust, &rule, "the seccomp policy", err);
         if (r >= 0)
                 s->seccomp = TAKE_PTR(canonical);
         return r;

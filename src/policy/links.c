@@ -2,18 +2,13 @@
 /* Refusals for symlinks that a command may have planted.  A source that is reached through a
  * symlink in a writable folder is not what the user meant to expose, but what the last command
  * chose. */
-#include <limits.h>
-#include <sys/stat.h>
-
 #include "base/path.h"
 #include "config.h"
+#include "disk/reach.h"
 #include "environment.h"
 #include "host/project.h"
 #include "instance.h"
 #include "refuse.h"
-
-/* The kernel's own limit of symlinks in one path. */
-#define LINKS_MAX 40
 
 /* Whether a command that could write to one of the `writable` folders may have planted `link` to
  * choose the rule's source.  A link that leads to a place in the same folder shows a writable rule
@@ -28,90 +23,34 @@ static bool is_planted(char *const *writable, const char *link, const struct res
         return false;
 }
 
-static int refuse_link(const char *link, const char *source, const char *option, struct nsrun_error *err) {
-        _cleanup_free_ char *visible = str_visible(source);
-        char hint[sizeof(err->hint)];
+struct link_look {
+        const struct trust *trust;
+        const struct resolved_rule *rule;
+        struct nsrun_error *err;
+};
 
-        if (!visible)
-                return error_oom(err);
-        (void)snprintf(
-                hint, sizeof(hint),
-                "it leads to %s, and a command in the sandbox may have planted it: name the real path",
-                visible);
-        return refuse(err, link, hint, "%s goes through a symlink in a writable folder", option);
+static int judge_link(void *data, const char *link) {
+        const struct link_look *look = data;
+        const struct trust *trust = look->trust;
+        enum reach reach = REACH_NOBODY;
+        int r;
+
+        r = reach_of_link(link, look->rule->source, trust->home, trust->known, &reach);
+        if (is_planted(trust->writable, link, look->rule))
+                reach = REACH_NOW;
+        if (r < 0 || reach == REACH_NOBODY)
+                return r;
+        return reach_refuse(reach, look->rule->option, link, look->rule->source, look->err);
 }
 
-/* Refuses a path that leads elsewhere in this walk than when it was resolved: its links are being
- * changed. */
-static int refuse_changed(const char *spelled, const char *option, struct nsrun_error *err) {
-        return refuse(err, spelled, "name the real path",
-                      "%s goes through symlinks that change while nsrun looks", option);
-}
+int refuse_untrusted_link(const struct trust *trust, const struct resolved_rule *rule,
+                          struct nsrun_error *err) {
+        struct link_look look = {.trust = trust, .rule = rule, .err = err};
+        int r = reach_each_link(rule->spelled, rule->source, judge_link, &look);
 
-/* One step of the walk: from *at, a canonical path, to its entry `name`.  If that is a symlink (1),
- * *at stays and *rest becomes the link's text followed by `after`; if not (0), *at becomes the
- * entry. */
-static int links_step(char **at, const char *name, size_t length, char **rest, const char *after) {
-        _cleanup_free_ char *next = NULL, *spliced = NULL;
-        char text[PATH_MAX];
-        ssize_t n;
-
-        if (asprintf(&next, "%s/%.*s", streq(*at, "/") ? "" : *at, (int)length, name) < 0)
-                return -ENOMEM;
-        n = readlink(next, text, sizeof(text) - 1);
-        if (n < 0) {
-                free(*at);
-                *at = TAKE_PTR(next);
-                return 0;
-        }
-        text[n] = '\0';
-        if (asprintf(&spliced, "%s/%s", text, after) < 0)
-                return -ENOMEM;
-        if (text[0] == '/')
-                (*at)[1] = '\0';
-        free(*rest);
-        *rest = TAKE_PTR(spliced);
-        return 1;
-}
-
-int refuse_untrusted_link(char *const *writable, const struct resolved_rule *rule, struct nsrun_error *err) {
-        const char *spelled = rule->spelled, *source = rule->source, *option = rule->option;
-        _cleanup_free_ char *at = strdup("/"), *rest = strdup(spelled);
-        const char *next = rest;
-
-        for (unsigned links = 0; at && rest;) {
-                _cleanup_free_ char *link = NULL;
-                size_t n;
-                int r;
-
-                next += strspn(next, "/");
-                n = strcspn(next, "/");
-                if (n == 0)
-                        return streq(at, source) ? 0 : refuse_changed(spelled, option, err);
-                if ((n == 1 && next[0] == '.') || (n == 2 && next[0] == '.' && next[1] == '.')) {
-                        char *parent = n == 2 ? path_parent(at) : strdup(at);
-
-                        free(at);
-                        at = parent;
-                        next += n;
-                        continue;
-                }
-                if (asprintf(&link, "%s/%.*s", streq(at, "/") ? "" : at, (int)n, next) < 0)
-                        break;
-                r = links_step(&at, next, n, &rest, next + n);
-                if (r < 0)
-                        break;
-                if (r == 0) {
-                        next += n;
-                        continue;
-                }
-                if (is_planted(writable, link, rule))
-                        return refuse_link(link, source, option, err);
-                if (++links > LINKS_MAX)
-                        return refuse_changed(spelled, option, err);
-                next = rest;
-        }
-        return error_oom(err);
+        return r == -EAGAIN   ? reach_refuse_changed(rule->option, rule->spelled, err)
+               : r == -ENOMEM ? error_oom(err)
+                              : r;
 }
 
 /* Whether a rule that isn't writable shows `source` at `target`, over what a writable one would
@@ -180,26 +119,44 @@ static int refuse_config_folders(const struct resolved *s, struct nsrun_error *e
         return refuse_config_folder(s, folder, err);
 }
 
-int refuse_changeable(char *const *writable, const struct resolved_rule *file, const char *what,
+int refuse_changeable(const struct trust *trust, const struct resolved_rule *file, const char *what,
                       struct nsrun_error *err) {
-        STRV_FOREACH (root, writable)
+        static const char hint[] = "keep it outside of what a command may write";
+
+        STRV_FOREACH (root, trust->writable)
                 if (path_is_beneath(file->source, *root))
-                        return refuse(err, file->source, "keep it outside of what a command may write",
+                        return refuse(err, file->source, hint,
                                       "%s lies in a writable folder, where a command could change it", what);
-        return streq(file->spelled, file->source) ? 0 : refuse_untrusted_link(writable, file, err);
+        if (!(trust->kept && streq(trust->kept, file->source)) &&
+            exposed_is_known(trust->known, file->source))
+                return refuse(err, file->source, hint,
+                              "%s lies in a folder that an earlier run could write, where a command could "
+                              "change it",
+                              what);
+        return streq(file->spelled, file->source) ? 0 : refuse_untrusted_link(trust, file, err);
 }
 
-static int refuse_config_file(const struct nsrun_policy *p, char *const *writable, struct nsrun_error *err) {
+static int refuse_config_file(const struct nsrun_policy *p, const struct trust *trust,
+                              struct nsrun_error *err) {
         const struct resolved_rule file = {.access = POLICY_RO,
                                            .option = "the configuration",
                                            .source = p->config,
                                            .spelled = p->config_spelled};
+        _cleanup_free_ char *own = NULL, *kept = NULL;
+        struct trust with_own = *trust;
 
-        return p->config ? refuse_changeable(writable, &file, file.option, err) : 0;
+        if (!p->config)
+                return 0;
+        /* refuse_config_folders() keeps the usual one from every command. */
+        if (config_find_user_file(p, &own) < 0 || (own && path_canonical_to_be(own, &kept) < 0))
+                return error_oom(err);
+        with_own.kept = kept;
+        return refuse_changeable(&with_own, &file, file.option, err);
 }
 
 int refuse_config(const struct resolved *s, struct nsrun_error *err) {
-        int r = refuse_config_file(s->policy, s->writable, err);
+        const struct trust trust = resolved_trust(s);
+        int r = refuse_config_file(s->policy, &trust, err);
 
         return r < 0 ? r : refuse_config_folders(s, err);
 }
@@ -234,14 +191,13 @@ static int add_project_root(const struct nsrun_policy *p, char ***writable, cons
 }
 
 /* Lists the folders that a command of this policy could write to in a run with a sandbox. */
-static int list_roots(const struct nsrun_policy *p, char ***writable) {
+static int list_roots(const struct nsrun_policy *p, const char *home, char ***writable) {
         char *const *inherited = environment_inherited(p);
-        _cleanup_free_ char *home = NULL, *instance = NULL;
+        _cleanup_free_ char *instance = NULL;
         struct nsrun_error ignored = {0};
-        int r;
+        int r = 0;
 
-        r = policy_find_home(environment_get(inherited, "HOME"), &home);
-        if (r >= 0 && instance_find_root(p->instance, inherited, home, &instance, NULL, &ignored) >= 0)
+        if (instance_find_root(p->instance, inherited, home, &instance, NULL, &ignored) >= 0)
                 r = add_root(writable, home, instance);
         if (r >= 0 && p->instance_workspace)
                 r = add_root(writable, home, p->instance_workspace);
@@ -259,7 +215,14 @@ static int list_roots(const struct nsrun_policy *p, char ***writable) {
 }
 
 int refuse_plain_config(const struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_free_ char *home = NULL;
         _cleanup_strv_ char **writable = NULL;
+        _cleanup_exposed_ struct exposed known = {0};
+        struct trust trust;
 
-        return list_roots(p, &writable) < 0 ? error_oom(err) : refuse_config_file(p, writable, err);
+        if (policy_find_home(environment_get(environment_inherited(p), "HOME"), &home) < 0 ||
+            list_roots(p, home, &writable) < 0 || exposed_read(&known) < 0)
+                return error_oom(err);
+        trust = (struct trust){.writable = writable, .home = home, .known = &known};
+        return refuse_config_file(p, &trust, err);
 }

@@ -10,15 +10,27 @@
 int refuse(struct nsrun_error *err, const char *path, const char *hint, const char *what, ...)
         nsrun_printf(4, 5);
 
-/* links.c: refuses a rule whose source is reached through a symlink that a command may have
- * planted.  `writable` are the folders that commands may write to.  For a writable rule only a link
- * that leads out of its folder is refused. */
-int refuse_untrusted_link(char *const *writable, const struct resolved_rule *rule, struct nsrun_error *err);
+/* What a symlink, or a file that nsrun obeys, is judged by. */
+struct trust {
+        char *const *writable; /* the folders that commands of this run may write to */
+        const char *home;      /* the user's; or NULL */
+        const struct exposed *known;
+        const char *kept; /* a file that no run lets a command write, whatever folder it lies in; or NULL */
+};
+static inline struct trust resolved_trust(const struct resolved *s) {
+        return (struct trust){.writable = s->writable, .home = s->home, .known = &s->known};
+}
 
-/* links.c: refuses a file that nsrun obeys if it lies in a `writable` folder, or is reached through
- * a symlink that refuse_untrusted_link() refuses.  `what` names the file in words; `file` has its
- * source, spelling and option, and POLICY_RO. */
-int refuse_changeable(char *const *writable, const struct resolved_rule *file, const char *what,
+/* links.c: refuses a rule whose source is reached through a symlink that a command of this run or an
+ * earlier one, the author of a repository or another user may have planted.  For a writable rule only
+ * a link that leads out of its folder is refused. */
+int refuse_untrusted_link(const struct trust *trust, const struct resolved_rule *rule,
+                          struct nsrun_error *err);
+
+/* links.c: refuses a file that nsrun obeys if it lies in a folder that this run or an earlier one lets a
+ * command write, or is reached through a symlink that refuse_untrusted_link() refuses.  `what` names the
+ * file in words; `file` has its source, spelling and option, and POLICY_RO. */
+int refuse_changeable(const struct trust *trust, const struct resolved_rule *file, const char *what,
                       struct nsrun_error *err);
 
 /* hardening.c: fills s->seccomp and refuses a seccomp policy file that a command may write.
@@ -48,8 +60,8 @@ int refuse_plain_config(const struct nsrun_policy *p, struct nsrun_error *err);
 int refuse_source(const struct resolved_rule *rule, char *const *sockets, struct nsrun_error *err);
 
 /* secrets.c: refuses to make writable, an overlay or the project: a folder of the `home` (may be
- * NULL) that holds keys or passwords, something in it, or a hidden folder around it.  Of `rule` the
- * source, the spelling and the access are looked at. */
+ * NULL) that holds keys or passwords, something in it, or a hidden folder around it; or the home as a whole.
+ * Of `rule` the source, the spelling and the access are looked at. */
 int refuse_secrets(const struct resolved_rule *rule, const char *home, struct nsrun_error *err);
 
 /* Whether nsrun makes `target` (normalised) itself, or something beneath it. */

@@ -34,6 +34,8 @@ void resolved_clear(struct resolved *s) {
                 resolved_toolchain_clear(&s->toolchains[i]);
         free(s->toolchains);
         strv_free(s->unseen);
+        exposed_clear(&s->known);
+        strv_free(s->exposes);
         free(s->seccomp);
         strv_free(s->env);
         strv_free(s->left_out);
@@ -86,6 +88,49 @@ static int project_error(const struct nsrun_policy *p, int r, const char *path, 
                          "choose a folder with --project DIR, or use --no-project");
 }
 
+/* Finds the folder that was the project of the working directory before, below the one that is it now:
+ * its .git is gone.  1: there is one, *ret; 0: there is none; -ENOMEM. */
+static int find_former_project(const struct resolved *s, char **ret) {
+        _cleanup_free_ char *at = s->cwd ? strdup(s->cwd) : NULL;
+
+        while (at && !streq(at, s->project) && path_is_beneath(at, s->project)) {
+                char *parent;
+
+                if (exposed_was_project(&s->known, at)) {
+                        *ret = TAKE_PTR(at);
+                        return 1;
+                }
+                parent = path_parent(at);
+                free(at);
+                at = parent;
+        }
+        return at || !s->cwd ? 0 : -ENOMEM;
+}
+
+/* Refuses a project that was found by looking upwards, and is wider than the one before: a command that
+ * removes the .git of its project would have the next one write to the repository around it. */
+static int refuse_wider_project(const struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ char *former = NULL, *wide = str_visible(s->project), *narrow = NULL;
+        char hint[sizeof(err->hint)];
+        int r;
+
+        if (s->known.state == EXPOSED_UNKNOWN && !streq(s->cwd, s->project))
+                return refuse(err, s->project, "name it with --project, or remove the file",
+                              "which project this folder had before can't be known: nsrun's file of earlier "
+                              "runs ($XDG_STATE_HOME/nsrun/exposed) is damaged");
+        r = find_former_project(s, &former);
+        if (r == 0)
+                return 0;
+        narrow = r < 0 ? NULL : str_visible(former);
+        if (!narrow || !wide)
+                return error_oom(err);
+        (void)snprintf(hint, sizeof(hint),
+                       "a command may have removed it: --project %s goes on with that folder, --project %s "
+                       "takes the one around it",
+                       narrow, wide);
+        return refuse(err, former, hint, "the project of earlier runs has no .git any more");
+}
+
 int resolve_project(struct resolved *s, struct nsrun_error *err) {
         static const char hint[] = "choose a folder with --project DIR, or use --no-project";
         const struct nsrun_policy *p = s->policy;
@@ -103,6 +148,9 @@ int resolve_project(struct resolved *s, struct nsrun_error *err) {
                 r = s->cwd ? project_find(s->cwd, &s->project) : -ENOENT;
         if (r < 0)
                 return project_error(p, r, p->project ? p->project : s->cwd, err);
+        r = p->project || is_instance(p) || s->plain ? 0 : refuse_wider_project(s, err);
+        if (r < 0)
+                return r;
         if (p->project && (mode & S_IFMT) != S_IFDIR)
                 return project_error(p, -ENOTDIR, p->project, err);
         reason = s->plain && (p->allows_all || !p->no_sandbox) ? NULL : project_denied(s->project, s->home);
@@ -229,12 +277,57 @@ static int list_writable(struct resolved *s) {
         return r;
 }
 
+/* Adds a line "LETTER PATH" to what this run exposes. */
+static int add_exposed(struct resolved *s, char letter, const char *path) {
+        char *line = NULL;
+
+        return asprintf(&line, "%c %s", letter, path) < 0 ? -ENOMEM : strv_consume(&s->exposes, line);
+}
+
+/* Adds what is to be remembered of the project: it is one because of its .git; or the user named one
+ * around those that the working directory had before, which count no more. */
+static int add_exposed_projects(struct resolved *s) {
+        _cleanup_free_ char *former = NULL;
+        int r;
+
+        if (!s->project || is_instance(s->policy))
+                return 0;
+        if (!s->policy->project)
+                return !project_has_git(s->project) || exposed_was_project(&s->known, s->project)
+                               ? 0
+                               : add_exposed(s, 'p', s->project);
+        r = find_former_project(s, &former);
+        if (r > 0 && !project_has_git(former))
+                r = add_exposed(s, 'n', former);
+        return r < 0 ? r : 0;
+}
+
+/* Fills s->exposes: folders that this run lets a command write, and a session's overlays that the user
+ * asked for, which a commit writes. */
+static int list_exposes(struct resolved *s) {
+        int r = add_exposed_projects(s);
+
+        if (r >= 0 && s->tmp.source && !exposed_is_known(&s->known, s->tmp.source))
+                r = add_exposed(s, 'w', s->tmp.source);
+        for (size_t i = 0; i < s->n_rules && r >= 0; i++) {
+                const struct resolved_rule *rule = &s->rules[i];
+                bool is_committed = s->is_session && rule->access == POLICY_OVERLAY &&
+                                    rule->origin != POLICY_BY_TOOLCHAINS;
+
+                if (rule->is_directory && (rule->access == POLICY_RW || is_committed) &&
+                    !exposed_is_known(&s->known, rule->source))
+                        r = add_exposed(s, 'w', rule->source);
+        }
+        return r;
+}
+
 static int refuse_all_untrusted_links(const struct resolved *s, struct nsrun_error *err) {
-        int r = s->tmp.spelled ? refuse_untrusted_link(s->writable, &s->tmp, err) : 0;
+        const struct trust trust = resolved_trust(s);
+        int r = s->tmp.spelled ? refuse_untrusted_link(&trust, &s->tmp, err) : 0;
 
         for (size_t i = 0; i < s->n_rules && r >= 0; i++)
                 if (s->rules[i].spelled)
-                        r = refuse_untrusted_link(s->writable, &s->rules[i], err);
+                        r = refuse_untrusted_link(&trust, &s->rules[i], err);
         return r;
 }
 
@@ -370,7 +463,8 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 return 0;
         if (p->no_sandbox || request->is_plain)
                 return policy_resolve_plain(s, err);
-        if (policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 ||
+        if (exposed_read(&s->known) < 0 ||
+            policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 ||
             sockets_list(inherited, s->home, &s->sockets) < 0)
                 return error_oom(err);
         r = is_instance(p) ? instance_find_workspace(s, err) : 0;
@@ -386,7 +480,7 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 r = protect_add_rules(s, err);
         if (r >= 0)
                 r = hide_names(s, err);
-        if (r >= 0 && list_writable(s) < 0)
+        if (r >= 0 && (list_writable(s) < 0 || list_exposes(s) < 0))
                 r = error_oom(err);
         if (r >= 0)
                 r = toolchain_rules_distrust(s, err);

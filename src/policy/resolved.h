@@ -3,6 +3,7 @@
  * settled or refused.  Made by policy_resolve() alone, and const for plan/. */
 #pragma once
 
+#include "disk/exposed.h"
 #include "policy.h"
 
 /* A policy, and what it is resolved for.  A caller that needs another command than the policy's
@@ -84,6 +85,8 @@ struct resolved {
         size_t n_toolchains;
         char **unseen; /* what the environment points at that isn't visible inside, a line for each variable
                         */
+        struct exposed known; /* what earlier runs let commands write */
+        char **exposes;       /* lines for exposed_add(): what this run adds to that */
 
         char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
         char **env;           /* the command's environment, but for PWD */

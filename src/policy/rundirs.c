@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Refusals that keep commands out of the folder of run directories ($XDG_CACHE_HOME/nsrun): there
- * other runs and sessions keep what they need on disk, and later runs make their folders. */
+/* Refusals that keep commands out of the folder of run directories ($XDG_CACHE_HOME/nsrun), where other
+ * runs and sessions keep what they need on disk, and later runs make their folders; and out of the one
+ * in which nsrun remembers what earlier runs could write ($XDG_STATE_HOME/nsrun). */
 #include "base/path.h"
 #include "disk/rundir.h"
 #include "refuse.h"
@@ -15,7 +16,15 @@ static bool is_hidden(const struct resolved_rule *rule, const char *base) {
         return parent && rule->target && streq(rule->source, parent) && streq(rule->target, parent);
 }
 
-static int refuse_rundirs_rule(const struct resolved_rule *rule, const char *base, struct nsrun_error *err) {
+/* A folder that nsrun keeps things in, and how it is found. */
+struct own_folder {
+        int (*find_base)(char **ret, struct nsrun_error *err);
+        int (*find_parent)(char **ret, struct nsrun_error *err);
+        const char *what, *variable;
+};
+
+static int refuse_rundirs_rule(const struct resolved_rule *rule, const struct own_folder *own,
+                               const char *base, struct nsrun_error *err) {
         _cleanup_free_ char *visible = NULL;
         char hint[sizeof(err->hint)];
 
@@ -25,38 +34,53 @@ static int refuse_rundirs_rule(const struct resolved_rule *rule, const char *bas
         if (!visible)
                 return error_oom(err);
         (void)snprintf(hint, sizeof(hint),
-                       "that is in %s: name other folders, or set XDG_CACHE_HOME to one that no command may "
+                       "that is in %s: name other folders, or set %s to one that no command may "
                        "write",
-                       visible);
+                       visible, own->variable);
         return refuse(err, rule->source, hint,
                       "%s would let a command write what nsrun keeps of other runs and sessions",
                       rule->option);
 }
 
-/* Refuses a symlink on the way to the cache folder that a command could replace: it would decide
- * where later runs keep their run directories. */
-static int refuse_rundirs_link(const struct resolved *s, const char *base, struct nsrun_error *err) {
-        _cleanup_free_ char *spelled = NULL, *home = path_parent(base);
-        struct resolved_rule rule = {.access = POLICY_RO, .option = "the cache folder"};
+/* Refuses a symlink on the way to one of nsrun's folders that a command could replace: it would decide
+ * where later runs keep their run directories, or what they know of earlier ones. */
+static int refuse_rundirs_link(const struct resolved *s, const struct own_folder *own, const char *base,
+                               struct nsrun_error *err) {
+        const struct trust trust = resolved_trust(s);
+        _cleanup_free_ char *spelled = NULL, *parent = path_parent(base);
+        struct resolved_rule rule = {.access = POLICY_RO, .option = own->what};
 
-        if (!home || rundir_find_cache_home(&spelled, NULL) < 0)
+        if (!parent || own->find_parent(&spelled, NULL) < 0)
                 return error_oom(err);
-        rule.source = home;
+        rule.source = parent;
         rule.spelled = spelled;
-        return streq(spelled, home) ? 0 : refuse_untrusted_link(s->writable, &rule, err);
+        return streq(spelled, parent) ? 0 : refuse_untrusted_link(&trust, &rule, err);
 }
 
-int refuse_rundirs(const struct resolved *s, struct nsrun_error *err) {
+static int refuse_own_folder(const struct resolved *s, const struct own_folder *own,
+                             struct nsrun_error *err) {
         _cleanup_free_ char *base = NULL;
         int r;
 
-        if (rundir_find_base(&base, NULL) < 0)
-                return 0; /* no cache folder is known, so no run has a run directory */
-        r = refuse_rundirs_link(s, base, err);
+        if (own->find_base(&base, NULL) < 0)
+                return 0; /* the environment names none, so no run has one */
+        r = refuse_rundirs_link(s, own, base, err);
         /* The folder of --tmp is at /tmp, too, and nothing in it is hidden there. */
         if (r >= 0 && s->tmp.source)
-                r = refuse_rundirs_rule(&s->tmp, base, err);
+                r = refuse_rundirs_rule(&s->tmp, own, base, err);
         for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                r = refuse_rundirs_rule(&s->rules[i], base, err);
+                r = refuse_rundirs_rule(&s->rules[i], own, base, err);
+        return r;
+}
+
+int refuse_rundirs(const struct resolved *s, struct nsrun_error *err) {
+        static const struct own_folder folders[] = {
+                {rundir_find_base, rundir_find_cache_home, "the cache folder", "XDG_CACHE_HOME"},
+                {exposed_find_base, exposed_find_state_home, "the state folder", "XDG_STATE_HOME"},
+        };
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders) && r >= 0; i++)
+                r = refuse_own_folder(s, &folders[i], err);
         return r;
 }

@@ -49,11 +49,21 @@ static bool exists(const char *home, const char *name) {
         return !path || access(path, F_OK) == 0;
 }
 
+/* Whether the home has any of them. */
+static bool has_secrets(const char *home) {
+        for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+                if (exists(home, secrets[i]))
+                        return true;
+        return false;
+}
+
 /* Whether `path` (normalised) is a folder of secrets, lies in one, or is a hidden folder that holds
- * one which exists. */
+ * one which exists; or the home, or a folder around it. */
 static bool is_secret(const char *path, const char *home) {
         const char *below = home ? path_below(path, home) : NULL;
 
+        if (home && path_is_beneath(home, path))
+                return has_secrets(home);
         if (!below || *below != '.')
                 return false;
         for (size_t i = 0; i < ARRAY_SIZE(secrets); i++) {

@@ -204,6 +204,7 @@ static int leave_toolchain_out(struct resolved *s, const char *path, const char 
 }
 
 int toolchain_rules_distrust(struct resolved *s, struct nsrun_error *err) {
+        const struct trust trust = resolved_trust(s);
         size_t kept = 0;
         int r = 0;
 
@@ -212,7 +213,7 @@ int toolchain_rules_distrust(struct resolved *s, struct nsrun_error *err) {
                 struct nsrun_error why = {0};
                 bool is_judged = r >= 0 && rule->origin == POLICY_BY_TOOLCHAINS && rule->spelled;
 
-                if (!is_judged || refuse_untrusted_link(s->writable, rule, &why) >= 0) {
+                if (!is_judged || refuse_untrusted_link(&trust, rule, &why) >= 0) {
                         s->rules[kept++] = *rule;
                         continue;
                 }

@@ -5,22 +5,29 @@
 
 #include "policy/instance.h"
 
-/* Makes the folder of all run directories if the plan hides it and it doesn't exist: launch/ leaves
- * a tmpfs out that would hide nothing, so that a command could make the folder, and other runs
- * would put their run directories there. */
-static int make_hidden_base(const struct nsrun_plan *plan, struct nsrun_error *err) {
+/* Makes the folder of all run directories, and that of nsrun's state, if the plan hides it and it doesn't
+ * exist: launch/ leaves a tmpfs out that would hide nothing, so that a command could make the folder,
+ * and other runs would believe what is in it. */
+static int make_hidden_bases(const struct nsrun_plan *plan, struct nsrun_error *err) {
         for (size_t i = 0; i < plan->n_ops; i++) {
                 _cleanup_close_ int fd = -EBADF;
-                _cleanup_free_ char *path = NULL;
+                _cleanup_free_ char *path = NULL, *state = NULL;
                 struct nsrun_error why = {0};
                 int r;
 
                 if (!plan->ops[i].is_hiding || access(plan->ops[i].source, F_OK) == 0)
                         continue;
-                r = rundir_open_base(&fd, &path, &why);
+                r = exposed_find_base(&state, &why);
+                if (r >= 0 && streq(plan->ops[i].source, state)) {
+                        r = exposed_make_base();
+                        (void)error_set(&why, NSRUN_STAGE_WORKSPACE, r, state,
+                                        "the state folder can't be made", NULL);
+                } else {
+                        r = rundir_open_base(&fd, &path, &why);
+                }
                 /* Where nsrun may not make it, the command, which has nsrun's uid, may not either. */
                 if (r >= 0 || r == -EROFS || r == -EACCES)
-                        return 0;
+                        continue;
                 if (err)
                         *err = why;
                 return r;
@@ -49,7 +56,9 @@ int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_
         if (r >= 0 && plan->join)
                 records_touch(&plan->join->folder);
         if (r >= 0 && !plan->join)
-                r = make_hidden_base(plan, err);
+                r = exposed_add(plan->exposes, err);
+        if (r >= 0 && !plan->join)
+                r = make_hidden_bases(plan, err);
         if (r >= 0 && plan_needs_rundir(plan))
                 r = rundir_make(u, err);
         if (r >= 0 && plan->rundir)

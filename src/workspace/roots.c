@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "disk/reach.h"
 #include "host/project.h"
 
 /* The root whose place in the sandbox is `place`; NULL: none. */
@@ -100,7 +101,8 @@ int workspace_set_project(struct workspace *w, const char *project, const char *
         why = project_denied(path, home);
         if (why)
                 return roots_refuse(path, "the project", why, err);
-        return add_canonical(w, WORKSPACE_WRITE, TAKE_PTR(path), NULL, err);
+        r = reach_check("the project", project, path, home, err);
+        return r < 0 ? r : add_canonical(w, WORKSPACE_WRITE, TAKE_PTR(path), NULL, err);
 }
 
 int workspace_add_bind(struct workspace *w, enum workspace_access access, const char *given,
@@ -115,6 +117,9 @@ int workspace_add_bind(struct workspace *w, enum workspace_access access, const 
         why = access == WORKSPACE_WRITE ? writable_denied(path) : NULL;
         if (why)
                 return roots_refuse(path, "writable", why, err);
+        r = reach_check("the root", given, path, NULL, err);
+        if (r < 0)
+                return r;
         if (target && !streq(target, path) && !(place = strdup(target)))
                 return error_oom(err);
         return add_canonical(w, access, TAKE_PTR(path), TAKE_PTR(place), err);
@@ -144,7 +149,9 @@ int workspace_set_temp(struct workspace *w, const char *given, bool alias_tmp, s
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, given, "the folder for /tmp can't be opened",
                                  NULL);
-        r = workspace_add_root(w, WORKSPACE_WRITE, path, err);
+        r = reach_check("the folder for /tmp", given, path, NULL, err);
+        if (r >= 0)
+                r = workspace_add_root(w, WORKSPACE_WRITE, path, err);
         if (r < 0)
                 return r;
         free(w->temp);

@@ -588,6 +588,9 @@ int site_setup(void **state) {
         s->home = path_of(s->root, "home");
         s->cache = path_of(s->root, "cache");
         s->runtime = path_of(s->root, "runtime");
+        /* Beside the others: what nsrun remembers there is no change to them. */
+        s->state = text_of("%s.state", s->root);
+        assert_int_equal(mkdir(s->state, 0755), 0);
         assert_int_equal(setenv("HOME", s->home, 1), 0);
         assert_int_equal(setenv("XDG_CACHE_HOME", s->cache, 1), 0);
         /* What moves a toolchain of whoever runs the tests. */
@@ -597,6 +600,7 @@ int site_setup(void **state) {
         assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
         assert_int_equal(unsetenv("NSRUN_HOME"), 0);
         assert_int_equal(setenv("XDG_RUNTIME_DIR", s->runtime, 1), 0);
+        assert_int_equal(setenv("XDG_STATE_HOME", s->state, 1), 0);
         s->mounts = mounts_now();
         *state = s;
         return 0;
@@ -605,8 +609,10 @@ int site_setup(void **state) {
 int site_teardown(void **state) {
         struct site *s = *state;
         _cleanup_free_ char *left = leftovers(s);
-        const char *const argv[] = {"sh", "-c",    "chmod -R u+rwx -- \"$1\" 2>/dev/null; rm -rf -- \"$1\"",
-                                    "sh", s->root, NULL};
+        const char *const argv[] = {
+                "sh", "-c",    "chmod -R u+rwx -- \"$1\" 2>/dev/null; rm -rf -- \"$1\" \"$2\"",
+                "sh", s->root, s->state,
+                NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = argv, .cwd = "/"}, &o);
@@ -620,6 +626,7 @@ int site_teardown(void **state) {
         free(s->home);
         free(s->cache);
         free(s->runtime);
+        free(s->state);
         free(s->mounts);
         free(s);
         return left || o.status != 0 ? -1 : 0;

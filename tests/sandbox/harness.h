@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* The folders of one test.  HOME, XDG_CACHE_HOME and XDG_RUNTIME_DIR name the last three of them
- * for everything that the test runs. */
+/* The folders of one test.  HOME, XDG_CACHE_HOME, XDG_RUNTIME_DIR and XDG_STATE_HOME name the last four
+ * of them for everything that the test runs. */
 struct site {
         char *root;    /* holds the other folders, at a place that no sandbox shows by itself */
         char *project; /* the --project of runs */
@@ -19,6 +19,7 @@ struct site {
         char *home;
         char *cache;
         char *runtime;
+        char *state;
         char *mounts; /* the mount table when the test began */
 };
 

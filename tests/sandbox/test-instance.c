@@ -429,7 +429,8 @@ TEST(an_earlier_command_moves_no_folder_of_the_instance) {
 TEST(a_configuration_in_the_instance_is_refused) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *root = path_of(s->home, ".nsrun"), *file = path_of(root, "c.json");
+        _cleanup_free_ char *root = path_of(s->home, ".nsrun"), *file = path_of(root, "c.json"),
+                            *beside = path_of(s->home, "c.json");
 
         INSTANCE(s, &o, "--", "true");
         expect_status(&o, 0);
@@ -438,7 +439,14 @@ TEST(a_configuration_in_the_instance_is_refused) {
         expect_line(s, &o,
                     "the configuration lies in a writable folder, where a command could change it: "
                     "@home/.nsrun/c.json; keep it outside of what a command may write");
+        /* What the instance's command could write no other run obeys, either. */
         RUN(s, &o, "--config", file, "--", "true");
+        expect_line(
+                s, &o,
+                "the configuration lies in a folder that an earlier run could write, where a command could "
+                "change it: @home/.nsrun/c.json; keep it outside of what a command may write");
+        make_file(s->home, "c.json", "{}");
+        RUN(s, &o, "--config", beside, "--", "true");
         expect_status(&o, 0);
 }
 

@@ -139,9 +139,14 @@ TEST(an_id_that_names_no_session_is_refused) {
 
 #define OWN_HINT "set XDG_RUNTIME_DIR to a folder of your own that nobody else may write to"
 
-/* `folder` below the runtime folder is not trusted, by any command, until it is as it was. */
+/* The runtime folder itself for "", else one below it. */
+static char *in_runtime(const struct site *s, const char *folder) {
+        return *folder ? path_of(s->runtime, folder) : strdup(s->runtime);
+}
+
+/* `folder` of the runtime folder's is not trusted, by any command, until it is as it was. */
 static void expect_distrust(const struct site *s, const char *id, const char *folder, const char *says) {
-        _cleanup_free_ char *path = path_of(s->runtime, folder),
+        _cleanup_free_ char *path = in_runtime(s, folder),
                             *line = text_of("nsrun: %s: %s: %s; " OWN_HINT, says, path,
                                             strstr(says, "opened") ? "Not a directory"
                                                                    : "Operation not permitted");
@@ -160,17 +165,17 @@ static void expect_distrust(const struct site *s, const char *id, const char *fo
 }
 
 TEST(a_folder_that_others_may_write_to_is_not_trusted) {
-        static const char *const folders[] = {"nsrun", "nsrun/sessions"};
-        static const mode_t modes[] = {0777, 0720, 0702};
+        static const char *const folders[] = {"", "nsrun", "nsrun/sessions"};
+        static const mode_t modes[] = {0777, 01777, 0720, 0702};
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
 
         for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-                _cleanup_free_ char *path = path_of(s->runtime, folders[i]);
+                _cleanup_free_ char *path = in_runtime(s, folders[i]);
                 struct stat st;
 
                 assert_int_equal(stat(path, &st), 0);
-                assert_int_equal(st.st_mode & 07777, 0700);
+                assert_int_equal(st.st_mode & 07777, *folders[i] ? 0700 : 0755);
                 for (size_t j = 0; j < ARRAY_SIZE(modes); j++) {
                         assert_int_equal(chmod(path, modes[j]), 0);
                         expect_distrust(s, id, folders[i], "others may write to the folder of sessions");
@@ -204,14 +209,52 @@ TEST(a_symlink_is_no_folder_of_sessions) {
 /* Only root can give a folder away. */
 TEST_IF(geteuid() == 0, another_users_folder_is_not_trusted, site_setup, site_teardown) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = NULL, *path = path_of(s->runtime, "nsrun");
+        static const char *const folders[] = {"", "nsrun"};
+        _cleanup_free_ char *id = START_PLAIN(s);
 
-        id = START_PLAIN(s);
-        assert_int_equal(chown(path, 1, 1), 0);
-        expect_distrust(s, id, "nsrun", "the folder of sessions belongs to another user");
-        assert_int_equal(chown(path, 0, 0), 0);
-        expect_good_join(s, id, "echo in", "in\n");
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+                _cleanup_free_ char *path = in_runtime(s, folders[i]);
+
+                assert_int_equal(chown(path, 1, 1), 0);
+                expect_distrust(s, id, folders[i], "the folder of sessions belongs to another user");
+                assert_int_equal(chown(path, 0, 0), 0);
+                expect_good_join(s, id, "echo in", "in\n");
+        }
         end_session(s, id, "stop");
+}
+
+/* Whoever could write there could have forged the record of a session, whose namespaces the next command
+ * would enter. */
+TEST(a_folder_that_an_earlier_run_could_write_has_no_sessions) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *other = path_of(s->root, "other-runtime"),
+                            *below = path_of(other, "below");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->root, "other-runtime");
+        make_folder(other, "below");
+        assert_int_equal(setenv("XDG_RUNTIME_DIR", below, 1), 0);
+        id = START_PLAIN(s);
+        end_session(s, id, "stop");
+        assert_int_equal(setenv("XDG_RUNTIME_DIR", s->runtime, 1), 0);
+        RUN(s, &o, "--rw", other, "--", "true");
+        expect_status(&o, 0);
+        assert_int_equal(setenv("XDG_RUNTIME_DIR", below, 1), 0);
+        {
+                _cleanup_free_ char *line =
+                        text_of("nsrun: the folder of sessions lies where an earlier run could "
+                                "write: %s: Operation not permitted; " OWN_HINT,
+                                below);
+
+                SESSION(s, &o, "list");
+                expect_refusal(&o, 125, line);
+                JOIN(s, "forged", &o, "--", "echo", "ran");
+                expect_refusal(&o, 125, line);
+                SESSION(s, &o, "start", "--project", s->project);
+                expect_refusal(&o, 125, line);
+        }
+        collect_orphans();
+        assert_int_equal(setenv("XDG_RUNTIME_DIR", s->runtime, 1), 0);
 }
 
 #define UNREADABLE "nsrun: what was written down of the session can't be read"

@@ -34,6 +34,43 @@ static void expect_refused(const struct nsrun_workspace *w, enum nsrun_access ac
 static const char leads_out[] = "the path leads out of the workspace";
 static const char read_only[] = "the path is in a folder that may only be read";
 
+/* What a command of an earlier run left, or the author of a repository, chooses no root. */
+TEST(a_planted_link_is_no_root) {
+        const struct site *s = *state;
+        static const char *const places[] = {"in a folder that an earlier run could write",
+                                             "in a git work tree"};
+        _cleanup_free_ char *clone = path_of(s->root, "clone");
+        const char *const folders[] = {s->project, clone};
+        struct nsrun_workspace *w = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct nsrun_error err = {0};
+
+        make_folder(s->root, "clone");
+        make_folder(clone, ".git");
+        make_link(clone, "app", "../outside");
+        make_link(s->root, "own", "outside");
+        RUN(s, &o, "--", "ln", "-s", "../outside", "app");
+        expect_status(&o, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+                _cleanup_free_ char *link = path_of(folders[i], "app"), *own = path_of(s->root, "own");
+
+                memset(&err, 0, sizeof(err));
+                assert_int_equal(nsrun_workspace_new(link, &w, &err), -EPERM);
+                expect_in(err.what, "the project goes through a symlink ");
+                expect_in(err.what, places[i]);
+                assert_string_equal(err.path, link);
+                memset(&err, 0, sizeof(err));
+                expect_good(nsrun_workspace_new(own, &w, &err), &err);
+                assert_int_equal(nsrun_workspace_add_readable(w, link, &err), -EPERM);
+                memset(&err, 0, sizeof(err));
+                assert_int_equal(nsrun_workspace_add_writable(w, link, &err), -EPERM);
+                expect_in(err.what, places[i]);
+                memset(&err, 0, sizeof(err));
+                expect_good(nsrun_workspace_add_writable(w, own, &err), &err);
+                (void)nsrun_workspace_free(w);
+        }
+}
+
 /* ------------------------------------------------------------------------ roots */
 
 TEST(a_project_is_looked_up_once_and_must_be_fit) {

@@ -132,6 +132,7 @@ TEST_WITH(a_folder_of_secrets_is_only_ever_read, set_up, tear_down) {
                 {"project", "@/data/app", "@/home/.ssh"},
                 {"rw", "@/home/.ssh/keys", "@/home/.ssh/keys"},
                 {"rw", "@/home/.config", "@/home/.config"},
+                {"rw", "@/home", "@/home"},
                 {"overlay", "@/home/.config/gh", "@/home/.config/gh"},
                 {"overlay", "@/home/.gnupg", "@/data/gnupg"},
                 {"tmp", "@/home/.ssh", "@/home/.ssh"},
