@@ -239,7 +239,8 @@ int nsrun_sweep(struct nsrun_error *error);
 /* The folders of toolchains that are there now, absolute, in the order of `nsrun toolchains`: those that are
  * for reading (/usr, ~/.rustup), and the caches that a toolchain writes to (~/.npm, ~/.cargo/registry), at
  * their usual places: what a variable (CARGO_HOME) or a configuration moves or adds, runs alone show.  One
- * that a symlink below the home folder leads to is left out: a command may have planted it.  Ends with NULL
+ * that a symlink below the home folder leads to is left out: a command may have planted it, which runs find
+ * out.  Ends with NULL
  * (*ret is NULL for none): each and the list are the caller's to free.  -ENOMEM. */
 int nsrun_toolchains_readable(char ***ret, struct nsrun_error *error);
 int nsrun_toolchains_overlay(char ***ret, struct nsrun_error *error);

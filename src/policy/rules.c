@@ -5,7 +5,6 @@
 
 #include "base/array.h"
 #include "base/path.h"
-#include "host/toolchains.h"
 #include "refuse.h"
 
 void resolved_rule_clear(struct resolved_rule *rule) {
@@ -76,9 +75,8 @@ static int remember_spelling(const struct resolved *s, const struct rule_request
         return streq(spelled, rule->source) || rule->spelled ? 0 : -ENOMEM;
 }
 
-/* Fills a rule from what asks for it.  1: the rule is to be added; 0: it is one of nsrun's own that
- * is left out (its source is missing, or is a toolchain folder that toolchains_is_linked()
- * rejects), and only --ro or --overlay expose that path. */
+/* Fills a rule from what asks for it.  1: the rule is to be added; 0: it is one of nsrun's own whose source
+ * is missing, and is left out. */
 static int make_rule(const struct resolved *s, const struct rule_request *request,
                      struct resolved_rule *rule, struct nsrun_error *err) {
         unsigned mode = 0;
@@ -98,9 +96,6 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
                                   r == -ENOENT ? "create it first, or leave the option out" : NULL,
                                   "the source of %s can't be opened", request->option);
         rule->is_directory = (mode & S_IFMT) == S_IFDIR;
-        if (request->origin == POLICY_BY_TOOLCHAINS &&
-            toolchains_is_linked(s->home, request->source, rule->source))
-                return 0;
         if (remember_spelling(s, request, rule) < 0)
                 return error_oom(err);
         if (rule->access == POLICY_OVERLAY && !rule->is_directory)

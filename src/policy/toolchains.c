@@ -98,12 +98,15 @@ static int show(const struct addition *a, const struct toolchain_place *place, s
 
         r = resolve_rule(s, &request, why);
         if (r == 0 && s->n_rules == n)
-                r = refuse(why, place->path, NULL, "a symlink leads to it, which a command may have made");
+                r = refuse(why, place->path, NULL, "nothing is there any more");
         if (r < 0)
                 return r == -ENOMEM ? r : 1;
         rule = &s->rules[n];
         is_around = is_named && is_shown_already(s, n, rule->source, request.access);
         r = !is_around && (is_named || rule->spelled) ? judge_named(s, rule, why) : 0;
+        /* nsrun_toolchains_readable(), which file tools have, follows no link. */
+        if (r >= 0 && s->policy->has_workspace && toolchains_is_linked(s->home, place->path, rule->source))
+                r = refuse(why, place->path, NULL, "a symlink leads to it, which a command may have made");
         if (is_around || r < 0) {
                 resolved_rule_clear(rule);
                 s->n_rules--;

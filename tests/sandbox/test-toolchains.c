@@ -149,22 +149,31 @@ static int setup_all(void **state) {
 
 TEST_WITH(each_toolchain_works_inside, setup_all, site_teardown) {
         const struct site *s = *state;
+        char *script = strdup(""), *inside = strdup(""), *outside = strdup("");
         _cleanup_outcome_ struct outcome o = {0};
 
         for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
-                _cleanup_free_ char *script = text_of("\"$HOME/%s\"", layouts[i].program);
-                _cleanup_free_ char *inside = text_of("%s works\n", layouts[i].tool);
-                _cleanup_free_ char *outside = text_of("leak\n%s", inside);
+                const struct layout *l = &layouts[i];
+                char *more = text_of("%s\"$HOME/%s\" || echo '%s: '$?\n", script, l->program, l->tool);
+                char *works = text_of("%s%s works\n", inside, l->tool);
+                char *leaks = text_of("%sleak\n%s works\n", outside, l->tool);
 
-                /* Outside the same stub sees the secret. */
-                run_outside(s, &o, script);
-                expect_out(&o, outside);
-                run_inside(s, &o, script);
-                if (o.status != 0)
-                        print_message("%s\n", layouts[i].tool);
-                expect_status(&o, 0);
-                expect_out(&o, inside);
+                free(script);
+                free(inside);
+                free(outside);
+                script = more;
+                inside = works;
+                outside = leaks;
         }
+        /* Outside the same stubs see their secrets. */
+        run_outside(s, &o, script);
+        expect_out(&o, outside);
+        run_inside(s, &o, script);
+        expect_status(&o, 0);
+        expect_out(&o, inside);
+        free(script);
+        free(inside);
+        free(outside);
 }
 
 TEST_WITH(no_planted_secret_is_found_inside, setup_all, site_teardown) {
@@ -325,6 +334,54 @@ TEST_WITH(a_link_that_a_command_could_make_chooses_nothing, setup, site_teardown
         run_inside(s, &o, "cat link/y && echo more >link/z");
         expect_status(&o, 0);
         expect_out(&o, "mine\n");
+        assert_int_equal(unsetenv("PYENV_ROOT"), 0);
+}
+
+TEST_WITH(a_link_of_the_users_own_leads_to_its_toolchain, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *m2 = path_of(s->outside, "m2"), *maven = path_of(s->home, ".m2");
+        _cleanup_free_ char *ssh = path_of(s->home, ".ssh"), *nvm = path_of(s->home, ".nvm"), *said = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        char *before;
+
+        lay(s->outside, "m2/repository/x.jar", "jar\n");
+        lay(s->outside, "m2/settings.xml", "SECRET-\n");
+        lay(s->home, ".ssh/id", "SECRET-\n");
+        assert_int_equal(symlink(m2, maven), 0);
+        assert_int_equal(symlink(ssh, nvm), 0);
+        before = snapshot(s->outside);
+        run_inside(s, &o,
+                   "cat ~/.m2/repository/x.jar && echo new >~/.m2/repository/x.jar && "
+                   "cat ~/.m2/repository/x.jar; cat ~/.m2/settings.xml ~/.nvm/id");
+        expect_out(&o, "jar\nnew\n");
+        expect_unchanged(s->outside, before);
+        NSRUN(s, &o, "toolchains");
+        said = text_of(
+                "nvm                left out   %s: toolchains would hand the secrets of the home to the "
+                "command\n",
+                nvm);
+        expect_in(o.out, said);
+}
+
+/* A command in one run leaves a link in its project; in the next run the project is another one. */
+TEST_WITH(a_link_of_an_earlier_run_leads_nowhere, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *jdks = path_of(s->home, ".jdks"), *target = path_of(s->outside, "target");
+        _cleanup_free_ char *plant = text_of("ln -s '%s' ~/.jdks/link", target), *link = NULL, *said = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        lay(s->outside, "target/x", "SECRET-\n");
+        assert_int_equal(mkdir(jdks, 0755), 0);
+        RUN(s, &o, "--rw", jdks, "--", "sh", "-c", plant);
+        expect_status(&o, 0);
+        link = path_of(jdks, "link");
+        assert_int_equal(setenv("PYENV_ROOT", link, 1), 0);
+        run_inside(s, &o, "cat \"$PYENV_ROOT/x\"");
+        expect_status(&o, 1);
+        expect_out(&o, "");
+        NSRUN(s, &o, "toolchains");
+        said = text_of("pyenv              left out   %s (PYENV_ROOT): ", link);
+        expect_in(o.out, said);
         assert_int_equal(unsetenv("PYENV_ROOT"), 0);
 }
 
