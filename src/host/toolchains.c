@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "base/str.h"
@@ -223,13 +224,20 @@ static int tell_present(const struct walk *w, const char *path, const struct sta
         return tell_place(w, path, TOOLCHAIN_FOUND, NULL);
 }
 
+/* Whether a variable promises that `path` is there: not one that many tools go by, nor one whose folder is
+ * there and just lacks a part. */
+static bool is_promised(const struct walk *w, const char *path) {
+        return w->variable && !startswith(w->variable, "XDG_") &&
+               (streq(w->base, path) || access(w->base, F_OK) < 0);
+}
+
 static int look_at(struct walk *w, const char *path) {
         struct stat st;
 
         if (stat(path, &st) == 0)
                 return tell_present(w, path, &st);
         if (errno == ENOENT || errno == ENOTDIR)
-                return w->variable ? tell_place(w, path, TOOLCHAIN_NOWHERE, NULL) : 0;
+                return is_promised(w, path) ? tell_place(w, path, TOOLCHAIN_NOWHERE, NULL) : 0;
         return tell_place(w, path, TOOLCHAIN_UNREADABLE, NULL);
 }
 

@@ -37,7 +37,7 @@ extern const size_t n_toolchain_entries;
 
 enum toolchain_state {
         TOOLCHAIN_FOUND,
-        TOOLCHAIN_NOWHERE,      /* a variable names a place where nothing is */
+        TOOLCHAIN_NOWHERE,      /* a variable promises a place where nothing is */
         TOOLCHAIN_NOT_ABSOLUTE, /* a variable's value is no absolute path */
         TOOLCHAIN_NOT_A_FOLDER,
         TOOLCHAIN_NOT_ITSELF, /* `detail`, by which the folder is known, isn't in it */
@@ -67,7 +67,7 @@ struct toolchain_host {
  * command of an earlier run may have planted. */
 bool toolchains_is_linked(const char *home, const char *path, const char *canonical);
 
-/* Calls `found` for each row that is there or that a variable asks for, in the table's order.  If
+/* Calls `found` for each row that is there or that a variable promises, in the table's order.  If
  * `found` returns non-zero it stops and returns that; -ENOMEM. */
 int toolchains_each(const struct toolchain_host *host,
                     int (*found)(void *data, const struct toolchain_place *place), void *data);

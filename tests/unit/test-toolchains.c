@@ -308,10 +308,9 @@ TEST_WITH(a_variable_moves_its_rows, make_moved_home, remove_home) {
         variables = (const char *const[]){"CARGO_HOME", cargo, "GOPATH", gopath, "VIRTUAL_ENV", venv, NULL};
         expect_said(*state, (const char *const[]){"@/cargo/bin CARGO_HOME found",
                                                   "@/cargo/registry CARGO_HOME found",
-                                                  "@/cargo/git CARGO_HOME nowhere", "@/go1/bin GOPATH found",
-                                                  "@/go1/pkg/mod GOPATH found", "@/venv VIRTUAL_ENV found",
-                                                  "@/.cache/pip - found", "@/.cache/uv - found",
-                                                  "@/.virtualenvs - found", NULL});
+                                                  "@/go1/bin GOPATH found", "@/go1/pkg/mod GOPATH found",
+                                                  "@/venv VIRTUAL_ENV found", "@/.cache/pip - found",
+                                                  "@/.cache/uv - found", "@/.virtualenvs - found", NULL});
         /* The narrower variable goes before the wider one; a value that says the usual place moves nothing.
          */
         _cleanup_free_ char *usual = home_variable(*state, ".cache/uv");
