@@ -92,7 +92,7 @@ static void expect_rows(const char *mountinfo, const struct row *rows, size_t n_
 /* The system's folders, of which each machine has its own; and one that is hidden from a caller who
  * could read it, by an empty folder that is nobody else's. */
 #define OTHERS                                                    \
-        {"/etc/ssl/private", "tmpfs", "rw,nosuid,nodev", true}, { \
+        {"/etc/ssl/private", "tmpfs", "ro,nosuid,nodev", true}, { \
                 NULL, NULL, "ro,nosuid,nodev", true               \
         }
 
