@@ -4,6 +4,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+enum {
+        ENTRIES_SIZE = 16 << 10, /* bytes of a folder's entries that are read at once */
+};
 
 int fd_lift(int *fd) {
         int r;
@@ -83,21 +88,31 @@ int read_small_file(int dir, const char *path, int flags, size_t limit, char **r
         return fd < 0 ? -errno : read_small_fd(fd, limit, ret);
 }
 
-int folder_each(int folder, int (*each)(void *data, int folder, const struct dirent *entry), void *data) {
-        int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-        struct dirent *entry;
+_Static_assert(offsetof(struct dirent, d_name) == 19 && offsetof(struct dirent, d_reclen) == 16,
+               "struct dirent must be what getdents64(2) writes");
 
-        if (!dir) {
-                r = -errno;
-                close_fdp(&fd);
-                return r;
-        }
-        while (errno = 0, r == 0 && (entry = readdir(dir)))
-                if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
-                        r = each(data, fd, entry);
-        if (r == 0)
-                r = -errno;
-        (void)closedir(dir);
-        return r;
+int folder_read(int fd, int (*each)(void *data, int folder, const struct dirent *entry), void *data) {
+        _cleanup_free_ char *buffer = malloc(ENTRIES_SIZE);
+        long n;
+
+        if (!buffer)
+                return -ENOMEM;
+        while ((n = syscall(SYS_getdents64, fd, buffer, ENTRIES_SIZE)) > 0)
+                for (long at = 0; at < n;) {
+                        const struct dirent *entry = (const void *)(buffer + at);
+                        int r = 0;
+
+                        at += entry->d_reclen;
+                        if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
+                                r = each(data, fd, entry);
+                        if (r != 0)
+                                return r;
+                }
+        return n < 0 ? -errno : 0;
+}
+
+int folder_each(int folder, int (*each)(void *data, int folder, const struct dirent *entry), void *data) {
+        _cleanup_close_ int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        return fd < 0 ? -errno : folder_read(fd, each, data);
 }

@@ -24,3 +24,5 @@ int read_small_fd(int fd, size_t limit, char **ret);
 /* Calls `each` for every entry of a folder but "." and "..", until it returns another value than 0,
  * which is then returned; else 0, or -errno.  `folder` itself is not read from. */
 int folder_each(int folder, int (*each)(void *data, int folder, const struct dirent *entry), void *data);
+/* The same of a folder that is open for reading, from where it stands. */
+int folder_read(int fd, int (*each)(void *data, int folder, const struct dirent *entry), void *data);

@@ -75,6 +75,18 @@ void strbuf_clear(struct strbuf *b) {
         *b = (struct strbuf){0};
 }
 
+char *str_concat(const char *a, const char *b, const char *c) {
+        size_t n = strlen(a), m = strlen(b), o = strlen(c);
+        char *text = malloc(n + m + o + 1);
+
+        if (!text)
+                return NULL;
+        memcpy(text, a, n);
+        memcpy(text + n, b, m);
+        memcpy(text + n + m, c, o + 1);
+        return text;
+}
+
 size_t strv_length(char *const *v) {
         size_t n = 0;
 

@@ -258,6 +258,26 @@ int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, c
         return r;
 }
 
+int gitdir_of_file(int folder, const char *path, const char *within, char **ret) {
+        _cleanup_free_ char *spelled = NULL, *normal = NULL, *canonical = NULL;
+        int r = read_pointer(folder, ".git", "gitdir: ", path, &spelled);
+
+        if (r < 0)
+                return r;
+        normal = path_normalise(spelled);
+        if (!normal)
+                return -ENOMEM;
+        if (!path_is_beneath(normal, within))
+                return -EXDEV;
+        r = path_canonical(normal, &canonical, NULL);
+        if (r < 0)
+                return r;
+        if (!path_is_beneath(canonical, within))
+                return -EXDEV;
+        *ret = TAKE_PTR(canonical);
+        return 0;
+}
+
 void gitdir_clear(struct gitdir *g) {
         free(g->dot_git);
         free(g->git_dir);

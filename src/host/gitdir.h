@@ -16,5 +16,9 @@ struct gitdir {
  * the project, which nsrun must expose; 0: it doesn't, or is no file.  -EPERM: .git isn't believed;
  * *ret_why and *ret_hint (static) say why and what to do.  -ENOMEM. */
 int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, const char **ret_hint);
+/* Where the .git file of `folder`, a descriptor of the folder at `path`, leads to; canonical, for the caller
+ * to free.  Nothing outside `within` is opened: -EXDEV.  -EBADMSG: it is no such file; -ENOMEM and others.
+ */
+int gitdir_of_file(int folder, const char *path, const char *within, char **ret);
 void gitdir_clear(struct gitdir *g);
 #define _cleanup_gitdir_ _cleanup_(gitdir_clear)

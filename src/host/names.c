@@ -2,21 +2,29 @@
 /* See names.h. */
 #include "names.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 
+#include "base/array.h"
 #include "base/beneath.h"
+#include "base/file.h"
 #include "base/str.h"
 
 enum {
         ENTRIES_MAX = 100000,
+        LOOKED_UP_MAX = 3, /* so many names without wildcards are looked up, of more the folder is read */
+        READ_MAX = 1000,   /* unless it has more entries than this */
 };
 
-struct expansion {
+/* Globs, or what is left of them below a folder; the strings are the caller's. */
+struct globs {
+        const char **items;
+        size_t n;
+};
+
+struct search {
         int root;
-        int (*found)(void *data, const char *name, const struct stat *st);
-        void *data;
+        const struct names_search *asked;
         unsigned n_entries;
 };
 
@@ -49,7 +57,7 @@ char *names_escape(const char *name) {
 }
 
 /* The first symlink on the way to `name`, or at its end. */
-static int find_link(const struct expansion *e, const char *name) {
+static int find_link(const struct search *s, const char *name) {
         _cleanup_free_ char *path = strdup(name);
         struct stat st;
 
@@ -59,92 +67,198 @@ static int find_link(const struct expansion *e, const char *name) {
                 slash = strchr(slash + (slash != path), '/');
                 if (slash)
                         *slash = '\0';
-                if (fstatat(e->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                if (fstatat(s->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
                         return errno == ENOENT ? 0 : -errno;
                 if (S_ISLNK(st.st_mode))
-                        return e->found(e->data, path, &st);
+                        return s->asked->found(s->asked->data, path, &st);
                 if (slash)
                         *slash = '/';
         }
         return 0;
 }
 
-static int find_name(const struct expansion *e, const char *name) {
-        _cleanup_close_ int fd = beneath_open(e->root, name, O_PATH, 0);
+/* Opens what is below the root.  1: *ret is it; 0: there is nothing, or a symlink, which is told; or it is
+ * closed, and what is asked for goes on without. */
+static int open_name(const struct search *s, const char *name, int flags, int *ret) {
+        const struct names_search *asked = s->asked;
+        int fd = beneath_open(s->root, name, flags, 0);
+
+        while (fd == -EACCES && asked->closed) {
+                int r = asked->closed(asked->data, name);
+
+                if (r <= 0)
+                        return r;
+                fd = beneath_open(s->root, name, flags, 0);
+        }
+        if (fd == -ELOOP)
+                return find_link(s, name);
+        if (fd < 0)
+                return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
+        *ret = fd;
+        return 1;
+}
+
+static int find_name(const struct search *s, const char *name) {
+        _cleanup_close_ int fd = -EBADF;
         struct stat st;
+        int r = open_name(s, name, O_PATH, &fd);
 
-        if (fd == -ELOOP)
-                return find_link(e, name);
-        if (fd < 0)
-                return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
-        return fstat(fd, &st) < 0 ? -errno : e->found(e->data, name, &st);
+        if (r <= 0 || fd < 0)
+                return r;
+        return fstat(fd, &st) < 0 ? -errno : s->asked->found(s->asked->data, name, &st);
 }
 
-static char *join_names(const char *folder, const char *name, size_t n) {
-        char *joined;
-
-        return asprintf(&joined, "%s%s%.*s", folder, *folder ? "/" : "", (int)n, name) < 0 ? NULL : joined;
+static char *join_names(const char *folder, const char *name) {
+        return str_concat(folder, *folder ? "/" : "", name);
 }
 
-static int expand_below(struct expansion *e, const char *folder, const char *glob);
+static bool has_wildcard(const char *text, size_t n) {
+        size_t wildcard = strcspn(text, "*?[\\");
 
-/* One entry that matches, and below it what comes after the first component of `glob`. */
-static int expand_entry(struct expansion *e, const char *folder, const char *name, const char *glob) {
-        _cleanup_free_ char *path = join_names(folder, name, strlen(name));
-        const char *slash = strchr(glob, '/');
-
-        if (!path)
-                return -ENOMEM;
-        return slash ? expand_below(e, path, slash + 1) : find_name(e, path);
+        return wildcard < n && text[wildcard];
 }
 
-/* The entries of `folder` that match the first component of `glob`. */
-static int expand_component(struct expansion *e, const char *folder, const char *glob) {
-        _cleanup_free_ char *pattern = strndup(glob, strcspn(glob, "/"));
-        int r = 0, fd = pattern ? beneath_open(e->root, folder, O_RDONLY | O_DIRECTORY, 0) : -ENOMEM;
-        const struct dirent *entry;
-        DIR *dir;
+static bool component_matches(const char *glob, const char *name) {
+        char pattern[2 * NAME_MAX + 2];
+        size_t n;
 
-        if (fd == -ELOOP)
-                return find_link(e, folder);
-        if (fd < 0)
-                return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
-        dir = fdopendir(fd);
-        if (!dir) {
-                close_fdp(&fd);
-                return -ENOMEM;
+        /* Nearly always they differ right here. */
+        if (*glob != *name && !strchr("*?[\\", *glob))
+                return false;
+        n = strcspn(glob, "/");
+
+        if (!has_wildcard(glob, n))
+                return strncmp(glob, name, n) == 0 && !name[n];
+        if (n >= sizeof(pattern))
+                return false;
+        memcpy(pattern, glob, n);
+        pattern[n] = '\0';
+        return fnmatch(pattern, name, 0) == 0;
+}
+
+static int find_below(struct search *s, const char *folder, const struct globs *globs);
+
+/* Each of the globs by its own. */
+static int look_up(struct search *s, const char *folder, const struct globs *globs) {
+        int r = 0;
+
+        for (size_t i = 0; i < globs->n && r == 0; i++) {
+                const char *glob = globs->items[i];
+                size_t wildcard = strcspn(glob, "*?[\\"), n = 0;
+                _cleanup_free_ char *path = NULL, *first = NULL;
+
+                /* The components before the one with the wildcard. */
+                for (size_t at = 0; at < wildcard; at++)
+                        if (glob[at] == '/')
+                                n = at;
+                if (!glob[wildcard])
+                        n = wildcard;
+                first = strndup(glob, n);
+                path = first ? join_names(folder, first) : NULL;
+                if (!path)
+                        return -ENOMEM;
+                r = glob[n] ? find_below(s, path, &(struct globs){(const char *[]){glob + n + 1}, 1})
+                            : find_name(s, path);
         }
-        while (r == 0 && (entry = readdir(dir))) {
-                if (e->n_entries++ >= ENTRIES_MAX)
-                        r = -E2BIG;
-                else if (!streq(entry->d_name, ".") && !streq(entry->d_name, "..") &&
-                         fnmatch(pattern, entry->d_name, 0) == 0)
-                        r = expand_entry(e, folder, entry->d_name, glob);
-        }
-        (void)closedir(dir);
         return r;
 }
 
-/* `folder` is a name as it is; what is below it a glob. */
-static int expand_below(struct expansion *e, const char *folder, const char *glob) {
-        size_t wildcard = strcspn(glob, "*?[\\"), n = 0;
-        _cleanup_free_ char *path = NULL;
+/* A folder that is read: the entries that match a glob's first component. */
+struct reading_names {
+        struct search *search;
+        const struct globs *globs;
+        bool may_give_up; /* no glob has a wildcard */
+        unsigned n_entries;
+        char **matches; /* each with the type before its name, as in struct dirent */
+};
 
-        /* The components before the one with the wildcard. */
-        for (size_t i = 0; i < wildcard; i++)
-                if (glob[i] == '/')
-                        n = i;
-        if (!glob[wildcard])
-                n = wildcard;
-        path = n > 0 ? join_names(folder, glob, n) : strdup(folder);
-        if (!path)
-                return -ENOMEM;
-        return glob[n] ? expand_component(e, path, glob + n + (n > 0)) : find_name(e, path);
+static int take_entry(void *data, nsrun_unused int folder, const struct dirent *entry) {
+        struct reading_names *in = data;
+
+        if (in->may_give_up && in->n_entries++ >= READ_MAX)
+                return 1;
+        if (in->search->n_entries++ >= ENTRIES_MAX)
+                return -E2BIG;
+        for (size_t i = 0; i < in->globs->n; i++)
+                if (component_matches(in->globs->items[i], entry->d_name)) {
+                        const char type[] = {(char)('0' + entry->d_type), '\0'};
+
+                        return strv_consume(&in->matches, str_concat(type, entry->d_name, ""));
+                }
+        return 0;
 }
 
-int names_expand(int folder, const char *glob,
-                 int (*found)(void *data, const char *name, const struct stat *st), void *data) {
-        struct expansion e = {.root = folder, .found = found, .data = data};
+static int stat_entry(const struct search *s, int fd, const char *name, unsigned type, struct stat *ret) {
+        if (s->asked->wants_type && type != DT_UNKNOWN) {
+                *ret = (struct stat){.st_mode = DTTOIF(type)};
+                return 0;
+        }
+        return fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
 
-        return expand_below(&e, "", glob);
+/* One entry: that itself, where a glob ends here, and what is below it. */
+static int find_entry(struct search *s, int fd, const char *folder, const char *match,
+                      const struct globs *globs) {
+        const char *name = match + 1;
+        _cleanup_free_ char *path = join_names(folder, name);
+        _cleanup_free_ const char **rest = calloc(globs->n, sizeof(*rest));
+        struct globs below = {.items = rest};
+        struct stat st;
+        bool is_meant = false;
+        int r = 0;
+
+        if (!path || !rest)
+                return -ENOMEM;
+        for (size_t i = 0; i < globs->n; i++) {
+                const char *glob = globs->items[i], *slash = strchr(glob, '/');
+
+                if (!component_matches(glob, name))
+                        continue;
+                is_meant |= !slash;
+                if (slash)
+                        rest[below.n++] = slash + 1;
+        }
+        if (is_meant)
+                r = stat_entry(s, fd, name, (unsigned)(*match - '0'), &st);
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
+        if (is_meant)
+                r = s->asked->found(s->asked->data, path, &st);
+        /* A symlink is told once. */
+        if (r != 0 || below.n == 0 || (is_meant && S_ISLNK(st.st_mode)))
+                return r;
+        return find_below(s, path, &below);
+}
+
+static int read_matches(struct search *s, const char *folder, const struct globs *globs, bool may_give_up) {
+        struct reading_names in = {.search = s, .globs = globs, .may_give_up = may_give_up};
+        _cleanup_close_ int fd = -EBADF;
+        int r = open_name(s, folder, O_RDONLY | O_DIRECTORY, &fd);
+
+        if (r <= 0 || fd < 0)
+                return r;
+        /* What is found may be renamed: so first the folder is read to its end. */
+        r = folder_read(fd, take_entry, &in);
+        if (r == 1)
+                r = look_up(s, folder, globs);
+        else
+                for (char **match = in.matches; r == 0 && match && *match; match++)
+                        r = find_entry(s, fd, folder, *match, globs);
+        strv_free(in.matches);
+        return r;
+}
+
+static int find_below(struct search *s, const char *folder, const struct globs *globs) {
+        bool has_wildcards = false;
+
+        for (size_t i = 0; i < globs->n; i++)
+                has_wildcards |= has_wildcard(globs->items[i], strcspn(globs->items[i], "/"));
+        return has_wildcards || globs->n > LOOKED_UP_MAX ? read_matches(s, folder, globs, !has_wildcards)
+                                                         : look_up(s, folder, globs);
+}
+
+int names_find(int folder, char *const *globs, const struct names_search *search) {
+        struct search s = {.root = folder, .asked = search};
+
+        return find_below(&s, "", &(struct globs){(const char **)(uintptr_t)globs, strv_length(globs)});
 }

@@ -12,10 +12,19 @@ bool names_is_glob(const char *glob);
 /* A glob that names just `name`, for the caller to free; NULL for want of memory. */
 char *names_escape(const char *name);
 
-/* Calls `found` for each entry below `folder` (a descriptor, which may be O_PATH) that `glob` names, with
- * its path relative to the folder.  The wildcards are fnmatch(3)'s, component by component; a name that
- * begins with a dot is no exception.  Of a path with a symlink in it the link is what is found.  Ends with
- * the first result of `found` that is not 0, and returns that; -E2BIG: there is more than can be looked
- * through; -EACCES, -ENOMEM and what else openat2(2) has. */
-int names_expand(int folder, const char *glob,
-                 int (*found)(void *data, const char *name, const struct stat *st), void *data);
+struct names_search {
+        /* An entry that is there, with its path relative to the folder. */
+        int (*found)(void *data, const char *name, const struct stat *st);
+        /* An entry that can't be opened for want of rights: 1 has it tried again, 0 goes on without it.
+         * NULL: -EACCES ends the search. */
+        int (*closed)(void *data, const char *name);
+        bool wants_type; /* of *st only the type of st_mode is needed */
+        void *data;
+};
+
+/* Tells each entry below `folder` (a descriptor, which may be O_PATH) that one of `globs` names, once where
+ * several do.  The wildcards are fnmatch(3)'s, component by component; a name that begins with a dot is no
+ * exception.  Of a path with a symlink in it the link is what is found.  A folder of which many names are
+ * asked for is read once.  Ends with the first result of a callback that is not 0 (`closed`: below 0), and
+ * returns that; -E2BIG: there is more than can be looked through; -ENOMEM and what else openat2(2) has. */
+int names_find(int folder, char *const *globs, const struct names_search *search);

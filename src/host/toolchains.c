@@ -167,6 +167,7 @@ static int stop_at_first(void *data, nsrun_unused const char *name, nsrun_unused
 /* Whether the folder holds what one of the globs in `globs` names, or what can't be looked at. */
 static int holds(const char *path, const char *glob, size_t length) {
         _cleanup_free_ char *copy = strndup(glob, length), *name = NULL;
+        char *globs[] = {copy, NULL};
         _cleanup_close_ int fd = -EBADF;
         bool is_held = false;
         struct stat st;
@@ -179,7 +180,11 @@ static int holds(const char *path, const char *glob, size_t length) {
                 return !name ? -ENOMEM : lstat(name, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
         }
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 || names_expand(fd, copy, stop_at_first, &is_held) < 0 || is_held;
+        return fd < 0 ||
+               names_find(fd, globs,
+                          &(struct names_search){
+                                  .found = stop_at_first, .wants_type = true, .data = &is_held}) < 0 ||
+               is_held;
 }
 
 static int tell_place(const struct walk *w, const char *path, enum toolchain_state state,
@@ -257,6 +262,8 @@ static int look_at_match(void *data, const char *name, nsrun_unused const struct
 static int look_at_matches(struct walk *w, const char *path) {
         _cleanup_free_ char *folder = path_parent(path);
         struct starred s = {.walk = w, .folder = folder};
+        const struct names_search search = {.found = look_at_match, .wants_type = true, .data = &s};
+        char *globs[] = {(char *)(uintptr_t)path_basename(path), NULL};
         _cleanup_close_ int fd = -EBADF;
         int r;
 
@@ -265,7 +272,7 @@ static int look_at_matches(struct walk *w, const char *path) {
         fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return 0;
-        r = names_expand(fd, path_basename(path), look_at_match, &s);
+        r = names_find(fd, globs, &search);
         return r == -E2BIG || r == -EACCES ? 0 : r;
 }
 

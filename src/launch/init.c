@@ -197,24 +197,26 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
 }
 
 /* Ends what the command left behind, so that no process is alive when the command's status is
- * reported. */
-static void end_the_rest(const struct reaper *p) {
+ * reported.  Whether that is so for sure. */
+static bool end_the_rest(const struct reaper *p) {
         enum init_leftovers leftovers = p->init.leftovers;
         siginfo_t info;
         int r;
 
         if (leftovers != INIT_LEFTOVERS_KILL && !(leftovers == INIT_LEFTOVERS_LEAVE && p->must_end))
-                return;
+                return false;
         if (p->init.is_plain) {
                 kill_others(p);
-                return;
+                return false;
         }
         r = sys_kill(-1, SIGKILL);
         /* Then pid 1's own end must do it: the kernel kills all of a namespace with it. */
         if (r < 0 && r != -ESRCH)
-                return;
-        while (sys_waitid(P_ALL, 0, &info, WEXITED) >= 0)
-                ;
+                return false;
+        do
+                r = sys_waitid(P_ALL, 0, &info, WEXITED);
+        while (r >= 0);
+        return r == -ECHILD && leftovers == INIT_LEFTOVERS_KILL;
 }
 
 /* Reaps and passes signals on until no process is left.  If that fails they all end with this
@@ -358,7 +360,7 @@ static int init_run(struct reaper *p) {
                 return init_give_up(p, r);
         r = wait_for_command(p, &status);
         p->command = 0;
-        end_the_rest(p);
+        p->is_alone = end_the_rest(p);
         if (r < 0)
                 return init_give_up(
                         p, error_set(&p->error, NSRUN_STAGE_SUPERVISE, r, NULL, "pid 1 can't wait", NULL));
@@ -385,6 +387,7 @@ nsrun_no_asan _Noreturn void init_finish(struct reaper *p) {
         if (report.status < 0)
                 report_failure(p->init.report_fd, -1, &p->error);
         report.operation = p->init.leftovers == INIT_LEFTOVERS_REAP && init_has_others();
+        report.is_alone = p->is_alone;
         (void)report_send(p->init.report_fd, &report);
         switch (p->init.leftovers) {
         case INIT_LEFTOVERS_KILL:

@@ -74,8 +74,8 @@ struct init {
 /* How many members of struct init are descriptors that nsrun-init gets. */
 #define INIT_DESCRIPTORS 7
 
-/* Raised with every change of struct init. */
-#define INIT_VERSION 2U
+/* Raised with every change of struct init, and of struct launch_report. */
+#define INIT_VERSION 3U
 
 /* A reaper: the process that goes by a struct init. */
 struct reaper {
@@ -93,6 +93,7 @@ struct reaper {
         int signal_fd;
         int listener;   /* the command's seccomp listener, a number in their shared table; or -EBADF */
         int exec_error; /* the errno of the vforked child's exec */
+        bool is_alone;  /* no process that the command has started is alive */
         bool must_end;  /* leftovers end, too; a session's pid 1 ends once it is alone */
         char exec_path[4096];
         struct nsrun_error error;

@@ -29,6 +29,7 @@ struct launch_report {
         enum launch_report_kind kind;
         int status;    /* STOPPED: the signal; EXITED: wait(2)'s status of the command */
         int operation; /* FAILED: index of the plan's operation, or -1; EXITED: 1 if leftovers live on */
+        bool is_alone; /* EXITED: no process of the sandbox but its pid 1 is alive, for sure */
         struct nsrun_error error;            /* FAILED; NOTE: a choice that the plan left to the launch */
         struct launch_namespaces namespaces; /* STARTED */
 };

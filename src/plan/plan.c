@@ -39,6 +39,8 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->hide);
         strv_free(plan->hidden);
         strv_free(plan->exposes);
+        strv_free(plan->git_dirs);
+        strv_free(plan->git_links);
         if (plan->join) {
                 records_close(&plan->join->folder);
                 free(plan->join->cgroup);
@@ -175,6 +177,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         plan->new_session = p->new_session;
         plan->is_session = s->is_session;
         plan->limits = p->limits;
+        plan->links_are_cut = s->links_are_cut;
         plan->uid = s->uid;
         plan->gid = s->gid;
         if (plan_find_start(s, s->project, otherwise, &plan->cwd) < 0 ||
@@ -194,6 +197,10 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_consume(&plan->hidden, hidden_identity(s->hidden[i].path));
         if (r >= 0)
                 r = strv_copy(s->exposes, &plan->exposes);
+        if (r >= 0)
+                r = strv_copy(s->git_dirs, &plan->git_dirs);
+        if (r >= 0)
+                r = strv_copy(s->git_links, &plan->git_links);
         if (r >= 0)
                 r = strv_copy(s->left_out, &plan->left_out);
         if (r >= 0)

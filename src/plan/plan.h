@@ -147,13 +147,16 @@ struct nsrun_plan {
         char *project;        /* the project's folder, for messages; NULL: no project */
         char *git_dir;        /* the project's git dir, where the command may write to it; or NULL */
         char *git_common_dir; /* the common git dir of a worktree; or NULL */
-        char **protected;     /* what is looked at before and after the run, as in struct resolved */
-        char **present;       /* as in struct resolved, too */
-        char **exposes;       /* lines for exposed_add(), before the command starts */
-        char **hide;          /* the globs of --hide */
-        char **hidden;   /* "INODE:BIRTH:PATH" of what they name: a file's time of birth in nanoseconds */
-        bool is_session; /* makes a session's sandbox: argv is empty, commands join later */
-        char *plain;     /* why there is no sandbox, in words, and so no operations; NULL: there is one */
+        char **git_dirs;      /* git dirs that are swept when the command has ended: as in struct resolved */
+        char **git_links;     /* the symlinks in them: as in struct resolved */
+        bool links_are_cut;
+        char **protected; /* what is looked at before and after the run, as in struct resolved */
+        char **present;   /* as in struct resolved, too */
+        char **exposes;   /* lines for exposed_add(), before the command starts */
+        char **hide;      /* the globs of --hide */
+        char **hidden;    /* "INODE:BIRTH:PATH" of what they name: a file's time of birth in nanoseconds */
+        bool is_session;  /* makes a session's sandbox: argv is empty, commands join later */
+        char *plain;      /* why there is no sandbox, in words, and so no operations; NULL: there is one */
         struct plan_join *join; /* NULL: the plan makes a sandbox of its own */
         struct plan_raw *raw;   /* NULL: the plan is one of nsrun's own, not of a bubblewrap command line */
 };

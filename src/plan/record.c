@@ -123,6 +123,9 @@
         M(TEXT, project)        \
         M(TEXT, git_dir)        \
         M(TEXT, git_common_dir) \
+        M(TEXTS, git_dirs)      \
+        M(TEXTS, git_links)     \
+        M(BOOL, links_are_cut)  \
         M(TEXTS, protected)     \
         M(TEXTS, present)       \
         M(TEXTS, hide)          \

@@ -9,8 +9,11 @@
 #include <limits.h>
 
 #include "base/array.h"
+#include "base/beneath.h"
 #include "base/path.h"
 #include "host/names.h"
+#include "host/nested.h"
+#include "protect_git.h"
 #include "strict.h"
 
 /* Sorted as nsrun(1) has them: git's, editors' and agents', shells', package managers'. */
@@ -53,34 +56,14 @@ const char *const protect_names[] = {
         NULL,
 };
 
-/* Of each git dir that .git has of a submodule or a linked worktree: those that are there when the command
- * begins, as git makes new ones. */
-static const char *const of_modules[] = {"commondir", "config", "config.worktree", "hooks",
-                                         "info/attributes"};
-static const char *const of_worktrees[] = {"commondir", "config.worktree", "gitdir"};
-
-struct protecting {
-        struct resolved *resolved;
-        size_t folder; /* the rule's, which is writable */
-        int fd;
-        size_t n_found;
-        struct nsrun_error *err;
-};
-
 enum {
-        MODULES_DEPTH = 16,
-        MODULES_MAX = 1000,
+        NESTED_DEPTH = 8,
+        RUN_INDEX_MAX = 256 << 10, /* a longer index would cost a run more than its start */
+        SESSION_INDEX_MAX = 64 << 20,
 };
 
-/* Where a walk through .git's git dirs is. */
-struct git_dirs {
-        struct protecting *protecting;
-        unsigned depth;
-        unsigned *n_modules;
-};
-
-/* Whether --no-protect names it, or a folder that it is in. */
-static bool is_left_open(const struct nsrun_policy *p, const char *name) {
+/* Whether --no-protect names `path`, or a folder that it is in. */
+static bool is_among_open(const struct nsrun_policy *p, const char *name) {
         char path[PATH_MAX];
 
         if (strlen(name) >= sizeof(path))
@@ -95,6 +78,16 @@ static bool is_left_open(const struct nsrun_policy *p, const char *name) {
                                 return true;
                 }
         return false;
+}
+
+bool protect_is_left_open(const struct protecting *p, const char *name) {
+        const struct nsrun_policy *policy = p->resolved->policy;
+        _cleanup_free_ char *below = NULL;
+
+        if (!policy->no_protect)
+                return false;
+        below = *p->below ? str_concat(p->below, "/", name) : NULL;
+        return is_among_open(policy, name) || (below && is_among_open(policy, below));
 }
 
 /* Whether a rule shows something else there: the very path, or an overlay or what is read-only around it. */
@@ -159,31 +152,30 @@ int protect_add_everywhere(struct resolved *s, const char *source, bool is_direc
 
 /* A symlink can't be bound, and what it says is looked at in the end; what it leads to can, where that lies
  * in the folder. */
-static int protect_linked(struct protecting *p, const char *source) {
-        struct resolved *s = p->resolved;
+static int protect_linked(const struct protecting *p, const char *source) {
         _cleanup_free_ char *canonical = NULL;
         unsigned mode = 0;
         int r = path_canonical(source, &canonical, &mode);
 
         if (r == -ENOMEM)
                 return r;
-        if (r < 0 || streq(canonical, s->rules[p->folder].source) ||
-            !path_is_beneath(canonical, s->rules[p->folder].source))
+        if (r < 0 || streq(canonical, p->top) || !path_is_beneath(canonical, p->top))
                 return 0;
-        return S_ISREG(mode) || S_ISDIR(mode) ? protect_add_everywhere(s, canonical, S_ISDIR(mode)) : 0;
+        return S_ISREG(mode) || S_ISDIR(mode) ? protect_add_everywhere(p->resolved, canonical, S_ISDIR(mode))
+                                              : 0;
 }
 
 static int protect_found(void *data, const char *name, const struct stat *st) {
         struct protecting *p = data;
         struct resolved *s = p->resolved;
-        const char *folder = s->rules[p->folder].source;
-        _cleanup_free_ char *source = path_join(folder, name);
-        char *entry;
+        _cleanup_free_ char *source = NULL;
 
-        if (is_left_open(s->policy, name))
+        if (protect_is_left_open(p, name))
                 return 0;
-        p->n_found++;
-        if (!source || asprintf(&entry, "%s//%s", folder, name) < 0 || strv_consume(&s->present, entry) < 0)
+        source = str_concat(p->path, "/", name);
+        if (!source || strv_consume(&s->present, str_concat(p->path, "//", name)) < 0)
+                return -ENOMEM;
+        if (s->policy->protects_strictly && strv_add(&p->found, name) < 0)
                 return -ENOMEM;
         /* A repository's folder is the command's to write. */
         if (streq(name, ".git") && !S_ISREG(st->st_mode))
@@ -196,182 +188,146 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
                        : 0;
 }
 
-static char *join_globs(const char *folder, const char *name) {
-        char *joined;
-
-        return asprintf(&joined, "%s/%s", folder, name) < 0 ? NULL : joined;
+int protect_leave_closed(nsrun_unused void *data, nsrun_unused const char *name) {
+        return 0;
 }
 
-/* One name, or a glob. */
-static int protect_glob(struct protecting *p, const char *glob) {
-        struct resolved *s = p->resolved;
-        char *entry;
-        int r;
-
-        if (is_left_open(s->policy, glob))
-                return 0;
-        if (asprintf(&entry, "%s//%s", s->rules[p->folder].source, glob) < 0 ||
-            strv_consume(&s->protected, entry) < 0)
-                return -ENOMEM;
-        p->n_found = 0;
-        r = names_expand(p->fd, glob, protect_found, p);
-        if (r >= 0 && p->n_found == 0 && s->policy->protects_strictly && !streq(glob, ".git")) {
-                _cleanup_free_ char *name = NULL;
-
-                r = strict_unescape(glob, &name);
-                return r < 0 ? r : strict_keep_free(s, s->rules[p->folder].source, name);
-        }
-        /* What is closed to the caller is closed to the command. */
-        return r == -EACCES ? 0 : r;
+int protect_name(struct protecting *p, const char *glob) {
+        return protect_is_left_open(p, glob) ? 0 : strv_add(&p->globs, glob);
 }
 
-/* Each of `names` in the git dir `folder`. */
-static int protect_git_dir(struct protecting *p, const char *folder, const char *const *names, size_t n) {
+/* The names that nothing was found of can't be made. */
+static int keep_free(const struct protecting *p) {
         int r = 0;
 
-        for (size_t i = 0; i < n && r >= 0; i++) {
-                _cleanup_free_ char *name = join_globs(folder, names[i]);
+        STRV_FOREACH (glob, p->globs) {
+                _cleanup_free_ char *name = NULL;
 
-                r = name ? protect_glob(p, name) : -ENOMEM;
+                if (r < 0 || streq(*glob, ".git"))
+                        continue;
+                r = strict_unescape(*glob, &name);
+                if (r >= 0 && !strv_contains(p->found, name))
+                        r = strict_keep_free(p->resolved, p->path, name);
         }
         return r;
 }
 
-static int protect_worktree(void *data, const char *name, const struct stat *st) {
-        const struct git_dirs *dirs = data;
-        _cleanup_free_ char *folder = names_escape(name);
+int protect_find(struct protecting *p) {
+        const struct names_search search = {
+                .found = protect_found, .closed = protect_leave_closed, .wants_type = true, .data = p};
+        struct resolved *s = p->resolved;
+        size_t n = strv_length(s->protected), m = strv_length(p->globs);
+        char **grown = m > 0 ? reallocarray(s->protected, n + m + 1, sizeof(*grown)) : NULL;
+        int r = 0;
 
-        if (!folder)
-                return -ENOMEM;
-        return S_ISDIR(st->st_mode)
-                       ? protect_git_dir(dirs->protecting, folder, of_worktrees, ARRAY_SIZE(of_worktrees))
-                       : 0;
-}
-
-static int protect_modules(struct protecting *p, const char *folder, unsigned depth, unsigned *n);
-
-/* A command may have moved one of the two away for a while. */
-static bool is_git_dir_at(int fd, const char *name) {
-        static const char *const signs[] = {"HEAD", "config"};
-        char path[PATH_MAX];
-        struct stat st;
-
-        for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
-                int n = snprintf(path, sizeof(path), "%s/%s", name, signs[i]);
-
-                if (n > 0 && (size_t)n < sizeof(path) && fstatat(fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                    S_ISREG(st.st_mode))
-                        return true;
-        }
-        return false;
-}
-
-/* A submodule's git dir, which has those of its own submodules in turn; or a folder of the submodule's name,
- * which is its path. */
-static int protect_module(void *data, const char *name, const struct stat *st) {
-        const struct git_dirs *dirs = data;
-        struct protecting *p = dirs->protecting;
-        _cleanup_free_ char *folder = names_escape(name), *modules = NULL;
-        int r;
-
-        if (!folder)
-                return -ENOMEM;
-        if (!S_ISDIR(st->st_mode))
+        if (m == 0)
                 return 0;
-        if (!is_git_dir_at(p->fd, name))
-                return protect_modules(p, folder, dirs->depth + 1, dirs->n_modules);
-        if (++*dirs->n_modules > MODULES_MAX)
-                return -E2BIG;
-        r = protect_git_dir(p, folder, of_modules, ARRAY_SIZE(of_modules));
-        modules = r < 0 ? NULL : join_globs(folder, "modules");
-        if (r >= 0 && !modules)
-                r = -ENOMEM;
-        return r < 0 ? r : protect_modules(p, modules, dirs->depth + 1, dirs->n_modules);
-}
-
-static int protect_modules(struct protecting *p, const char *folder, unsigned depth, unsigned *n) {
-        struct git_dirs dirs = {p, depth, n};
-        _cleanup_free_ char *all = join_globs(folder, "*");
-
-        if (!all)
+        if (!grown)
                 return -ENOMEM;
-        return depth < MODULES_DEPTH ? names_expand(p->fd, all, protect_module, &dirs) : 0;
+        s->protected = grown;
+        grown[n] = NULL;
+        for (size_t i = 0; i < m; i++, grown[n] = NULL)
+                if (!(grown[n++] = str_concat(p->path, "//", p->globs[i])))
+                        return -ENOMEM;
+        r = names_find(p->fd, p->globs, &search);
+        if (r >= 0 && s->policy->protects_strictly)
+                r = keep_free(p);
+        strv_free(TAKE_PTR(p->globs));
+        strv_free(TAKE_PTR(p->found));
+        return r;
 }
 
-static int protect_git_dirs(struct protecting *p) {
-        unsigned n_modules = 0;
-        struct git_dirs dirs = {p, 0, &n_modules};
-        int r = is_left_open(p->resolved->policy, ".git/modules")
-                        ? 0
-                        : protect_modules(p, ".git/modules", 0, &n_modules);
-
-        if (r >= 0 || r == -EACCES)
-                r = names_expand(p->fd, ".git/worktrees/*", protect_worktree, &dirs);
-        return r == -EACCES ? 0 : r;
-}
-
-static int protect_error(struct protecting *p, int r, const char *glob) {
-        const char *folder = p->resolved->rules[p->folder].source;
-
+static int protect_error(const struct protecting *p, int r, const char *glob) {
         if (r == -ENOMEM)
                 return error_oom(p->err);
         if (r == -E2BIG && !glob)
-                return error_set(p->err, NSRUN_STAGE_POLICY, r, folder,
-                                 "there are too many git dirs in .git/modules to protect them",
-                                 "look who made them; --no-protect .git/modules leaves them open");
-        return error_set(p->err, NSRUN_STAGE_POLICY, r, glob ? glob : folder,
+                return error_set(p->err, NSRUN_STAGE_POLICY, r, p->top,
+                                 "there are too many repositories and git dirs in it to protect them",
+                                 "look who made them; --no-protect GLOB leaves folders open, "
+                                 "--no-protect .git/modules those of submodules");
+        return error_set(p->err, NSRUN_STAGE_POLICY, r, glob ? glob : p->path,
                          "the protected names can't be looked for", NULL);
 }
 
-/* Of a git dir that lies in the folder under another name, as a symlink .git says. */
-static int protect_linked_git_dir(struct protecting *p) {
-        const char *folder = p->resolved->rules[p->folder].source;
-        _cleanup_free_ char *link = path_join(folder, ".git"), *canonical = NULL, *glob = NULL;
-        int r = link ? path_canonical(link, &canonical, NULL) : -ENOMEM;
-        const char *below = r < 0 ? NULL : path_below(canonical, folder);
+static int protect_nested(const struct protecting *p, unsigned depth);
 
-        if (r == -ENOMEM || !below || !*below)
-                return r == -ENOMEM ? r : 0;
-        glob = names_escape(below);
-        return glob ? protect_git_dir(p, glob, of_modules, ARRAY_SIZE(of_modules)) : -ENOMEM;
-}
-
-static int protect_git(struct protecting *p) {
-        struct resolved *s = p->resolved;
-        const char *folder = s->rules[p->folder].source;
-        struct stat st;
-        int r = protect_glob(p, ".git");
-
-        if (r < 0 || fstatat(p->fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return r;
-        if (S_ISLNK(st.st_mode))
-                return protect_linked_git_dir(p);
-        if (!S_ISDIR(st.st_mode))
-                return 0;
-        if (s->project && !s->git_dir && streq(folder, s->project) && !is_left_open(s->policy, ".git") &&
-            !(s->git_dir = path_join(folder, ".git")))
-                return -ENOMEM;
-        for (const char *const *name = protect_names; *name && r >= 0; name++)
-                if (startswith(*name, ".git/"))
-                        r = protect_glob(p, *name);
-        return r < 0 ? r : protect_git_dirs(p);
-}
-
-static int protect_folder(struct protecting *p) {
-        const struct nsrun_policy *policy = p->resolved->policy;
+/* A repository, or a writable folder that is none. */
+static int protect_repository(struct protecting *p, unsigned depth) {
         int r = protect_git(p);
 
         for (const char *const *name = protect_names; *name && r >= 0; name++)
                 if (!startswith(*name, ".git/"))
-                        r = protect_glob(p, *name);
-        if (r < 0)
-                return protect_error(p, r, NULL);
+                        r = protect_name(p, *name);
+        if (r >= 0)
+                r = protect_find(p);
+        if (r >= 0)
+                r = protect_git_orders(p);
+        return r < 0 ? r : protect_nested(p, depth);
+}
+
+/* What lies at `name` below `above`, a repository in its turn. */
+static int protect_one_nested(const struct protecting *above, const char *name, unsigned depth) {
+        struct protecting p = *above;
+        const struct resolved *s = above->resolved;
+        _cleanup_free_ char *path = str_concat(above->path, "/", name);
+        _cleanup_free_ char *below = str_concat(above->below, *above->below ? "/" : "", name);
+        int r;
+
+        if (!path || !below)
+                return -ENOMEM;
+        if (protect_is_left_open(above, name))
+                return 0;
+        /* A writable folder of its own has its turn. */
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (s->rules[i].access == POLICY_RW && streq(s->rules[i].source, path))
+                        return 0;
+        if (++*p.n_repositories > PROTECT_REPOSITORIES_MAX)
+                return -E2BIG;
+        p.path = path;
+        p.below = below;
+        p.globs = NULL;
+        p.git_dir = NULL;
+        p.git_fd = -EBADF;
+        p.fd = beneath_open(above->fd, name, O_PATH | O_DIRECTORY, 0);
+        if (p.fd < 0)
+                return p.fd == -ENOMEM ? p.fd : 0;
+        r = protect_repository(&p, depth);
+        (void)close(p.fd);
+        close_fdp(&p.git_fd);
+        free(p.git_dir);
+        strv_free(p.globs);
+        return r;
+}
+
+static int protect_nested(const struct protecting *p, unsigned depth) {
+        const struct nested_places places = {.folder = p->fd,
+                                             .git_dir = p->git_fd,
+                                             .index_limit = p->resolved->is_session ? SESSION_INDEX_MAX
+                                                                                    : RUN_INDEX_MAX};
+        _cleanup_strv_ char **found = NULL;
+        int r = depth < NESTED_DEPTH ? nested_find(&places, &found) : 0;
+
+        STRV_FOREACH (name, found)
+                if (r >= 0)
+                        r = protect_one_nested(p, *name, depth + 1);
+        return r;
+}
+
+static int protect_folder(struct protecting *p) {
+        const struct nsrun_policy *policy = p->resolved->policy;
+        int r = 0;
+
+        if (strv_contains(policy->no_protect, "*"))
+                return 0;
         for (char **glob = policy->protect; glob && *glob; glob++) {
-                r = protect_glob(p, *glob);
+                r = protect_name(p, *glob);
+                if (r >= 0)
+                        r = protect_find(p);
                 if (r < 0)
                         return protect_error(p, r, *glob);
         }
-        return 0;
+        r = protect_repository(p, 0);
+        return r < 0 ? protect_error(p, r, NULL) : 0;
 }
 
 /* A folder of the host that the command may write to.  Not /tmp's; and of git dirs outside the project
@@ -385,23 +341,34 @@ static bool is_protectable(const struct resolved *s, const struct resolved_rule 
 
 int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         bool is_strict = s->policy->protects_strictly;
+        unsigned n_repositories = 0;
         size_t n = s->n_rules;
         int r = is_strict ? strict_check(s, err) : 0;
 
         for (size_t i = 0; i < n && r >= 0; i++) {
-                struct protecting p = {.resolved = s, .folder = i, .fd = -EBADF, .err = err};
+                struct protecting p = {.resolved = s,
+                                       .below = "",
+                                       .git_fd = -EBADF,
+                                       .n_repositories = &n_repositories,
+                                       .err = err};
 
                 if (!is_protectable(s, &s->rules[i]))
                         continue;
-                p.fd = open(s->rules[i].source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                p.top = p.path = s->rules[i].source;
+                p.fd = p.top_fd = open(p.top, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                 /* Whoever mounts it says what is wrong. */
                 if (p.fd < 0)
                         continue;
                 r = protect_folder(&p);
                 (void)close(p.fd);
+                close_fdp(&p.git_fd);
+                free(p.git_dir);
+                strv_free(p.globs);
         }
         if (r >= 0 && is_strict && (r = strict_keep_git_dir(s)) < 0)
                 r = error_set(err, NSRUN_STAGE_POLICY, r, s->git_dir,
                               "the protected names can't be looked for", NULL);
-        return r < 0 || !is_strict ? r : strict_finish(s, err);
+        if (r >= 0 && is_strict)
+                r = strict_finish(s, err);
+        return r < 0 ? r : protect_list_links(s, err);
 }

@@ -8,6 +8,10 @@
 /* nsrun's own list, relative to the top of a writable folder; ends with NULL. */
 extern const char *const protect_names[];
 
+enum {
+        PROTECT_REPOSITORIES_MAX = 500, /* with submodules' git dirs */
+};
+
 /* Adds a read-only rule for each protected name that is there, and fills s->protected.  All other rules are
  * known, one for each target.  -E2BIG with *err filled: a glob of --protect names more than can be looked
  * through; -ENOMEM. */

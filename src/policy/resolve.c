@@ -48,6 +48,8 @@ void resolved_clear(struct resolved *s) {
         free(s->hidden);
         strv_free(s->protected);
         strv_free(s->present);
+        strv_free(s->git_dirs);
+        strv_free(s->git_links);
         free(s->git_dir);
         free(s->git_common_dir);
         free(s->instance_root);

@@ -96,6 +96,9 @@ struct resolved {
         char **ephemeral;     /* folders that are a tmpfs of their own inside, with rules beneath them */
         char *git_dir;        /* the project's git dir, where the command may write to it; or NULL */
         char *git_common_dir; /* a worktree's common git dir; or NULL */
+        char **git_dirs;      /* git dirs in which the command may write, canonical */
+        char **git_links;     /* "PATH -> TEXT": the symlinks in them, and in the common git dir's folders */
+        bool links_are_cut;   /* that list is not complete */
         char **reserved;      /* names in `ephemeral` folders that nothing inside can take: empty files */
         char **protected;     /* "FOLDER//GLOB": a name that may not be made or changed; no "//" in FOLDER */
         char **present;       /* "FOLDER//NAME": of these names those that are there */

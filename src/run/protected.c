@@ -13,6 +13,7 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "host/names.h"
+#include "repositories.h"
 
 /* What was there. */
 struct protected_name {
@@ -31,8 +32,10 @@ struct protected_folder {
 
 struct look {
         struct protected_folder *folder;
+        const struct protected_names *all;
         int (*found)(void *data, const struct nsrun_error *note);
         void *data;
+        char *last_closed; /* a folder that was opened to its owner */
 };
 
 static void clear_folder(struct protected_folder *f) {
@@ -78,17 +81,24 @@ static int remember(void *data, const char *name, const struct stat *st) {
         return 0;
 }
 
-/* The globs of a folder stand together.  The descriptor of one that can't be opened is -EBADF, and nothing
- * is looked for there: nothing of it was mounted, either. */
+static struct protected_folder *find_folder(const struct protected_names *names, const char *path,
+                                            size_t n) {
+        /* The globs of a folder stand together, nearly always. */
+        for (size_t i = names->n; i-- > 0;)
+                if (strncmp(names->folders[i].path, path, n) == 0 && !names->folders[i].path[n])
+                        return &names->folders[i];
+        return NULL;
+}
+
+/* The descriptor of a folder that can't be opened is -EBADF, and nothing is looked for there: nothing of it
+ * was mounted, either. */
 static int folder_of(struct protected_names *names, const char *path, size_t n,
                      struct protected_folder **ret) {
-        struct protected_folder *last = names->n > 0 ? &names->folders[names->n - 1] : NULL;
         struct protected_folder f = {.fd = -EBADF};
 
-        if (last && strlen(last->path) == n && strncmp(last->path, path, n) == 0) {
-                *ret = last;
+        *ret = find_folder(names, path, n);
+        if (*ret)
                 return 0;
-        }
         if (ARRAY_GROW(names->folders, names->n) < 0)
                 return -ENOMEM;
         f.path = strndup(path, n);
@@ -114,25 +124,20 @@ static int add_glob(struct protected_names *names, const char *entry) {
  * more the user's than what this command makes. */
 static int add_present(struct protected_names *names, const char *entry) {
         const char *cut = strstr(entry, "//");
+        struct protected_folder *f = find_folder(names, entry, (size_t)(cut - entry));
         struct stat st;
-        int r = 0;
 
-        /* A folder that two rules show is there twice. */
-        for (size_t i = 0; i < names->n && r >= 0; i++) {
-                struct protected_folder *f = &names->folders[i];
-
-                if (strlen(f->path) == (size_t)(cut - entry) &&
-                    strncmp(f->path, entry, (size_t)(cut - entry)) == 0 && f->fd >= 0 &&
-                    fstatat(f->fd, cut + 2, &st, AT_SYMLINK_NOFOLLOW) == 0)
-                        r = remember(f, cut + 2, &st);
-        }
-        return r;
+        return !f || f->fd < 0 || fstatat(f->fd, cut + 2, &st, AT_SYMLINK_NOFOLLOW) < 0
+                       ? 0
+                       : remember(f, cut + 2, &st);
 }
 
 int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) {
         struct protected_names names = {0};
         int r = 0;
 
+        /* The coarse clock is the one by which the kernel stamps files. */
+        (void)clock_gettime(CLOCK_REALTIME_COARSE, &names.since);
         STRV_FOREACH (entry, plan->protected)
                 if (r >= 0)
                         r = add_glob(&names, *entry);
@@ -248,10 +253,9 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         for (size_t i = 0; i < l->folder->n_names && !was; i++)
                 if (streq(l->folder->names[i].name, name))
                         was = &l->folder->names[i];
-        /* A repository of its own, which a command may make. */
+        /* A repository of its own, which a command may make: repositories.h tells of it. */
         if (!was && streq(name, ".git"))
-                return say(l, name,
-                           "the command made a git repository: git obeys its hooks and its configuration");
+                return 0;
         /* What is neither a file nor a folder could not be mounted over. */
         if (!was || (!was->link && !S_ISREG(was->st.st_mode) && !S_ISDIR(was->st.st_mode) &&
                      !is_same_entry(&was->st, st)))
@@ -269,38 +273,70 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         return say(l, name, "a protected name was changed while the command ran, by it or by others");
 }
 
-/* Opens the folder `root`, and those below it on the way to `glob`, where the command has closed them to
+/* Opens the folder `root`, and those below it on the way to `name`, where the command has closed them to
  * their owner. */
-static void open_way(int root, const char *glob) {
+static void open_way(int root, const char *name) {
         _cleanup_close_ int folder = fcntl(root, F_DUPFD_CLOEXEC, 3);
 
-        for (const char *at = glob; folder >= 0; at += *at == '/') {
-                _cleanup_free_ char *name = strndup(at, strcspn(at, "/"));
+        for (const char *at = name; folder >= 0; at += *at == '/') {
+                _cleanup_free_ char *part = strndup(at, strcspn(at, "/"));
                 int next;
 
-                if (!name || open_to_owner(folder) < 0)
+                if (!part || open_to_owner(folder) < 0)
                         return;
-                at += strlen(name);
-                next = *at ? openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
+                at += strlen(part);
+                next = *part ? openat(folder, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
                 close_fdp(&folder);
                 folder = next;
         }
 }
 
-static int look_through(struct look *l) {
-        STRV_FOREACH (glob, l->folder->globs) {
-                int r = names_expand(l->folder->fd, *glob, judge_name, l);
+/* A folder that is closed is opened, and tried once more. */
+static int open_what_is_closed(void *data, const char *name) {
+        struct look *l = data;
 
-                if (r == -EACCES) {
-                        open_way(l->folder->fd, *glob);
-                        r = names_expand(l->folder->fd, *glob, judge_name, l);
-                }
-                if (r < 0 && r != -ENOMEM)
-                        r = say(l, *glob, "what the command has made of a protected name can't be seen");
-                if (r < 0)
-                        return r;
+        if (l->last_closed && streq(l->last_closed, name))
+                return say(l, name, "what the command has made of a protected name can't be seen");
+        free(l->last_closed);
+        l->last_closed = strdup(name);
+        if (!l->last_closed)
+                return -ENOMEM;
+        open_way(l->folder->fd, name);
+        return 1;
+}
+
+static int look_through(struct look *l) {
+        const struct names_search search = {.found = judge_name, .closed = open_what_is_closed, .data = l};
+        int r = names_find(l->folder->fd, l->folder->globs, &search);
+
+        free(l->last_closed);
+        l->last_closed = NULL;
+        if (r < 0 && r != -ENOMEM)
+                r = say(l, ".", "what the command has made of protected names can't be seen");
+        return r;
+}
+
+/* Whose names are protected: it had a .git. */
+static bool is_known_repository(void *data, const char *path) {
+        const struct look *l = data;
+
+        for (size_t i = 0; i < l->all->n; i++) {
+                const struct protected_folder *f = &l->all->folders[i];
+
+                if (!streq(f->path, path))
+                        continue;
+                for (size_t k = 0; k < f->n_names; k++)
+                        if (streq(f->names[k].name, ".git"))
+                                return true;
+                return false;
         }
-        return 0;
+        return false;
+}
+
+static int tell_repository(void *data, const struct nsrun_error *note) {
+        const struct look *l = data;
+
+        return l->found(l->data, note);
 }
 
 int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
@@ -308,10 +344,18 @@ int protected_end(struct protected_names *names, int (*found)(void *data, const 
         int r = 0;
 
         for (size_t i = 0; i < names->n && r >= 0; i++) {
-                struct look look = {.folder = &names->folders[i], .found = found, .data = data};
+                struct look look = {
+                        .folder = &names->folders[i], .all = names, .found = found, .data = data};
+                const struct repositories repositories = {.since = names->since,
+                                                          .is_known = is_known_repository,
+                                                          .found = tell_repository,
+                                                          .data = &look};
 
-                if (look.folder->fd >= 0)
-                        r = look_through(&look);
+                if (look.folder->fd < 0)
+                        continue;
+                r = look_through(&look);
+                if (r >= 0)
+                        r = repositories_look(&repositories, look.folder->fd, look.folder->path);
         }
         protected_clear(names);
         return r;

@@ -4,6 +4,8 @@
  * there read-only. */
 #pragma once
 
+#include <time.h>
+
 #include "plan/plan.h"
 
 struct protected_folder;
@@ -11,13 +13,14 @@ struct protected_folder;
 struct protected_names {
         struct protected_folder *folders;
         size_t n;
+        struct timespec since; /* when the run began */
 };
 
 /* Remembers what is there of the plan's protected names.  -ENOMEM. */
 int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret);
 /* Renames what has come to be since then to NAME.aside-N, where nothing obeys it; puts a symlink back that
- * was replaced; and finds what was changed, by whomever.  Calls `found` for each: 0 or -errno.  Once; one
- * that is zero has nothing to look at. */
+ * was replaced; and finds what was changed, by whomever, and repositories made meanwhile that carry orders.
+ * Calls `found` for each: 0 or -errno.  Once; one that is zero has nothing to look at. */
 int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
                   void *data);
 void protected_clear(struct protected_names *names);

@@ -63,7 +63,7 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 return error_oom(err);
         r = gitdirs_begin(plan, &run->gitdirs);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "the git dir can't be opened",
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "a git dir can't be opened",
                                  NULL);
         if (protected_begin(plan, &run->protected) < 0 || marks_begin(plan, &run->marks) < 0 ||
             (!plan->join && hidden_begin(plan, &run->hidden) < 0))
@@ -146,6 +146,7 @@ int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_err
         }
         if (report.kind == LAUNCH_EXITED) {
                 run->has_exited = true;
+                run->is_alone = report.is_alone;
                 run->status = report.status;
         }
         *ret = report;
@@ -211,11 +212,20 @@ static int take_finding(void *data, const struct nsrun_error *note) {
         return take_note(data, note, NULL);
 }
 
+/* Looks at what the command has left on the host. */
+static void look_at_leavings(struct run *run) {
+        (void)gitdirs_end(&run->gitdirs, take_finding, run);
+        (void)protected_end(&run->protected, take_finding, run);
+}
+
 int run_wait(struct run *run) {
         int status = 0;
 
         if (run->is_gone)
                 return 0;
+        /* Meanwhile the kernel takes the sandbox apart, which lasts as long. */
+        if (run->is_alone)
+                look_at_leavings(run);
         /* Collects the reaper: where pid 1 collects no orphans, as in many containers, an
          * uncollected reaper would keep its session from ever ending.  A nested command's reaper
          * isn't waited for once the command has ended: it stays for what the command left behind. */
@@ -224,8 +234,7 @@ int run_wait(struct run *run) {
                 end_session(run, status);
         }
         run->is_gone = true;
-        (void)gitdirs_end(&run->gitdirs, take_finding, run);
-        (void)protected_end(&run->protected, take_finding, run);
+        look_at_leavings(run);
         marks_end(&run->marks);
         (void)hidden_end(run->hidden, take_finding, run);
         return status;

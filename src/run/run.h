@@ -47,14 +47,15 @@ struct run {
                                           reaper is; pid 0: it isn't. */
         bool is_plain;                 /* there is no sandbox */
         bool has_exited;               /* the command has ended */
+        bool is_alone;                 /* and nothing is alive in the sandbox but its pid 1 */
         bool is_gone;                  /* the sandbox is gone, or in a session the command's reaper */
         int status;                    /* the command's, as wait(2) has it */
 };
 
-#define RUN_INIT                                                                                       \
-        (struct run) {                                                                                 \
-                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                   \
-                .gitdirs = GITDIRS_INIT, .memory = OOM_WATCH_INIT, .listener = -EBADF, .is_gone = true \
+#define RUN_INIT                                                                     \
+        (struct run) {                                                               \
+                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT, \
+                .memory = OOM_WATCH_INIT, .listener = -EBADF, .is_gone = true        \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

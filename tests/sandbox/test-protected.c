@@ -502,8 +502,8 @@ TEST(a_notes_path_is_fit_to_print) {
 TEST(a_repository_that_a_command_makes_is_told) {
         const struct site *s = *state;
         _cleanup_free_ char *line =
-                text_of("nsrun: note: the command made a git repository: git obeys its hooks and its "
-                        "configuration: %s/.git\n",
+                text_of("nsrun: note: the command made or changed a git repository with hooks, which git "
+                        "obeys: %s/.git\n",
                         s->project);
         _cleanup_outcome_ struct outcome o = {0};
 

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See gitindex.h.  A command may have written every byte: all lengths are checked against what is left. */
+#include "gitindex.h"
+
+#include <limits.h>
+
+enum {
+        HEADER_SIZE = 12,
+        FIXED_SIZE = 40, /* times, device, inode, mode, uid, gid, size: before the hash */
+        MODE_AT = 24,
+        FLAG_EXTENDED = 0x4000,
+        MODE_TYPE = 0170000,
+        MODE_GITLINK = 0160000,
+};
+
+struct index {
+        const unsigned char *at, *end; /* what is left of the entries */
+        size_t hash_size;
+        uint32_t version;
+        char name[PATH_MAX]; /* of the last entry: in version 4 the next one begins with a part of it */
+        size_t length;
+};
+
+static uint32_t number_at(const unsigned char *at) {
+        return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* Version 4: how many bytes are cut off the last name, as git's pack files have offsets. */
+static bool take_cut(struct index *x, size_t *ret) {
+        size_t n = 0;
+
+        for (unsigned i = 0; x->at < x->end && i < 4; i++) {
+                unsigned char byte = *x->at++;
+
+                n = (n << 7) + (byte & 0x7f);
+                if (!(byte & 0x80)) {
+                        *ret = n;
+                        return true;
+                }
+                n++;
+        }
+        return false;
+}
+
+/* The name, with what follows it.  `start` is where the entry begins: in versions 2 and 3 its length is a
+ * multiple of eight. */
+static bool take_name(struct index *x, const unsigned char *start) {
+        size_t kept = 0, cut = 0, n, size;
+        const unsigned char *nul;
+
+        if (x->version == 4) {
+                if (!take_cut(x, &cut) || cut > x->length)
+                        return false;
+                kept = x->length - cut;
+        }
+        nul = memchr(x->at, '\0', (size_t)(x->end - x->at));
+        if (!nul)
+                return false;
+        n = (size_t)(nul - x->at);
+        if (kept + n == 0 || kept + n >= sizeof(x->name))
+                return false;
+        memcpy(x->name + kept, x->at, n + 1);
+        x->length = kept + n;
+        size = (size_t)(nul - start);
+        x->at = x->version == 4 ? nul + 1 : start + (size + 8) / 8 * 8;
+        return x->at <= x->end;
+}
+
+/* The mode of the next entry, whose name is in x->name; 0: there is none. */
+static uint32_t take_index_entry(struct index *x) {
+        const unsigned char *start = x->at;
+        size_t fixed = FIXED_SIZE + x->hash_size + 2;
+
+        if ((size_t)(x->end - x->at) < fixed + 2)
+                return 0;
+        if (x->version >= 3 && ((uint32_t)start[fixed - 2] << 8) & FLAG_EXTENDED)
+                fixed += 2;
+        x->at += fixed;
+        return take_name(x, start) ? number_at(start + MODE_AT) : 0;
+}
+
+/* Whether the rest is extensions and the hash: so the hash's size was the right one. */
+static bool ends_well(const struct index *x) {
+        const unsigned char *at = x->at;
+
+        while ((size_t)(x->end - at) > x->hash_size + 8) {
+                uint32_t size = number_at(at + 4);
+
+                at += 8;
+                if (size > (size_t)(x->end - at))
+                        return false;
+                at += size;
+        }
+        return (size_t)(x->end - at) == x->hash_size;
+}
+
+static int parse_entries(struct index *x, uint32_t n, int (*found)(void *data, const char *path),
+                         void *data) {
+        for (; n > 0; n--) {
+                uint32_t mode = take_index_entry(x);
+                int r;
+
+                if (mode == 0)
+                        return -EBADMSG;
+                if ((mode & MODE_TYPE) != MODE_GITLINK || !found)
+                        continue;
+                r = found(data, x->name);
+                if (r != 0)
+                        return r;
+        }
+        return found || ends_well(x) ? 0 : -EBADMSG;
+}
+
+int gitindex_parse(const unsigned char *text, size_t n, int (*found)(void *data, const char *path),
+                   void *data) {
+        static const size_t hash_sizes[] = {20, 32};
+
+        if (n < HEADER_SIZE || memcmp(text, "DIRC", 4) != 0 || number_at(text + 4) < 2 ||
+            number_at(text + 4) > 4)
+                return -EBADMSG;
+        for (size_t i = 0; i < ARRAY_SIZE(hash_sizes); i++) {
+                struct index x = {
+                        .end = text + n, .hash_size = hash_sizes[i], .version = number_at(text + 4)};
+
+                x.at = text + HEADER_SIZE;
+                if (parse_entries(&x, number_at(text + 8), NULL, NULL) < 0)
+                        continue;
+                x.at = text + HEADER_SIZE;
+                x.length = 0;
+                return parse_entries(&x, number_at(text + 8), found, data);
+        }
+        return -EBADMSG;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Repositories in sub-folders: those at the top of a folder, and those that git knows, by .gitmodules and by
+ * its index.  No tree is walked. */
+#pragma once
+
+#include "base/macro.h"
+
+struct nested_places {
+        int folder;         /* may be O_PATH */
+        int git_dir;        /* the folder's own git dir, with the index; or -1 */
+        size_t index_limit; /* a longer index isn't read */
+};
+
+/* *ret: the paths of all these below the folder that have a .git, which no symlink leads to.  What can't be
+ * read holds none.  -ENOMEM. */
+int nested_find(const struct nested_places *places, char ***ret);

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See protect_git.h. */
+#include "protect_git.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "host/gitdir.h"
+#include "host/gitorders.h"
+#include "host/gitwalk.h"
+#include "host/names.h"
+
+/* Of each git dir that .git has of a submodule or a linked worktree, and of one elsewhere: those that are
+ * there when the command begins, as git makes new ones. */
+static const char *const of_modules[] = {"commondir", "config",          "config.worktree",
+                                         "hooks",     "info/attributes", "objects/info/alternates"};
+static const char *const of_worktrees[] = {"commondir", "config.worktree", "gitdir"};
+
+enum {
+        MODULES_DEPTH = 16,
+};
+
+/* Where a walk through .git's git dirs is. */
+struct git_dirs {
+        struct protecting *protecting;
+        unsigned depth;
+};
+
+static char *join_globs(const char *folder, const char *name) {
+        return str_concat(folder, *folder ? "/" : "", name);
+}
+
+/* Each of `names` in the git dir `folder`, a glob. */
+static int protect_git_dir(struct protecting *p, const char *folder, const char *const *names, size_t n) {
+        int r = 0;
+
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                _cleanup_free_ char *name = join_globs(folder, names[i]);
+
+                r = name ? protect_name(p, name) : -ENOMEM;
+        }
+        return r;
+}
+
+/* The git dir is swept when the command has ended. */
+static int add_swept(struct resolved *s, const char *folder, const char *name) {
+        _cleanup_free_ char *path = path_join(folder, name);
+
+        if (!path)
+                return -ENOMEM;
+        return strv_contains(s->git_dirs, path) ? 0 : strv_consume(&s->git_dirs, TAKE_PTR(path));
+}
+
+static int protect_worktree(void *data, const char *name, const struct stat *st) {
+        const struct git_dirs *dirs = data;
+        _cleanup_free_ char *folder = names_escape(name);
+
+        if (!folder)
+                return -ENOMEM;
+        return S_ISDIR(st->st_mode)
+                       ? protect_git_dir(dirs->protecting, folder, of_worktrees, ARRAY_SIZE(of_worktrees))
+                       : 0;
+}
+
+static int each_below(struct git_dirs *dirs, const char *folder,
+                      int (*found)(void *data, const char *name, const struct stat *st)) {
+        _cleanup_free_ char *all = join_globs(folder, "*");
+        char *globs[] = {all, NULL};
+
+        return all ? names_find(dirs->protecting->fd, globs,
+                                &(struct names_search){.found = found,
+                                                       .closed = protect_leave_closed,
+                                                       .wants_type = true,
+                                                       .data = dirs})
+                   : -ENOMEM;
+}
+
+static int protect_modules(struct protecting *p, const char *folder, unsigned depth);
+
+/* A command may have moved one of the two away for a while. */
+static bool is_git_dir_at(int fd, const char *name) {
+        static const char *const signs[] = {"HEAD", "config"};
+        char path[PATH_MAX];
+        struct stat st;
+
+        for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
+                int n = snprintf(path, sizeof(path), "%s/%s", name, signs[i]);
+
+                if (n > 0 && (size_t)n < sizeof(path) && fstatat(fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    S_ISREG(st.st_mode))
+                        return true;
+        }
+        return false;
+}
+
+/* A submodule's git dir, which has those of its own submodules in turn; or a folder of the submodule's name,
+ * which is its path. */
+static int protect_module(void *data, const char *name, const struct stat *st) {
+        const struct git_dirs *dirs = data;
+        struct protecting *p = dirs->protecting;
+        _cleanup_free_ char *folder = names_escape(name), *modules = NULL;
+        int r;
+
+        if (!folder)
+                return -ENOMEM;
+        if (!S_ISDIR(st->st_mode))
+                return 0;
+        if (!is_git_dir_at(p->fd, name))
+                return protect_modules(p, folder, dirs->depth + 1);
+        if (++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
+                return -E2BIG;
+        r = protect_git_dir(p, folder, of_modules, ARRAY_SIZE(of_modules));
+        if (r >= 0)
+                r = add_swept(p->resolved, p->path, name);
+        modules = r < 0 ? NULL : join_globs(folder, "modules");
+        if (r >= 0 && !modules)
+                r = -ENOMEM;
+        return r < 0 ? r : protect_modules(p, modules, dirs->depth + 1);
+}
+
+static int protect_modules(struct protecting *p, const char *folder, unsigned depth) {
+        struct git_dirs dirs = {.protecting = p, .depth = depth};
+
+        return depth < MODULES_DEPTH ? each_below(&dirs, folder, protect_module) : 0;
+}
+
+static int protect_git_dirs(struct protecting *p) {
+        struct git_dirs dirs = {.protecting = p};
+        int r = protect_is_left_open(p, ".git/modules") ? 0 : protect_modules(p, ".git/modules", 0);
+
+        return r < 0 ? r : each_below(&dirs, ".git/worktrees", protect_worktree);
+}
+
+/* The folder around as one that is no repository. */
+static struct protecting top_of(const struct protecting *p) {
+        struct protecting top = *p;
+
+        top.path = p->top;
+        top.fd = p->top_fd;
+        top.below = "";
+        top.globs = NULL;
+        top.git_dir = NULL;
+        return top;
+}
+
+/* Protects `name`, in the folder around, unless that was done. */
+static int protect_in_top(struct protecting *top, const char *name) {
+        _cleanup_free_ char *entry = str_concat(top->path, "//", name);
+
+        if (!entry)
+                return -ENOMEM;
+        return strv_contains(top->resolved->protected, entry) ? 0 : protect_name(top, name);
+}
+
+/* A git dir that lies in the folder around under another name, as .git says, a file or a symlink. */
+static int protect_separate(const struct protecting *p) {
+        _cleanup_free_ char *folder = names_escape(path_below(p->git_dir, p->top));
+        struct protecting top = top_of(p);
+        int r = folder ? 0 : -ENOMEM;
+
+        for (size_t i = 0; i < ARRAY_SIZE(of_modules) && r >= 0; i++) {
+                _cleanup_free_ char *name = join_globs(folder, of_modules[i]);
+
+                r = name ? protect_in_top(&top, name) : -ENOMEM;
+        }
+        if (r >= 0)
+                r = protect_find(&top);
+        strv_free(top.globs);
+        return r < 0 ? r : add_swept(p->resolved, "/", p->git_dir);
+}
+
+/* Where .git leads that is no folder; nothing but what lies in the writable folder is believed here. */
+static int follow_dot_git(struct protecting *p, bool is_file) {
+        _cleanup_free_ char *link = NULL, *canonical = NULL;
+        int r;
+
+        if (is_file) {
+                r = gitdir_of_file(p->fd, p->path, p->top, &canonical);
+        } else {
+                link = path_join(p->path, ".git");
+                r = link ? path_canonical(link, &canonical, NULL) : -ENOMEM;
+        }
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0 || !path_is_beneath(canonical, p->top))
+                return 0;
+        p->git_dir = TAKE_PTR(canonical);
+        return protect_is_left_open(p, ".git") ? 0 : protect_separate(p);
+}
+
+static int protect_dot_git(struct protecting *p) {
+        struct resolved *s = p->resolved;
+        bool is_project = s->project && streq(p->path, s->project);
+        struct stat st;
+        int r = protect_name(p, ".git");
+
+        if (r < 0 || fstatat(p->fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return r;
+        /* A worktree's or a submodule's, outside: git.c has exposed it. */
+        if (is_project && s->git_dir)
+                return (p->git_dir = strdup(s->git_dir)) ? 0 : -ENOMEM;
+        if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+                return follow_dot_git(p, S_ISREG(st.st_mode));
+        if (!S_ISDIR(st.st_mode))
+                return 0;
+        p->git_dir = path_join(p->path, ".git");
+        if (!p->git_dir)
+                return -ENOMEM;
+        if (protect_is_left_open(p, ".git"))
+                return 0;
+        if (is_project && !(s->git_dir = strdup(p->git_dir)))
+                return -ENOMEM;
+        r = add_swept(s, "/", p->git_dir);
+        for (const char *const *name = protect_names; *name && r >= 0; name++)
+                if (startswith(*name, ".git/"))
+                        r = protect_name(p, *name);
+        return r < 0 ? r : protect_git_dirs(p);
+}
+
+int protect_git(struct protecting *p) {
+        int r = protect_dot_git(p);
+
+        if (r >= 0 && p->git_dir)
+                p->git_fd = open(p->git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return r;
+}
+
+/* An entry of the configuration that names a folder of hooks, or a file of configuration: it is relative to
+ * the work tree, and to the git dir. */
+static int protect_order(void *data, const struct gitconfig_entry *entry) {
+        const struct protecting *p = data;
+        const char *subsection, *below, *value = entry->value;
+        bool is_include = streq(entry->name, "include.path"), is_home = value && startswith(value, "~/");
+        _cleanup_free_ char *path = NULL, *name = NULL;
+        struct protecting top = top_of(p);
+        size_t n;
+        int r;
+
+        is_include |= gitconfig_is_in(entry->name, "includeif", "path", &subsection, &n);
+        if (!value || (!is_include && !streq(entry->name, "core.hookspath")) ||
+            (is_home && !p->resolved->home))
+                return 0;
+        path = is_home ? path_join(p->resolved->home, value + 2)
+                       : path_join(is_include ? p->git_dir : p->path, value);
+        if (!path)
+                return -ENOMEM;
+        below = path_below(path, p->top);
+        if (!below || path_is_beneath(p->path, path))
+                return 0;
+        name = names_escape(below);
+        r = name ? protect_in_top(&top, name) : -ENOMEM;
+        if (r >= 0)
+                r = protect_find(&top);
+        strv_free(top.globs);
+        return r;
+}
+
+int protect_git_orders(const struct protecting *p) {
+        const struct resolved *s = p->resolved;
+        _cleanup_close_ int common = -EBADF;
+        int r;
+
+        if (p->git_fd < 0 || protect_is_left_open(p, ".git"))
+                return 0;
+        if (s->git_common_dir && streq(p->git_dir, s->git_dir))
+                common = open(s->git_common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        r = gitorders_read(common >= 0 ? common : p->git_fd, protect_order, (void *)(uintptr_t)p);
+        return r == -ENOMEM || r == -E2BIG ? r : 0;
+}
+
+static int note_link(void *data, int folder, const char *name, const char *path) {
+        struct resolved *s = data;
+        char *line = gitwalk_describe(folder, name, path);
+
+        return line ? strv_consume(&s->git_links, line) : 0;
+}
+
+int protect_list_links(struct resolved *s, struct nsrun_error *err) {
+        struct gitwalk w = {.link = note_link, .data = s};
+        int r = s->git_dir ? add_swept(s, "/", s->git_dir) : 0;
+
+        STRV_FOREACH (path, s->git_dirs)
+                if (r >= 0)
+                        r = gitwalk(&w, AT_FDCWD, *path, *path, true);
+        for (unsigned i = 0; i < 2 && s->git_common_dir && r >= 0; i++) {
+                _cleanup_free_ char *path = path_join(s->git_common_dir, i == 0 ? "logs" : "refs");
+
+                r = path ? gitwalk(&w, AT_FDCWD, path, path, false) : -ENOMEM;
+        }
+        s->links_are_cut = w.is_cut;
+        return r < 0 ? error_oom(err) : 0;
+}

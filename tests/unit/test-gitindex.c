@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What nsrun reads of git's index, against git itself; and that no damage to it is believed. */
+#include "host/gitindex.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "host/nested.h"
+#include "scratch.h"
+
+static int note_path(void *data, const char *path) {
+        return strv_add(data, path);
+}
+
+static int stop_at_once(void *data, nsrun_unused const char *path) {
+        ++*(int *)data;
+        return 42;
+}
+
+/* The index of a new repository with `options`, in which are files and two repositories. */
+static unsigned char *make_index(char *top, const char *options, size_t *ret_n) {
+        static const char script[] =
+                "set -e; exec >/dev/null 2>&1; cd '%s'; export HOME=$PWD; git init -q %s p; cd p\n"
+                "git init -q %s long/name/of/a/folder/r; git init -q %s z\n"
+                "for r in long/name/of/a/folder/r z; do (cd $r; echo x >f; git add f\n"
+                "  git -c user.name=J -c user.email=j@e.org commit -qm x); done\n"
+                "mkdir long/name/of/b; for i in 1 2 3 4 5 6 7 8 9; do echo $i >long/name/of/b/f$i; echo $i >g$i$i; done\n"
+                "git add .; git add -N -f g11; [ -z \"$VERSION\" ] || git update-index --index-version $VERSION\n";
+        _cleanup_free_ char *text = NULL;
+        char *command = NULL;
+        unsigned char *bytes = calloc(1, 1 << 16);
+        FILE *f;
+
+        assert_non_null(bytes);
+        assert_true(asprintf(&command, script, top, options, options, options) > 0);
+        assert_int_equal(system(command), 0);
+        free(command);
+        assert_true(asprintf(&text, "%s/p/.git/index", top) > 0);
+        f = fopen(text, "re");
+        assert_non_null(f);
+        *ret_n = fread(bytes, 1, 1 << 16, f);
+        (void)fclose(f);
+        return bytes;
+}
+
+TEST(repositories_in_an_index_are_found_and_damage_is_refused) {
+        static const struct {
+                const char *version, *options;
+        } cases[] = {{"", ""}, {"4", ""}, {"", "--object-format=sha256"}, {"4", "--object-format=sha256"}};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char *top = scratch_make();
+                _cleanup_strv_ char **paths = NULL;
+                _cleanup_free_ unsigned char *bytes = NULL;
+                size_t n = 0;
+                int stops = 0, n_taken = 0;
+
+                assert_int_equal(setenv("VERSION", cases[i].version, 1), 0);
+                bytes = make_index(top, cases[i].options, &n);
+                assert_int_equal(gitindex_parse(bytes, n, note_path, &paths), 0);
+                assert_int_equal(strv_length(paths), 2);
+                assert_string_equal(paths[0], "long/name/of/a/folder/r");
+                assert_string_equal(paths[1], "z");
+                assert_int_equal(gitindex_parse(bytes, n, stop_at_once, &stops), 42);
+                assert_int_equal(stops, 1);
+                /* Cut off anywhere, at its end a block of its own: a byte too far would be seen. */
+                for (size_t m = 0; m < n; m += m < 200 ? 1 : 7) {
+                        unsigned char *part = malloc(m + 1);
+
+                        assert_non_null(part);
+                        memcpy(part, bytes, m);
+                        if (gitindex_parse(part, m, stop_at_once, &stops) != -EBADMSG)
+                                n_taken++;
+                        free(part);
+                }
+                /* What is left of the extensions may be as long as the hash that ends an index. */
+                assert_true(n_taken <= 1);
+                bytes[7] = 5;
+                assert_int_equal(gitindex_parse(bytes, n, stop_at_once, &stops), -EBADMSG);
+                scratch_remove(top);
+        }
+}
+
+/* Whatever an index and .gitmodules name, nothing outside the folder is looked at, and no link followed. */
+TEST(nested_repositories_are_below_the_folder) {
+        char *top = scratch_make();
+        _cleanup_strv_ char **found = NULL;
+        int fd = scratch_open(top);
+
+        scratch_folder(top, "a/.git");
+        scratch_file(top, "b/.git", "gitdir: x");
+        scratch_folder(top, "c/d/.git");
+        scratch_folder(top, "unknown/d/.git");
+        scratch_link(top, "link", "a");
+        scratch_file(
+                top, ".gitmodules",
+                "[submodule \"1\"]\npath = c/d\n[submodule \"2\"]\npath = ../x\n[submodule \"3\"]\npath = /etc\n"
+                "[submodule \"4\"]\npath = link\n[submodule \"5\"]\npath = a\n[submodule \"6\"]\npath\n");
+        assert_int_equal(nested_find(&(struct nested_places){.folder = fd, .git_dir = fd}, &found), 0);
+        assert_int_equal(strv_length(found), 3);
+        assert_true(strv_contains(found, "a"));
+        assert_true(strv_contains(found, "b"));
+        assert_true(strv_contains(found, "c/d"));
+        (void)close(fd);
+        scratch_remove(top);
+}
+
+int main(void) {
+        return run_all_tests();
+}
