@@ -24,7 +24,8 @@ static const char *const actions[] = {"make",      "write",     "rename", "paren
 /* Two repositories with a submodule's git dir and a linked worktree's: ../full has all names, ../none has
  * none of them but for what makes a git dir.  And lists: ../names, all of them but .git, and ../absent. */
 static const char prepare[] =
-        "set -e; git init -q -b main .; mkdir -p .git/info .git/modules/sub/info .git/worktrees/wt sub\n"
+        "set -e; git init -q -b main .; mkdir -p .git/info .git/modules/sub/info "
+        ".git/modules/sub/objects/info .git/worktrees/wt sub\n"
         "cp .git/HEAD .git/config .git/modules/sub; cp .git/HEAD .git/worktrees/wt\n"
         "echo ../.. >.git/worktrees/wt/commondir; echo \"$PWD/wt/.git\" >.git/worktrees/wt/gitdir\n"
         "\"$NSRUN\" plan --format=json --project . -- true | jq -r --arg pwd \"$PWD\" '.protected[] | "
