@@ -18,7 +18,7 @@ struct tails {
 
 struct walking {
         const struct walk *walk;
-        char path[PATH_MAX];
+        char path[WALK_PATH_MAX];
         unsigned n_entries;
 };
 
@@ -95,30 +95,45 @@ static bool matches_part(const char *part, size_t n, const char *name) {
         return fnmatch(pattern, name, 0) == 0;
 }
 
+enum type {
+        TYPE_OTHER,
+        TYPE_LINK,
+        TYPE_FOLDER,
+};
+
+enum named {
+        NAMED_NOT,
+        NAMED_AS_FOLDER, /* a symlink, by a glob for folders */
+        NAMED,
+};
+
 /* Whether `tail` names the entry; what may name entries below it goes into `next`, or NULL. */
-static int step(const char *tail, const char *name, bool is_directory, struct tails *next, bool *ret) {
+static int step(const char *tail, const char *name, enum type type, struct tails *next, enum named *ret) {
         size_t n = strcspn(tail, "/");
         const char *rest = tail[n] ? tail + n + 1 : NULL;
+        enum named named = !rest || type == TYPE_FOLDER ? NAMED
+                           : type == TYPE_LINK          ? NAMED_AS_FOLDER
+                                                        : NAMED_NOT;
         int r;
 
         if (n == 2 && tail[0] == '*' && tail[1] == '*' && rest && *rest) {
                 r = next ? add_tail(next, tail) : 0;
-                return r < 0 ? r : step(rest, name, is_directory, next, ret);
+                return r < 0 ? r : step(rest, name, type, next, ret);
         }
         if (!matches_part(tail, n, name))
                 return 0;
         if (rest && *rest)
                 return next ? add_tail(next, rest) : 0;
-        *ret |= !rest || is_directory;
+        *ret = named > *ret ? named : *ret;
         return 0;
 }
 
 bool walk_matches(char *const *globs, const char *name, bool is_directory) {
-        bool is_named = false;
+        enum named named = NAMED_NOT;
 
         STRV_FOREACH (glob, globs)
-                (void)step(*glob, name, is_directory, NULL, &is_named);
-        return is_named;
+                (void)step(*glob, name, is_directory ? TYPE_FOLDER : TYPE_OTHER, NULL, &named);
+        return named == NAMED;
 }
 
 /* ---------------------------------------------------------------------- the walk */
@@ -133,67 +148,72 @@ static bool is_inode(const struct walk *walk, ino_t inode) {
         return false;
 }
 
-static int walk_found(const struct walking *w, int folder, const char *name, bool is_closed) {
-        struct walk_entry e = {.path = w->path, .folder = folder, .name = name, .is_closed = is_closed};
-
+static int walk_found(const struct walking *w, struct walk_entry *e) {
+        e->path = w->path;
         /* It is gone meanwhile. */
-        if (fstatat(folder, name, &e.st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (fstatat(e->folder, e->name, &e->st, AT_SYMLINK_NOFOLLOW) < 0)
                 return errno == ENOENT ? 0 : -errno;
-        return w->walk->found(w->walk->data, &e);
+        return w->walk->found(w->walk->data, e);
 }
 
 /* What is below a folder that no glob names. */
 static int walk_below(struct walking *w, int parent, const char *name, size_t length, unsigned depth,
                       const struct tails *tails) {
-        int fd;
+        struct walk_entry closed = {.folder = parent, .name = name, .is_closed = true};
+        int fd, r;
 
         if (depth >= WALK_DEPTH_MAX)
-                return walk_found(w, parent, name, true);
+                return walk_found(w, &closed);
         fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 && errno == EACCES)
-                return walk_found(w, parent, name, true);
+                return walk_found(w, &closed);
         if (fd < 0)
                 return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
-        return walk_folder(w, fd, length, depth + 1, tails);
+        r = walk_folder(w, fd, length, depth + 1, tails);
+        if (r != -ENAMETOOLONG)
+                return r;
+        w->path[length] = '\0';
+        return walk_found(w, &closed);
 }
 
-static int find_type(int folder, const struct dirent *entry, bool *ret_is_directory) {
+static int find_type(int folder, const struct dirent *entry, enum type *ret) {
+        unsigned char type = entry->d_type;
         struct stat st;
 
-        if (entry->d_type != DT_UNKNOWN) {
-                *ret_is_directory = entry->d_type == DT_DIR;
-                return 0;
-        }
-        if (fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (type == DT_UNKNOWN && fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return -errno;
-        *ret_is_directory = S_ISDIR(st.st_mode);
+        if (type == DT_UNKNOWN)
+                type = IFTODT(st.st_mode);
+        *ret = type == DT_DIR ? TYPE_FOLDER : type == DT_LNK ? TYPE_LINK : TYPE_OTHER;
         return 0;
 }
 
 static int visit_entry(struct walking *w, int folder, size_t length, unsigned depth,
                        const struct dirent *entry, const struct tails *tails) {
         _cleanup_(clear_tails) struct tails next = {0};
-        bool is_directory = false, is_named = false;
+        struct walk_entry e = {.folder = folder, .name = entry->d_name};
+        enum named named = NAMED_NOT;
+        enum type type = TYPE_OTHER;
         size_t n = strlen(entry->d_name);
-        int r = find_type(folder, entry, &is_directory);
+        int r = find_type(folder, entry, &type);
 
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
         for (size_t i = 0; i < tails->n; i++) {
-                r = step(tails->items[i], entry->d_name, is_directory, is_directory ? &next : NULL,
-                         &is_named);
+                r = step(tails->items[i], entry->d_name, type, type == TYPE_FOLDER ? &next : NULL, &named);
                 if (r < 0)
                         return r;
         }
-        if (!is_named && !is_directory && !is_inode(w->walk, entry->d_ino))
+        if (named == NAMED_NOT && type != TYPE_FOLDER && !is_inode(w->walk, entry->d_ino))
                 return 0;
         if (length + 1 + n >= sizeof(w->path))
                 return -ENAMETOOLONG;
         if (length > 0)
                 w->path[length++] = '/';
         memcpy(w->path + length, entry->d_name, n + 1);
-        if (is_named || !is_directory)
-                return walk_found(w, folder, entry->d_name, false);
+        e.is_link_to_folder = named == NAMED_AS_FOLDER;
+        if (named != NAMED_NOT || type != TYPE_FOLDER)
+                return walk_found(w, &e);
         return next.n > 0 || w->walk->n_inodes > 0
                        ? walk_below(w, folder, entry->d_name, length + n, depth, &next)
                        : 0;

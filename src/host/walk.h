@@ -23,7 +23,9 @@ struct walk_entry {
         int folder;       /* the folder that it lies in */
         const char *name; /* its last part */
         struct stat st;   /* of itself, not of what a symlink leads to */
-        bool is_closed;   /* no glob names it: a folder that can't be read, or lies too deep */
+        bool is_closed; /* no glob names it: a folder that can't be read, or whose depth or path is over the
+                           bounds below */
+        bool is_link_to_folder; /* a symlink which globs for folders alone name: if it leads to one */
 };
 
 struct walk {
@@ -39,10 +41,11 @@ struct walk {
 
 enum {
         WALK_DEPTH_MAX = 100,
+        WALK_PATH_MAX = 2048, /* bytes; half of PATH_MAX, so that the folder's own path fits before it */
 };
 
 /* Walks through what lies below a folder, a descriptor, as far as the globs lead.  -E2BIG: there are more
- * than entries_max; -EACCES: the folder itself can't be read; -ENAMETOOLONG; `found`'s;
+ * than entries_max; -EACCES: the folder itself can't be read; `found`'s;
  * -ENOMEM; openat(2)'s. */
 int walk_names(const struct walk *walk, int folder);
 /* Whether one of the globs names an entry `name` at the top of a folder. */

@@ -111,6 +111,30 @@ static int path_at(struct reader *c, size_t node, char **ret) {
         return *ret ? 0 : error_oom(c->err);
 }
 
+/* Reads a glob of "hide".  One that begins with ~/ is a path below the home folder, in whose own path no
+ * byte is a wildcard. */
+static int hidden_at(struct reader *c, size_t node, char **ret) {
+        const char *text = text_at(c, node);
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *home = NULL;
+
+        if (!text)
+                return fail_type(c, node, "a string");
+        if (text[0] != '~' || (text[1] && text[1] != '/')) {
+                *ret = strdup(text);
+                return *ret ? 0 : error_oom(c->err);
+        }
+        if (user_find_home(environment_get(environment_inherited(c->policy), "HOME"), &home) < 0)
+                return error_oom(c->err);
+        if (!home)
+                return fail_at(c, c->map.nodes[node].at, text, "nobody knows your home folder", "set HOME");
+        for (const char *at = streq(home, "/") && text[1] ? "" : home; *at; at++)
+                strbuf_addf(&b, "%s%c", strchr("*?[\\", *at) ? "\\" : "", *at);
+        strbuf_add(&b, text + 1);
+        *ret = strbuf_finish(&b);
+        return *ret ? 0 : error_oom(c->err);
+}
+
 /* ---------------------------------------------------------------- the keys */
 
 static int apply_members(struct reader *c, size_t node, const struct key *keys, size_t n_keys) {
@@ -262,8 +286,16 @@ static int apply_globs(struct reader *c, size_t node) {
                 return fail_type(c, node,
                                  streq(option, "protect") ? "an array of globs, or \"strict\""
                                                           : "an array of globs");
-        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
-                r = text_at(c, i) ? set_option(c, i, option, text_at(c, i)) : fail_type(c, i, "a string");
+        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end) {
+                _cleanup_free_ char *glob = NULL;
+
+                if (streq(option, "hide"))
+                        r = hidden_at(c, i, &glob);
+                else if (!text_at(c, i))
+                        r = fail_type(c, i, "a string");
+                if (r >= 0)
+                        r = set_option(c, i, option, glob ? glob : text_at(c, i));
+        }
         return r;
 }
 

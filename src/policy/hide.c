@@ -88,7 +88,7 @@ static bool is_walked(const struct resolved_rule *rule) {
 
 /* A link itself tells nothing.  What it leads to is hidden where that lies in an exposed folder; but not a
  * folder that holds what is exposed: that everything is gone is nobody's wish. */
-static int hide_linked(const struct hiding *h, const char *link) {
+static int hide_linked(const struct hiding *h, const char *link, bool is_for_folders) {
         const struct resolved *s = h->resolved;
         _cleanup_free_ char *path = NULL;
         bool is_exposed = false;
@@ -103,7 +103,9 @@ static int hide_linked(const struct hiding *h, const char *link) {
                         return 0;
                 is_exposed |= is_walked(&s->rules[i]) && path_is_beneath(path, s->rules[i].source);
         }
-        return is_exposed && lstat(path, &st) == 0 ? add_hidden(h, path, &st) : 0;
+        if (!is_exposed || lstat(path, &st) < 0 || (is_for_folders && !S_ISDIR(st.st_mode)))
+                return 0;
+        return add_hidden(h, path, &st);
 }
 
 static bool is_other_name(const struct resolved *s, const struct stat *st) {
@@ -126,10 +128,48 @@ static int hide_found(void *data, const struct walk_entry *e) {
         path = path_join(h->folder, e->path);
         if (!path)
                 return -ENOMEM;
-        return S_ISLNK(e->st.st_mode) ? hide_linked(h, path) : add_hidden(h, path, &e->st);
+        return S_ISLNK(e->st.st_mode) ? hide_linked(h, path, e->is_link_to_folder)
+                                      : add_hidden(h, path, &e->st);
 }
 
-/* Walks through one exposed folder; of an exposed file only the name is looked at. */
+/* Whether a glob for any depth names what is at a path by the path's last part. */
+static int is_root_named(const struct hiding *h, const char *path, bool is_directory) {
+        _cleanup_free_ char *normal = path ? path_normalise(path) : NULL;
+        const char *name;
+
+        if (!path || !normal)
+                return path ? -ENOMEM : 0;
+        name = path_basename(normal);
+        STRV_FOREACH (glob, h->globs)
+                if ((!is_directory || startswith(*glob, "**/")) &&
+                    walk_matches((char *[]){*glob, NULL}, name, is_directory))
+                        return 1;
+        return 0;
+}
+
+/* Whether a rule's target lies in a folder that another one shows. */
+static bool is_within_another(const struct hiding *h, const struct resolved_rule *rule) {
+        const struct resolved *s = h->resolved;
+
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (&s->rules[i] != rule && path_is_beneath(rule->target, s->rules[i].target))
+                        return true;
+        return false;
+}
+
+/* Whether what a rule names itself is hidden, by any of the names that it has on the host, in the user's
+ * words and inside.  In a folder that is shown its name inside is that of what it covers. */
+static int is_rule_named(const struct hiding *h, const struct resolved_rule *rule, bool is_directory) {
+        const char *const paths[] = {rule->source, rule->spelled, rule->alias,
+                                     is_within_another(h, rule) ? NULL : rule->target};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(paths) && r == 0; i++)
+                r = is_root_named(h, paths[i], is_directory);
+        return r;
+}
+
+/* Walks through one exposed folder, if it isn't hidden itself. */
 static int walk_rule(struct hiding *h, const struct resolved_rule *rule, const ino_t *inodes, size_t n) {
         struct walk walk = {.globs = n > 0 ? NULL : h->globs,
                             .inodes = inodes,
@@ -144,11 +184,10 @@ static int walk_rule(struct hiding *h, const struct resolved_rule *rule, const i
         /* Whoever mounts it says what is wrong. */
         if (fd < 0 || fstat(fd, &st) < 0)
                 return 0;
-        if (!S_ISDIR(st.st_mode))
-                return (n > 0 ? is_other_name(h->resolved, &st)
-                              : walk_matches(h->globs, path_basename(rule->source), false))
-                               ? add_hidden(h, rule->source, &st)
-                               : 0;
+        r = n > 0 ? !S_ISDIR(st.st_mode) && is_other_name(h->resolved, &st)
+                  : is_rule_named(h, rule, S_ISDIR(st.st_mode));
+        if (r != 0 || !S_ISDIR(st.st_mode))
+                return r > 0 ? add_hidden(h, rule->source, &st) : r;
         h->folder = rule->source;
         r = walk_names(&walk, fd);
         /* The command can't list it either, but may know a name in it. */
@@ -263,6 +302,14 @@ static void count_names(struct resolved *s) {
         }
 }
 
+static int refuse_hidden_top(const struct resolved *s, struct nsrun_error *err) {
+        if (!s->project || !hide_find(s, s->project))
+                return 0;
+        return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), s->project,
+                         "--hide hides the project itself",
+                         "hide less, or name what is in it by a path (/NAME)");
+}
+
 int hide_names(struct resolved *s, struct nsrun_error *err) {
         _cleanup_strv_ char **globs = NULL;
         struct hiding h = {.resolved = s, .err = err};
@@ -285,5 +332,5 @@ int hide_names(struct resolved *s, struct nsrun_error *err) {
                 r = hide_other_names(&h);
         sort_hidden(s);
         count_names(s);
-        return r;
+        return r < 0 ? r : refuse_hidden_top(s, err);
 }

@@ -427,6 +427,10 @@ static int apply_hide(void *target, const struct option_spec *spec, const char *
         _cleanup_free_ char *normal = NULL;
         int r = walk_normalise(value, &normal);
 
+        /* A shell leaves it as it is in --hide=~/NAME and in quotes; it would name nothing. */
+        if (value[0] == '~' && (!value[1] || value[1] == '/'))
+                return option_refuse(spec, value, "no shell has made a path of '~'",
+                                     "write the path, or '\\~' for a name that begins so", err);
         if (r == -EINVAL)
                 return option_refuse(spec, value, "not a glob of names to hide",
                                      "it has no empty part, '.' or '..', and doesn't begin with '!'", err);

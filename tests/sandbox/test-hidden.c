@@ -181,6 +181,25 @@ TEST_WITH(what_a_link_of_that_name_leads_to_is_hidden_and_so_are_hard_links, set
         }
 }
 
+/* A glob for folders takes a symlink for what it leads to. */
+TEST_WITH(a_link_to_a_folder_is_hidden_as_a_folder, setup, site_teardown) {
+        static const char *const globs[] = {"--hide=keys/", "--hide=keys/**", "--hide=/keys/"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "real");
+        make_file(s->project, "real/a", "secret\n");
+        make_link(s->project, "keys", "real");
+        make_link(s->project, "sub/keys", "../env");
+        RUN(s, &o, "--", "cat", "keys/a", "real/a", "sub/keys");
+        expect_out(&o, "secret\nsecret\nopen\n");
+        for (size_t i = 0; i < ARRAY_SIZE(globs); i++) {
+                RUN(s, &o, globs[i], "--", "sh", "-c", "cat keys/a real/a sub/keys 2>/dev/null; true");
+                expect_status(&o, 0);
+                expect_out(&o, "open\n");
+        }
+}
+
 /* Moved from where it is covered to where another rule shows it. */
 TEST_WITH(it_is_not_moved_to_where_another_rule_would_show_it, setup, site_teardown) {
         const struct site *s = *state;
@@ -280,6 +299,123 @@ TEST_WITH(bash_and_a_configuration_hide_too, setup, site_teardown) {
         RUN(s, &o, option, "--", "true");
         assert_int_equal(o.status, 125);
         expect_in(o.err, "an array of globs");
+}
+
+static void set_home(void *home) {
+        (void)setenv("HOME", home, 1);
+}
+
+/* Of the home folder, whose own path has bytes that a glob takes for wildcards. */
+TEST_WITH(a_configuration_hides_below_the_home_folder, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *home = path_of(s->root, "h[o]*"), *shown = path_of(home, "t"),
+                            *config = path_of(s->root, "config.json"),
+                            *option = text_of("--config=%s", config);
+        _cleanup_free_ const char **argv = nsrun_argv(
+                s, (const char *const[]){option, "--ro", shown, "--chdir", shown, "--", "sh", "-c",
+                                         "cat netrc s/a b.key other 2>/dev/null; true", NULL});
+        const struct request request = {.argv = argv, .cwd = s->root, .in_child = set_home, .data = home};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->root, "h[o]*");
+        make_folder(home, "t");
+        make_folder(shown, "s");
+        make_file(shown, "netrc", "secret\n");
+        make_file(shown, "s/a", "secret\n");
+        make_file(shown, "b.key", "secret\n");
+        make_file(shown, "other", "open\n");
+        make_file(s->root, "config.json", "{\"hide\": []}");
+        assert_int_equal(chmod(config, 0600), 0);
+        run(&request, &o);
+        expect_out(&o, "secret\nsecret\nsecret\nopen\n");
+        make_file(s->root, "config.json", "{\"hide\": [\"~/t/netrc\", \"~/t/s/\", \"~/t/*.key\"]}");
+        outcome_clear(&o);
+        run(&request, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "open\n");
+}
+
+TEST(a_tilde_that_no_shell_has_read_is_refused) {
+        static const char *const globs[] = {"~", "~/.netrc"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(globs); i++) {
+                _cleanup_free_ char *line =
+                        text_of("nsrun: --hide: no shell has made a path of '~': %s; write the path, or "
+                                "'\\~' for a name that begins so; see 'nsrun run --help'",
+                                globs[i]);
+
+                RUN(s, &o, "--hide", globs[i], "--", "true");
+                expect_refusal(&o, 125, line);
+        }
+        make_file(s->project, "~", "secret\n");
+        RUN(s, &o, "--hide=\\~", "--", "cat", "~");
+        assert_int_equal(o.status, 1);
+        assert_string_equal(o.out, "");
+}
+
+/* What an option names is hidden by that name, too: through a link, a folder, and the name inside. */
+TEST_WITH(what_an_option_shows_is_hidden_by_its_own_name, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *other = path_of(s->root, "other"), *file = path_of(other, "real"),
+                            *file_link = path_of(other, ".env"),
+                            *folder_link = path_of(other, "link/secrets"),
+                            *folder = path_of(other, "secrets"),
+                            *elsewhere = text_of("%s:/elsewhere:ro", folder),
+                            *renamed = text_of("%s/plain:/secrets:ro", other),
+                            *file_renamed = text_of("%s:/x.pem", file);
+        const struct {
+                const char *option, *value, *path;
+        } ways[] = {
+                {"--ro", file_link, file_link},     {"--rw", file_link, file},
+                {"--ro", folder_link, folder_link}, {"--ro", folder, folder},
+                {"--overlay", folder, folder},      {"--bind", elsewhere, "/elsewhere"},
+                {"--bind", renamed, "/secrets"},    {"--bind", file_renamed, "/x.pem"},
+        };
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->root, "other");
+        make_folder(other, "link");
+        make_folder(other, "secrets");
+        make_folder(other, "plain");
+        make_file(other, "real", "secret\n");
+        make_file(other, "secrets/a", "secret\n");
+        make_file(other, "plain/a", "secret\n");
+        make_link(other, ".env", "real");
+        make_link(other, "link/secrets", "../plain");
+        for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+                _cleanup_free_ char *script =
+                        text_of("cat %s %s/a 2>/dev/null; true", ways[i].path, ways[i].path);
+
+                RUN(s, &o, ways[i].option, ways[i].value, "--", "sh", "-c", script);
+                expect_out(&o, "secret\n");
+                RUN(s, &o, HIDE, ways[i].option, ways[i].value, "--", "sh", "-c", script);
+                expect_status(&o, 0);
+                expect_out(&o, "");
+        }
+        /* A path from the top of an exposed folder isn't that folder. */
+        {
+                _cleanup_free_ char *inside = path_of(folder, "a");
+
+                RUN(s, &o, "--hide=/secrets", "--ro", folder, "--", "cat", inside);
+                expect_out(&o, "secret\n");
+        }
+}
+
+TEST_WITH(a_project_that_is_hidden_itself_is_refused, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *name = text_of("--hide=%s/", strrchr(s->project, '/') + 1),
+                            *top = text_of("--hide=/%s", strrchr(s->project, '/') + 1),
+                            *line = text_of("nsrun: --hide hides the project itself: %s; hide less, or name "
+                                            "what is in it by a path (/NAME)",
+                                            s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, name, "--", "true");
+        expect_refusal(&o, 125, line);
+        RUN(s, &o, top, "--", "cat", "env");
+        expect_out(&o, "open\n");
 }
 
 TEST_WITH(a_resolved_path_knows_what_is_hidden, setup, site_teardown) {

@@ -41,8 +41,8 @@ static int note_entry(void *data, const struct walk_entry *e) {
         struct finds *f = data;
         char *word = NULL;
 
-        assert_true(asprintf(&word, "%s%s%s", e->path, S_ISLNK(e->st.st_mode) ? "@" : "",
-                             e->is_closed ? "!" : "") > 0);
+        assert_true(asprintf(&word, "%s%s%s%s", e->path, S_ISLNK(e->st.st_mode) ? "@" : "",
+                             e->is_link_to_folder ? "/" : "", e->is_closed ? "!" : "") > 0);
         return strv_consume(&f->words, word);
 }
 
@@ -119,9 +119,12 @@ TEST(what_is_named_is_found_at_its_depth) {
         EXPECT_WALK(top, "b/[x] ", "\\[x\\]");
         EXPECT_WALK(top, "a/b b ", "[!a]/", "/b/");
         EXPECT_WALK(top, "link@ ", "link");
+        /* A link may lead to a folder. */
+        EXPECT_WALK(top, "b/x.pem@/ link@/ ", "link/", "x.pem/", "b/secrets/");
+        EXPECT_WALK(top, "link@ ", "link/", "link");
         /* Through no link. */
         EXPECT_WALK(top, "", "link/.env");
-        EXPECT_WALK(top, "", "env", "ENV", "x.pe", ".en", ".envx", "link/");
+        EXPECT_WALK(top, "", "env", "ENV", "x.pe", ".en", ".envx");
         scratch_remove(top);
 }
 
@@ -185,6 +188,39 @@ TEST(a_walk_has_bounds_and_says_where_it_did_not_look) {
                 EXPECT_WALK(top, text, "d/**/.env");
         }
         free(path);
+        scratch_remove(top);
+}
+
+TEST(a_path_that_gets_too_long_hides_the_folder_in_which_it_does) {
+        char *top = scratch_make(), name[201], *globs[] = {(char[]){"**/.env"}, NULL};
+        struct finds finds = {0};
+        const struct walk walk = {.globs = globs, .entries_max = 1000, .found = note_entry, .data = &finds};
+        int start = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = dup(start);
+
+        scratch_file(top, ".env", "");
+        memset(name, 'd', sizeof(name) - 1);
+        name[sizeof(name) - 1] = '\0';
+        for (size_t i = 0; i < 15; i++) {
+                int next;
+
+                assert_int_equal(mkdirat(fd, name, 0755), 0);
+                next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                (void)close(fd);
+                fd = next;
+        }
+        (void)close(fd);
+        assert_int_equal(walk_names(&walk, start), 0);
+        (void)close(start);
+        assert_int_equal(strv_length(finds.words), 2);
+        for (size_t i = 0; i < 2; i++) {
+                size_t n = strlen(finds.words[i]);
+
+                if (streq(finds.words[i], ".env"))
+                        continue;
+                assert_int_equal(finds.words[i][n - 1], '!');
+                assert_int_equal(n, 10 * sizeof(name));
+        }
+        strv_free(finds.words);
         scratch_remove(top);
 }
 
