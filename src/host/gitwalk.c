@@ -45,7 +45,7 @@ static int walk_entry(void *data, int folder, const struct dirent *entry);
 
 /* What became something else meanwhile is no folder to look through; but where the walk starts that is told.
  */
-static int walk_folder(struct walked *in, int parent, const char *name, bool is_start) {
+static int gitwalk_folder(struct walked *in, int parent, const char *name, bool is_start) {
         struct gitwalk *w = in->walk;
         _cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         int r;
@@ -90,9 +90,9 @@ static int walk_entry(void *data, int folder, const struct dirent *entry) {
                 return -ENOMEM;
         if (type == DT_LNK)
                 return w->link(w->data, folder, entry->d_name, path);
-        return walk_folder(&(struct walked){w, path, in->depth + 1}, folder, entry->d_name, false);
+        return gitwalk_folder(&(struct walked){w, path, in->depth + 1}, folder, entry->d_name, false);
 }
 
 int gitwalk(struct gitwalk *w, int parent, const char *name, const char *path, bool is_top) {
-        return walk_folder(&(struct walked){w, path, is_top ? 0 : 1}, parent, name, true);
+        return gitwalk_folder(&(struct walked){w, path, is_top ? 0 : 1}, parent, name, true);
 }
