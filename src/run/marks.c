@@ -12,10 +12,15 @@
 #include "base/file.h"
 #include "base/path.h"
 
+enum {
+        BEFORE_MAX = 20000, /* policy/strict.c refuses half as many */
+};
+
 struct marked_folder {
         int fd; /* -EBADF: it can't be opened */
         char *path;
         char **before; /* the names of the folders that were in it */
+        unsigned n_before;
 };
 
 void marks_clear(struct marks *marks) {
@@ -28,18 +33,21 @@ void marks_clear(struct marks *marks) {
         *marks = (struct marks){0};
 }
 
-/* The plan binds each folder that is there. */
-static int list_before(const struct nsrun_plan *plan, struct marked_folder *f) {
-        int r = 0;
+static int add_before(void *data, nsrun_unused int fd, const struct dirent *entry) {
+        struct marked_folder *f = data;
 
-        for (size_t i = 0; i < plan->n_ops && r >= 0; i++) {
-                const char *source = plan->ops[i].kind == PLAN_BIND ? plan->ops[i].source : NULL;
-                const char *below = source ? path_below(source, f->path) : NULL;
+        if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+                return 0;
+        return ++f->n_before > BEFORE_MAX ? -E2BIG : strv_add(&f->before, entry->d_name);
+}
 
-                if (below && *below && !strchr(below, '/') && !strv_contains(f->before, below))
-                        r = strv_add(&f->before, below);
-        }
-        return r;
+/* Where what was there can't be told, no mark is removed. */
+static int list_before(struct marked_folder *f) {
+        int r = f->fd < 0 ? 0 : folder_each(f->fd, add_before, f);
+
+        if (r < 0)
+                close_fdp(&f->fd);
+        return r == -ENOMEM ? r : 0;
 }
 
 int marks_begin(const struct nsrun_plan *plan, struct marks *ret) {
@@ -61,7 +69,7 @@ int marks_begin(const struct nsrun_plan *plan, struct marks *ret) {
                 if (f.fd >= 0 && fd_lift(&f.fd) < 0)
                         close_fdp(&f.fd);
                 marks.folders[marks.n++] = f;
-                r = f.path ? list_before(plan, &marks.folders[marks.n - 1]) : -ENOMEM;
+                r = f.path ? list_before(&marks.folders[marks.n - 1]) : -ENOMEM;
         }
         if (r < 0) {
                 marks_clear(&marks);

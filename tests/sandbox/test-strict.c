@@ -194,6 +194,35 @@ TEST(no_mark_of_an_overlay_stays) {
         assert_int_equal(getxattr(src, name, NULL, 0), 1);
 }
 
+/* Folders that were there, but for which the plan has no bind. */
+TEST(a_mark_of_the_users_own_stays) {
+        static const char name[] = "user.overlay.opaque";
+        static const char *const folders[] = {"hidden", "layered", "src"};
+        const struct site *s = *state;
+        _cleanup_free_ char *layered = path_of(s->project, "layered");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, &o, "mkdir hidden layered");
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+                _cleanup_free_ char *path = path_of(s->project, folders[i]);
+
+                if (setxattr(path, name, "y", 1, 0) < 0)
+                        skip_because("no extended attributes can be set here");
+        }
+        RUN(s, &o, "--protect=strict", "--hide", "hidden", "--overlay", layered, "--", "sh", "-c",
+            "mkdir a; mv a b");
+        expect_status(&o, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+                _cleanup_free_ char *path = path_of(s->project, folders[i]);
+
+                if (getxattr(path, name, NULL, 0) != 1)
+                        fail_msg("%s has lost its mark", folders[i]);
+        }
+        _cleanup_free_ char *made = path_of(s->project, "b");
+
+        assert_int_equal(listxattr(made, NULL, 0), 0);
+}
+
 TEST(a_namespace_of_its_own_is_no_way_around) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
