@@ -15,16 +15,18 @@
 #include "number.h"
 
 /* What is bound over the stubs. */
-#define COVER_FILE      "file"
-#define COVER_FOLDER    "folder"
-#define COVER_COMMONDIR "commondir"
+#define COVER_EMPTY      "empty"
+#define COVER_UNREADABLE "unreadable"
+#define COVER_COMMONDIR  "commondir"
+#define COVER_FOLDER     "folder" /* in which there is nothing */
+#define COVER_CLOSED     "closed" /* in which nothing can be looked for */
 
 static int fail(struct mounting *m, const struct plan_op *op, int r, const char *what, const char *hint) {
         return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target, what, hint);
 }
 
-static int make_file(int folder, const char *name, const char *text) {
-        _cleanup_close_ int fd = sys_open(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0444);
+static int make_file(int folder, const char *name, mode_t mode, const char *text) {
+        _cleanup_close_ int fd = sys_open(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, mode);
         ssize_t n = fd < 0 || !*text ? fd : sys_write(fd, text, strlen(text));
 
         return n < 0 ? (int)n : 0;
@@ -47,10 +49,14 @@ static int open_stubs(struct mounting *m) {
         if (r >= 0)
                 r = m->stubs_fd = beneath_open(m->rundir_fd, "stubs", O_RDONLY | O_DIRECTORY, 0);
         if (r >= 0)
-                r = make_file(m->stubs_fd, COVER_FILE, "");
+                r = make_file(m->stubs_fd, COVER_EMPTY, 0444, "");
         if (r >= 0)
-                r = make_file(m->stubs_fd, COVER_COMMONDIR, ".\n");
-        return r < 0 ? r : sys_mkdirat(m->stubs_fd, COVER_FOLDER, 0555);
+                r = make_file(m->stubs_fd, COVER_UNREADABLE, 0, "");
+        if (r >= 0)
+                r = make_file(m->stubs_fd, COVER_COMMONDIR, 0444, ".\n");
+        if (r >= 0)
+                r = sys_mkdirat(m->stubs_fd, COVER_FOLDER, 0555);
+        return r < 0 ? r : sys_mkdirat(m->stubs_fd, COVER_CLOSED, 0444);
 }
 
 /* The stub's name, without the slash of a folder's. */
@@ -75,7 +81,7 @@ static int make_stubs(int lower, char *const *stubs) {
 
                 if (split(*stub, name, &is_folder) == 0)
                         return -ENAMETOOLONG;
-                r = is_folder ? sys_mkdirat(lower, name, 0555) : make_file(lower, name, "");
+                r = is_folder ? sys_mkdirat(lower, name, 0555) : make_file(lower, name, 0444, "");
                 if (r < 0)
                         return r;
         }
@@ -96,17 +102,29 @@ static int remove_stubs(int lower, char *const *stubs) {
         return 0;
 }
 
+/* git would commit an empty file in the place of one that it tracks, and take what isn't in an empty folder
+ * for deleted; what it can't look at it leaves as it is.  In a git dir it tracks nothing, and warns of what
+ * it can't open.  Nor may agents stop at a folder of theirs, which they look into themselves. */
+static const char *choose_cover(const struct plan_op *op, const char *name, bool is_folder) {
+        static const char *const agents[] = {".agents", ".claude", ".codex", ".cursor", ".gemini"};
+
+        if (!is_folder && !op->is_git_dir)
+                return COVER_UNREADABLE;
+        if (!is_folder)
+                return strcmp(name, COVER_COMMONDIR) == 0 ? COVER_COMMONDIR : COVER_EMPTY;
+        for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
+                if (strcmp(agents[i], name) == 0)
+                        return COVER_FOLDER;
+        return op->is_git_dir ? COVER_FOLDER : COVER_CLOSED;
+}
+
 static int cover_stub(struct mounting *m, const struct plan_op *op, int merged, const char *stub) {
         _cleanup_close_ int cover = -EBADF, target = -EBADF;
         char name[NAME_MAX + 1] = "";
         bool is_folder;
 
         (void)split(stub, name, &is_folder);
-        cover = beneath_open(m->stubs_fd,
-                             is_folder                            ? COVER_FOLDER
-                             : strcmp(name, COVER_COMMONDIR) == 0 ? COVER_COMMONDIR
-                                                                  : COVER_FILE,
-                             O_PATH, 0);
+        cover = beneath_open(m->stubs_fd, choose_cover(op, name, is_folder), O_PATH, 0);
         target = cover < 0 ? cover : beneath_open(merged, name, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
         if (target < 0)
                 return fail(

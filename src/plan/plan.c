@@ -92,6 +92,7 @@ static int collect_rule(struct entries *e, const struct resolved_rule *rule, uin
         op->was_asked_for = origin == ENTRY_EXPLICIT;
         op->is_directory = rule->is_directory;
         op->is_link = rule->is_link;
+        op->is_git_dir = rule->is_git_dir;
         op->source = strdup(rule->source);
         if (rule->access == POLICY_OVERLAY) {
                 op->size = size;

@@ -55,6 +55,8 @@ struct plan_op {
         bool is_link;       /* PLAN_BIND: source and target are symlinks, which are not followed */
         char **stubs;       /* PLAN_BIND: names in source that don't exist and that nothing can make; with a
                                slash at the end where it is a folder's.  NULL: none */
+        bool is_git_dir;    /* PLAN_BIND with stubs: source is a git dir, or in one, where stubs are empty;
+                               elsewhere files of theirs can't be opened */
         bool is_in_rundir;  /* PLAN_BIND: source is the scratch folder of the plan's run directory */
         bool makes_target;  /* the mount point is on a tmpfs of the plan's and is made */
         bool makes_on_host; /* PLAN_BIND: target is the host's, in the instance, and the run makes what

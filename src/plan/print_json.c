@@ -25,6 +25,8 @@ static void print_json_add_op(struct json_document *d, struct json_value *parent
                         json_add_bool(d, o, "link", true);
                 if (op->stubs)
                         json_add_strings(d, o, "stubs", op->stubs);
+                if (op->is_git_dir)
+                        json_add_bool(d, o, "git_dir", true);
         }
         if (op->kind == PLAN_FILE || op->kind == PLAN_SYMLINK || op->kind == PLAN_OVERLAY)
                 json_add_string(d, o, op->kind == PLAN_OVERLAY ? "layer" : "text", op->text);

@@ -67,6 +67,7 @@
         M(BOOL, is_directory)     \
         M(BOOL, is_link)          \
         M(TEXTS, stubs)           \
+        M(BOOL, is_git_dir)       \
         M(BOOL, is_in_rundir)     \
         M(BOOL, makes_target)     \
         M(BOOL, makes_on_host)    \

@@ -35,6 +35,7 @@ struct resolved_rule {
         bool is_link; /* the source is a symlink, which is shown as one */
         char **stubs; /* names in a writable folder that don't exist and that nothing inside can make; with a
                          slash at the end where it is a folder's.  NULL: none */
+        bool is_git_dir; /* the source of a rule with stubs is a git dir, or in one */
 };
 
 /* A file or folder of the host that the sandbox must not show. */

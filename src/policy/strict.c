@@ -50,6 +50,19 @@ static bool is_folders_name(const char *name) {
         return false;
 }
 
+/* git warns at each step of a file in its git dir that can't be opened, and tracks none there.  Elsewhere an
+ * empty file would be committed in the place of a tracked one. */
+static bool is_git_place(const struct resolved *s, const char *folder) {
+        static const char name[] = "/.git";
+
+        if (s->git_dir && path_is_beneath(folder, s->git_dir))
+                return true;
+        for (const char *at = strstr(folder, name); at; at = strstr(at + 1, name))
+                if (at[strlen(name)] == '\0' || at[strlen(name)] == '/')
+                        return true;
+        return false;
+}
+
 /* Adds a stub to the rule that shows `source` at `target`, or to a new one.  None where a rule shows
  * something else there. */
 static int add_stub(struct resolved *s, const char *source, const char *target, const char *stub) {
@@ -69,6 +82,7 @@ static int add_stub(struct resolved *s, const char *source, const char *target, 
         }
         if (r < 0 || !rule || strv_contains(rule->stubs, stub))
                 return r;
+        rule->is_git_dir = is_git_place(s, source);
         return strv_add(&rule->stubs, stub);
 }
 

@@ -99,6 +99,56 @@ TEST(what_is_not_there_is_not_listed) {
                                             ". .. .git\n%s\n1\n",
                                             s->project);
         expect_out(&o, text);
+        assert_string_equal(o.err, "cat: .npmrc: Permission denied\n");
+        RUN(s, &o, "--protect=strict", "--", "sh", "-c",
+            "git submodule status; git diff; git ls-files; ls -A .claude; cat .claude/settings.json");
+        expect_out(&o, "Makefile\nsrc/f\n");
+        assert_string_equal(o.err, "cat: .claude/settings.json: No such file or directory\n");
+}
+
+/* A tracked name that isn't there is neither emptied nor deleted by a commit: git says that it can't be
+ * looked at. */
+TEST(git_loses_nothing_that_is_not_there) {
+        static const char *const scripts[] = {
+                "echo 9 >Makefile; git commit -qam work",
+                "echo 9 >Makefile; git add -A",
+                "echo 9 >Makefile; git stash",
+        };
+        static const char unreadable[] = "error: open(\".npmrc\"): Permission denied\n";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, &o,
+                "set -e; git checkout -qb editor; mkdir .vscode; echo s >.vscode/settings.json; git add .\n"
+                "git commit -qm editor; git checkout -qb both; echo registry=x >.npmrc; git add .\n"
+                "git commit -qm both; rm .npmrc");
+        expect_status(&o, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
+                RUN(s, &o, "--protect=strict", "--", "sh", "-c", scripts[i]);
+                expect_status(&o, i < 2 ? 128 : 1);
+                expect_in(o.err, unreadable);
+                on_host(s, &o, "git show both:.npmrc; git show :.npmrc; git log -1 --format=%s");
+                expect_out(&o, "registry=x\nregistry=x\nboth\n");
+        }
+        /* What is asked for by name is done. */
+        RUN(s, &o, "--protect=strict", "--", "sh", "-c",
+            "git rm -q --cached .npmrc && git commit -qm gone && git show --format= --name-status");
+        expect_out(&o, "D\t.npmrc\n");
+        on_host(s, &o, "git reset -q --hard main");
+        RUN(s, &o, "--protect=strict", "--", "git", "checkout", "editor");
+        expect_status(&o, 1);
+        assert_string_equal(o.err, "error: cannot stat '.vscode/settings.json': Permission denied\n");
+        RUN(s, &o, "--protect=strict", "--", "sh", "-c",
+            "git checkout -qf editor && echo whole; echo 9 >Makefile; git commit -qam work; git show --format= "
+            "--name-only");
+        expect_out(&o, "Makefile\n");
+        expect_in(o.err, "error: unable to create file .vscode/settings.json: Permission denied\n");
+        on_host(s, &o, "git checkout -q -- .; cat .vscode/settings.json");
+        expect_out(&o, "s\n");
+        /* Without strict it is git's as ever. */
+        on_host(s, &o, "rm -r .vscode");
+        RUN(s, &o, "--", "sh", "-c", "git commit -qam work && git show --format= --name-status");
+        expect_out(&o, "D\t.vscode/settings.json\n");
 }
 
 TEST(git_works_in_it) {
@@ -392,6 +442,7 @@ TEST(the_plan_and_a_configuration_know_it) {
         expect_in(o.out, "\"name\": \".git\",\n      \"absent\": \"noted\"");
         expect_in(o.out, "\".vscode/\"");
         expect_in(o.out, "\"docs/\"");
+        expect_in(o.out, "\"git_dir\": true");
         on_host(s, &o, strict);
         expect_in(o.out, "protected   37 names: read-only where they are, can't be made where they aren't "
                          "(strict)\n");
