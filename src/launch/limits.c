@@ -18,6 +18,14 @@ static uint64_t most_processes(const struct launch_params *params, unsigned n_ou
         return sys_prlimit(RLIMIT_NPROC, NULL, &own) >= 0 && own.hard < most ? own.hard : most;
 }
 
+/* The kernel takes a limit of 1 for no core file, and for nothing to a program that core_pattern pipes to,
+ * which 0 doesn't keep from it (core(5)). */
+static uint64_t no_core(void) {
+        struct sys_rlimit own;
+
+        return sys_prlimit(RLIMIT_CORE, NULL, &own) >= 0 && own.hard == 0 ? 0 : 1;
+}
+
 void limits_prepare(struct child *c, unsigned n_ours) {
         uint64_t most = most_processes(c->params, n_ours);
         struct init *init = &c->reaper.init;
@@ -29,6 +37,8 @@ void limits_prepare(struct child *c, unsigned n_ours) {
                 if (resource == RLIMIT_NPROC && most != UINT64_MAX) {
                         soft = limit->is_set && soft < most ? soft : most;
                         hard = limit->is_set && hard < most ? hard : most;
+                } else if (resource == RLIMIT_CORE && !limit->is_set && c->plan->has_no_core) {
+                        soft = hard = no_core();
                 } else if (!limit->is_set) {
                         continue;
                 }

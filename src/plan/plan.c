@@ -222,6 +222,7 @@ static int harden(struct nsrun_plan *plan, const struct resolved *s, struct nsru
         plan->landlock = p->landlock;
         plan->landlock_abi = abi > 0 ? abi : 0;
         plan->is_scoped = abi >= LANDLOCK_ABI_SCOPES;
+        plan->has_no_core = true;
         plan->seccomp_log = p->seccomp_log;
         plan->seccomp_name = strdup(s->seccomp);
         if (!plan->seccomp_name)

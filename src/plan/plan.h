@@ -129,6 +129,7 @@ struct nsrun_plan {
         int landlock_abi; /* the version of the kernel's Landlock; 0: it has none, or --landlock=off */
         bool is_scoped;   /* Landlock keeps abstract sockets and signals inside */
         struct policy_limits limits;
+        bool has_no_core; /* the command writes no core file, unless a limit says otherwise */
         bool new_session;
         bool has_overlays;
         bool is_strict; /* protected names that don't exist can't be made */

@@ -105,6 +105,7 @@
         M(NUMBER, landlock_abi) \
         M(BOOL, is_scoped)      \
         M(LIMITS, limits)       \
+        M(BOOL, has_no_core)    \
         M(BOOL, new_session)    \
         M(BOOL, has_overlays)   \
         M(BOOL, is_strict)      \

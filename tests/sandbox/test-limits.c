@@ -70,6 +70,23 @@ TEST(every_rlimit_reaches_the_command) {
         }
 }
 
+/* Neither a file nor a program of core_pattern's gets one, unless it is asked for. */
+TEST(no_core_leaves_the_sandbox) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *line = NULL, *asked = NULL, *theirs = NULL;
+
+        RUN(s, &o, "cat", "/proc/self/limits");
+        line = find_limit(o.out, "Max core file size");
+        expect_in(line, "Max core file size 1 1 bytes");
+        RUN(s, &o, "--limit", "core=4096", "cat", "/proc/self/limits");
+        asked = find_limit(o.out, "Max core file size");
+        expect_in(asked, "Max core file size 4096 4096 bytes");
+        run_outside(s, &o, "ulimit -Hc 0; exec \"$NSRUN\" run --project . -- cat /proc/self/limits");
+        theirs = find_limit(o.out, "Max core file size");
+        expect_in(theirs, "Max core file size 0 0 bytes");
+}
+
 TEST(a_limit_holds_and_cannot_be_raised) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
