@@ -158,6 +158,10 @@ const struct environment_pattern environment_withheld[] = {
         {0},
 };
 
+/* Names of such a family that hold none: their values are looked at alone. */
+static const char *const harmless[] = {"AWS_CA_BUNDLE", "AWS_DEFAULT_OUTPUT", "AWS_DEFAULT_REGION",
+                                       "AWS_PAGER", "AWS_REGION"};
+
 /* The names that --clean-env lets through.  (The plan sets PWD anew.) */
 static const char *const clean[] = {"HOME",      "USER", "LOGNAME",  "SHELL", "PATH", "TERM",
                                     "COLORTERM", "LANG", "LANGUAGE", "LC_*",  "TZ",   "PWD"};
@@ -196,6 +200,9 @@ static bool matches(const char *name, size_t length, const char *pattern) {
 const char *policy_env_withheld(const char *name) {
         size_t length = strlen(name);
 
+        for (size_t i = 0; i < ARRAY_SIZE(harmless); i++)
+                if (matches(name, length, harmless[i]))
+                        return NULL;
         for (const struct environment_pattern *p = environment_withheld; p->pattern; p++)
                 if (matches(name, length, p->pattern))
                         return p->reason;

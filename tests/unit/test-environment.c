@@ -177,6 +177,7 @@ TEST(secrets_of_the_wild_are_withheld) {
                 "gh_token",
                 "SLACK_TOKEN_PROD",
                 "AWS_SESSION_TOKEN",
+                "AWS_CA_BUNDLE_TOKEN",
                 "OPENAI_API_KEY",
                 "CLIENT_SECRET",
                 "PGPASSWORD",
@@ -245,6 +246,11 @@ TEST(a_developers_variables_pass) {
                 "MY_DISPLAY",
                 "TMUXINATOR",
                 "AWSOME",
+                "AWS_CA_BUNDLE",
+                "AWS_DEFAULT_OUTPUT",
+                "AWS_DEFAULT_REGION",
+                "AWS_PAGER",
+                "AWS_REGION",
                 "",
         };
 
