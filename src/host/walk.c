@@ -138,14 +138,18 @@ bool walk_matches(char *const *globs, const char *name, bool is_directory) {
 
 /* ---------------------------------------------------------------------- the walk */
 
-static int walk_folder(struct walking *w, int folder, size_t length, unsigned depth,
+static int walk_opened(struct walking *w, int folder, size_t length, unsigned depth,
                        const struct tails *tails);
 
-static bool is_inode(const struct walk *walk, ino_t inode) {
-        for (size_t i = 0; i < walk->n_inodes; i++)
-                if (walk->inodes[i] == inode)
-                        return true;
-        return false;
+static int compare_inodes(const void *a, const void *b) {
+        const ino_t *x = a, *y = b;
+
+        return (*x > *y) - (*x < *y);
+}
+
+static bool is_sought(const struct walk *walk, ino_t inode) {
+        return walk->is_for_all || (walk->n_inodes > 0 && bsearch(&inode, walk->inodes, walk->n_inodes,
+                                                                  sizeof(inode), compare_inodes));
 }
 
 static int walk_found(const struct walking *w, struct walk_entry *e) {
@@ -169,7 +173,7 @@ static int walk_below(struct walking *w, int parent, const char *name, size_t le
                 return walk_found(w, &closed);
         if (fd < 0)
                 return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
-        r = walk_folder(w, fd, length, depth + 1, tails);
+        r = walk_opened(w, fd, length, depth + 1, tails);
         if (r != -ENAMETOOLONG)
                 return r;
         w->path[length] = '\0';
@@ -204,7 +208,7 @@ static int visit_entry(struct walking *w, int folder, size_t length, unsigned de
                 if (r < 0)
                         return r;
         }
-        if (named == NAMED_NOT && type != TYPE_FOLDER && !is_inode(w->walk, entry->d_ino))
+        if (named == NAMED_NOT && type != TYPE_FOLDER && !is_sought(w->walk, entry->d_ino))
                 return 0;
         if (length + 1 + n >= sizeof(w->path))
                 return -ENAMETOOLONG;
@@ -214,13 +218,13 @@ static int visit_entry(struct walking *w, int folder, size_t length, unsigned de
         e.is_link_to_folder = named == NAMED_AS_FOLDER;
         if (named != NAMED_NOT || type != TYPE_FOLDER)
                 return walk_found(w, &e);
-        return next.n > 0 || w->walk->n_inodes > 0
+        return next.n > 0 || w->walk->n_inodes > 0 || w->walk->is_for_all
                        ? walk_below(w, folder, entry->d_name, length + n, depth, &next)
                        : 0;
 }
 
 /* Takes the descriptor. */
-static int walk_folder(struct walking *w, int folder, size_t length, unsigned depth,
+static int walk_opened(struct walking *w, int folder, size_t length, unsigned depth,
                        const struct tails *tails) {
         DIR *dir = fdopendir(folder);
         const struct dirent *entry;
@@ -255,5 +259,5 @@ int walk_names(const struct walk *walk, int folder) {
                 if (add_tail(&tails, *glob) < 0)
                         return -ENOMEM;
         fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 ? -errno : walk_folder(w, fd, 0, 0, &tails);
+        return fd < 0 ? -errno : walk_opened(w, fd, 0, 0, &tails);
 }

@@ -30,8 +30,9 @@ struct walk_entry {
 
 struct walk {
         char *const *globs;  /* as walk_normalise() makes them */
-        const ino_t *inodes; /* files of one of these numbers are found, too, whatever their names */
+        const ino_t *inodes; /* sorted; files of one of these numbers are found, too, whatever their names */
         size_t n_inodes;
+        bool is_for_all;      /* every file is found; globs and inodes count for nothing */
         unsigned entries_max; /* more are not looked at */
         /* Returns 0; another value ends the walk.  What lies below a folder that was found is not looked
          * at. */

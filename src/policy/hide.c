@@ -15,11 +15,19 @@ enum {
         LOOKED_AT_MAX = 1000000,
 };
 
+/* A file that is hidden, itself or in a folder, and has more names than one. */
+struct linked {
+        uint64_t dev, inode;
+        uint64_t n_within; /* how many of its names lie in hidden folders */
+};
+
 struct hiding {
         struct resolved *resolved;
         char **globs;       /* as walk.h has them */
         const char *folder; /* that is walked through */
         bool is_second;     /* this walk looks for other names of files that are hidden already */
+        struct linked *linked;
+        size_t n_linked;
         struct nsrun_error *err;
 };
 
@@ -108,11 +116,20 @@ static int hide_linked(const struct hiding *h, const char *link, bool is_for_fol
         return add_hidden(h, path, &st);
 }
 
-static bool is_other_name(const struct resolved *s, const struct stat *st) {
-        for (size_t i = 0; i < s->n_hidden; i++)
-                if (s->hidden[i].inode == st->st_ino && s->hidden[i].dev == st->st_dev)
-                        return true;
-        return false;
+static int compare_linked(const void *a, const void *b) {
+        const struct linked *x = a, *y = b;
+
+        return x->inode != y->inode ? (x->inode > y->inode ? 1 : -1) : (x->dev > y->dev) - (x->dev < y->dev);
+}
+
+static struct linked *find_linked(const struct hiding *h, uint64_t dev, uint64_t inode) {
+        const struct linked key = {.dev = dev, .inode = inode};
+
+        return h->n_linked > 0 ? bsearch(&key, h->linked, h->n_linked, sizeof(key), compare_linked) : NULL;
+}
+
+static bool is_other_name(const struct hiding *h, const struct stat *st, const char *path) {
+        return find_linked(h, st->st_dev, st->st_ino) && !hide_find(h->resolved, path);
 }
 
 static int hide_found(void *data, const struct walk_entry *e) {
@@ -123,11 +140,11 @@ static int hide_found(void *data, const struct walk_entry *e) {
         if (e->is_closed && e->st.st_uid != h->resolved->uid &&
             faccessat(e->folder, e->name, X_OK, AT_EACCESS) < 0)
                 return 0;
-        if (h->is_second && !e->is_closed && !is_other_name(h->resolved, &e->st))
-                return 0;
         path = path_join(h->folder, e->path);
         if (!path)
                 return -ENOMEM;
+        if (h->is_second && !e->is_closed && !is_other_name(h, &e->st, path))
+                return 0;
         return S_ISLNK(e->st.st_mode) ? hide_linked(h, path, e->is_link_to_folder)
                                       : add_hidden(h, path, &e->st);
 }
@@ -184,7 +201,7 @@ static int walk_rule(struct hiding *h, const struct resolved_rule *rule, const i
         /* Whoever mounts it says what is wrong. */
         if (fd < 0 || fstat(fd, &st) < 0)
                 return 0;
-        r = n > 0 ? !S_ISDIR(st.st_mode) && is_other_name(h->resolved, &st)
+        r = n > 0 ? !S_ISDIR(st.st_mode) && is_other_name(h, &st, rule->source)
                   : is_rule_named(h, rule, S_ISDIR(st.st_mode));
         if (r != 0 || !S_ISDIR(st.st_mode))
                 return r > 0 ? add_hidden(h, rule->source, &st) : r;
@@ -273,26 +290,82 @@ static int hide_all_absolute(struct hiding *h) {
 
 /* ------------------------------------------------------------------- hard links */
 
-/* Files that are hidden and have more names than one: the others lie anywhere in what is exposed. */
-static int hide_other_names(struct hiding *h) {
+static int add_linked(struct hiding *h, uint64_t dev, uint64_t inode, uint64_t n_within) {
+        if (ARRAY_GROW(h->linked, h->n_linked) < 0)
+                return -ENOMEM;
+        h->linked[h->n_linked++] = (struct linked){.dev = dev, .inode = inode, .n_within = n_within};
+        return 0;
+}
+
+static int note_linked(void *data, const struct walk_entry *e) {
+        return S_ISREG(e->st.st_mode) && e->st.st_nlink > 1 ? add_linked(data, e->st.st_dev, e->st.st_ino, 1)
+                                                            : 0;
+}
+
+/* Of a hidden folder's files those with several names.  What can't be read in it is left out. */
+static int find_linked_within(struct hiding *h, const char *folder) {
+        const struct walk walk = {
+                .is_for_all = true, .found = note_linked, .data = h, .entries_max = LOOKED_AT_MAX};
+        _cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int r = fd < 0 ? 0 : walk_names(&walk, fd);
+
+        if (r == -E2BIG)
+                return error_set(
+                        h->err, NSRUN_STAGE_POLICY, r, folder,
+                        "the hidden folder holds more than can be looked through for files that have "
+                        "other names elsewhere",
+                        "hide folders in it one by one, or expose less");
+        return r == -EACCES ? 0 : r < 0 ? hide_error(h->err, r, folder) : 0;
+}
+
+static int find_all_linked(struct hiding *h) {
         const struct resolved *s = h->resolved;
-        _cleanup_free_ ino_t *inodes = calloc(s->n_hidden + 1, sizeof(*inodes));
         size_t n = 0;
 
+        for (size_t i = 0; i < s->n_hidden; i++) {
+                const struct resolved_hidden *hidden = &s->hidden[i];
+                int r = hidden->is_directory  ? find_linked_within(h, hidden->path)
+                        : hidden->n_names > 1 ? add_linked(h, hidden->dev, hidden->inode, 0)
+                                              : 0;
+
+                if (r < 0)
+                        return r == -ENOMEM ? error_oom(h->err) : r;
+        }
+        if (h->n_linked > 0)
+                qsort(h->linked, h->n_linked, sizeof(*h->linked), compare_linked);
+        for (size_t i = 0; i < h->n_linked; i++)
+                if (n > 0 && compare_linked(&h->linked[n - 1], &h->linked[i]) == 0)
+                        h->linked[n - 1].n_within += h->linked[i].n_within;
+                else
+                        h->linked[n++] = h->linked[i];
+        h->n_linked = n;
+        return 0;
+}
+
+/* Files that are hidden and have more names than one: the others lie anywhere in what is exposed. */
+static int hide_other_names(struct hiding *h) {
+        _cleanup_free_ ino_t *inodes = NULL;
+        int r = find_all_linked(h);
+
+        if (r < 0 || h->n_linked == 0)
+                return r;
+        inodes = calloc(h->n_linked, sizeof(*inodes));
         if (!inodes)
                 return error_oom(h->err);
-        for (size_t i = 0; i < s->n_hidden; i++)
-                if (s->hidden[i].n_names > 1)
-                        inodes[n++] = s->hidden[i].inode;
+        for (size_t i = 0; i < h->n_linked; i++)
+                inodes[i] = h->linked[i].inode;
         h->is_second = true;
-        return n > 0 ? walk_rules(h, inodes, n) : 0;
+        return walk_rules(h, inodes, h->n_linked);
 }
 
 /* Of each file with several names, counts those that weren't found. */
-static void count_names(struct resolved *s) {
+static void count_names(const struct hiding *h) {
+        struct resolved *s = h->resolved;
+
         for (size_t i = 0; i < s->n_hidden; i++) {
                 struct resolved_hidden *hidden = &s->hidden[i];
-                uint64_t n = 0;
+                const struct linked *linked = find_linked(h, hidden->dev, hidden->inode);
+                uint64_t n = linked ? linked->n_within : 0;
 
                 if (hidden->n_names <= 1)
                         continue;
@@ -331,6 +404,7 @@ int hide_names(struct resolved *s, struct nsrun_error *err) {
         if (r >= 0)
                 r = hide_other_names(&h);
         sort_hidden(s);
-        count_names(s);
+        count_names(&h);
+        free(h.linked);
         return r < 0 ? r : refuse_hidden_top(s, err);
 }

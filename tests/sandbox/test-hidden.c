@@ -181,6 +181,37 @@ TEST_WITH(what_a_link_of_that_name_leads_to_is_hidden_and_so_are_hard_links, set
         }
 }
 
+TEST_WITH(a_hard_link_to_a_file_in_a_hidden_folder_is_hidden, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = path_of(s->project, "secrets/deep/b"),
+                            *hard = path_of(s->project, "hard"),
+                            *other = path_of(s->project, "secrets/again"),
+                            *open = path_of(s->project, "env"), *open_hard = path_of(s->project, "env2");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "secrets/deep");
+        make_file(s->project, "secrets/deep/b", "secret\n");
+        assert_int_equal(link(file, hard), 0);
+        assert_int_equal(link(file, other), 0);
+        assert_int_equal(link(open, open_hard), 0);
+        RUN(s, &o, "--", "cat", "hard", "env2");
+        expect_out(&o, "secret\nopen\n");
+        RUN(s, &o, "--hide=secrets/", "--", "sh", "-c", "cat hard 2>/dev/null; ls -A secrets; cat env2");
+        expect_status(&o, 0);
+        expect_out(&o, "open\n");
+        /* All three names are found. */
+        {
+                _cleanup_free_ const char **argv =
+                        nsrun_argv(s, (const char *const[]){"--hide=secrets/", "--", "true", NULL});
+
+                argv[1] = "plan";
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                expect_in(o.out, "/hard");
+                expect_not_in(o.out, "of the file not found");
+        }
+}
+
 /* A glob for folders takes a symlink for what it leads to. */
 TEST_WITH(a_link_to_a_folder_is_hidden_as_a_folder, setup, site_teardown) {
         static const char *const globs[] = {"--hide=keys/", "--hide=keys/**", "--hide=/keys/"};

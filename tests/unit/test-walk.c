@@ -150,6 +150,20 @@ TEST(other_names_of_a_file_are_found_by_its_number) {
         scratch_remove(top);
 }
 
+TEST(all_files_are_found_where_all_are_asked_for) {
+        char *top = make_tree();
+        struct finds finds = {0};
+        const struct walk walk = {
+                .is_for_all = true, .entries_max = 1000, .found = note_entry, .data = &finds};
+        int fd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        assert_int_equal(walk_names(&walk, fd), 0);
+        (void)close(fd);
+        assert_int_equal(strv_length(finds.words), 12);
+        strv_free(finds.words);
+        scratch_remove(top);
+}
+
 static int stop_at_once(nsrun_unused void *data, nsrun_unused const struct walk_entry *e) {
         return 42;
 }
