@@ -249,12 +249,13 @@ static int mount_hide(struct mounting *m, const struct plan_op *op) {
 
         target =
                 op->makes_target ? mount_point(m, op) : beneath_open(m->new_root, op->target + 1, O_PATH, 0);
-        /* It is gone: there is nothing to hide. */
-        if (target == -ENOENT && !op->makes_target)
-                return 0;
-        if (target < 0)
+        if (target < 0 && target != -ENOENT)
                 return op->makes_target ? target : fail_target(m, op, target);
-        r = sys_fstat(target, &st);
+        r = target < 0 ? target : sys_fstat(target, &st);
+        /* It may be shown under another name now. */
+        if (r == -ENOENT || (r >= 0 && op->inode != 0 && st.st_ino != op->inode))
+                return error_set(m->error, NSRUN_STAGE_MOUNT, -ESTALE, op->target, HIDDEN_WAS_MOVED,
+                                 HIDDEN_WAS_MOVED_HINT);
         if (r >= 0 && !S_ISDIR(st.st_mode)) {
                 r = open_unreadable(m);
                 return r < 0 ? r : mount_attach(m, op, m->unreadable_fd, target, ATTRIBUTES_COVER, false);

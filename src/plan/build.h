@@ -50,6 +50,8 @@ int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error 
 
 /* hidden.c: all other entries are known. */
 int collect_hidden(struct entries *e, const struct resolved *s);
+/* Fills plan->hidden; all operations are known. */
+int plan_identify_hidden(struct nsrun_plan *plan, const struct resolved *s);
 
 /* order.c: sorts entries, decides between two for one target, adds the folders that mount points
  * need, and moves what remains into the plan.  -EEXIST, -ELOOP, -EROFS, -ENOMEM with *err filled. */

@@ -7,12 +7,12 @@
 #include "build.h"
 #include "policy/hide.h"
 
-char *hidden_identity(const char *path) {
+char *hidden_identity(const char *path, uint64_t inode) {
         struct statx st = {0};
         char *text;
 
         (void)statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &st);
-        return asprintf(&text, "%ju:%ju:%s", (uintmax_t)st.stx_ino,
+        return asprintf(&text, "%ju:%ju:%s", (uintmax_t)(inode != 0 ? inode : st.stx_ino),
                         (uintmax_t)st.stx_btime.tv_sec * 1000000000U + st.stx_btime.tv_nsec, path) < 0
                        ? NULL
                        : text;
@@ -58,6 +58,7 @@ static int hide_at(struct entries *e, const struct plan_op *shown, const struct 
         op->source = strdup(hidden->path);
         op->is_directory = hidden->is_directory;
         op->is_hiding = true;
+        op->inode = shown->kind == PLAN_BIND && !shown->stubs ? hidden->inode : 0;
         if (hidden->n_elsewhere > 0)
                 op->text = describe_names(hidden->n_elsewhere);
         return op->source && (hidden->n_elsewhere == 0 || op->text) ? 0 : -ENOMEM;
@@ -77,5 +78,31 @@ int collect_hidden(struct entries *e, const struct resolved *s) {
                         if (shows_host(&shown) && hide_at(e, &shown, &s->hidden[k]) < 0)
                                 return -ENOMEM;
                 }
+        return 0;
+}
+
+/* Whether an overlay shows a path of the host, --protect=strict's too. */
+static bool is_in_overlay(const struct nsrun_plan *plan, const char *path) {
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                if ((op->kind == PLAN_OVERLAY || op->stubs) && op->source &&
+                    path_is_beneath(path, op->source))
+                        return true;
+        }
+        return false;
+}
+
+int plan_identify_hidden(struct nsrun_plan *plan, const struct resolved *s) {
+        for (size_t i = 0; i < s->n_hidden; i++) {
+                const struct resolved_hidden *hidden = &s->hidden[i];
+                _cleanup_free_ char *identity = hidden_identity(hidden->path, hidden->inode);
+                char *marked = NULL;
+
+                if (!identity ||
+                    asprintf(&marked, "%s%s", is_in_overlay(plan, hidden->path) ? "!" : "", identity) < 0 ||
+                    strv_consume(&plan->hidden, marked) < 0)
+                        return -ENOMEM;
+        }
         return 0;
 }

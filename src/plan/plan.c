@@ -194,8 +194,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_copy(s->present, &plan->present);
         if (r >= 0)
                 r = strv_copy(p->hide, &plan->hide);
-        for (size_t i = 0; i < s->n_hidden && r >= 0; i++)
-                r = strv_consume(&plan->hidden, hidden_identity(s->hidden[i].path));
+        if (r >= 0)
+                r = plan_identify_hidden(plan, s);
         if (r >= 0)
                 r = strv_copy(s->exposes, &plan->exposes);
         if (r >= 0)

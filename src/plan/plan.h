@@ -68,6 +68,7 @@ struct plan_op {
         bool is_optional;  /* PLAN_COVER of a raw plan: covers only what the command could write to */
         bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder lies on a tmpfs made for it */
         bool is_hiding;    /* PLAN_TMPFS, PLAN_HIDE: skipped if it would hide nothing of the host */
+        uint64_t inode;    /* PLAN_HIDE: stat(2)'s of what it hides, where that is shown as it is; else 0 */
         enum policy_proc proc;
 };
 
@@ -157,9 +158,10 @@ struct nsrun_plan {
         char **present;   /* as in struct resolved, too */
         char **exposes;   /* lines for exposed_add(), before the command starts */
         char **hide;      /* the globs of --hide */
-        char **hidden;    /* "INODE:BIRTH:PATH" of what they name: a file's time of birth in nanoseconds */
-        bool is_session;  /* makes a session's sandbox: argv is empty, commands join later */
-        char *plain;      /* why there is no sandbox, in words, and so no operations; NULL: there is one */
+        char **hidden;   /* "INODE:BIRTH:PATH" of what they name, a file's time of birth in nanoseconds; with
+                            '!' before it where an overlay shows it, in which it may not be moved either */
+        bool is_session; /* makes a session's sandbox: argv is empty, commands join later */
+        char *plain;     /* why there is no sandbox, in words, and so no operations; NULL: there is one */
         struct plan_join *join; /* NULL: the plan makes a sandbox of its own */
         struct plan_raw *raw;   /* NULL: the plan is one of nsrun's own, not of a bubblewrap command line */
 };
@@ -175,9 +177,12 @@ int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct ns
  * doesn't need them; the printers do. */
 int plan_load_operations(struct nsrun_plan *plan, struct nsrun_error *err);
 void plan_free(struct nsrun_plan *plan);
-/* hidden.c: which file or folder of the host is at `path` now, in the words of struct nsrun_plan's `hidden`.
- * Two that are the same are one.  NULL for want of memory. */
-char *hidden_identity(const char *path);
+/* hidden.c: which file or folder of the host is at `path` now, in the words of struct nsrun_plan's `hidden`,
+ * without the mark.  Two that are the same are one.  `inode`: what the inode is said to be; 0: what it is.
+ * NULL for want of memory. */
+char *hidden_identity(const char *path, uint64_t inode);
+#define HIDDEN_WAS_MOVED      "a hidden name was moved while the sandbox was being built"
+#define HIDDEN_WAS_MOVED_HINT "start again"
 /* Whether a run of the plan needs a run directory: for overlays' layers, a scratch folder, or stubs. */
 static inline bool plan_needs_rundir(const struct nsrun_plan *plan) {
         return plan->rundir || plan->has_stubs ||

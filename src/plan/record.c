@@ -78,6 +78,7 @@
         M(NOTHING, is_optional)   \
         M(NOTHING, is_ephemeral)  \
         M(BOOL, is_hiding)        \
+        M(NUMBER, inode)          \
         M(NUMBER, proc)
 
 #define RLIMIT_MEMBERS(M) \

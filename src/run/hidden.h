@@ -7,7 +7,9 @@
 
 /* Refuses (-ESTALE) a command that joins a session one of whose hidden names was replaced since it began. */
 int hidden_refuse(const struct nsrun_plan *plan, struct nsrun_error *err);
-/* Remembers what the hidden names of a sandbox of its own are when it begins.  -ENOMEM. */
-int hidden_begin(const struct nsrun_plan *plan, char ***ret);
-/* Calls `found` for each of them that was replaced meanwhile: 0 or -errno. */
+/* Remembers the hidden names of a sandbox of its own when it begins.  -ESTALE: one isn't any more what the
+ * plan found. */
+int hidden_begin(const struct nsrun_plan *plan, char ***ret, struct nsrun_error *err);
+/* Calls `found` for each of them that was replaced meanwhile, or may be shown under another name: 0 or
+ * -errno. */
 int hidden_end(char *const *hidden, int (*found)(void *data, const struct nsrun_error *note), void *data);

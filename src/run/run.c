@@ -65,10 +65,9 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "a git dir can't be opened",
                                  NULL);
-        if (protected_begin(plan, &run->protected) < 0 || marks_begin(plan, &run->marks) < 0 ||
-            (!plan->join && hidden_begin(plan, &run->hidden) < 0))
+        if (protected_begin(plan, &run->protected) < 0 || marks_begin(plan, &run->marks) < 0)
                 return error_oom(err);
-        r = plan->join ? hidden_refuse(plan, err) : 0;
+        r = plan->join ? hidden_refuse(plan, err) : hidden_begin(plan, &run->hidden, err);
         if (r >= 0)
                 r = descriptors_check(params, plan->plain != NULL, err);
         if (r >= 0)

@@ -539,6 +539,54 @@ TEST_WITH(a_run_says_that_a_hidden_file_was_replaced, setup, site_teardown) {
         (void)go;
 }
 
+/* In an overlay the cover stays where it is, and the file is seen under its new name. */
+TEST_WITH(a_hidden_file_that_is_moved_below_an_overlay_is_told_of, setup, site_teardown) {
+        static const char *const ways[][2] = {{"--overlay", NULL}, {"--protect", "strict"}};
+        const struct site *s = *state;
+        _cleanup_free_ char
+                *moved = path_of(s->project, "moved"),
+                *env = path_of(s->project, ".env"), *go = path_of(s->project, "go"),
+                *refusal =
+                        text_of("nsrun: a hidden name was moved or removed on the host, so that the session "
+                                "may show it under another one: %s: Stale file handle; stop the session and "
+                                "start another one",
+                                env),
+                *note = text_of("nsrun: note: a hidden name was moved or removed on the host while the "
+                                "command ran, which could read it under another one: %s\n",
+                                env);
+        for (size_t i = 0; i < 3; i++) {
+                const char *option = i < 2 ? ways[i][0] : "--unsetenv", *value = i < 2 ? ways[i][1] : "X";
+                _cleanup_free_ const char **argv = NULL;
+                _cleanup_free_ char *id = NULL;
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running r;
+                int ends[2];
+
+                value = value ? value : s->project;
+                argv = nsrun_argv(s, (const char *const[]){HIDE, option, value, "--", "sh", "-c",
+                                                           "echo ready; read -r line || true", NULL});
+                id = START(s, HIDE, option, value);
+                expect_good_join(s, id, "cat .env 2>/dev/null || echo no", "no\n");
+                assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+                spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = ends[0]}, &r);
+                (void)close(ends[0]);
+                free(read_line(r.out));
+                assert_int_equal(rename(env, moved), 0);
+                (void)close(ends[1]);
+                finish(&r, &o);
+                expect_status(&o, 0);
+                /* The control: in a bind the cover goes along. */
+                assert_string_equal(o.err, i < 2 ? note : "");
+                JOIN_SCRIPT(s, id, &o, "cat moved 2>/dev/null || echo no");
+                if (i < 2)
+                        expect_refusal(&o, 125, refusal);
+                else
+                        expect_out(&o, "no\n");
+                end_session(s, id, "stop");
+                assert_int_equal(rename(moved, env), 0);
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }

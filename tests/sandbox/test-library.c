@@ -267,6 +267,33 @@ TEST(a_wrong_option_is_named) {
         assert_null(nsrun_policy_free(policy));
 }
 
+TEST(a_hidden_name_that_was_moved_before_the_start_ends_it) {
+        const struct site *s = *state;
+        _cleanup_free_ char *from = path_of(s->project, "x.pem"), *to = path_of(s->project, "y.pem"),
+                            *line = text_of("a hidden name was moved while the sandbox was being built: %s: "
+                                            "Stale file handle; start again",
+                                            from);
+        struct nsrun_policy *policy =
+                make_policy(s, (const char *const[]){"sh", "-c", "! cat *.pem 2>/dev/null", NULL});
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_error err = {0};
+
+        make_file(s->project, "x.pem", "secret\n");
+        assert_int_equal(nsrun_policy_set(policy, "hide", "*.pem", &err), 0);
+        assert_int_equal(nsrun_plan_new(policy, &plan, &err), 0);
+        assert_int_equal(nsrun_start(plan, NULL, &sandbox, &err), 0);
+        expect_end(sandbox, 0, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+        sandbox = NULL;
+        assert_int_equal(rename(from, to), 0);
+        expect_error(nsrun_start(plan, NULL, &sandbox, &err), -ESTALE, NSRUN_STAGE_POLICY, &err, line);
+        assert_null(sandbox);
+        assert_null(nsrun_plan_free(plan));
+        assert_null(nsrun_policy_free(policy));
+        assert_int_equal(unlink(to), 0);
+}
+
 TEST(a_missing_nsrun_init_is_named) {
         const struct site *s = *state;
         _cleanup_free_ char *saved = strdup(getenv("NSRUN_INIT")), *path = path_of(s->root, "absent");
