@@ -23,6 +23,7 @@ struct swept_dir {
         char *path;     /* for messages */
         int fd;         /* O_PATH, opened before the run: the command may replace the folder at this path */
         bool is_common; /* a worktree's common git dir, of which logs and refs alone are swept */
+        bool had_commondir;
 };
 
 struct sweep {
@@ -101,6 +102,7 @@ static int sweep_link(void *data, int folder, const char *name, const char *path
 
 static int add_dir(struct gitdirs *g, const char *path, bool is_common) {
         struct swept_dir dir = {.is_common = is_common};
+        struct stat st;
         int r;
 
         dir.fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -108,6 +110,7 @@ static int add_dir(struct gitdirs *g, const char *path, bool is_common) {
                 return errno == ENOENT ? 0 : -errno;
         /* The command's standard streams may be closed. */
         r = fd_lift(&dir.fd);
+        dir.had_commondir = r >= 0 && fstatat(dir.fd, "commondir", &st, AT_SYMLINK_NOFOLLOW) == 0;
         if (r >= 0 && ARRAY_GROW(g->items, g->n) < 0)
                 r = -ENOMEM;
         if (r >= 0 && !(dir.path = strdup(path)))
@@ -150,8 +153,8 @@ static int sweep_commondir(struct sweep *s) {
         int git_dir = s->dir->fd;
         struct stat st;
 
-        if (s->dirs->items[s->dirs->n - 1].is_common ||
-            fstatat(git_dir, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_new(s, &st))
+        if (s->dirs->items[s->dirs->n - 1].is_common || s->dir->had_commondir ||
+            fstatat(git_dir, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
         for (unsigned i = 0; i < 1000; i++) {
                 _cleanup_free_ char *path = NULL;
