@@ -220,22 +220,39 @@ static int mount_cover(struct mounting *m, const struct plan_op *op) {
         return mount_attach(m, op, here, here, ATTRIBUTES_COVER, false);
 }
 
-/* The file in the place of all that are hidden.  It has a name until the root is sealed: what has none can't
- * be bound. */
-static const char unreadable[] = ".nsrun-hidden";
+/* Whether an operation of the plan has its mount point at or below a name at the top. */
+static bool is_taken(const struct mounting *m, const char *name) {
+        size_t n = strlen(name);
 
+        for (size_t i = 0; i < m->plan->n_ops; i++) {
+                const char *target = m->plan->ops[i].target;
+
+                if (target && strncmp(target + 1, name, n) == 0 && (!target[1 + n] || target[1 + n] == '/'))
+                        return true;
+        }
+        return false;
+}
+
+/* The file in the place of all that are hidden.  It has a name until the root is sealed, one that the plan
+ * doesn't use: what has none can't be bound. */
 static int open_unreadable(struct mounting *m) {
+        char number[24];
         int r;
 
         if (m->unreadable_fd >= 0)
                 return 0;
-        r = sys_open(m->new_root, unreadable, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0);
+        strcpy(m->unreadable, ".nsrun-hidden");
+        for (uint64_t i = 1; is_taken(m, m->unreadable); i++) {
+                strcpy(m->unreadable, ".nsrun-hidden-");
+                strcat(m->unreadable, number_format(number, i));
+        }
+        r = sys_open(m->new_root, m->unreadable, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0);
         if (r >= 0) {
                 (void)sys_close(r);
-                r = m->unreadable_fd = sys_open(m->new_root, unreadable, O_PATH | O_NOFOLLOW, 0);
+                r = m->unreadable_fd = sys_open(m->new_root, m->unreadable, O_PATH | O_NOFOLLOW, 0);
         }
         if (r < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, r, unreadable,
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, m->unreadable,
                                  "the file in the place of hidden ones can't be made", NULL);
         return 0;
 }
@@ -366,7 +383,7 @@ int mount_enter_directory(int root, const char *path, struct nsrun_error *err) {
 
 /* Makes the root read-only, lets go of the host's tree and of every descriptor that leads into it. */
 static int mount_seal(struct mounting *m) {
-        int r = m->unreadable_fd >= 0 ? sys_unlinkat(m->new_root, unreadable) : 0;
+        int r = m->unreadable_fd >= 0 ? sys_unlinkat(m->new_root, m->unreadable) : 0;
 
         if (r >= 0)
                 r = mount_restrict(m, m->new_root, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);

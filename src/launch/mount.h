@@ -11,15 +11,16 @@ struct mounting {
         const struct launch_params *params;
         struct nsrun_error *error;
         int report_fd;
-        int old_root;      /* the host's root, beneath which sources are looked up */
-        int new_root;      /* the sandbox's root, beneath which targets are looked up */
-        int descriptors;   /* the host's /proc/self/fd, the working directory while mounting */
-        int rundir_fd;     /* the run directory by a mount of the child's own */
-        int unreadable_fd; /* the file in the place of hidden ones, once there was one */
-        int overlay_fd;    /* the tmpfs that has its place with --overlay-backing=tmpfs */
-        int stubs_fd;      /* the tmpfs that has the stubs */
-        bool is_legacy;    /* legacy.c makes binds and sets their flags, by mount(2) */
-        char ***submounts; /* for each operation of the plan: the submounts that its bind takes along */
+        int old_root;        /* the host's root, beneath which sources are looked up */
+        int new_root;        /* the sandbox's root, beneath which targets are looked up */
+        int descriptors;     /* the host's /proc/self/fd, the working directory while mounting */
+        int rundir_fd;       /* the run directory by a mount of the child's own */
+        int unreadable_fd;   /* the file in the place of hidden ones, once there was one */
+        char unreadable[48]; /* and its name */
+        int overlay_fd;      /* the tmpfs that has its place with --overlay-backing=tmpfs */
+        int stubs_fd;        /* the tmpfs that has the stubs */
+        bool is_legacy;      /* legacy.c makes binds and sets their flags, by mount(2) */
+        char ***submounts;   /* for each operation of the plan: the submounts that its bind takes along */
         struct nsrun_error legacy_error; /* why `submounts` could not be found out */
         /* Opens the place anew where op was just bound; legacy.c alone needs it. */
         int (*open_again)(struct mounting *m, const struct plan_op *op);

@@ -269,6 +269,25 @@ static int hide_absolute(struct hiding *h, const char *glob) {
         return r == -EACCES ? 0 : r;
 }
 
+/* Whether a glob names, by one part alone, what the base view has at its top: it means the top of an exposed
+ * folder then ("/lib"), unless a rule of the user's shows something in the host's. */
+static bool is_of_base(const struct resolved *s, const char *glob) {
+        static const char *const roots[] = {"/bin",    "/dev",  "/etc",  "/lib", "/lib32", "/lib64",
+                                            "/libx32", "/proc", "/sbin", "/sys", "/usr"};
+        const char *root = NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+                const char *rest = startswith(glob, roots[i]);
+
+                if (rest && rest[strspn(rest, "/")] == '\0')
+                        root = roots[i];
+        }
+        for (size_t i = 0; i < s->n_rules && root; i++)
+                if (is_walked(&s->rules[i]) && path_is_beneath(s->rules[i].source, root))
+                        return false;
+        return root != NULL;
+}
+
 /* "DIR/ **" (without the space) is DIR. */
 static int hide_all_absolute(struct hiding *h) {
         STRV_FOREACH (glob, h->resolved->policy->hide) {
@@ -281,7 +300,7 @@ static int hide_all_absolute(struct hiding *h) {
                 while (n > 3 && strncmp(*glob + n - 3, "/**", 3) == 0)
                         n -= 2; /* the slash stays: a folder's */
                 path = strndup(*glob, n);
-                r = path ? hide_absolute(h, path) : -ENOMEM;
+                r = !path ? -ENOMEM : is_of_base(h->resolved, path) ? 0 : hide_absolute(h, path);
                 if (r < 0)
                         return hide_error(h->err, r, *glob);
         }

@@ -181,6 +181,35 @@ TEST_WITH(what_a_link_of_that_name_leads_to_is_hidden_and_so_are_hard_links, set
         }
 }
 
+TEST_WITH(a_name_at_the_top_does_not_hide_the_systems_folder, setup, site_teardown) {
+        static const char *const globs[] = {"--hide=/lib", "--hide=/lib/", "--hide=/lib/**"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "lib");
+        make_file(s->project, "lib/a", "secret\n");
+        RUN(s, &o, "--hide=/env", "--", "cat", "lib/a");
+        expect_out(&o, "secret\n");
+        for (size_t i = 0; i < ARRAY_SIZE(globs); i++) {
+                RUN(s, &o, globs[i], "--", "sh", "-c", "cat lib/a 2>/dev/null; cat env");
+                expect_status(&o, 0);
+                expect_out(&o, "open\n");
+        }
+}
+
+/* At the top of the sandbox nsrun keeps a file of its own while it builds. */
+TEST_WITH(a_mount_point_may_have_any_name_beside_hidden_ones, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *first = text_of("%s/env:/.nsrun-hidden:ro", s->project),
+                            *second = text_of("%s/env:/.nsrun-hidden-1/x:ro", s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, HIDE, "--bind", first, "--bind", second, "--", "sh", "-c",
+            "cat /.nsrun-hidden /.nsrun-hidden-1/x; cat .env 2>/dev/null; ls -A / | grep -c nsrun");
+        expect_status(&o, 0);
+        expect_out(&o, "open\nopen\n2\n");
+}
+
 TEST_WITH(a_hard_link_to_a_file_in_a_hidden_folder_is_hidden, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *file = path_of(s->project, "secrets/deep/b"),
