@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "run.h"
+#include "standard.h"
 #include "status.h"
 
 struct supervised {
@@ -248,6 +249,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                                .signal_fd = -EBADF,
                                .terminal_fd = plan->new_session ? -1 : find_terminal(),
                                .err = err};
+        struct standard_state standard = {0};
         sigset_t before;
         const struct run_params run_params = {
                 .launch = {.pass_fds = params->pass_fds,
@@ -273,9 +275,11 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                 r = take_over_signals(&s, &before);
         if (r < 0)
                 return r;
+        standard_save(&standard);
         r = run_plan(&s, &run_params, &status);
         run_end(&s.run);
         give_terminal(&s, getpgrp());
+        standard_restore(&standard);
         close_fdp(&s.signal_fd);
         if (r < 0) {
                 supervise_report_failure(params->status_fd, err);

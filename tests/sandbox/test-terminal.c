@@ -495,6 +495,39 @@ static void try_to_type(void) {
 
 /* In a session of its own the terminal isn't the command's to type into: EPERM, or
  * EIO where the kernel lets nobody (dev.tty.legacy_tiocsti=0, 6.2). */
+/* By a command that has the terminal as a descriptor alone, and one that shares it. */
+TEST(the_terminal_and_its_descriptors_are_as_before) {
+        static const char spoil[] =
+                "stty -echo -icanon min 7; stty -a | grep -q -e '-icanon' && "
+                "python3 -c 'import os; os.set_blocking(0, False); os.set_blocking(1, False)'; "
+                "exit 7";
+        const struct site *s = *state;
+
+        for (size_t i = 0; i <= ARRAY_SIZE(session_options); i++) {
+                const char *const inside[] = {
+                        program(), "run", session_options[i % 2], "--project", s->project, "--", "sh", "-c",
+                        spoil,     NULL};
+                const char *const outside[] = {"sh", "-c", spoil, NULL};
+                bool is_control = i == ARRAY_SIZE(session_options);
+                _cleanup_outcome_ struct outcome o = {0};
+                struct termios before = {0}, after = {0};
+                int master, slave;
+
+                assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
+                assert_int_equal(tcgetattr(slave, &before), 0);
+                run(&(struct request){.argv = is_control ? outside : inside,
+                                      .cwd = s->root,
+                                      .standard_input = slave},
+                    &o);
+                expect_status(&o, 7);
+                assert_int_equal(tcgetattr(slave, &after), 0);
+                assert_int_equal(memcmp(&before, &after, sizeof(before)) != 0, is_control);
+                assert_int_equal((fcntl(slave, F_GETFL) & O_NONBLOCK) != 0, is_control);
+                (void)close(master);
+                (void)close(slave);
+        }
+}
+
 TEST(nothing_is_typed_into_the_callers_terminal) {
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL),
                             *inside = text_of("$nsrun --bind %s:/probe:ro -- /probe tiocsti", self),
