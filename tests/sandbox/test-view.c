@@ -168,6 +168,7 @@ TEST(var_tmp_is_tmp_unless_something_is_shown_there) {
         assert_non_null(mkdtemp(home));
         assert_int_equal(setenv("HOME", home, 1), 0);
         assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
+        assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
         run(&(struct request){.argv = argv, .cwd = "/"}, &o);
         expect_status(&o, 0);
         expect_out(&o, "../tmp\nkept\n");
