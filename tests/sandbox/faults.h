@@ -73,8 +73,10 @@ static inline void reap_orphans(void) {
 
 /* What nsrun could not look at when the command had ended, which changes nothing of that. */
 static inline bool is_late_note(const char *text) {
-        return startswith(text,
-                          "nsrun: note: what the command has made of a protected name can't be seen: ") &&
+        return (startswith(text,
+                           "nsrun: note: what the command has made of a protected name can't be seen: ") ||
+                startswith(text,
+                           "nsrun: note: what the command has made of protected names can't be seen: ")) &&
                strchr(text, '\n') == text + strlen(text) - 1;
 }
 

@@ -28,12 +28,26 @@ static inline void new_policy(struct world *w) {
         free(runtime);
 }
 
+/* `text` with each @ replaced by the world's folder; the caller frees it. */
+static inline char *in(const struct world *w, const char *text) {
+        char *result = calloc(1, strlen(text) + 1 + 8 * strlen(w->top)), *to = result;
+
+        assert_non_null(result);
+        for (; *text; text++)
+                if (*text == '@')
+                        to = stpcpy(to, w->top);
+                else
+                        *to++ = *text;
+        return result;
+}
+
 static inline int set_up(void **state) {
         static const char *const folders[] = {
                 "home/.npm",  "home/.cargo/registry", "home/src/x/sub/deep", "home/src/plain",
                 "data/cache", "runtime/podman",       "repo/.git",           "repo/a/b",
         };
         struct world *w = calloc(1, sizeof(*w));
+        char *state_home;
 
         assert_non_null(w);
         w->top = scratch_make();
@@ -45,6 +59,10 @@ static inline int set_up(void **state) {
         scratch_link(w->top, "npm", "home/.npm");
         scratch_link(w->top, "x", "home/src/x");
         scratch_link(w->top, "sockets", "runtime");
+        state_home = in(w, "@/state");
+        /* What the tester's own runs have let commands write is none of these tests' business. */
+        assert_int_equal(setenv("XDG_STATE_HOME", state_home, 1), 0);
+        free(state_home);
         w->old_cwd = getcwd(NULL, 0);
         assert_non_null(w->old_cwd);
         new_policy(w);
@@ -62,19 +80,6 @@ static inline int tear_down(void **state) {
         scratch_remove(w->top);
         free(w);
         return 0;
-}
-
-/* `text` with each @ replaced by the world's folder; the caller frees it. */
-static inline char *in(const struct world *w, const char *text) {
-        char *result = calloc(1, strlen(text) + 1 + 8 * strlen(w->top)), *to = result;
-
-        assert_non_null(result);
-        for (; *text; text++)
-                if (*text == '@')
-                        to = stpcpy(to, w->top);
-                else
-                        *to++ = *text;
-        return result;
 }
 
 static inline void set(struct world *w, const char *option, const char *value) {
