@@ -243,18 +243,24 @@ int sys_stat(const char *path, struct stat *ret) {
 
 /* The kernel's struct statx: musl has none before 1.2.4, and <linux/stat.h> and
  * <sys/stat.h> don't go together there. */
+struct kernel_time {
+        int64_t seconds;
+        uint32_t nanoseconds;
+        int32_t unused;
+};
 struct kernel_statx {
         uint32_t mask, block_size;
         uint64_t attributes;
         uint32_t links, uid, gid;
         uint16_t mode, unused;
         uint64_t inode, size, blocks, attributes_mask;
-        uint64_t times[8];
+        struct kernel_time accessed, born, changed, modified;
         uint32_t rdev_major, rdev_minor, device_major, device_minor;
         uint64_t mount, spare[13];
 };
 _Static_assert(sizeof(struct kernel_statx) == 256, "struct statx is ABI");
 #define KERNEL_STATX_INO    0x0100U
+#define KERNEL_STATX_BTIME  0x0800U
 #define KERNEL_STATX_MNT_ID 0x1000U
 
 int sys_statx(const char *path, struct sys_file *ret) {
@@ -266,6 +272,20 @@ int sys_statx(const char *path, struct sys_file *ret) {
         if (r >= 0)
                 *ret = (struct sys_file){st.mount, st.inode, st.device_major, st.device_minor};
         return r;
+}
+
+int sys_birth(const char *path, uint64_t *ret_inode, uint64_t *ret_born) {
+        struct kernel_statx st = {0};
+        int r;
+
+        SYS_FAULT("statx");
+        r = result(syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW,
+                           KERNEL_STATX_INO | KERNEL_STATX_BTIME, &st));
+        if (r < 0)
+                return r;
+        *ret_inode = st.inode;
+        *ret_born = (uint64_t)st.born.seconds * 1000000000U + st.born.nanoseconds;
+        return 0;
 }
 
 int sys_mount_flags(int fd, unsigned long *ret) {

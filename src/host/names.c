@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 
 #include "base/array.h"
 #include "base/beneath.h"

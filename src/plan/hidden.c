@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Hidden names: whatever shows one shows an empty folder or an unreadable file in its place. */
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/path.h"
+#include "base/sys.h"
 #include "build.h"
 #include "policy/hide.h"
 
 char *hidden_identity(const char *path, uint64_t inode) {
-        struct statx st = {0};
+        uint64_t own = 0, born = 0;
         char *text;
 
-        (void)statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &st);
-        return asprintf(&text, "%ju:%ju:%s", (uintmax_t)(inode != 0 ? inode : st.stx_ino),
-                        (uintmax_t)st.stx_btime.tv_sec * 1000000000U + st.stx_btime.tv_nsec, path) < 0
+        (void)sys_birth(path, &own, &born);
+        return asprintf(&text, "%ju:%ju:%s", (uintmax_t)(inode != 0 ? inode : own), (uintmax_t)born, path) <
+                               0
                        ? NULL
                        : text;
 }
