@@ -57,8 +57,7 @@ struct walk {
         const struct toolchain_host *host;
         struct name_list lists[ARRAY_SIZE(listed)];
         bool is_listed[ARRAY_SIZE(listed)];
-        const char *missing; /* the start of the last absolute row that isn't there */
-        size_t missing_length;
+        char *missing; /* the first two components of the last absolute row that isn't there */
         const struct toolchain_entry *entry;
         const char *variable, *base;
         int (*found)(void *data, const struct toolchain_place *place);
@@ -338,16 +337,13 @@ static bool lies_in_missing(struct walk *w, const char *path) {
         if (!path[n])
                 return false;
         n += strcspn(path + n + 1, "/") + 1;
-        if (w->missing && w->missing_length == n && strncmp(path, w->missing, n) == 0)
-                return true;
-        if (w->missing && w->missing_length < n && strncmp(path, w->missing, w->missing_length) == 0 &&
-            path[w->missing_length] == '/')
+        if (w->missing && path_is_beneath(path, w->missing))
                 return true;
         top = strndup(path, n);
         if (!top || stat(top, &st) == 0)
                 return false;
-        w->missing = path;
-        w->missing_length = n;
+        free(w->missing);
+        w->missing = TAKE_PTR(top);
         return true;
 }
 
@@ -394,6 +390,7 @@ static int walk_entries(const struct toolchain_host *host, const struct toolchai
                 r = look_for_entry(&w);
         }
         clear_lists(&w);
+        free(w.missing);
         return r;
 }
 
