@@ -258,6 +258,7 @@ void finish(struct running *running, struct outcome *ret) {
 void run(const struct request *request, struct outcome *ret) {
         struct running running;
 
+        outcome_clear(ret);
         spawn(request, &running);
         finish(&running, ret);
 }

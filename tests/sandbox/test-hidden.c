@@ -280,7 +280,7 @@ TEST_WITH(it_wins_over_every_exposure_and_a_path_is_hidden_anywhere, setup, site
         _cleanup_free_ char *file = path_of(s->project, "sub/x.pem"),
                             *folder = path_of(s->project, "secrets"),
                             *elsewhere = text_of("%s/secrets/a:/elsewhere", s->project),
-                            *fake = text_of("%s:%s/.env", path_of(s->root, "fake"), s->project),
+                            *fake = text_of("%s/fake:%s/.env", s->root, s->project),
                             *below = text_of("%s:%s/secrets/d:ro", s->outside, s->project),
                             *line = text_of(
                                     "nsrun: the target lies in a folder that --hide hides: %s/secrets/d: "
