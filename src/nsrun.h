@@ -132,6 +132,12 @@ int nsrun_workspace_add_readable(struct nsrun_workspace *workspace, const char *
                                  struct nsrun_error *error);
 int nsrun_workspace_add_writable(struct nsrun_workspace *workspace, const char *path,
                                  struct nsrun_error *error);
+/* Hides names in all roots, by a glob as --hide's (nsrun(1), HIDDEN NAMES) or an absolute path: what leads
+ * there, whether anything is there or not, is refused with -EPERM, also to write, and no folder can be moved
+ * that may hold such a name; the names stay in nsrun_workspace_list().  A glob for folders hides a file of
+ * the name, too; another hard link of a hidden file isn't known here.  nsrun_policy_set_workspace() takes
+ * the globs along.  -EINVAL: that is no glob; -ENOMEM.  Stage POLICY. */
+int nsrun_workspace_hide(struct nsrun_workspace *workspace, const char *glob, struct nsrun_error *error);
 /* Makes the temp, an empty folder of the run directory and a writable root, unless there is
  * one.  With alias_tmp_to_temp (0 or 1; the last call counts) /tmp means the temp in
  * nsrun_workspace_resolve() and _open(), as it does in a sandbox; a policy takes no temp without it.
@@ -407,6 +413,10 @@ struct nsrun_bash_options {
                           deadline; 0: none */
         const int *pass_fds; /* as in struct nsrun_start_options */
         size_t n_pass_fds;
+        int detaches; /* 1: in a session, start it in the background: the call returns when it runs */
+        unsigned int until_port; /* with that: return when something listens on this TCP port of localhost;
+                                    0: none */
+        const char *until_text;  /* or when it has printed this, 1 to 4096 bytes; NULL: none */
 };
 #define NSRUN_BASH_OPTIONS_INIT \
         { .size = sizeof(struct nsrun_bash_options), .timeout = NSRUN_BASH_TIMEOUT }
@@ -428,6 +438,14 @@ struct nsrun_bash_result {
         char **notes; /* as nsrun_sandbox_notes() (which secrets of the environment were withheld, say), and
                          what is odd about a seccomp policy; or NULL */
         int no_sandbox; /* 1: the policy has "no-sandbox", and nothing confined the command */
+        char **dropped; /* paths that the command left in the sandbox's own home, which is gone; of those in
+                           hidden folders the ones that people make on purpose; a note says so, too; or NULL
+                         */
+        char *detached; /* with "detaches": the name of its log, for nsrun_session_log(); else NULL */
+        char *session;  /* and the session's id */
+        int pid;        /* its pid in the session; 0: not known */
+        int is_ready;   /* 1: it was started, and what was waited for has come */
+        int is_running; /* 1: it runs; status and signal are -1 and 0 then */
 };
 #define NSRUN_BASH_RESULT_INIT \
         { .size = sizeof(struct nsrun_bash_result) }
@@ -444,8 +462,15 @@ struct nsrun_bash_result {
  *
  * Refused in this order: -EINVAL: an empty command, a timeout out of bounds, or a policy with "chdir";
  * -ECANCELED: confirm() said no; what it said where nobody could be asked (stage USAGE).
- * -ECANCELED with stage SUPERVISE: cancel_fd.  Else as nsrun_plan_new() and
- * nsrun_start(); -EOPNOTSUPP: a report without json-c. */
+ * -ECANCELED with stage SUPERVISE: cancel_fd.
+ *
+ * With "detaches" the command goes on in the background, also after the caller's end, until it ends or the
+ * session does.  Its output goes to a log of the session's, and what there is of it by then to *ret;
+ * output() isn't called.  If it ends before what was waited for, or the deadline comes, the call succeeds
+ * with is_ready 0, and all that the command has started is killed.  -EINVAL: without a session, with
+ * pass_fds or wants_report, or both to wait for; -EADDRINUSE, stage SUPERVISE: somebody listens on the port
+ * already, and nothing was started; -EAGAIN: 32 such commands run in the session.  Else as nsrun_plan_new()
+ * and nsrun_start(); -EOPNOTSUPP: a report without json-c. */
 int nsrun_bash(const struct nsrun_policy *policy, const char *command,
                const struct nsrun_bash_options *options, struct nsrun_bash_result *ret,
                struct nsrun_error *error);
@@ -477,9 +502,9 @@ int nsrun_bash_format(const struct nsrun_bash_result *result, const struct nsrun
 /* -------- nsrun_session: one sandbox for many commands -------- */
 
 /* Sessions: one sandbox, any number of commands in it, at once and one after the other.  They
- * share the overlays, /tmp and the processes they left running; they can't signal each other.
- * A command is a policy like any other, with "session" set to the id and nothing else but "env",
- * "unsetenv", "chdir" and "kill-leftovers":
+ * share the overlays, /tmp and the processes they left running; they may signal these, unless the session's
+ * policy has "isolate-commands". A command is a policy like any other, with "session" set to the id and
+ * nothing else but "env", "unsetenv", "chdir" and "kill-leftovers":
  *
  *     nsrun_session_start(policy, &options, &id, NULL, &error);
  *     nsrun_policy_set(other, "session", id, &error);
@@ -511,6 +536,14 @@ int nsrun_session_start(const struct nsrun_policy *policy, const struct nsrun_se
  * list are the caller's to free.  Removes what dead ones left. */
 int nsrun_session_list(char ***ret, struct nsrun_error *error);
 
+/* What a session's commands may do to each other's processes. */
+enum nsrun_commands {
+        NSRUN_COMMANDS_SHARED,   /* as those of one user: signal and trace them */
+        NSRUN_COMMANDS_UNTRACED, /* signal them; Landlock, which keeps the host's abstract sockets away,
+                                    keeps them from more */
+        NSRUN_COMMANDS_ISOLATED, /* neither: "isolate-commands" */
+};
+
 struct nsrun_session_info {
         char *id;
         char *project;             /* NULL: none */
@@ -521,6 +554,9 @@ struct nsrun_session_info {
         unsigned int idle_timeout; /* seconds; 0: none */
         pid_t owner;               /* 0: none */
         int is_nested;             /* 1: each command in a pid namespace of its own */
+        enum nsrun_commands commands;
+        char *root; /* what it is about: its project, or else the first folder that was asked for; NULL:
+                       neither */
 };
 
 /* *ret is the caller's to free with nsrun_session_info_free().  -ENOENT, stage SUPERVISE: no such
@@ -528,6 +564,49 @@ struct nsrun_session_info {
 int nsrun_session_show(const char *id, struct nsrun_session_info **ret, struct nsrun_error *error);
 /* Returns NULL; NULL is fine. */
 struct nsrun_session_info *nsrun_session_info_free(struct nsrun_session_info *info);
+
+/* What a session takes just now.  Made by the caller. */
+struct nsrun_session_usage {
+        size_t size;
+        size_t n_commands;         /* that run: what earlier ones left behind isn't counted */
+        size_t n_processes;        /* of all commands; nsrun's own aren't counted */
+        unsigned long long memory; /* bytes that these have resident, what they share counted for each */
+        unsigned long long cgroup_memory; /* bytes that the kernel counts for the session; 0: it doesn't */
+        unsigned long long disk; /* bytes that its folder on the host takes: what its overlays changed,
+                                    and /tmp */
+        int is_disk_more; /* 1: it takes more, of which some can't be read or lies behind 10,000 files */
+};
+#define NSRUN_SESSION_USAGE_INIT \
+        { .size = sizeof(struct nsrun_session_usage) }
+/* -ENOENT, stage SUPERVISE: no such session; -ESRCH: it has ended meanwhile. */
+int nsrun_session_usage(const char *id, struct nsrun_session_usage *ret, struct nsrun_error *error);
+
+/* A process of a session.  Its name and its command line are what it says of itself: any bytes. */
+struct nsrun_session_process {
+        pid_t pid;     /* in the session's pid namespace, also where its command has one of its own */
+        pid_t parent;  /* as above; 1: nsrun's pid 1, which adopts orphans; 0: it has no number there */
+        pid_t command; /* the oldest process that lives of those that the same command started, itself
+                          perhaps; 0: unknown */
+        char state;    /* as proc_pid_stat(5) has it: R, S, D, T, Z */
+        unsigned long long age;    /* seconds */
+        unsigned long long memory; /* bytes that it has resident */
+        char *name;                /* the kernel's for it, 15 bytes at most for a program */
+        char *command_line;        /* its first 4095 bytes, each NUL a space; "": it has none */
+};
+/* The session's processes but for nsrun's own, NULL at the end, by their numbers.  *ret is the caller's to
+ * free with nsrun_session_processes_free().  -ENOENT, stage SUPERVISE: no such session; -ESRCH: it has ended
+ * meanwhile. */
+int nsrun_session_processes(const char *id, struct nsrun_session_process ***ret, struct nsrun_error *error);
+/* Returns NULL; NULL is fine. */
+struct nsrun_session_process **nsrun_session_processes_free(struct nsrun_session_process **list);
+/* Sends a signal to the process that has the number `pid` in the session or, where `name` isn't NULL, to all
+ * that the kernel calls exactly that or whose argv[0] is that behind its last slash; never to one of nsrun's
+ * own, nor to one that isn't the session's.  *ret_n (ret_n may be NULL) is how many it was sent to, one at
+ * least.  -ESRCH, stage SUPERVISE: there is none, or the session has ended meanwhile; -EPERM: `pid` is
+ * nsrun's own; -ENOENT: no such session; -EINVAL, stage USAGE: no such signal, an empty name, a number below
+ * 1. */
+int nsrun_session_signal(const char *id, pid_t pid, const char *name, int signal, size_t *ret_n,
+                         struct nsrun_error *error);
 
 /* How a session's changes are written. */
 enum nsrun_diff {
@@ -548,6 +627,25 @@ int nsrun_session_diff(const char *id, enum nsrun_diff form, const char *const *
  * commands changed what was being looked at, again and again; a file that can't be read is an error here. */
 int nsrun_session_diff_digest(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
                               char **ret_digest, struct nsrun_error *error);
+
+/* Which of a session's changes are meant. */
+struct nsrun_session_choice {
+        size_t size;
+        const char *const *paths; /* as above, or NULL */
+        int with_ignored;         /* also what git ignores */
+        int is_forced;            /* of a commit: what the host has changed since is overwritten */
+        const char *digest;       /* of a commit: it takes exactly what this is of; NULL: what there is */
+};
+#define NSRUN_SESSION_CHOICE_INIT \
+        { .size = sizeof(struct nsrun_session_choice) }
+/* As nsrun_session_diff_digest().  `choice` and ret_digest may be NULL.  Unless with_ignored is set, in this
+ * function and in the others, what git ignores (gitignore(5)) is only counted by a diff, and left in the
+ * session by a commit, with a note; but what `paths` names by its own path, or by that of an ignored folder
+ * above, is meant.  The rules are those that the host has: those that the session changed count once they
+ * are committed.  What is tracked, in .git, or a name that nsrun protects, is never ignored. */
+int nsrun_session_diff_choice(const char *id, enum nsrun_diff form,
+                              const struct nsrun_session_choice *choice, int fd, char **ret_digest,
+                              struct nsrun_error *error);
 
 /* Clear it, after a failure too. */
 struct nsrun_session_outcome {
@@ -572,13 +670,31 @@ int nsrun_session_commit(const char *id, const char *const *paths, int is_forced
  * is in another state, or other paths were asked for; nothing was done.  -EINVAL: that is no digest. */
 int nsrun_session_commit_digest(const char *id, const char *const *paths, int is_forced, const char *digest,
                                 struct nsrun_session_outcome *ret, struct nsrun_error *error);
-/* The other way round: the overlays show what the host has. */
+/* All of that, of a choice, which may be NULL. */
+int nsrun_session_commit_choice(const char *id, const struct nsrun_session_choice *choice,
+                                struct nsrun_session_outcome *ret, struct nsrun_error *error);
+/* The other way round: the overlays show what the host has, also of what git ignores. */
 int nsrun_session_discard(const char *id, const char *const *paths, struct nsrun_session_outcome *ret,
                           struct nsrun_error *error);
 /* Ends all that runs in it, SIGTERM first and SIGKILL five seconds later, or at once; and returns when all
  * that it had, processes and folders, is gone.  -ENOENT: no such session. */
 int nsrun_session_stop(const char *id, struct nsrun_error *error);
 int nsrun_session_kill(const char *id, struct nsrun_error *error);
+/* Stops it, or with is_kill kills it, and stores in *ret_notes (which may be NULL) what was put right when
+ * it ended, such as a protected name that its last process made: as nsrun_sandbox_notes(), each and the list
+ * to be freed, or NULL.  The errors are nsrun_session_stop()'s. */
+int nsrun_session_end(const char *id, int is_kill, char ***ret_notes, struct nsrun_error *error);
+
+/* The session's detached commands and their logs (see nsrun_bash()), the oldest first, as `nsrun session
+ * logs` prints them: TEXT, or one JSON object.  *ret is the caller's to free.  -ENOENT: no such session;
+ * -EOPNOTSUPP: JSON without json-c. */
+int nsrun_session_logs(const char *id, enum nsrun_format format, char **ret, struct nsrun_error *error);
+/* Writes the log `name` to `fd`, as the command printed it: its last 256 KiB.  With `follows` it goes on
+ * until nobody can print any more.  -ENOENT: no such session or log; write(2)'s. */
+int nsrun_session_log(const char *id, const char *name, int follows, int fd, struct nsrun_error *error);
+/* Ends a detached command and all that it has started, SIGTERM first and SIGKILL five seconds later, and
+ * returns when it is gone; its log stays.  -ENOENT: no such session or log; -ESRCH: it has ended. */
+int nsrun_session_end_detached(const char *id, const char *name, struct nsrun_error *error);
 
 /* -------- nsrun_isolation: the commands of an agent host, each in its instance -------- */
 
@@ -684,8 +800,9 @@ int nsrun_isolation_build_access_rules(const char *root, const struct nsrun_expo
                                        size_t n_overrides, struct nsrun_error *error);
 
 /* What can be known before a command is there: the root, its folders and its workspace (made), the expose
- * paths, and that a sandbox can be had, by making one.  0 at once where it is not enabled.  The errors of
- * nsrun_plan_new() and nsrun_start(). */
+ * paths, whether the working directory can be a command's (a service's "/" can't: give it another, or
+ * configure a workspace), and that a sandbox can be had, by making one.  0 at once where it is not enabled.
+ * The errors of nsrun_plan_new() and nsrun_start(). */
 int nsrun_isolation_preflight(const struct nsrun_isolation *isolation, struct nsrun_error *error);
 /* Makes a policy one of this instance, where it is enabled: for nsrun_plan_new().  */
 int nsrun_isolation_prepare_command(const struct nsrun_isolation *isolation, struct nsrun_policy *policy,

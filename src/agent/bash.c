@@ -114,7 +114,10 @@ static int follow(struct command_source *s, const struct bash_params *params,
 static int agent_bash_add_details(struct contained *c, bool was_held, struct nsrun_bash_result *ret,
                                   struct nsrun_error *err) {
         static const char held[] = "the command had ended, but a background process still held its output: "
-                                   "start one as 'COMMAND >FILE 2>&1 &'";
+                                   "start one as 'COMMAND >FILE 2>&1 &'",
+                          held_in_session[] =
+                                  "the command had ended, but a background process still held its output: "
+                                  "start one as 'COMMAND >FILE 2>&1 &', or a server with --detach";
         /* SIGKILL ended bash, or the last command that bash ran; but it wasn't sent by nsrun for
          * the deadline. */
         bool was_killed = !ret->timed_out && (ret->signal == SIGKILL || ret->status == 128 + SIGKILL);
@@ -127,7 +130,9 @@ static int agent_bash_add_details(struct contained *c, bool was_held, struct nsr
         contained_finish(c);
         if (r >= 0)
                 ret->notes = TAKE_PTR(c->run.notes);
-        if (r >= 0 && was_held && strv_add(&ret->notes, held) < 0)
+        if (r >= 0)
+                ret->dropped = TAKE_PTR(c->run.dropped.paths);
+        if (r >= 0 && was_held && strv_add(&ret->notes, c->plan->join ? held_in_session : held) < 0)
                 r = error_oom(err);
         STRV_FOREACH (warning, c->plan->seccomp.warnings)
                 if (r >= 0 && strv_add(&ret->notes, *warning) < 0)
@@ -177,13 +182,16 @@ int bash_run(const struct nsrun_policy *policy, const char *command, const struc
         r = bash_check(command, options->timeout, err);
         if (r >= 0)
                 r = bash_refuse_chdir(policy, err);
+        if (r >= 0)
+                r = bash_check_detached(policy, options, params, err);
         if (r >= 0 && params->confirmer)
                 r = confirmer_find(params->confirmer, policy->no_sandbox ? NULL : &request, err);
         if (r >= 0)
                 r = ask(options, params->confirmer, command, err);
         if (r < 0)
                 return r;
-        return run_contained(&request, command, params, options, ret, err);
+        return options->detaches ? bash_run_detached(&request, command, params, options, ret, err)
+                                 : run_contained(&request, command, params, options, ret, err);
 }
 
 nsrun_public int nsrun_bash(const struct nsrun_policy *policy, const char *command,

@@ -19,5 +19,12 @@ int bash_run(const struct nsrun_policy *policy, const char *command, const struc
 /* -EINVAL: the policy's --chdir would make commands begin elsewhere than at the project's root. */
 int bash_refuse_chdir(const struct nsrun_policy *policy, struct nsrun_error *err);
 
+/* detach.c: refusals of a command that is to run in the background, and the command. */
+int bash_check_detached(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
+                        const struct bash_params *params, struct nsrun_error *err);
+int bash_run_detached(const struct policy_request *request, const char *command,
+                      const struct bash_params *params, const struct nsrun_bash_options *options,
+                      struct nsrun_bash_result *ret, struct nsrun_error *err);
+
 /* The question that a person is asked before a command runs; NULL if memory runs out. */
 char *bash_prompt(const char *command, const char *description, long timeout);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/sized.h"
 #include "bash.h"
+#include "run/deadline.h"
 
 /* The width of a prompt's lines; and the longest run of spaces that is shown as it is. */
 #define MOST_COLUMNS 72U
@@ -110,6 +111,9 @@ nsrun_public void nsrun_bash_result_clear(struct nsrun_bash_result *result) {
         free(own.output);
         free(own.report);
         strv_free(own.notes);
+        strv_free(own.dropped);
+        free(own.detached);
+        free(own.session);
 }
 
 static int bash_text_finish(struct strbuf *b, char **ret, size_t *ret_size, struct nsrun_error *err) {
@@ -124,6 +128,19 @@ static int bash_text_finish(struct strbuf *b, char **ret, size_t *ret_size, stru
         return 0;
 }
 
+/* What an agent needs of a command that runs in the background, or did: how to read its log, and how to end
+ * it. */
+static void add_detached(struct strbuf *b, const struct nsrun_bash_result *result) {
+        if (result->is_running)
+                strbuf_addf(b, "\n\nruns in the background as %s", result->detached);
+        if (result->is_running && result->pid > 0)
+                strbuf_addf(b, ", pid %d", result->pid);
+        strbuf_addf(b, "%slog: nsrun session logs %s %s", result->timed_out ? "\n\n" : "\n", result->session,
+                    result->detached);
+        if (result->is_running)
+                strbuf_addf(b, "\nstop: nsrun session kill %s %s", result->session, result->detached);
+}
+
 static int format_text(const struct nsrun_bash_result *result, char **ret, size_t *ret_size,
                        struct nsrun_error *err) {
         _cleanup_free_ char *shown = str_visible_text(result->command);
@@ -132,13 +149,14 @@ static int format_text(const struct nsrun_bash_result *result, char **ret, size_
         if (!shown)
                 return error_oom(err);
         if (result->timed_out)
-                strbuf_addf(&b, "Error: command timed out after %ds (sent SIGTERM, then SIGKILL).\n\n",
-                            result->timeout);
+                strbuf_addf(&b, "Error: " DEADLINE_TOLD ".\n\n", (unsigned)result->timeout);
         strbuf_addf(&b, "$ %s\n", shown);
         strbuf_add_bytes(&b, result->output, result->output_size);
-        if (!result->timed_out)
+        if (!result->timed_out && !result->is_running)
                 strbuf_addf(&b, "\n\nexit status: %d",
                             result->signal > 0 ? 128 + result->signal : result->status);
+        if (result->detached)
+                add_detached(&b, result);
         if (result->no_sandbox)
                 strbuf_addf(
                         &b,
@@ -152,7 +170,9 @@ static int format_text(const struct nsrun_bash_result *result, char **ret, size_
                         if (!visible)
                                 return error_oom(err);
                         strbuf_addf(&b, "%snote: %s",
-                                    result->timed_out && note == result->notes ? "\n\n" : "\n", visible);
+                                    result->timed_out && !result->detached && note == result->notes ? "\n\n"
+                                                                                                    : "\n",
+                                    visible);
                 }
         return bash_text_finish(&b, ret, ret_size, err);
 }
@@ -162,6 +182,19 @@ static void add_or_null(struct json_document *d, const char *key, bool is_known,
                 json_add_number(d, d->root, key, (uint64_t)number);
         else
                 json_add_string(d, d->root, key, NULL);
+}
+
+static void add_detached_json(struct json_document *d, const struct nsrun_bash_result *result) {
+        struct json_value *o = json_add_object(d, d->root, "detached");
+
+        json_add_string(d, o, "session", result->session);
+        json_add_string(d, o, "name", result->detached);
+        if (result->pid > 0)
+                json_add_number(d, o, "pid", (uint64_t)result->pid);
+        else
+                json_add_string(d, o, "pid", NULL);
+        json_add_bool(d, o, "ready", result->is_ready);
+        json_add_bool(d, o, "running", result->is_running);
 }
 
 static int format_json(const struct nsrun_bash_result *result, char **ret, size_t *ret_size,
@@ -174,7 +207,7 @@ static int format_json(const struct nsrun_bash_result *result, char **ret, size_
         r = json_open(&d, err);
         if (r < 0)
                 return r;
-        add_or_null(&d, "status", result->signal == 0, result->status);
+        add_or_null(&d, "status", result->signal == 0 && !result->is_running, result->status);
         add_or_null(&d, "signal", result->signal > 0, result->signal);
         json_add_bool(&d, d.root, "timed_out", result->timed_out);
         json_add_bool(&d, d.root, "oom_killed", result->oom_killed);
@@ -184,6 +217,9 @@ static int format_json(const struct nsrun_bash_result *result, char **ret, size_
         json_add_number(&d, d.root, "bytes_total", result->bytes_total);
         json_add_number(&d, d.root, "bytes_omitted", result->bytes_omitted);
         json_add_strings(&d, d.root, "notes", result->notes);
+        json_add_strings(&d, d.root, "dropped", result->dropped);
+        if (result->detached)
+                add_detached_json(&d, result);
         r = json_finish(&d, false, &text, err);
         if (r < 0)
                 return r;

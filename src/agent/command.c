@@ -4,11 +4,12 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/timerfd.h>
 #include <time.h>
 
 #include "base/file.h"
+#include "base/null.h"
 #include "base/sys.h"
+#include "run/deadline.h"
 
 /* The most bytes that one read takes, and the size that the pipe is given if the kernel allows it. */
 #define CHUNK ((size_t)64 * 1024)
@@ -26,9 +27,8 @@ struct watch {
         struct command_source *source;
         const struct command_params *params;
         struct command_result *result;
-        int timer_fd;
+        struct deadline deadline;
         bool is_at_end; /* the output's end was read */
-        bool was_told;  /* the command was sent SIGTERM */
         char *chunk;
 };
 
@@ -36,16 +36,15 @@ int command_open_stdio(int stdio[3], int *ret_output, struct nsrun_error *err) {
         _cleanup_close_ int null = -EBADF, output = -EBADF, input = -EBADF;
         int ends[2], r;
 
-        r = null = sys_open(AT_FDCWD, "/dev/null", O_RDONLY | O_NOCTTY, 0);
-        if (r >= 0)
-                r = sys_pipe(ends);
+        null = null_open(O_RDONLY, err);
+        if (null < 0)
+                return null;
+        r = sys_pipe(ends);
         if (r >= 0) {
                 output = ends[0];
                 input = ends[1];
-                r = fd_lift(&null);
-        }
-        if (r >= 0)
                 r = fd_lift(&output);
+        }
         if (r >= 0)
                 r = fd_lift(&input);
         /* O_NONBLOCK is set on the reading end alone: the command's end is a pipe like any other. */
@@ -68,15 +67,7 @@ void command_close_stdio(int stdio[3]) {
         stdio[2] = -EBADF;
 }
 
-/* Sets the deadline.  Its clock is CLOCK_MONOTONIC: nobody can set it, and it stands still while
- * the machine is suspended, when commands don't run either (CLOCK_BOOTTIME doesn't). */
-static int set_timer(int fd, unsigned seconds) {
-        const struct itimerspec spec = {.it_value = {.tv_sec = (time_t)seconds}};
-
-        return timerfd_settime(fd, 0, &spec, NULL) < 0 ? -errno : 0;
-}
-
-static uint64_t command_now_ms(void) {
+uint64_t command_now_ms(void) {
         struct timespec now = {0};
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -103,26 +94,23 @@ static int take_output(struct watch *w, struct nsrun_error *err) {
 }
 
 /* Ends the command: with SIGTERM at first, with SIGKILL when called again. */
-static int press(struct watch *w) {
-        if (w->was_told) {
-                w->source->signal(w->source, SIGKILL);
-                return 0;
-        }
-        w->was_told = true;
-        w->source->signal(w->source, SIGTERM);
-        return set_timer(w->timer_fd, COMMAND_GRACE_SECONDS);
+static int press(struct watch *w, struct nsrun_error *err) {
+        int signal = deadline_press(&w->deadline, err);
+
+        if (signal < 0)
+                return signal;
+        w->source->signal(w->source, signal);
+        return 0;
 }
 
-static int take_timer(struct watch *w) {
-        uint64_t times;
-
-        if (sys_read(w->timer_fd, &times, sizeof(times)) != (ssize_t)sizeof(times))
+static int take_timer(struct watch *w, struct nsrun_error *err) {
+        if (!deadline_is_over(&w->deadline))
                 return 0;
-        if (!w->was_told) {
+        if (!w->deadline.was_told) {
                 w->result->timed_out = true;
                 w->result->was_held = w->source->has_ended;
         }
-        return press(w);
+        return press(w, err);
 }
 
 static int take_round(struct watch *w, const struct pollfd *fds, struct nsrun_error *err) {
@@ -133,13 +121,11 @@ static int take_round(struct watch *w, const struct pollfd *fds, struct nsrun_er
         if (r < 0)
                 return r;
         if (fds[AT_TIMER].revents)
-                r = take_timer(w);
+                r = take_timer(w, err);
         if (r >= 0 && fds[AT_CANCEL].revents && !w->result->was_cancelled) {
                 w->result->was_cancelled = true;
-                r = w->was_told ? 0 : press(w);
+                r = w->deadline.was_told ? 0 : press(w, err);
         }
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the deadline can't be set", NULL);
         for (size_t i = 0; i < COMMAND_SOURCE_FDS && r >= 0; i++)
                 if (fds[AT_SOURCE + i].revents)
                         r = w->source->take(w->source, i, fds[AT_SOURCE + i].revents, err);
@@ -193,7 +179,7 @@ static int agent_command_watch(struct watch *w, struct nsrun_error *err) {
         while (!s->is_gone && !(s->has_ended && w->is_at_end)) {
                 struct pollfd fds[N_FDS] = {
                         [AT_OUTPUT] = {.fd = w->is_at_end ? -1 : s->output_fd, .events = POLLIN},
-                        [AT_TIMER] = {.fd = w->timer_fd, .events = POLLIN},
+                        [AT_TIMER] = {.fd = w->deadline.fd, .events = POLLIN},
                         [AT_CANCEL] = {.fd = w->result->was_cancelled ? -1 : w->params->cancel_fd,
                                        .events = POLLIN},
                 };
@@ -218,19 +204,18 @@ static int agent_command_watch(struct watch *w, struct nsrun_error *err) {
 
 int command_watch(struct command_source *s, const struct command_params *params, struct command_result *ret,
                   struct nsrun_error *err) {
-        _cleanup_close_ int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         _cleanup_free_ char *chunk = malloc(CHUNK);
         struct watch w = {
-                .source = s, .params = params, .result = ret, .timer_fd = timer_fd, .chunk = chunk};
+                .source = s, .params = params, .result = ret, .deadline = DEADLINE_INIT, .chunk = chunk};
         uint64_t begin = command_now_ms();
         int r;
 
         if (!chunk)
                 return error_oom(err);
-        r = timer_fd < 0 ? -errno : set_timer(timer_fd, params->timeout);
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the deadline can't be set", NULL);
-        r = agent_command_watch(&w, err);
+        r = deadline_begin(&w.deadline, params->timeout, err);
+        if (r >= 0)
+                r = agent_command_watch(&w, err);
+        deadline_end(&w.deadline);
         ret->duration_ms = command_now_ms() - begin;
         return r;
 }

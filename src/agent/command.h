@@ -7,9 +7,6 @@
 #include "base/error.h"
 #include "capture.h"
 
-/* Seconds between SIGTERM and SIGKILL. */
-#define COMMAND_GRACE_SECONDS 5
-
 #define COMMAND_SOURCE_FDS 2
 
 /* A command that was started, with its output in a pipe: contained.h's or plain.h's. */
@@ -54,3 +51,6 @@ int command_watch(struct command_source *s, const struct command_params *params,
  * outputs.  `stdio` receives three descriptors beyond 2, *ret_output the pipe's reading end. */
 int command_open_stdio(int stdio[3], int *ret_output, struct nsrun_error *err);
 void command_close_stdio(int stdio[3]);
+
+/* CLOCK_MONOTONIC, in milliseconds. */
+uint64_t command_now_ms(void);

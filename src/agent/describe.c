@@ -92,7 +92,9 @@ static void describe_life(struct strbuf *b, const struct nsrun_plan *plan,
         strbuf_addf(b,
                     "- The call returns when the command has ended and no process holds its output: `server "
                     "&` keeps it waiting, `server >/dev/null 2>&1 &` doesn't, and %s.\n",
-                    survives ? "goes on running when the call returns" : "is killed when the call returns");
+                    !survives                       ? "is killed when the call returns"
+                    : plan->join->isolates_commands ? "goes on running when the call returns"
+                                                    : "goes on running until a later command kills it");
         strbuf_addf(b,
                     "- After %d seconds, or those that `timeout` says (%d at most), all its processes are "
                     "ended.\n"

@@ -267,7 +267,8 @@ nsrun_public int nsrun_isolation_prepare_command(const struct nsrun_isolation *i
         return 0;
 }
 
-/* Makes a sandbox of this isolation with a command that does nothing. */
+/* Makes a sandbox of this isolation with a command that does nothing.  The working directory, where a
+ * command begins that names no folder, is judged and not exposed. */
 static int isolation_probe(const struct nsrun_isolation *isolation, struct nsrun_error *error) {
         char *const argv[] = {(char *)"true", NULL};
         struct policy_request request = {.argv = argv};
@@ -279,9 +280,12 @@ static int isolation_probe(const struct nsrun_isolation *isolation, struct nsrun
         if (nsrun_policy_new(&policy) < 0)
                 return error_oom(error);
         request.policy = policy;
-        r = nsrun_policy_set(policy, "no-project", NULL, &inner);
+        r = nsrun_isolation_prepare_command(isolation, policy, &inner);
         if (r >= 0)
-                r = nsrun_isolation_prepare_command(isolation, policy, &inner);
+                r = plan_make(&request, &plan, &inner);
+        plan = nsrun_plan_free(plan);
+        if (r >= 0)
+                r = nsrun_policy_set(policy, "no-project", NULL, &inner);
         if (r >= 0)
                 r = plan_make(&request, &plan, &inner);
         if (r >= 0)

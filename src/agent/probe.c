@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/null.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "host/program.h"
@@ -106,13 +107,13 @@ void probe_explain_bash(struct nsrun_plan *plan, struct nsrun_error *err) {
 
 int probe_run(const struct nsrun_plan *plan, int *ret_status, struct nsrun_error *err) {
         struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
-        _cleanup_close_ int null = sys_open(AT_FDCWD, "/dev/null", O_RDWR, 0);
+        _cleanup_close_ int null = null_open(O_RDWR, err);
         struct nsrun_sandbox *sandbox = NULL;
         struct nsrun_exit end = {.code = 0};
         int r;
 
         if (null < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, null, "/dev/null", "the probe needs it", NULL);
+                return null;
         /* Nothing that bash or its loader prints reaches the caller's streams. */
         for (int fd = 0; fd <= 2; fd++)
                 options.stdio[fd] = null;
@@ -129,7 +130,7 @@ int probe_run(const struct nsrun_plan *plan, int *ret_status, struct nsrun_error
 /* The sandbox has no capability over other users' files, root's has none either. */
 static int refuse_unreadable(const struct nsrun_plan *plan, struct nsrun_error *err) {
         struct stat st;
-        bool is_own = sys_stat(plan->cwd, &st) >= 0 && st.st_uid == plan->uid;
+        bool is_own = sys_stat(plan->cwd, &st) >= 0 && st.st_uid == plan->host_uid;
 
         return error_set(
                 err, NSRUN_STAGE_POLICY, -EACCES, plan->cwd,

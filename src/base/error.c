@@ -42,6 +42,8 @@ int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char
         copy_bounded(err->what, sizeof(err->what), what);
         if (r == -EMFILE || r == -ENFILE)
                 hint = "raise the limit of open files (ulimit -n)";
+        if (r == -EFBIG && !is_unsaid)
+                hint = "raise the limit of files' sizes (ulimit -f)";
         copy_bounded(err->hint, sizeof(err->hint), hint);
         return r < 0 ? r : -EIO;
 }

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -14,107 +13,10 @@
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 
 static int result(long r) {
         return r < 0 ? -errno : (int)r;
-}
-
-/* ThreadSanitizer is told of a raw fork: else its locks may be another thread's in the child for ever.  A
- * child that shares the memory it is not told of: it takes each clone(2) that it sees for a fork, and
- * forgets the other threads.  Such a child runs as its parent's thread, whose descriptors aren't the
- * child's: what happens to these is no race. */
-#if NSRUN_HAS_TSAN
-void __sanitizer_syscall_pre_impl_fork(void);
-void __sanitizer_syscall_post_impl_fork(long pid);
-void __tsan_ignore_thread_begin(void);
-void __tsan_ignore_thread_end(void);
-int __clone(int (*child)(void *data), void *stack_top, int flags, void *data, ...);
-
-#define AS_FORK(call)                                     \
-        __extension__({                                   \
-                long pid_;                                \
-                int errno_;                               \
-                                                          \
-                __sanitizer_syscall_pre_impl_fork();      \
-                pid_ = (call);                            \
-                errno_ = errno;                           \
-                __sanitizer_syscall_post_impl_fork(pid_); \
-                errno = errno_;                           \
-                pid_;                                     \
-        })
-
-static int clone_sharing(int (*child)(void *data), void *stack_top, int flags, void *data) {
-        int r;
-
-        __tsan_ignore_thread_begin();
-        r = result(__clone(child, stack_top, flags, data));
-        __tsan_ignore_thread_end();
-        return r;
-}
-#else
-#define AS_FORK(call) (call)
-
-static int clone_sharing(int (*child)(void *data), void *stack_top, int flags, void *data) {
-        return result(clone(child, stack_top, flags, data));
-}
-#endif
-
-static int clone_plain(uint64_t flags, int *pidfd) {
-        /* glibc's clone() wants a stack; the raw call with none is a fork.  s390
-         * has the first two arguments the other way round. */
-#ifdef __s390__
-        return result(AS_FORK(syscall(SYS_clone, NULL, (unsigned long)flags | SIGCHLD, pidfd, NULL, NULL)));
-#else
-        return result(AS_FORK(syscall(SYS_clone, (unsigned long)flags | SIGCHLD, NULL, pidfd, NULL, NULL)));
-#endif
-}
-
-int sys_clone_namespaces(uint64_t flags, int *ret_pidfd) {
-        int pidfd = -EBADF, r;
-        struct clone_args args = {
-                .flags = flags | CLONE_PIDFD,
-                .pidfd = (uint64_t)(uintptr_t)&pidfd,
-                /* With CLONE_PARENT the child sends its parent the caller's own exit signal, and clone3(2)
-                 * refuses another one. */
-                .exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
-        };
-
-        SYS_FAULT("clone");
-        r = result(AS_FORK(syscall(SYS_clone3, &args, sizeof(args))));
-        /* ENOSYS before 5.3 and from filters that can't read clone3's flags; EPERM
-         * from filters older than that convention.  clone(2) then tells the truth. */
-        if (r == -ENOSYS || r == -EPERM)
-                r = clone_plain(flags | CLONE_PIDFD, &pidfd);
-        if (r > 0)
-                *ret_pidfd = pidfd;
-        return r;
-}
-
-int sys_clone_into_cgroup(uint64_t flags, int cgroup, int *ret_pidfd) {
-        int pidfd = -EBADF, r;
-        struct clone_args args = {
-                .flags = flags | CLONE_PIDFD | CLONE_INTO_CGROUP,
-                .pidfd = (uint64_t)(uintptr_t)&pidfd,
-                .exit_signal = SIGCHLD,
-                .cgroup = (uint64_t)(unsigned)cgroup,
-        };
-
-        SYS_FAULT("clone");
-        r = result(AS_FORK(syscall(SYS_clone3, &args, sizeof(args))));
-        /* E2BIG: 5.3 to 5.6.  ENOSYS and EPERM: as in sys_clone_namespaces(), which then tells. */
-        if (r == -ENOSYS || r == -EPERM || r == -E2BIG)
-                return -EOPNOTSUPP;
-        if (r > 0)
-                *ret_pidfd = pidfd;
-        return r;
-}
-
-int sys_vfork(int (*child)(void *data), void *data, void *stack_top, bool shares_files) {
-        SYS_FAULT("vfork");
-        return clone_sharing(child, stack_top,
-                             CLONE_VM | CLONE_VFORK | SIGCHLD | (shares_files ? CLONE_FILES : 0), data);
 }
 
 int sys_execve(const char *path, char *const *argv, char *const *envp) {
@@ -236,6 +138,11 @@ int sys_fstat(int fd, struct stat *ret) {
         return result(fstat(fd, ret));
 }
 
+int sys_fstatfs(int fd, struct statfs *ret) {
+        SYS_FAULT("fstatfs");
+        return result(fstatfs(fd, ret));
+}
+
 int sys_stat(const char *path, struct stat *ret) {
         SYS_FAULT("stat");
         return result(stat(path, ret));
@@ -263,12 +170,12 @@ _Static_assert(sizeof(struct kernel_statx) == 256, "struct statx is ABI");
 #define KERNEL_STATX_BTIME  0x0800U
 #define KERNEL_STATX_MNT_ID 0x1000U
 
-int sys_statx(const char *path, struct sys_file *ret) {
+int sys_statx(int dir, const char *path, struct sys_file *ret) {
         struct kernel_statx st = {0};
         int r;
 
         SYS_FAULT("statx");
-        r = result(syscall(SYS_statx, AT_FDCWD, path, 0, KERNEL_STATX_INO | KERNEL_STATX_MNT_ID, &st));
+        r = result(syscall(SYS_statx, dir, path, 0, KERNEL_STATX_INO | KERNEL_STATX_MNT_ID, &st));
         if (r >= 0)
                 *ret = (struct sys_file){st.mount, st.inode, st.device_major, st.device_minor};
         return r;
@@ -305,6 +212,10 @@ int sys_is_executable(const char *path) {
 
         SYS_FAULT("faccessat");
         r = result(faccessat(AT_FDCWD, path, X_OK, AT_EACCESS));
+        /* From a container's filter, which knows no faccessat2(2): the older call goes by the real ids,
+         * which in a sandbox are the effective ones, too. */
+        if (r == -EPERM)
+                r = result((int)syscall(SYS_faccessat, AT_FDCWD, path, X_OK));
         if (r < 0)
                 return r;
         r = result(stat(path, &st));
@@ -414,6 +325,18 @@ int sys_mount_setattr(int fd, unsigned flags, uint64_t set) {
         SYS_FAULT("mount_setattr");
         return result(
                 syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | flags, &attributes, sizeof(attributes)));
+}
+
+int sys_remount_same(int fd) {
+        int picked, r;
+
+        SYS_FAULT("fspick");
+        picked = result(syscall(SYS_fspick, fd, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC));
+        if (picked < 0)
+                return picked;
+        r = result(syscall(SYS_fsconfig, picked, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0));
+        (void)sys_close(picked);
+        return r;
 }
 
 bool sys_has_mount_calls(void) {

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 
 #include "macro.h"
 
@@ -58,12 +59,23 @@ int fault_next(const char *call);
 /* clone3(2) without a new stack or shared memory: like fork.  Falls back to
  * clone(2) where clone3 is missing or refused by a filter.  *ret_pidfd. */
 int sys_clone_namespaces(uint64_t flags, int *ret_pidfd);
+/* A fork of a program without threads, whose child enters a user namespace: told of it, ThreadSanitizer
+ * would start a thread in the child, and the kernel lets no process with threads in. */
+int sys_fork_to_enter(int *ret_pidfd);
 /* The same, born in the cgroup (v2) whose folder is `cgroup` (CLONE_INTO_CGROUP, 5.7).  -EOPNOTSUPP: there
  * is no clone3(2) that can. */
 int sys_clone_into_cgroup(uint64_t flags, int cgroup, int *ret_pidfd);
 /* A child that shares memory and holds the caller until it execs or exits; with
  * `shares_files` the descriptors too, until then. */
 int sys_vfork(int (*child)(void *data), void *data, void *stack_top, bool shares_files);
+/* The same without holding the caller, who uses another stack: *ret_busy is set, and cleared when the child
+ * has a memory of its own or has ended. */
+int sys_clone_beside(int (*child)(void *data), void *data, void *stack_top, bool shares_files,
+                     volatile pid_t *ret_busy);
+/* Waits for that, as long as none of fds[n] is readable and for `ms` milliseconds at most (-1: for ever).
+ * After the first ten milliseconds it leaves errno alone, which is the child's, too.  0: the child has gone
+ * on. */
+int sys_await_gone(const volatile pid_t *busy, struct pollfd *fds, nfds_t n, int ms);
 int sys_execve(const char *path, char *const *argv, char *const *envp);
 int sys_execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags);
 int sys_waitid(int idtype, id_t id, siginfo_t *info, int options);
@@ -91,13 +103,14 @@ int sys_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
 ssize_t sys_read(int fd, void *to, size_t n);
 ssize_t sys_write(int fd, const void *from, size_t n);
 int sys_fstat(int fd, struct stat *ret);
+int sys_fstatfs(int fd, struct statfs *ret);
 int sys_stat(const char *path, struct stat *ret);
 /* Which file `path` leads to, and by which mount (0 before 5.8). */
 struct sys_file {
         uint64_t mount, inode;
         uint32_t device_major, device_minor;
 };
-int sys_statx(const char *path, struct sys_file *ret);
+int sys_statx(int dir, const char *path, struct sys_file *ret);
 /* A file's inode, and when it was made, in nanoseconds (0 where the file system doesn't know).  A symlink
  * isn't followed. */
 int sys_birth(const char *path, uint64_t *ret_inode, uint64_t *ret_born);
@@ -128,6 +141,9 @@ int sys_pivot_root(const char *new_root, const char *put_old);
 int sys_open_tree(int dir, const char *path, unsigned flags);
 int sys_move_mount(int from, int to);
 int sys_mount_setattr(int fd, unsigned flags, uint64_t set);
+/* A remount that changes nothing (fspick(2), 5.2) of the file system whose folder `fd` is: the kernel
+ * forgets which names it has looked up there, as far as nobody uses them. */
+int sys_remount_same(int fd);
 /* Whether open_tree(2), move_mount(2) and mount_setattr(2) exist and no filter refuses them: called with
  * arguments that a kernel which has them refuses first of all. */
 bool sys_has_mount_calls(void);

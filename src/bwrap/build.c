@@ -423,10 +423,10 @@ static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *co
         raw->userns2_fd = config->userns2_fd;
         raw->userns_block_fd = config->userns_block_fd;
         raw->block_fd = config->block_fd;
-        raw->outer_uid = geteuid();
-        raw->outer_gid = getegid();
-        plan->uid = config->has_uid ? config->uid : raw->outer_uid;
-        plan->gid = config->has_gid ? config->gid : raw->outer_gid;
+        plan->host_uid = geteuid();
+        plan->host_gid = getegid();
+        plan->uid = config->has_uid ? config->uid : plan->host_uid;
+        plan->gid = config->has_gid ? config->gid : plan->host_gid;
         plan->net = config->unshare_net ? POLICY_NET_NONE : POLICY_NET_HOST;
         plan->new_session = config->new_session;
 

@@ -14,7 +14,7 @@
 static int hold_standard_fds(void) {
         for (int fd = 0; fd <= 2; fd++)
                 if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
-                        return -EBADF;
+                        return -errno;
         return 0;
 }
 
@@ -39,8 +39,11 @@ int main(int argc, char **argv) {
         struct nsrun_error err = {0};
         int r;
 
-        if (hold_standard_fds() < 0)
+        r = hold_standard_fds();
+        if (r < 0) {
+                (void)fprintf(stderr, "bwrap: /dev/null can't be opened: %s\n", strerror(-r));
                 return EXIT_BWRAP;
+        }
         if (argc > 0) {
                 bwrap_arguments = argv[0];
                 bwrap_arguments_size = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) - argv[0]);

@@ -29,6 +29,8 @@ struct op {
         struct stat source;
         struct stat seen; /* the target's, if is_there */
         bool is_there;
+        bool has_left; /* what a commit leaves there is known already: its stat is `left` */
+        struct stat left;
         /* Digests of what is put there, where one is wanted: digest.h. */
         unsigned char content[SHA256_SIZE], attributes[SHA256_SIZE];
 };

@@ -52,6 +52,8 @@ struct change {
         uint64_t old_size, new_size;
         bool is_special;   /* the new file has a setuid or setgid bit, which a commit drops */
         bool has_conflict; /* the host's side has changed since the session began */
+        bool is_ignored;   /* git ignores it; set by whoever asked ignored.h */
+        bool is_left_out;  /* git obeys it, so that a commit leaves it out; set by whoever asked git.h */
         int error;         /* why it can't be looked at (errno), or 0 */
         /* The fields below are for src/changes alone. */
         bool has_digest; /* by changes_digest(): of the content or the link's text that a commit puts there
@@ -76,9 +78,9 @@ int changes_scan(const struct changes_layer *layer, struct changes *ret, struct 
 void changes_clear(struct changes *c);
 #define _cleanup_changes_ _cleanup_(changes_clear)
 
-/* A selection is relative and normalised: "a/b"; "" is all.
- * Whether one of the NULL-terminated `paths` (NULL or empty: all) is the change's path,
- * its old path, or a folder above one of them. */
+/* A selection is relative and normalised: "a/b"; "" is all; or, after a slash, a glob as git's pathspecs
+ * are, which also matches slashes. Whether one of the NULL-terminated `paths` (NULL or empty: all) is the
+ * change's path, its old path, or a folder above one of them; or a glob that matches one of the two. */
 bool changes_selects(char *const *paths, const struct change *c);
 
 /* What a commit of another state than that of a digest is refused with; -ECANCELED. */
@@ -103,6 +105,9 @@ enum {
  * a whole. Returns 1: some were unmarked; 0: none; -errno. */
 struct changes_filter {
         int (*leave_out)(void *data, const struct changes *c, bool *is_chosen);
+        /* Whether a path gets an inode of its own, whatever it shares one with in the overlay; may be NULL.
+         */
+        bool (*is_apart)(const char *path);
         void *data;
 };
 

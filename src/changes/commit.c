@@ -237,12 +237,12 @@ static int vouch_links(struct apply *a) {
 static int commit_remember(struct apply *a) {
         for (size_t i = 0; i < a->n_ops; i++) {
                 const struct op *op = &a->ops[i];
-                struct stat st;
+                struct stat st = op->left;
 
                 if (!op->is_put || op->role == ROLE_LEFT_OUT ||
                     !(op->role == ROLE_IN_TREE ? a->ops[op->top].is_done : op->is_done))
                         continue;
-                if (tree_stat(&a->target, op->path, &st) >= 0 &&
+                if ((op->has_left || tree_stat(&a->target, op->path, &st) >= 0) &&
                     host_remember(a->host, &st, op->role != ROLE_FOLDER) < 0)
                         return error_oom(a->err);
         }
@@ -352,7 +352,9 @@ static int find_ops(struct changes_commit *k, char *const *paths) {
 static void commit_begin(struct changes_commit *k, const struct changes_layer *layer, bool is_commit,
                          unsigned flags, const struct changes_filter *filter, struct changes_report *report,
                          struct nsrun_error *err) {
-        const struct tree source = {.root = is_commit ? layer->merged_fd : layer->base_fd, .fd = -EBADF};
+        /* All that a commit puts somewhere lies in the upper folder, from which the kernel copies at less
+         * cost than from the overlay, and can share blocks. */
+        const struct tree source = {.root = is_commit ? layer->upper_fd : layer->base_fd, .fd = -EBADF};
         const struct tree target = {.root = is_commit ? layer->base_fd : layer->merged_fd, .fd = -EBADF};
 
         *k = (struct changes_commit){

@@ -19,18 +19,27 @@
 
 enum {
         BLOCK = 64 * 1024,
+        COPIED_BY_HAND = 16 * 1024,
         PIECE = 4096,               /* of a content that is hashed */
         ATTRIBUTES_MAX = 64 * 1024, /* XATTR_LIST_MAX */
 };
 
+int file_open_stat(int dir, const char *name, struct stat *ret) {
+        const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+        /* A new atime for each file that is read would be written to the disk; its owner can go without. */
+        _cleanup_close_ int fd = openat(dir, name, flags | O_NOATIME);
+
+        if (fd < 0 && errno == EPERM)
+                fd = openat(dir, name, flags);
+        if (fd < 0 || fstat(fd, ret) < 0)
+                return -errno;
+        return S_ISREG(ret->st_mode) ? TAKE_FD(fd) : -EINVAL;
+}
+
 int file_open(int dir, const char *name) {
-        _cleanup_close_ int fd =
-                openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         struct stat st;
 
-        if (fd < 0 || fstat(fd, &st) < 0)
-                return -errno;
-        return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EINVAL;
+        return file_open_stat(dir, name, &st);
 }
 
 /* Where the next data of the file is at or behind `at`, and `end` where there is none. */
@@ -155,9 +164,9 @@ int file_link_text(int dir, const char *name, char **ret) {
         return 0;
 }
 
-/* By hand, where the kernel can't copy between the two. */
+/* By hand, where the kernel can't copy between the two, or where the content is small. */
 static int copy_bytes(int from, int to, off_t at, off_t end) {
-        char block[8192];
+        char block[16384];
 
         while (at < end) {
                 size_t want = end - at < (off_t)sizeof(block) ? (size_t)(end - at) : sizeof(block);
@@ -198,15 +207,9 @@ static int copy_range(int from, int to, off_t at, off_t end) {
         return 0;
 }
 
-int file_copy(int from, int to) {
-        struct stat st;
-        off_t at = 0;
-
-        if (fstat(from, &st) < 0)
-                return -errno;
-        if (ioctl(to, FICLONE, from) == 0)
-                return 0;
-        while (at < st.st_size) {
+/* The content's pieces between holes. */
+static int copy_data(int from, int to, off_t size) {
+        for (off_t at = 0; at < size;) {
                 off_t data = lseek(from, at, SEEK_DATA), hole;
                 int r;
 
@@ -215,14 +218,27 @@ int file_copy(int from, int to) {
                 if (data < 0)
                         data = at;
                 hole = lseek(from, data, SEEK_HOLE);
-                if (hole < 0 || hole > st.st_size)
-                        hole = st.st_size;
+                if (hole < 0 || hole > size)
+                        hole = size;
                 r = copy_range(from, to, data, hole);
                 if (r < 0)
                         return r;
                 at = hole;
         }
-        return ftruncate(to, st.st_size) < 0 ? -errno : 0;
+        return ftruncate(to, size) < 0 ? -errno : 0;
+}
+
+int file_copy(int from, int to, const struct stat *st) {
+        /* A small content without a hole costs less than to ask for shared blocks, or for holes. */
+        if (st->st_size <= COPIED_BY_HAND && (off_t)st->st_blocks * 512 >= st->st_size)
+                return copy_bytes(from, to, 0, st->st_size);
+        return ioctl(to, FICLONE, from) == 0 ? 0 : copy_data(from, to, st->st_size);
+}
+
+int file_has_attributes(int fd) {
+        ssize_t n = flistxattr(fd, NULL, 0);
+
+        return n < 0 && errno != EOPNOTSUPP ? -errno : n > 0;
 }
 
 ssize_t file_overlay_mark(int fd, const char *name, char *to, size_t size) {
@@ -356,14 +372,14 @@ static int remove_extra(int from, int to) {
         return n < 0 ? (int)n : 0;
 }
 
-int file_copy_attributes(int from, int to) {
+int file_copy_attributes(int from, int to, bool is_new) {
         _cleanup_free_ char *names = NULL, *value = NULL;
         ssize_t n = list_attributes(from, &names);
         int r;
 
         if (n < 0)
                 return (int)n;
-        r = remove_extra(from, to);
+        r = is_new ? 0 : remove_extra(from, to);
         if (r < 0 || n == 0)
                 return r;
         value = malloc(BLOCK);

@@ -11,5 +11,8 @@ int scan_with(const struct changes_layer *layer, const struct host *host, struct
 /* Finds renames among the added and the deleted: rename.c.  -ENOMEM. */
 int changes_pair(const struct changes_layer *layer, struct changes *c);
 
+/* The line of one change in a list. -ENOMEM. */
+int changes_print_one(FILE *to, const struct change *c);
+
 /* "a/b" as git quotes it where it must: "\"a\\tb\"".  The caller frees it; NULL for want of memory. */
 char *changes_quote(const char *path);

@@ -176,7 +176,7 @@ static int set_attributes(struct apply *a, const struct op *op) {
         /* setxattr(2) needs write permission: the owner's bit is added for the moment. */
         if (!(st.st_mode & 0200) && fchmod(to, (st.st_mode & 07777) | 0200) < 0)
                 return -errno;
-        r = file_copy_attributes(from, to);
+        r = file_copy_attributes(from, to, false);
         if (r < 0)
                 return r;
         return !(st.st_mode & 0200) && fchmod(to, st.st_mode & 07777) < 0 ? -errno : 0;

@@ -2,6 +2,7 @@
 /* From changes to operations: which paths, in which order, and what each needs. */
 #include "apply.h"
 #include "base/str.h"
+#include "host/gitignore.h"
 
 /* What a change means for its path and its old path in the target. */
 static bool is_put_of(const struct apply *a, const struct change *c) {
@@ -126,7 +127,7 @@ static int choose_beneath(struct apply *a, const struct changes *c, char *const 
                 if (!has_any && a->wants_digest)
                         return apply_differs(a);
                 if (!has_any)
-                        return error_set(a->err, NSRUN_STAGE_USAGE, -ENOENT, *path,
+                        return error_set(a->err, NSRUN_STAGE_USAGE, -ENOENT, *path + (**path == '/'),
                                          "nothing has changed there", "nsrun session diff says what has");
         }
         return 0;
@@ -174,8 +175,14 @@ int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
 
 static int look_at_source(struct apply *a, struct op *op) {
         mode_t expected = wanted_mode(a, op->change);
-        int r = tree_stat(&a->source, op->path, &op->source);
+        int r;
 
+        /* A commit puts there what the scan saw, and looks once more when it opens a file. */
+        if (a->is_commit) {
+                op->source = op->change->upper;
+                return 0;
+        }
+        r = tree_stat(&a->source, op->path, &op->source);
         if (r >= 0 && (op->source.st_mode & S_IFMT) != (expected & S_IFMT))
                 r = -EAGAIN;
         if (r < 0 && r != -ENOMEM && a->wants_digest)
@@ -233,6 +240,10 @@ static int ops_compare_links(const void *a, const void *b) {
         return x->op < y->op ? -1 : x->op > y->op;
 }
 
+static bool is_apart(const struct apply *a, const struct op *op) {
+        return a->filter && a->filter->is_apart && a->filter->is_apart(op->path);
+}
+
 /* What is one inode in the source becomes one inode in the target. */
 static int find_links(struct apply *a) {
         _cleanup_free_ struct link *links = calloc(a->n_ops + 1, sizeof(*links));
@@ -243,7 +254,7 @@ static int find_links(struct apply *a) {
         for (size_t i = 0; i < a->n_ops; i++) {
                 const struct op *op = &a->ops[i];
 
-                if (op->is_put && S_ISREG(op->source.st_mode) && op->source.st_nlink > 1)
+                if (op->is_put && S_ISREG(op->source.st_mode) && op->source.st_nlink > 1 && !is_apart(a, op))
                         links[n++] = (struct link){op->source.st_dev, op->source.st_ino, i};
         }
         if (n > 0)
@@ -261,8 +272,24 @@ static int find_links(struct apply *a) {
         return 0;
 }
 
+/* 0 or -errno; *missing is the last folder that wasn't there, for there is nothing in it. */
+static int look_at_target(struct apply *a, struct op *op, const char **missing) {
+        int r = *missing && tree_is_beneath(op->path, *missing) ? -ENOENT
+                                                                : tree_stat(&a->target, op->path, &op->seen);
+
+        op->is_there = r >= 0;
+        if (r == -ENOENT && op->is_put && S_ISDIR(op->source.st_mode) &&
+            !(*missing && tree_is_beneath(op->path, *missing)))
+                *missing = op->path;
+        if (r < 0 && r != -ENOENT)
+                return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, op->path,
+                                 "what is to be changed can't be looked at", NULL);
+        return 0;
+}
+
 int apply_look(struct apply *a) {
         size_t tree = SIZE_MAX, covers = SIZE_MAX;
+        const char *missing = NULL;
         int r;
 
         for (size_t i = 0; i < a->n_ops; i++) {
@@ -272,11 +299,9 @@ int apply_look(struct apply *a) {
                 r = op->is_put ? look_at_source(a, op) : 0;
                 if (r < 0)
                         return r;
-                r = tree_stat(&a->target, op->path, &op->seen);
-                if (r < 0 && r != -ENOENT)
-                        return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, op->path,
-                                         "what is to be changed can't be looked at", NULL);
-                op->is_there = r >= 0;
+                r = look_at_target(a, op, &missing);
+                if (r < 0)
+                        return r;
                 op->role = role_of(a, op, i, &tree, &covers);
                 if (op->role == ROLE_IN_TREE)
                         op->top = tree;
@@ -284,11 +309,16 @@ int apply_look(struct apply *a) {
         return find_links(a);
 }
 
+static bool selects(const char *selection, const char *path) {
+        return *selection == '/' ? gitignore_glob(selection + 1, strlen(selection + 1), path, true)
+                                 : tree_is_beneath(path, selection);
+}
+
 bool changes_selects(char *const *paths, const struct change *c) {
         if (!paths || !*paths)
                 return true;
         STRV_FOREACH (path, paths)
-                if (tree_is_beneath(c->path, *path) || (c->from && tree_is_beneath(c->from, *path)))
+                if (selects(*path, c->path) || (c->from && selects(*path, c->from)))
                         return true;
         return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Changes of text as a unified diff in git's form, and their count.  Folders, fifos, times and
- * attributes have no place in one.  Large files, such of many lines and such with a NUL in them are
- * only named. */
+ * attributes have no place in one: they are lines of a list beside it.  Large files, such of many lines and
+ * such with a NUL in them are only named. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -325,6 +325,38 @@ static int print_unreadable(FILE *to, const struct diff *d) {
         return 0;
 }
 
+/* Whether a commit does more for a change than its patch tells: all but text, the bit x, and a time that
+ * goes with the text. */
+static bool is_more_than_text(const struct changes *list, size_t i) {
+        const struct change *c = &list->list[i];
+        /* A folder comes and goes with what lies in it. */
+        bool is_implied = i + 1 < list->n && tree_is_beneath(c[1].path, c->path) && c[1].kind == c->kind;
+        bool is_old_plain = c->old_mode == 0 || S_ISREG(c->old_mode) || S_ISLNK(c->old_mode),
+             is_new_plain = c->new_mode == 0 || S_ISREG(c->new_mode) || S_ISLNK(c->new_mode);
+        mode_t from = c->old_mode & 07777, to = c->new_mode & 07777, from_type = c->old_mode & S_IFMT,
+               to_type = c->new_mode & S_IFMT;
+
+        if (S_ISDIR(from_type) || S_ISDIR(to_type))
+                return !is_implied || c->kind == CHANGE_MODIFIED || (to & 0002);
+        if (!is_old_plain || !is_new_plain)
+                return true;
+        if (c->kind == CHANGE_ADDED)
+                return S_ISREG(c->new_mode) && (to & 0002);
+        if (c->what & CHANGE_XATTR)
+                return true;
+        if (c->what & CHANGE_MODE)
+                return (from != 0644 && from != 0755) || (to != 0644 && to != 0755);
+        return c->kind != CHANGE_DELETED && (c->what & CHANGE_MTIME) && !(c->what & CHANGE_CONTENT);
+}
+
+/* Such a change, or that part of it, as a line that git apply and patch(1) skip. */
+static int print_aside(FILE *to, const char *prefix, const struct changes *c, size_t i) {
+        if (!is_more_than_text(c, i))
+                return 0;
+        (void)fputs(prefix, to);
+        return changes_print_one(to, &c->list[i]);
+}
+
 static void diff_open(struct diff *d, const struct changes_layer *layer) {
         d->upper = (struct tree){.root = layer->upper_fd, .fd = -EBADF};
         d->base = (struct tree){.root = layer->base_fd, .fd = -EBADF};
@@ -348,6 +380,8 @@ static int print_patches(FILE *to, struct diff *d, const struct changes *c, char
                         r = print_type_change(to, d);
                 else if (d->old.mode || d->new.mode)
                         r = print_file(to, d, &d->old, &d->new);
+                if (r >= 0 && !d->error)
+                        r = print_aside(to, "# ", c, i);
                 if (r < 0)
                         return r;
         }
@@ -391,8 +425,13 @@ int changes_print_stat(FILE *to, const struct changes_layer *layer, const struct
                 size_t added, removed;
                 int r;
 
-                if ((is_folder_alone(x) && !x->error) || !changes_selects(paths, x))
+                if (!changes_selects(paths, x))
                         continue;
+                if (is_folder_alone(x) && !x->error) {
+                        if (print_aside(to, " ", c, i) < 0)
+                                return -ENOMEM;
+                        continue;
+                }
                 r = diff_change(&d, x);
                 if (r < 0 || !path || (x->from && !from))
                         return r < 0 ? r : -ENOMEM;

@@ -69,6 +69,9 @@ static void print_aspects(FILE *to, const struct change *c) {
         const char *separator = " (";
         bool has_content = (c->what & CHANGE_CONTENT) != 0;
 
+        /* What others may write to is told of what is new, too. */
+        if (c->kind == CHANGE_ADDED && !S_ISLNK(c->new_mode) && (c->new_mode & 0002))
+                (void)fprintf(to, " (mode %04o)", c->new_mode & 07777);
         if (c->kind != CHANGE_MODIFIED && c->kind != CHANGE_RENAMED)
                 return;
         for (size_t i = 0; i < ARRAY_SIZE(aspects); i++) {
@@ -85,7 +88,7 @@ static void print_aspects(FILE *to, const struct change *c) {
                 (void)fputs(")", to);
 }
 
-static int print_change(FILE *to, const struct change *c) {
+int changes_print_one(FILE *to, const struct change *c) {
         _cleanup_free_ char *path = changes_quote(c->path), *from = c->from ? changes_quote(c->from) : NULL;
 
         if (!path || (c->from && !from))
@@ -104,7 +107,7 @@ static int print_change(FILE *to, const struct change *c) {
 
 int changes_print_list(FILE *to, const struct changes *c, char *const *paths) {
         for (size_t i = 0; i < c->n; i++) {
-                int r = changes_selects(paths, &c->list[i]) ? print_change(to, &c->list[i]) : 0;
+                int r = changes_selects(paths, &c->list[i]) ? changes_print_one(to, &c->list[i]) : 0;
 
                 if (r < 0)
                         return r;
@@ -175,6 +178,10 @@ static int changes_print_add_change(struct json_document *d, struct json_value *
         add_side(d, v, "old", c->old_mode, c->old_size);
         add_side(d, v, "new", c->new_mode, c->new_size);
         json_add_bool(d, v, "conflict", c->has_conflict);
+        if (c->is_ignored)
+                json_add_bool(d, v, "ignored", true);
+        if (c->is_left_out)
+                json_add_bool(d, v, "left_out", true);
         if (c->error)
                 json_add_string(d, v, "error", strerror(c->error));
         return 0;

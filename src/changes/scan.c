@@ -192,7 +192,7 @@ static int note_origin(struct scan *s, const struct frame *f, int dir, const cha
                 return 0;
         fd = is_folder ? openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                        : file_open(dir, name);
-        if (fd < 0)
+        if (fd < 0 || file_has_attributes(fd) == 0)
                 return 0;
         if (file_overlay_mark(fd, "metacopy", NULL, 0) >= 0)
                 return error_set(s->err, NSRUN_STAGE_OVERLAY, -EOPNOTSUPP, c->path,

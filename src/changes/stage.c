@@ -95,18 +95,21 @@ static int stage_file(struct apply *a, struct op *op, int to_dir, const char *to
         const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, op->source.st_mtim};
         _cleanup_close_ int from = -EBADF, to = -EBADF;
         const char *name;
+        struct stat st;
         mode_t mode = permissions(a, &op->source);
         int dir = tree_parent(&a->source, op->path, &name), r;
 
-        from = dir < 0 ? dir : file_open(dir, name);
+        from = dir < 0 ? dir : file_open_stat(dir, name, &st);
         if (from < 0)
                 return from;
-        to = openat(to_dir, to_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        /* Its mode at once, where the umask allows that: nobody else gets into the stage. */
+        to = openat(to_dir, to_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    (mode & 0777) | 0600);
         if (to < 0)
                 return -errno;
-        r = file_copy(from, to);
+        r = file_copy(from, to, &st);
         if (r >= 0)
-                r = file_copy_attributes(from, to);
+                r = file_copy_attributes(from, to, true);
         if (r >= 0)
                 r = digest_staged(a, op, to);
         if (r >= 0)
@@ -115,8 +118,12 @@ static int stage_file(struct apply *a, struct op *op, int to_dir, const char *to
                 r = keep_access(a, op, to, &mode);
         if (r < 0)
                 return r;
-        if (fchmod(to, mode) < 0 || futimens(to, times) < 0)
+        if (futimens(to, times) < 0 || fstat(to, &op->left) < 0)
                 return -errno;
+        if ((op->left.st_mode & 07777) != mode && (fchmod(to, mode) < 0 || fstat(to, &op->left) < 0))
+                return -errno;
+        /* What is moved with a folder above it keeps its ctime, but for further names. */
+        op->has_left = a->is_commit && op->role == ROLE_IN_TREE && op->source.st_nlink == 1;
         return 0;
 }
 
@@ -164,7 +171,7 @@ static int stage_folder(struct apply *a, struct op *op, int to_dir, const char *
                 return -errno;
         r = set_owner(to, &op->source);
         if (r >= 0)
-                r = file_copy_attributes(from, to);
+                r = file_copy_attributes(from, to, true);
         return r < 0 ? r : digest_staged(a, op, to);
 }
 
@@ -253,10 +260,20 @@ static bool is_staged(const struct op *op) {
         return op->role == ROLE_OBJECT || op->role == ROLE_IN_TREE;
 }
 
+/* What opening a source says that isn't any more what the scan saw: also (ENXIO) what a removal leaves in an
+ * upper folder. */
+static bool is_of_change(int r) {
+        return r == -ENOENT || r == -ENOTDIR || r == -EISDIR || r == -ELOOP || r == -EINVAL || r == -EXDEV ||
+               r == -ENXIO;
+}
+
 static int stage_failed(struct apply *a, const struct op *op, int r) {
-        if (a->wants_digest &&
-            (r == -ENOENT || r == -ENOTDIR || r == -EISDIR || r == -ELOOP || r == -EINVAL || r == -EXDEV))
+        if (a->wants_digest && is_of_change(r))
                 return apply_differs(a);
+        if (a->is_commit && is_of_change(r))
+                return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, op->path,
+                                 "it changed again while it was being looked at, so nothing was committed",
+                                 "try again");
         return error_set(a->err, NSRUN_STAGE_WORKSPACE, r, op->path,
                          a->is_commit ? "it can't be made ready, so nothing was committed"
                                       : "it can't be made ready, so nothing was discarded",

@@ -7,19 +7,18 @@
 #include <signal.h>
 
 #include "base/json.h"
+#include "base/str.h"
 #include "base/sys.h"
 #include "confirm.h"
 #include "option.h"
-
-/* The exit status for a command that its deadline has ended, as timeout(1) has it. */
-#define EXIT_TIMED_OUT 124
+#include "run/deadline.h"
 
 struct bash_options {
         struct nsrun_bash_options options;
         struct passed_fds passed;
         const char *confirm; /* NULL: not given */
         struct confirmer confirmer;
-        const sigset_t *mask; /* the caller's */
+        sigset_t mask; /* the caller's */
         enum nsrun_format format;
         bool wants_description;
 };
@@ -28,22 +27,12 @@ static void bash_options_clear(struct bash_options *o) {
         free(o->passed.fds);
 }
 
-/* Takes any whole number: a timeout that is out of bounds is refused by nsrun_bash(), in the words that a
- * model gets. */
-static int apply_timeout(void *target, const struct option_spec *spec, const char *value,
-                         struct nsrun_error *err) {
+/* A timeout that is out of bounds is refused by nsrun_bash(), in the words that a model gets. */
+static int cli_bash_apply_timeout(void *target, const struct option_spec *spec, const char *value,
+                                  struct nsrun_error *err) {
         struct bash_options *o = target;
-        const char *digits = value + (*value == '-');
-        char *end;
-        long seconds;
 
-        errno = 0;
-        seconds = strtol(value, &end, 10);
-        if (*digits < '0' || *digits > '9' || *end || errno != 0 || seconds > INT32_MAX ||
-            seconds < INT32_MIN)
-                return option_refuse(spec, value, "not a whole number of seconds", NULL, err);
-        o->options.timeout = (int)seconds;
-        return 0;
+        return option_seconds(&o->options.timeout, spec, value, err);
 }
 
 static int apply_confirm(void *target, const struct option_spec *spec, const char *value,
@@ -87,6 +76,35 @@ static int cli_bash_apply_report(void *target, nsrun_unused const struct option_
         return 0;
 }
 
+static int apply_detach(void *target, nsrun_unused const struct option_spec *spec,
+                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct bash_options *o = target;
+
+        o->options.detaches = 1;
+        return 0;
+}
+
+static int apply_until_port(void *target, const struct option_spec *spec, const char *value,
+                            struct nsrun_error *err) {
+        struct bash_options *o = target;
+        uint64_t port;
+
+        if (str_parse_number(value, false, &port) < 0 || port < 1 || port > UINT16_MAX)
+                return option_refuse(spec, value, "no TCP port", "1 to 65535", err);
+        o->options.until_port = (unsigned)port;
+        return 0;
+}
+
+static int apply_until(void *target, const struct option_spec *spec, const char *value,
+                       struct nsrun_error *err) {
+        struct bash_options *o = target;
+
+        if (!*value)
+                return option_refuse(spec, value, "every output has it", NULL, err);
+        o->options.until_text = value;
+        return 0;
+}
+
 static int apply_describe(void *target, nsrun_unused const struct option_spec *spec,
                           nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct bash_options *o = target;
@@ -97,12 +115,18 @@ static int apply_describe(void *target, nsrun_unused const struct option_spec *s
 
 const struct option_spec bash_options[] = {
         {"timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Command",
-         "end the command after SECONDS, 1 to 600; the default is 120", apply_timeout},
+         "end the command after SECONDS, 1 to 600; the default is 120", cli_bash_apply_timeout},
         {"confirm", 0, "never|tty|PROGRAM", OPTION_COMPLETES_CHOICE, "Command",
          "ask before the command starts: on the terminal, or a program that exits with 0 for yes",
          apply_confirm},
         {"description", 0, "TEXT", OPTION_COMPLETES_NOTHING, "Command", "a short label for the question",
          apply_description},
+        {"detach", 0, NULL, OPTION_COMPLETES_NOTHING, "Background",
+         "with --session: start the command in the background, with a log for its output", apply_detach},
+        {"until-port", 0, "PORT", OPTION_COMPLETES_NOTHING, "Background",
+         "with --detach: return when something listens on this TCP port of localhost", apply_until_port},
+        {"until", 0, "TEXT", OPTION_COMPLETES_NOTHING, "Background",
+         "with --detach: return when the command has printed TEXT", apply_until},
         {"pass-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Environment",
          "give the command the open descriptor FD under the same number; may be given again",
          cli_bash_apply_pass_fd},
@@ -123,7 +147,7 @@ static int confirm(const char *prompt, void *data) {
         sigset_t blocked;
         int r, answer;
 
-        r = sys_sigmask(SIG_SETMASK, o->mask, &blocked);
+        r = sys_sigmask(SIG_SETMASK, &o->mask, &blocked);
         if (r < 0)
                 return r;
         answer = streq(o->confirm, "tty") ? confirm_on_terminal(prompt)
@@ -153,20 +177,19 @@ static int run_with_signals(const struct nsrun_policy *policy, struct bash_optio
                             struct nsrun_error *err) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
         _cleanup_close_ int fd = -EBADF;
-        sigset_t set, before;
+        sigset_t set;
         int r;
 
         (void)sigaction(SIGCHLD, &standard, NULL);
         ending_signals(&set);
-        r = sys_sigmask(SIG_BLOCK, &set, &before);
+        r = sys_sigmask(SIG_BLOCK, &set, &o->mask);
         if (r >= 0)
                 r = fd = sys_signalfd(&set);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd", NULL);
         params->cancel_fd = fd;
-        params->start.launch.mask = o->mask = &before;
         r = bash_run(policy, command, params, result, err);
-        (void)sys_sigmask(SIG_SETMASK, &before, NULL);
+        (void)sys_sigmask(SIG_SETMASK, &o->mask, NULL);
         return r;
 }
 
@@ -197,6 +220,9 @@ static void cli_bash_warn(const struct nsrun_bash_result *result) {
 static int status_of(const struct nsrun_bash_result *result) {
         if (result->timed_out)
                 return EXIT_TIMED_OUT;
+        /* Not ready is a failure, also where the command's own end was none. */
+        if (result->detached && (result->is_ready || result->status == 0))
+                return result->is_ready ? 0 : 1;
         return result->signal > 0 ? 128 + result->signal : result->status;
 }
 

@@ -32,7 +32,7 @@ static bool has_path_choice(const char *choices) {
 #define LIST_SESSIONS "nsrun session list 2>/dev/null | sed \"1d; s/ .*//\""
 
 /* The words of `nsrun session` that an id follows. */
-#define WORDS_OF_SESSIONS "show stop kill diff commit discard"
+#define WORDS_OF_SESSIONS "show ps stop kill diff commit discard"
 
 static bool is_about_sessions(const struct command *command) {
         return streq(command->name, "session");
@@ -177,7 +177,7 @@ static const char bash_end[] =
         "        esac\n"
         "        if [[ $command == session ]] && ((COMP_CWORD > 2)); then\n"
         "            case $previous in\n"
-        "            show|stop|kill|diff|commit|discard|--json|--stat|--patch|--force|--digest)\n"
+        "            show|ps|stop|kill|diff|commit|discard|--json|--stat|--patch|--force|--digest)\n"
         "                words=$(" LIST_SESSIONS ") ;;\n"
         "            *) words='' ;;\n"
         "            esac\n"

@@ -25,8 +25,9 @@ static int confirm_write_all(int fd, const char *text) {
         return 0;
 }
 
-/* The first line, in lower case; what doesn't fit is no answer that we know. */
-static int read_answer(int fd, char to[8]) {
+/* The first line, in lower case; what doesn't fit is no answer that we know.  1; 0: the input ends before
+ * the line does; -errno. */
+static int read_answer(int fd, char to[CONFIRM_ANSWER_SIZE]) {
         size_t length = 0;
         char byte = '\0';
 
@@ -39,26 +40,32 @@ static int read_answer(int fd, char to[8]) {
                         return (int)n;
                 if (n == 0)
                         break;
-                if (byte == '\n' || length == 7)
+                if (byte == '\n' || length == CONFIRM_ANSWER_SIZE - 1)
                         continue;
                 to[length++] = byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
         }
         to[length] = '\0';
-        return 0;
+        return byte == '\n';
 }
 
-int confirm_on_terminal(const char *prompt) {
-        _cleanup_close_ int fd = sys_open(AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY, 0);
-        char answer[8];
+int confirm_open_terminal(void) {
+        return sys_open(AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY, 0);
+}
+
+int confirm_ask(int fd, const char *prompt, char answer[CONFIRM_ANSWER_SIZE]) {
         int r;
 
-        if (fd < 0)
-                return fd;
         /* What was typed before the question is no answer to it. */
         (void)tcflush(fd, TCIFLUSH);
         r = confirm_write_all(fd, prompt);
-        if (r >= 0)
-                r = read_answer(fd, answer);
+        return r < 0 ? r : read_answer(fd, answer);
+}
+
+int confirm_on_terminal(const char *prompt) {
+        _cleanup_close_ int fd = confirm_open_terminal();
+        char answer[CONFIRM_ANSWER_SIZE];
+        int r = fd < 0 ? fd : confirm_ask(fd, prompt, answer);
+
         if (r < 0)
                 return r;
         return streq(answer, "y") || streq(answer, "yes");
@@ -69,8 +76,13 @@ int confirm_on_terminal(const char *prompt) {
 static _Noreturn void confirm_become(const struct confirmer *confirmer, pid_t parent, int prompt_fd,
                                      int failure_fd) {
         char *const argv[] = {(char *)(uintptr_t)confirmer->program, NULL};
+        sigset_t own;
         int r = sys_prctl(PR_SET_PDEATHSIG, SIGTERM, 0);
 
+        /* Blocked in nsrun itself (main.c). */
+        (void)sigemptyset(&own);
+        (void)sigaddset(&own, SIGXFSZ);
+        (void)sys_sigmask(SIG_UNBLOCK, &own, NULL);
         if (r >= 0 && getppid() != parent)
                 _exit(125);
         if (r >= 0)

@@ -49,29 +49,110 @@ static void cli_help_add_option(struct strbuf *b, const struct option_spec *spec
         add_wrapped(b, spec->help, OPTION_COLUMN, OPTION_COLUMN);
 }
 
-/* The long list of the sandbox's options is shown once, by run. */
-static bool borrows(const struct command *command, size_t table) {
-        return command->tables[table].specs == policy_options && !streq(command->name, "run");
+/* A group of the sandbox's own options. */
+struct help_topic {
+        const char *name, *group, *summary;
+};
+
+static const struct help_topic topics[] = {
+        {"project", "Project", "the project, where the command starts, the configuration"},
+        {"filesystem", "Filesystem", "files and folders that the command sees; /tmp; overlays"},
+        {"protection", "Protection", "names that can't be written, or not be read"},
+        {"environment", "Environment", "variables that are passed"},
+        {"network", "Network", "the network and the host name"},
+        {"seccomp", "Seccomp", "which system calls are allowed; Landlock"},
+        {"limits", "Limits", "memory, processors, processes and other resources"},
+        {"isolation", "Isolation", "ids, /proc, the terminal's session; none at all"},
+        {"sessions", "Sessions", "many commands in one sandbox"},
+};
+static const char topic_all[] = "options"; /* of all groups */
+
+/* The options of the sandbox that the help of a subcommand shows; the others are in their topics. */
+static const char *const most_used[] = {"project", "ro", "rw", "overlay", "hide", "env", "net", "limit"};
+
+static const struct help_topic *find_topic(const char *name) {
+        for (size_t i = 0; i < ARRAY_SIZE(topics); i++)
+                if (streq(topics[i].name, name))
+                        return &topics[i];
+        return NULL;
 }
 
-static void add_options(struct strbuf *b, const struct command *command) {
+/* The sandbox's options of a group, or of all where it is NULL. */
+static void add_topic_options(struct strbuf *b, const char *group) {
+        const char *heading = NULL;
+
+        for (size_t i = 0; i < n_policy_options; i++) {
+                const struct option_spec *spec = &policy_options[i];
+
+                if (group && !streq(spec->group, group))
+                        continue;
+                if (!heading || !streq(heading, spec->group))
+                        strbuf_addf(b, "\n%s:\n", spec->group);
+                heading = spec->group;
+                cli_help_add_option(b, spec);
+        }
+}
+
+static void add_most_used(struct strbuf *b) {
+        strbuf_add(b, "\nMost used:\n");
+        for (size_t i = 0; i < n_policy_options; i++)
+                for (size_t k = 0; k < ARRAY_SIZE(most_used); k++)
+                        if (streq(policy_options[i].name, most_used[k]))
+                                cli_help_add_option(b, &policy_options[i]);
+}
+
+static void add_topics(struct strbuf *b) {
+        for (size_t i = 0; i < ARRAY_SIZE(topics); i++)
+                strbuf_addf(b, "  %-13s%s\n", topics[i].name, topics[i].summary);
+        strbuf_addf(b, "  %-13sall of these\n", topic_all);
+}
+
+static void add_topic_names(struct strbuf *b) {
+        struct strbuf names = {0};
+        char *text;
+
+        strbuf_add(&names, "The sandbox's options are shown by 'nsrun help TOPIC', with one of");
+        for (size_t i = 0; i < ARRAY_SIZE(topics); i++)
+                strbuf_addf(&names, " %s,", topics[i].name);
+        strbuf_addf(&names, " or %s for all of them.", topic_all);
+        text = strbuf_finish(&names);
+        strbuf_add(b, "\n");
+        if (text)
+                add_wrapped(b, text, 0, 0);
+        b->has_failed |= !text;
+        free(text);
+}
+
+/* A subcommand's own options, a group at a time. */
+static void add_own_options(struct strbuf *b, const struct command *command) {
         const char *group = NULL;
 
-        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++) {
-                if (borrows(command, t))
-                        continue;
+        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
                 for (size_t i = 0; i < *command->tables[t].n; i++) {
                         const struct option_spec *spec = &command->tables[t].specs[i];
 
+                        if (command->tables[t].specs == policy_options)
+                                continue;
                         if (!group || !streq(group, spec->group))
                                 strbuf_addf(b, "\n%s:\n", spec->group);
                         group = spec->group;
                         cli_help_add_option(b, spec);
                 }
-        }
-        if (borrows(command, 0))
-                strbuf_add(b,
-                           "\nThe sandbox's own options are those of nsrun run: see 'nsrun run --help'.\n");
+}
+
+static void add_options(struct strbuf *b, const struct command *command) {
+        bool makes_sandbox = command->tables[0].specs == policy_options;
+
+        if (makes_sandbox && command->takes_command)
+                add_most_used(b);
+        add_own_options(b, command);
+        if (!makes_sandbox)
+                return;
+        if (command->takes_command) {
+                strbuf_add(b, "\nThe sandbox's options are shown by 'nsrun help TOPIC':\n");
+                add_topics(b);
+        } else
+                add_topic_names(b);
 }
 
 char *help_text(const struct command *command) {
@@ -90,8 +171,8 @@ char *help_text(const struct command *command) {
         return strbuf_finish(&b);
 }
 
-static int help_print(const struct command *command) {
-        _cleanup_free_ char *text = help_text(command);
+/* `text`, which it frees; NULL: there was no memory for it. */
+static int help_print(char *text) {
         struct nsrun_error err = {0};
 
         if (!text) {
@@ -99,18 +180,32 @@ static int help_print(const struct command *command) {
                 return option_fail(&err);
         }
         (void)fputs(text, stdout);
+        free(text);
         return option_close_stdout();
 }
 
 int help_print_all(void) {
+        _cleanup_strbuf_ struct strbuf list = {0};
+        _cleanup_free_ char *text = NULL;
+        struct nsrun_error err = {0};
+
+        add_topics(&list);
+        text = strbuf_finish(&list);
+        if (!text) {
+                (void)error_oom(&err);
+                return option_fail(&err);
+        }
         (void)printf("Usage: nsrun SUBCOMMAND [OPTIONS] [ARGUMENTS]\n\n"
                      "Start a command in a sandbox of raw Linux namespaces: it sees the project, the\n"
                      "toolchains, a few files of /etc and an empty home; nothing else.\n\n"
                      "Subcommands:\n");
         for (size_t i = 0; i < n_commands; i++)
-                (void)printf("  %-12s%s\n", commands[i].name, commands[i].summary);
-        (void)printf("\n'nsrun SUBCOMMAND --help' lists a subcommand's options; nsrun(1) explains them.\n"
-                     "Try: nsrun run -- ls -A /\n");
+                (void)printf("  %-13s%s\n", commands[i].name, commands[i].summary);
+        (void)printf(
+                "\nTopics, each with some of the sandbox's options:\n%s"
+                "\n'nsrun help SUBCOMMAND' and 'nsrun help TOPIC' list options; nsrun(1) explains them.\n"
+                "Try: nsrun run -- ls -A /\n",
+                text);
         return option_close_stdout();
 }
 
@@ -120,12 +215,24 @@ int help_print_version(void) {
 }
 
 int help_answer(const struct command *command, const struct common_options *common) {
-        return common->wants_version ? help_print_version() : help_print(command);
+        return common->wants_version ? help_print_version() : help_print(help_text(command));
+}
+
+char *help_topic_text(const char *name) {
+        const struct help_topic *topic = find_topic(name);
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        strbuf_addf(&b, "nsrun help %s: %s\n", name,
+                    topic ? topic->summary : "all of the sandbox's options");
+        add_topic_options(&b, topic ? topic->group : NULL);
+        strbuf_add(&b, "\nFor nsrun run, plan, bash, resolve and session start; nsrun(1) explains them.\n");
+        return strbuf_finish(&b);
 }
 
 int help_main(const struct command *command, char **argv) {
         const struct command *subject = NULL;
         struct nsrun_error err = {0};
+        bool is_topic, is_known;
         size_t first = 0;
         int status = 0;
 
@@ -134,10 +241,19 @@ int help_main(const struct command *command, char **argv) {
         if (!argv[first])
                 return help_print_all();
         subject = command_find(argv[first]);
-        if (!subject || argv[first + 1]) {
-                (void)option_usage_error(NULL, subject ? argv[first + 1] : argv[first],
-                                         subject ? "one subcommand is enough" : "unknown subcommand", &err);
+        is_topic = find_topic(argv[first]) || streq(argv[first], topic_all);
+        is_known = subject || is_topic;
+        if (!is_known || argv[first + 1]) {
+                (void)option_usage_error(NULL, is_known ? argv[first + 1] : argv[first],
+                                         is_known ? "one subcommand or topic is enough"
+                                                  : "no such subcommand or topic",
+                                         &err);
                 return option_fail(&err);
         }
-        return help_print(subject);
+        /* "seccomp" is both. */
+        status = subject ? help_print(help_text(subject)) : 0;
+        if (status != 0 || !is_topic)
+                return status;
+        (void)fputs(subject ? "\n" : "", stdout);
+        return help_print(help_topic_text(argv[first]));
 }

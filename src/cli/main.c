@@ -3,7 +3,14 @@
  * subcommand. */
 #include <fcntl.h>
 
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "base/null.h"
 #include "option.h"
+
+/* Bytes; with half as many nsrun ran into the end of its stack. */
+#define STACK_LEAST ((rlim_t)64 * 1024)
 
 /* A closed standard fd would be given to the next file that is opened, and
  * that file to the command.  Not O_CLOEXEC: the command gets these. */
@@ -13,18 +20,39 @@ static int open_standard_fds(void) {
                         if (errno != EBADF)
                                 return -errno;
                         if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
-                                return -EBADF;
+                                return -errno;
                 }
         return 0;
+}
+
+/* What a small stack, or files that may not grow, would end without a word. */
+static int check_limits(struct nsrun_error *err) {
+        struct rlimit stack;
+        sigset_t set;
+
+        /* Writes then fail with EFBIG.  The command has no signal blocked. */
+        (void)sigemptyset(&set);
+        (void)sigaddset(&set, SIGXFSZ);
+        (void)sigprocmask(SIG_BLOCK, &set, NULL);
+        if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_LEAST)
+                return 0;
+        return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOMEM), NULL,
+                         "the limit of the stack is too small for nsrun", "ulimit -s 256, or more");
 }
 
 int main(int argc, char **argv) {
         _cleanup_strv_ char **arguments = NULL;
         const struct command *command;
         struct nsrun_error err = {0};
+        int r;
 
-        if (open_standard_fds() < 0)
-                return EXIT_NSRUN;
+        if (check_limits(&err) < 0)
+                return option_fail(&err);
+        r = open_standard_fds();
+        if (r < 0) {
+                (void)null_fail(r, &err);
+                return option_fail(&err);
+        }
         if (argc > 0) {
                 program_arguments = argv[0];
                 program_arguments_size = (size_t)(argv[argc - 1] - argv[0]) + strlen(argv[argc - 1]) + 1;

@@ -73,6 +73,20 @@ int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const 
         return 0;
 }
 
+int option_seconds(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err) {
+        const char *digits = value + (*value == '-');
+        char *end;
+        long seconds;
+
+        errno = 0;
+        seconds = strtol(value, &end, 10);
+        if (*digits < '0' || *digits > '9' || *end || errno != 0 || seconds > INT32_MAX ||
+            seconds < INT32_MIN)
+                return option_refuse(spec, value, "not a whole number of seconds", NULL, err);
+        *to = (int)seconds;
+        return 0;
+}
+
 /* The spec that `word` names ("--ro", "--ro=x", "-v") and its target. */
 static const struct option_spec *find_spec(const struct command *command, const char *word,
                                            void *const *targets, void **ret_target) {

@@ -47,9 +47,9 @@ extern const size_t n_common_options;
 
 /* Options of one subcommand each: their targets are in the files of the same names. */
 extern const struct option_spec run_options[], plan_options[], resolve_options[], toolchains_options[],
-        seccomp_options[], session_options[], bash_options[];
+        seccomp_options[], session_options[], bash_options[], doctor_options[];
 extern const size_t n_run_options, n_plan_options, n_resolve_options, n_toolchains_options,
-        n_seccomp_options, n_session_options, n_bash_options;
+        n_seccomp_options, n_session_options, n_bash_options, n_doctor_options;
 
 int run_main(const struct command *command, char **argv);
 int plan_main(const struct command *command, char **argv);
@@ -58,6 +58,7 @@ int resolve_main(const struct command *command, char **argv);
 int toolchains_main(const struct command *command, char **argv);
 int seccomp_main(const struct command *command, char **argv);
 int session_main(const struct command *command, char **argv);
+int doctor_main(const struct command *command, char **argv);
 int completion_main(const struct command *command, char **argv);
 int help_main(const struct command *command, char **argv);
 
@@ -96,6 +97,9 @@ struct passed_fds {
 int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const char *value,
                    struct nsrun_error *err);
 
+/* --timeout of both: any whole number of seconds. */
+int option_seconds(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
+
 /* Flushes stdout. Returns 0, or the exit status after saying what went wrong. */
 int option_close_stdout(void);
 
@@ -108,3 +112,5 @@ int help_answer(const struct command *command, const struct common_options *comm
 int completion_text(const char *shell, char **ret);
 /* The text of `nsrun NAME --help`. */
 char *help_text(const struct command *command);
+/* That of `nsrun help TOPIC`, the name of a topic; of any other: that of all. */
+char *help_topic_text(const char *name);

@@ -14,6 +14,7 @@
 struct run_options {
         int status_fd; /* -1: none */
         int report_fd; /* -1: none */
+        int timeout;   /* 0: none */
         struct passed_fds passed;
         bool owns_report;
         bool is_verbose;
@@ -83,6 +84,18 @@ static int cli_run_apply_pass_fd(void *target, const struct option_spec *spec, c
         return option_pass_fd(&options->passed, spec, value, err);
 }
 
+/* Bounded by what an int holds alone: a job may take days. */
+static int cli_run_apply_timeout(void *target, const struct option_spec *spec, const char *value,
+                                 struct nsrun_error *err) {
+        struct run_options *options = target;
+        int r = option_seconds(&options->timeout, spec, value, err);
+
+        if (r < 0 || options->timeout >= 1)
+                return r;
+        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, NULL,
+                          "timeout must be >= 1, got %d", options->timeout);
+}
+
 static int apply_verbose(void *target, nsrun_unused const struct option_spec *spec,
                          nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct run_options *options = target;
@@ -100,6 +113,8 @@ static int apply_debug(void *target, nsrun_unused const struct option_spec *spec
 }
 
 const struct option_spec run_options[] = {
+        {"timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Command",
+         "end the command after SECONDS (default: never)", cli_run_apply_timeout},
         {"pass-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Environment",
          "give the command the open descriptor FD under the same number; may be given again",
          cli_run_apply_pass_fd},
@@ -141,6 +156,7 @@ static int run_sandbox(const struct nsrun_policy *policy, const struct run_optio
         const struct supervise_params params = {
                 .status_fd = options->status_fd,
                 .report_fd = options->report_fd,
+                .timeout = (unsigned)options->timeout,
                 .pass_fds = options->passed.fds,
                 .n_pass_fds = options->passed.n,
                 .command_line = program_arguments,

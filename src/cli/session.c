@@ -2,11 +2,13 @@
 /* `nsrun session`: sandboxes that stay, and what became of their overlays. */
 #include <inttypes.h>
 #include <signal.h>
-#include <time.h>
 
-#include "base/json.h"
 #include "base/str.h"
 #include "option.h"
+#include "session/log.h"
+#include "session_interactive.h"
+#include "session_logs.h"
+#include "session_ps.h"
 
 /* The status of a commit that --expect refused. */
 #define STATUS_OTHER_STATE 123
@@ -19,8 +21,12 @@ struct session_cli {
         bool wants_json;
         enum nsrun_diff form;
         bool is_forced;
+        bool with_ignored;
         bool wants_digest;
+        bool follows;
+        bool is_interactive;
         const char *expected; /* a digest */
+        int signal;           /* 0: none was given */
         sigset_t held;        /* signals that wait for the end of a commit */
 };
 
@@ -92,11 +98,27 @@ static int apply_force(void *target, nsrun_unused const struct option_spec *spec
         return 0;
 }
 
+static int apply_ignored(void *target, nsrun_unused const struct option_spec *spec,
+                         nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct session_cli *cli = target;
+
+        cli->with_ignored = true;
+        return 0;
+}
+
 static int apply_digest(void *target, nsrun_unused const struct option_spec *spec,
                         nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct session_cli *cli = target;
 
         cli->wants_digest = true;
+        return 0;
+}
+
+static int apply_follow(void *target, nsrun_unused const struct option_spec *spec,
+                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct session_cli *cli = target;
+
+        cli->follows = true;
         return 0;
 }
 
@@ -108,6 +130,23 @@ static int apply_expect(void *target, nsrun_unused const struct option_spec *spe
         return 0;
 }
 
+static int apply_interactive(void *target, nsrun_unused const struct option_spec *spec,
+                             nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct session_cli *cli = target;
+
+        cli->is_interactive = true;
+        return 0;
+}
+
+static int apply_signal(void *target, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        struct session_cli *cli = target;
+
+        cli->signal = session_parse_signal(value);
+        return cli->signal > 0 ? 0
+                               : option_refuse(spec, value, "no signal", "TERM, SIGTERM or 15, say", err);
+}
+
 const struct option_spec session_options[] = {
         {"name", 0, "NAME", OPTION_COMPLETES_NOTHING, "Starting",
          "what the session is called, instead of eight letters", apply_name},
@@ -115,13 +154,22 @@ const struct option_spec session_options[] = {
          "end the session when no command has run in it for so long", apply_idle_timeout},
         {"owner", 0, "PID", OPTION_COMPLETES_NOTHING, "Starting", "end the session when this process ends",
          apply_owner},
-        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "list, show, diff: print JSON", apply_form},
+        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "list, show, ps, logs, diff: print JSON",
+         apply_form},
         {"stat", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
          "diff: count the lines that were added and removed", apply_form},
         {"patch", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
          "diff: print a patch, for git apply or patch -p1", apply_form},
+        {"ignored", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "diff, commit: also what git ignores, which else is only counted", apply_ignored},
         {"digest", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
          "diff: print a digest last, for commit --expect", apply_digest},
+        {"follow", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "logs ID NAME: go on printing until nothing more can come", apply_follow},
+        {"signal", 0, "SIGNAL", OPTION_COMPLETES_NOTHING, "Ending",
+         "kill ID PID|NAME: send this signal, instead of TERM", apply_signal},
+        {"interactive", 0, NULL, OPTION_COMPLETES_NOTHING, "Committing",
+         "commit: ask on the terminal about each change; what was shown is committed", apply_interactive},
         {"expect", 0, "DIGEST", OPTION_COMPLETES_NOTHING, "Committing",
          "commit: exactly what diff --digest showed, or nothing", apply_expect},
         {"force", 0, NULL, OPTION_COMPLETES_NOTHING, "Committing",
@@ -142,7 +190,16 @@ static int cli_start_session(struct session_cli *cli, nsrun_unused char **words,
         return r;
 }
 
-static void add_info(struct json_document *d, struct json_value *o, const struct nsrun_session_info *info) {
+static const struct {
+        const char *word, *meaning;
+} commands_words[] = {
+        [NSRUN_COMMANDS_SHARED] = {"shared", "signal and trace each other"},
+        [NSRUN_COMMANDS_UNTRACED] = {"untraced", "signal each other, and don't trace (Landlock)"},
+        [NSRUN_COMMANDS_ISOLATED] = {"isolated", "isolated from each other"},
+};
+
+static void add_info(struct json_document *d, struct json_value *o, const struct nsrun_session_info *info,
+                     const struct nsrun_session_usage *usage) {
         json_add_string(d, o, "id", info->id);
         json_add_string(d, o, "project", info->project);
         json_add_string(d, o, "run_directory", info->rundir);
@@ -153,6 +210,8 @@ static void add_info(struct json_document *d, struct json_value *o, const struct
         json_add_number(d, o, "idle_timeout", info->idle_timeout);
         json_add_number(d, o, "owner", (uint64_t)info->owner);
         json_add_bool(d, o, "nested", info->is_nested);
+        json_add_string(d, o, "commands", commands_words[info->commands].word);
+        session_add_usage(d, o, info, usage);
 }
 
 static int cli_session_print_json(struct json_document *d, struct nsrun_error *err) {
@@ -164,15 +223,12 @@ static int cli_session_print_json(struct json_document *d, struct nsrun_error *e
         return r;
 }
 
-static void print_row(const struct nsrun_session_info *info) {
-        _cleanup_free_ char *project = str_visible(info->project ? info->project : "-");
-        time_t started = (time_t)info->started;
-        char when[32] = "";
-        struct tm tm;
+/* What a session takes; a session that is ending takes nothing. */
+static struct nsrun_session_usage usage_of(const char *id) {
+        struct nsrun_session_usage usage = NSRUN_SESSION_USAGE_INIT;
 
-        if (localtime_r(&started, &tm))
-                (void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-        (void)printf("%-12s %-20s %6llus  %s\n", info->id, when, info->idle, project ? project : "");
+        (void)nsrun_session_usage(id, &usage, NULL);
+        return usage;
 }
 
 static int list_sessions(struct session_cli *cli, nsrun_unused char **words, struct nsrun_error *err) {
@@ -186,20 +242,22 @@ static int list_sessions(struct session_cli *cli, nsrun_unused char **words, str
                 r = json_open(&d, err);
                 array = r < 0 ? NULL : json_add_array(&d, d.root, "sessions");
         } else if (ids) {
-                (void)printf("%-12s %-20s %7s  %s\n", "ID", "STARTED", "IDLE", "PROJECT");
+                session_print_header();
         }
         if (r < 0)
                 return r;
         STRV_FOREACH (id, ids) {
                 struct nsrun_session_info *info = NULL;
+                struct nsrun_session_usage usage;
 
                 /* A session that has ended since it was listed is skipped. */
                 if (nsrun_session_show(*id, &info, NULL) < 0)
                         continue;
+                usage = usage_of(*id);
                 if (cli->wants_json)
-                        add_info(&d, json_add_object(&d, array, NULL), info);
+                        add_info(&d, json_add_object(&d, array, NULL), info, &usage);
                 else
-                        print_row(info);
+                        session_print_row(info, &usage);
                 (void)nsrun_session_info_free(info);
         }
         return cli->wants_json ? cli_session_print_json(&d, err) : 0;
@@ -208,49 +266,74 @@ static int list_sessions(struct session_cli *cli, nsrun_unused char **words, str
 static int show_session(struct session_cli *cli, char **words, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         struct nsrun_session_info *info = NULL;
+        struct nsrun_session_usage usage;
         int r;
 
         r = nsrun_session_show(words[0], &info, err);
         if (r < 0)
                 return r;
+        usage = usage_of(words[0]);
         if (cli->wants_json) {
                 r = json_open(&d, err);
                 if (r >= 0) {
-                        add_info(&d, d.root, info);
+                        add_info(&d, d.root, info, &usage);
                         r = cli_session_print_json(&d, err);
                 }
         } else {
                 _cleanup_free_ char *project = str_visible(info->project ? info->project : "none");
                 _cleanup_free_ char *rundir = str_visible(info->rundir ? info->rundir : "none");
 
-                (void)printf(
-                        "id:           %s\nproject:      %s\nfolder:       %s\nmonitor:      %d\n"
-                        "pid 1:        %d\nidle:         %llu s\nidle timeout: %u s\nowner:        %d\n",
-                        info->id, project ? project : "", rundir ? rundir : "", (int)info->monitor,
-                        (int)info->init, info->idle, info->idle_timeout, (int)info->owner);
+                (void)printf("id:           %s\nproject:      %s\nfolder:       %s\nmonitor:      %d\n"
+                             "pid 1:        %d\nidle:         %llu s\nidle timeout: %u s\nowner:        %d\n"
+                             "commands:     %s\n",
+                             info->id, project ? project : "", rundir ? rundir : "", (int)info->monitor,
+                             (int)info->init, info->idle, info->idle_timeout, (int)info->owner,
+                             commands_words[info->commands].meaning);
+                session_print_usage(info, &usage);
         }
         (void)nsrun_session_info_free(info);
         return r;
 }
 
-static int cli_stop_session(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
-        return nsrun_session_stop(words[0], err);
+static int cli_end_session(const char *id, int is_kill, struct nsrun_error *err) {
+        _cleanup_strv_ char **notes = NULL;
+        int r = nsrun_session_end(id, is_kill, &notes, err);
+
+        STRV_FOREACH (note, notes)
+                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        return r;
 }
 
-static int kill_session(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
-        return nsrun_session_kill(words[0], err);
+static int cli_stop_session(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
+        return cli_end_session(words[0], 0, err);
+}
+
+static int kill_session(struct session_cli *cli, char **words, struct nsrun_error *err) {
+        if (words[1] && log_is_name(words[1]) && cli->signal == 0)
+                return nsrun_session_end_detached(words[0], words[1], err);
+        if (words[1])
+                return session_send_signal(words[0], words[1], cli->signal > 0 ? cli->signal : SIGTERM, err);
+        return cli_end_session(words[0], 1, err);
+}
+
+static int list_processes(struct session_cli *cli, char **words, struct nsrun_error *err) {
+        return session_print_processes(words[0], cli->wants_json, err);
+}
+
+static int logs(struct session_cli *cli, char **words, struct nsrun_error *err) {
+        return session_print_logs(words[0], words[1], cli->wants_json, cli->follows, err);
 }
 
 static int diff(struct session_cli *cli, char **words, struct nsrun_error *err) {
-        const char *const *paths = (const char *const *)words + 1;
+        const struct nsrun_session_choice choice = {.size = sizeof(choice),
+                                                    .paths = (const char *const *)words + 1,
+                                                    .with_ignored = cli->with_ignored};
         _cleanup_free_ char *digest = NULL;
-        int r;
+        int r = nsrun_session_diff_choice(words[0], cli->form, &choice, STDOUT_FILENO,
+                                          cli->wants_digest ? &digest : NULL, err);
 
-        if (!cli->wants_digest)
-                return nsrun_session_diff(words[0], cli->form, paths, STDOUT_FILENO, err);
-        r = nsrun_session_diff_digest(words[0], cli->form, paths, STDOUT_FILENO, &digest, err);
         /* A line that programs which read a patch skip. */
-        if (r >= 0 && !cli->wants_json)
+        if (digest && !cli->wants_json)
                 (void)printf("# digest: %s\n", digest);
         return r;
 }
@@ -288,13 +371,22 @@ static void hold_signals(struct session_cli *cli) {
 
 static int commit(struct session_cli *cli, char **words, struct nsrun_error *err) {
         struct nsrun_session_outcome outcome = NSRUN_SESSION_OUTCOME_INIT;
-        const char *const *paths = (const char *const *)words + 1;
+        const struct nsrun_session_choice choice = {.size = sizeof(choice),
+                                                    .paths = (const char *const *)words + 1,
+                                                    .with_ignored = cli->with_ignored,
+                                                    .is_forced = cli->is_forced,
+                                                    .digest = cli->expected};
+        struct interactive *asked = NULL;
         int r;
 
+        /* While somebody is asked a signal ends nsrun, with nothing committed. */
+        r = cli->is_interactive ? interactive_ask(words[0], &choice, &asked, err) : 0;
+        if (r < 0)
+                return r;
         hold_signals(cli);
-        r = cli->expected ? nsrun_session_commit_digest(words[0], paths, cli->is_forced, cli->expected,
-                                                        &outcome, err)
-                          : nsrun_session_commit(words[0], paths, cli->is_forced, &outcome, err);
+        r = asked ? interactive_commit(asked, &outcome, err)
+                  : nsrun_session_commit_choice(words[0], &choice, &outcome, err);
+        interactive_free(asked);
         tell("committed", &outcome, r < 0);
         return r;
 }
@@ -321,32 +413,49 @@ static const struct action actions[] = {
         {"list", 0, 0, .takes_json = true, .run = list_sessions},
         {"show", 1, 1, .takes_json = true, .run = show_session},
         {"stop", 1, 1, .run = cli_stop_session},
-        {"kill", 1, 1, .run = kill_session},
+        {"kill", 1, 2, .run = kill_session},
+        {"ps", 1, 1, .takes_json = true, .run = list_processes},
+        {"logs", 1, 2, .takes_json = true, .run = logs},
         {"diff", 1, SIZE_MAX, .takes_json = true, .takes_form = true, .run = diff},
         {"commit", 1, SIZE_MAX, .takes_force = true, .run = commit},
         {"discard", 1, SIZE_MAX, .run = discard},
 };
 
-#define ACTION_NAMES "start, list, show, stop, kill, diff, commit or discard"
+#define ACTION_NAMES "start, list, show, ps, stop, kill, logs, diff, commit or discard"
 
 /* What an action has no use for is a mistake: `commit --stat` would commit. */
-static int check_options(const struct command *command, const struct action *action,
+static int check_options(const struct command *command, const struct action *action, size_t n_words,
                          const struct session_cli *cli, struct nsrun_error *err) {
         if (action->run != cli_start_session && (cli->has_start_options || cli->policy->given))
                 return option_usage_error(command, action->name,
                                           "options of a policy are for 'session start' alone", err);
         if (cli->output && streq(cli->output, "json") && !action->takes_json)
-                return option_usage_error(command, action->name, "--json is for list, show and diff alone",
-                                          err);
+                return option_usage_error(command, action->name,
+                                          "--json is for list, show, ps, logs and diff alone", err);
         if (cli->output && !streq(cli->output, "json") && !action->takes_form)
                 return option_usage_error(command, action->name, "--stat and --patch are for diff alone",
                                           err);
         if (cli->is_forced && !action->takes_force)
                 return option_usage_error(command, action->name, "--force is for commit alone", err);
+        if (cli->with_ignored && action->run != diff && action->run != commit)
+                return option_usage_error(command, action->name, "--ignored is for diff and commit alone",
+                                          err);
         if (cli->wants_digest && action->run != diff)
                 return option_usage_error(command, action->name, "--digest is for diff alone", err);
+        /* 'session kill ID' ends the session, and a PID that is an empty variable's is none. */
+        if (cli->signal > 0 && (action->run != kill_session || n_words < 2))
+                return option_usage_error(command, action->name,
+                                          "--signal is for 'session kill ID PID|NAME' alone", err);
+        if (cli->follows && action->run != logs)
+                return option_usage_error(command, action->name, "--follow is for logs alone", err);
         if (cli->expected && action->run != commit)
                 return option_usage_error(command, action->name, "--expect is for commit alone", err);
+        if (cli->is_interactive && action->run != commit)
+                return option_usage_error(command, action->name, "--interactive is for commit alone", err);
+        if (cli->is_interactive && cli->expected)
+                return option_usage_error(
+                        command, action->name,
+                        "--interactive makes the digests for --expect itself: give one of the two", err);
         return 0;
 }
 
@@ -365,7 +474,7 @@ static int cli_session_run_action(const struct command *command, char **words, s
                 if (n - 1 > actions[i].most)
                         return option_usage_error(command, words[actions[i].most + 1],
                                                   "an argument too many", err);
-                r = check_options(command, &actions[i], cli, err);
+                r = check_options(command, &actions[i], n - 1, cli, err);
                 if (r < 0)
                         return r;
                 return actions[i].run(cli, words + 1, err);

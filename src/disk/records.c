@@ -18,6 +18,7 @@
 
 enum {
         NAME_MOST = 64,
+        TOLD_MOST = 64 * 1024,
         RECORD_MOST = 64 * 1024 * 1024, /* bytes; the record of a plan with 100,000 rules has some 20 MiB */
 };
 
@@ -187,6 +188,7 @@ int records_refuse_name(const char *name, struct nsrun_error *err) {
 
 int records_make(const char *name, struct record_folder *ret, struct nsrun_error *err) {
         _cleanup_records_ struct record_folder f = RECORD_FOLDER_INIT;
+        _cleanup_close_ int told = -EBADF;
         int r;
 
         if (name && !records_is_name(name))
@@ -204,6 +206,8 @@ int records_make(const char *name, struct record_folder *ret, struct nsrun_error
         if (r == -EEXIST)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, f.id, "there is a session of this name",
                                  "stop it, or choose another name");
+        if (r >= 0)
+                r = told = records_make_file(f.dir_fd, "told");
         if (r >= 0)
                 r = f.activity_fd = records_make_file(f.dir_fd, "activity");
         if (r < 0) {
@@ -288,6 +292,44 @@ int records_read(const struct record_folder *f, char **ret, size_t *ret_n, struc
         return 0;
 }
 
+int records_tell(const struct record_folder *f, const char *line) {
+        _cleanup_close_ int fd = openat(f->dir_fd, "told", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_free_ char *whole = str_concat(line, "\n", "");
+
+        if (!whole)
+                return -ENOMEM;
+        return fd < 0 ? -errno : write_full(fd, whole, strlen(whole));
+}
+
+int records_open_told(const struct record_folder *f, struct nsrun_error *err) {
+        int fd = openat(f->dir_fd, "told", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+        if (fd >= 0)
+                return fd;
+        /* It ends just now. */
+        return errno == ENOENT ? no_session(f->id, err)
+                               : error_set(err, NSRUN_STAGE_SUPERVISE, -errno, f->id,
+                                           "what the session's end says can't be read", NULL);
+}
+
+int records_read_told(int fd, char ***ret) {
+        _cleanup_free_ char *text = malloc(TOLD_MOST + 1);
+        _cleanup_strv_ char **lines = NULL;
+        size_t n = 0;
+        int r = text ? read_full(fd, text, TOLD_MOST, &n) : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        text[n] = '\0';
+        for (char *at = text, *end; (end = strchr(at, '\n')); at = end + 1) {
+                *end = '\0';
+                if (strv_add(&lines, at) < 0)
+                        return -ENOMEM;
+        }
+        *ret = TAKE_PTR(lines);
+        return 0;
+}
+
 static int records_compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -358,6 +400,13 @@ int records_hold(const struct record_folder *f, struct nsrun_error *err) {
 
 void records_touch(const struct record_folder *f) {
         (void)futimens(f->activity_fd, NULL);
+}
+
+struct timespec records_last_touch(const struct record_folder *f) {
+        struct stat st = {0};
+
+        (void)fstat(f->activity_fd, &st);
+        return st.st_mtim;
 }
 
 uint64_t records_idle_seconds(const struct record_folder *f) {

@@ -5,6 +5,8 @@
  * plan/record.h's. */
 #pragma once
 
+#include <time.h>
+
 #include "base/error.h"
 
 struct record_folder {
@@ -35,6 +37,12 @@ int records_write(const struct record_folder *f, const char *bytes, size_t n, st
 int records_open(const char *name, struct record_folder *ret, struct nsrun_error *err);
 /* Reads what records_write() wrote.  The caller frees *ret. */
 int records_read(const struct record_folder *f, char **ret, size_t *ret_n, struct nsrun_error *err);
+/* What a session's end has to say is a line each in a file of the record: records_tell() adds one, for the
+ * record's maker.  Who ends the session opens the file before, and reads it when the record is gone; the
+ * caller frees *ret, a vector, NULL if nothing was said. */
+int records_tell(const struct record_folder *f, const char *line);
+int records_open_told(const struct record_folder *f, struct nsrun_error *err);
+int records_read_told(int fd, char ***ret);
 /* The names of all running sessions, sorted, which the caller frees; removes stale records. */
 int records_list(char ***ret, struct nsrun_error *err);
 /* Removes the record and closes its descriptors; for its maker. */
@@ -49,5 +57,7 @@ int records_end(const struct record_folder *f, bool if_idle);
  * is about to end.  records_touch() says that a command began or ended now. */
 int records_hold(const struct record_folder *f, struct nsrun_error *err);
 void records_touch(const struct record_folder *f);
+/* When records_touch() last said so. */
+struct timespec records_last_touch(const struct record_folder *f);
 /* For how many seconds no command has run; 0 while one runs. */
 uint64_t records_idle_seconds(const struct record_folder *f);

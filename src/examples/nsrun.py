@@ -49,6 +49,7 @@ class BashResult(ctypes.Structure):
         ("report", ctypes.c_void_p),
         ("notes", ctypes.c_void_p),
         ("no_sandbox", ctypes.c_int),
+        ("dropped", ctypes.c_void_p),
     ]
 
 

@@ -344,3 +344,37 @@ bool gitconfig_glob(const char *pattern, const char *text, bool folds_case) {
         }
         return !pattern;
 }
+
+/* Between double quotes, as git-config(1) has it. */
+static void quote_into(struct strbuf *b, const char *text, size_t n) {
+        strbuf_add(b, "\"");
+        for (size_t i = 0; i < n; i++) {
+                if (text[i] == '"' || text[i] == '\\')
+                        strbuf_add(b, "\\");
+                if (text[i] == '\n')
+                        strbuf_add(b, "\\n");
+                else
+                        strbuf_add_bytes(b, text + i, 1);
+        }
+        strbuf_add(b, "\"");
+}
+
+void gitconfig_write(struct strbuf *to, const struct gitconfig_entry *entry) {
+        const char *first = strchr(entry->name, '.'), *last = strrchr(entry->name, '.');
+
+        if (!first)
+                return;
+        strbuf_add(to, "[");
+        strbuf_add_bytes(to, entry->name, (size_t)(first - entry->name));
+        if (last != first) {
+                strbuf_add(to, " ");
+                quote_into(to, first + 1, (size_t)(last - first - 1));
+        }
+        strbuf_add(to, "]\n\t");
+        strbuf_add(to, last + 1);
+        if (entry->value) {
+                strbuf_add(to, " = ");
+                quote_into(to, entry->value, strlen(entry->value));
+        }
+        strbuf_add(to, "\n");
+}

@@ -3,7 +3,7 @@
  * globs of includeIf.  Pure: opens no file, follows no include. */
 #pragma once
 
-#include "base/macro.h"
+#include "base/str.h"
 
 enum {
         GITCONFIG_NAME_MAX = 4 << 10,   /* "section.subsection.key" */
@@ -27,6 +27,9 @@ int gitconfig_parse(const char *text, size_t n,
  * outputs. */
 bool gitconfig_is_in(const char *name, const char *section, const char *key, const char **ret,
                      size_t *ret_n);
+
+/* Adds the entry, under a section's line of its own, as gitconfig_parse() and git read it. */
+void gitconfig_write(struct strbuf *to, const struct gitconfig_entry *entry);
 
 /* Whether git takes the value for true. */
 bool gitconfig_is_true(const char *value);

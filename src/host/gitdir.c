@@ -13,7 +13,7 @@
 #include "gitconfig.h"
 
 enum {
-        POINTER_MAX = 2 * PATH_MAX,
+        POINTER_MAX = 1 << 20, /* git reads no longer one */
         CONFIG_MAX = 1 << 20,
 };
 
@@ -35,8 +35,7 @@ static int doubt(struct finding *f, const char *why, const char *hint) {
         return -EPERM;
 }
 
-/* Reads a file of one line that holds `prefix` and a path, which is relative to `base`. */
-static int read_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret) {
+int gitdir_read_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret) {
         _cleanup_free_ char *text = NULL, *joined = NULL;
         const char *path;
         size_t n;
@@ -61,12 +60,12 @@ static int read_pointer(int dir, const char *name, const char *prefix, const cha
         return 0;
 }
 
-/* Reads such a path as read_pointer() does, and makes it canonical; it must lead to something. */
+/* Reads such a path as gitdir_read_pointer() does, and makes it canonical; it must lead to something. */
 static int follow_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret) {
         _cleanup_free_ char *spelled = NULL;
         int r;
 
-        r = read_pointer(dir, name, prefix, base, &spelled);
+        r = gitdir_read_pointer(dir, name, prefix, base, &spelled);
         return r < 0 ? r : path_canonical(spelled, ret, NULL);
 }
 
@@ -166,7 +165,7 @@ static int check_worktree(struct finding *f) {
         if (common_fd < 0 || !is_repository(common_fd))
                 return doubt(f, "it leads to no repository", repair_hint);
 
-        r = read_pointer(f->git_fd, "gitdir", "", f->dirs->git_dir, &back);
+        r = gitdir_read_pointer(f->git_fd, "gitdir", "", f->dirs->git_dir, &back);
         if (r >= 0 && !streq(path_basename(back), ".git"))
                 r = -EBADMSG;
         if (r >= 0)
@@ -260,7 +259,7 @@ int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, c
 
 int gitdir_of_file(int folder, const char *path, const char *within, char **ret) {
         _cleanup_free_ char *spelled = NULL, *normal = NULL, *canonical = NULL;
-        int r = read_pointer(folder, ".git", "gitdir: ", path, &spelled);
+        int r = gitdir_read_pointer(folder, ".git", "gitdir: ", path, &spelled);
 
         if (r < 0)
                 return r;

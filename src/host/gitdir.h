@@ -16,6 +16,9 @@ struct gitdir {
  * the project, which nsrun must expose; 0: it doesn't, or is no file.  -EPERM: .git isn't believed;
  * *ret_why and *ret_hint (static) say why and what to do.  -ENOMEM. */
 int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, const char **ret_hint);
+/* Reads a file of one line that holds `prefix` and a path, which is relative to `base`: *ret, not
+ * normalised.  -EBADMSG: it holds something else; -EFBIG, -ENOMEM, open(2)'s. */
+int gitdir_read_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret);
 /* Where the .git file of `folder`, a descriptor of the folder at `path`, leads to; canonical, for the caller
  * to free.  Nothing outside `within` is opened: -EXDEV.  -EBADMSG: it is no such file; -ENOMEM and others.
  */

@@ -2,7 +2,11 @@
 /* See gitindex.h.  A command may have written every byte: all lengths are checked against what is left. */
 #include "gitindex.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
 
 enum {
         HEADER_SIZE = 12,
@@ -17,8 +21,8 @@ struct index {
         const unsigned char *at, *end; /* what is left of the entries */
         size_t hash_size;
         uint32_t version;
-        char name[PATH_MAX]; /* of the last entry: in version 4 the next one begins with a part of it */
-        size_t length;
+        char *name; /* of the last entry: in version 4 the next one begins with a part of it */
+        size_t length, size;
 };
 
 static uint32_t number_at(const unsigned char *at) {
@@ -42,8 +46,8 @@ static bool take_cut(struct index *x, size_t *ret) {
         return false;
 }
 
-/* The name, with what follows it.  `start` is where the entry begins: in versions 2 and 3 its length is a
- * multiple of eight. */
+/* The name, with what follows it; a split index has empty ones, too.  `start` is where the entry begins: in
+ * versions 2 and 3 its length is a multiple of eight. */
 static bool take_name(struct index *x, const unsigned char *start) {
         size_t kept = 0, cut = 0, n, size;
         const unsigned char *nul;
@@ -57,7 +61,7 @@ static bool take_name(struct index *x, const unsigned char *start) {
         if (!nul)
                 return false;
         n = (size_t)(nul - x->at);
-        if (kept + n == 0 || kept + n >= sizeof(x->name))
+        if (kept + n >= x->size)
                 return false;
         memcpy(x->name + kept, x->at, n + 1);
         x->length = kept + n;
@@ -79,55 +83,108 @@ static uint32_t take_index_entry(struct index *x) {
         return take_name(x, start) ? number_at(start + MODE_AT) : 0;
 }
 
-/* Whether the rest is extensions and the hash: so the hash's size was the right one. */
-static bool ends_well(const struct index *x) {
+/* Whether the rest is extensions and the hash: so the hash's size was the right one.  *ret_link: where the
+ * extension of a split index has its hash, or NULL. */
+static bool ends_well(const struct index *x, const unsigned char **ret_link) {
         const unsigned char *at = x->at;
 
-        while ((size_t)(x->end - at) > x->hash_size + 8) {
+        *ret_link = NULL;
+        /* As git does it: an extension may be empty, and a rest that is too short for one is passed over. */
+        while ((size_t)(x->end - at) >= x->hash_size + 8) {
                 uint32_t size = number_at(at + 4);
+                bool is_link = memcmp(at, "link", 4) == 0;
 
                 at += 8;
-                if (size > (size_t)(x->end - at))
+                if (size > (size_t)(x->end - at) || (size_t)(x->end - at) - size < x->hash_size)
                         return false;
+                if (is_link && size >= x->hash_size)
+                        *ret_link = at;
                 at += size;
         }
-        return (size_t)(x->end - at) == x->hash_size;
+        return (size_t)(x->end - at) >= x->hash_size;
 }
 
-static int parse_entries(struct index *x, uint32_t n, int (*found)(void *data, const char *path),
-                         void *data) {
+/* The name of the file that a split index shares its entries with.  Where there is none its hash is zero. */
+static void name_shared(const unsigned char *hash, size_t n, char *shared) {
+        bool is_zero = true;
+        int at = snprintf(shared, GITINDEX_SHARED_SIZE, "sharedindex.");
+
+        for (size_t i = 0; i < n; i++) {
+                at += snprintf(shared + at, (size_t)(GITINDEX_SHARED_SIZE - at), "%02x", hash[i]);
+                is_zero &= !hash[i];
+        }
+        if (is_zero)
+                *shared = '\0';
+}
+
+static int parse_entries(struct index *x, uint32_t n, gitindex_found_t *found, void *data) {
         for (; n > 0; n--) {
                 uint32_t mode = take_index_entry(x);
                 int r;
 
                 if (mode == 0)
                         return -EBADMSG;
-                if ((mode & MODE_TYPE) != MODE_GITLINK || !found)
+                if (!found || !*x->name || x->length >= PATH_MAX)
                         continue;
-                r = found(data, x->name);
+                r = found(data, x->name, (mode & MODE_TYPE) == MODE_GITLINK);
                 if (r != 0)
                         return r;
         }
-        return found || ends_well(x) ? 0 : -EBADMSG;
+        return 0;
 }
 
-int gitindex_parse(const unsigned char *text, size_t n, int (*found)(void *data, const char *path),
-                   void *data) {
+int gitindex_parse(const unsigned char *text, size_t n, gitindex_found_t *found, void *data, char *shared) {
         static const size_t hash_sizes[] = {20, 32};
+        _cleanup_free_ char *name = NULL;
+        const unsigned char *link;
 
         if (n < HEADER_SIZE || memcmp(text, "DIRC", 4) != 0 || number_at(text + 4) < 2 ||
             number_at(text + 4) > 4)
                 return -EBADMSG;
+        name = calloc(1, n);
+        if (!name)
+                return -ENOMEM;
         for (size_t i = 0; i < ARRAY_SIZE(hash_sizes); i++) {
-                struct index x = {
-                        .end = text + n, .hash_size = hash_sizes[i], .version = number_at(text + 4)};
+                struct index x = {.name = name,
+                                  .size = n,
+                                  .end = text + n,
+                                  .hash_size = hash_sizes[i],
+                                  .version = number_at(text + 4)};
 
                 x.at = text + HEADER_SIZE;
-                if (parse_entries(&x, number_at(text + 8), NULL, NULL) < 0)
+                if (parse_entries(&x, number_at(text + 8), NULL, NULL) < 0 || !ends_well(&x, &link))
                         continue;
+                if (shared)
+                        *shared = '\0';
+                if (shared && link)
+                        name_shared(link, x.hash_size, shared);
                 x.at = text + HEADER_SIZE;
                 x.length = 0;
                 return parse_entries(&x, number_at(text + 8), found, data);
         }
         return -EBADMSG;
+}
+
+int gitindex_read(int git_dir, const char *name, size_t limit, gitindex_found_t *found, void *data,
+                  char *shared) {
+        _cleanup_close_ int fd =
+                openat(git_dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_free_ unsigned char *text = NULL;
+        struct stat st;
+        size_t n = 0;
+        int r;
+
+        if (shared)
+                *shared = '\0';
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode) || st.st_size < 0)
+                return -EINVAL;
+        if ((uintmax_t)st.st_size > limit)
+                return -EFBIG;
+        text = malloc((size_t)st.st_size + 1);
+        if (!text)
+                return -ENOMEM;
+        r = read_full(fd, (char *)text, (size_t)st.st_size, &n);
+        return r < 0 ? r : gitindex_parse(text, n, found, data, shared);
 }

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What git's index (gitformat-index) knows of repositories in sub-folders: its entries of mode 160000.
- * Pure. */
+/* What git's index (gitformat-index) knows: which paths are tracked, and which of them are repositories in
+ * sub-folders, its entries of mode 160000.  Pure. */
 #pragma once
 
 #include "base/macro.h"
 
-/* Calls `found` with the path of each such entry of the `n` bytes at `text`, until it returns another value
- * than 0, which is then returned.  Versions 2 to 4, with hashes of 20 or 32 bytes; of a split index just
- * what is in this file.  -EBADMSG: it is no index. */
-int gitindex_parse(const unsigned char *text, size_t n, int (*found)(void *data, const char *path),
-                   void *data);
+enum {
+        GITINDEX_SHARED_SIZE = sizeof("sharedindex.") + 2 * 32,
+};
+
+/* `path` ends with a slash where the index is a sparse one and knows a folder as a whole. */
+typedef int gitindex_found_t(void *data, const char *path, bool is_repository);
+
+/* Calls `found` with each entry of the `n` bytes at `text`, until it returns another value than 0, which is
+ * then returned.  Versions 2 to 4, with hashes of 20 or 32 bytes.  Of a split index just what is in this
+ * file: the name of the file beside it with the rest is then stored in `shared`, of GITINDEX_SHARED_SIZE
+ * bytes or NULL; else "".  -EBADMSG: it is no index; -ENOMEM. */
+int gitindex_parse(const unsigned char *text, size_t n, gitindex_found_t *found, void *data, char *shared);
+/* Reads `name`, an index in the git dir, of at most `limit` bytes, and parses it.  -EFBIG; -EINVAL: no plain
+ * file; open(2)'s. */
+int gitindex_read(int git_dir, const char *name, size_t limit, gitindex_found_t *found, void *data,
+                  char *shared);

@@ -9,6 +9,8 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "gitwalk.h"
+#include "nested.h"
 
 enum {
         CONFIG_MAX = 1 << 20,
@@ -19,6 +21,8 @@ enum {
 static const char *const keys[] = {
         "alias.*",
         "browser.*.cmd",
+        "browser.*.path",
+        "core.alternaterefscommand",
         "core.askpass",
         "core.editor",
         "core.fsmonitor",
@@ -36,18 +40,28 @@ static const char *const keys[] = {
         "filter.*.clean",
         "filter.*.process",
         "filter.*.smudge",
+        "gc.recentobjectshook",
+        "gpg.*.defaultkeycommand",
         "gpg.*program",
         "gpg.program",
         "guitool.*.cmd",
         "hook.*.command",
+        "imap.tunnel",
         "include.path",
         "includeif.*.path",
+        "init.templatedir",
+        "instaweb.httpd",
         "interactive.difffilter",
+        "lfs.customtransfer.*.path",
+        "lfs.extension.*",
         "man.*.cmd",
+        "man.*.path",
         "merge.*.driver",
         "mergetool.*.cmd",
         "mergetool.*.path",
         "pager.*",
+        "protocol.allow", /* lets an address "ext::COMMAND" be */
+        "protocol.*.allow",
         "remote.*.proxy",
         "remote.*.receivepack",
         "remote.*.uploadpack",
@@ -55,22 +69,38 @@ static const char *const keys[] = {
         "sendemail.*",
         "sequence.editor",
         "submodule.*.update",
+        "svn.authorsprog",
+        "tar.*.command",
         "trailer.*.cmd",
         "trailer.*.command",
         "uploadpack.packobjectshook",
+        "url.ext::*",
         "web.browser",
 };
+
+static bool is_leading_alias(const char *value) {
+        static const char *const signs[] = {"-c",   "-x",   "-O",  "-u",   "config",
+                                            "exec", "pack", "run", "tool", "open"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
+                if (strstr(value, signs[i]))
+                        return true;
+        return false;
+}
 
 bool gitorders_names_program(const struct gitconfig_entry *entry) {
         const char *value = entry->value;
 
         if (!value || !*value)
                 return false;
-        /* Without a "!" these say which of git's own ways is meant. */
-        if ((fnmatch("alias.*", entry->name, 0) == 0 ||
-             fnmatch("submodule.*.update", entry->name, 0) == 0) &&
-            *value != '!')
+        if (startswith(value, "ext::"))
+                return true;
+        /* Without a "!" these say which of git's own ways is meant; but an alias may set what it likes, or
+         * name a command to an option. */
+        if (fnmatch("submodule.*.update", entry->name, 0) == 0 && *value != '!')
                 return false;
+        if (fnmatch("alias.*", entry->name, 0) == 0)
+                return *value == '!' || is_leading_alias(value);
         if (streq(entry->name, "core.fsmonitor") &&
             (strcasecmp(value, "true") == 0 || strcasecmp(value, "false") == 0))
                 return false;
@@ -96,8 +126,14 @@ int gitorders_read(int git_dir, int (*found)(void *data, const struct gitconfig_
         return r;
 }
 
-static int take_order(nsrun_unused void *data, const struct gitconfig_entry *entry) {
-        return gitorders_names_program(entry) ? 1 : 0;
+static int note_order(void *data, const struct gitconfig_entry *entry) {
+        unsigned *carried = data;
+
+        if (gitorders_names_program(entry))
+                *carried |= GITORDERS_PROGRAM;
+        if (streq(entry->name, "core.worktree"))
+                *carried |= GITORDERS_WORKTREE;
+        return 0;
 }
 
 /* A hook that is one, and no sample. */
@@ -107,13 +143,29 @@ static int take_hook(nsrun_unused void *data, nsrun_unused int folder, const str
         return n > m && streq(entry->d_name + n - m, ".sample") ? 0 : 1;
 }
 
-const char *gitorders_carried(int git_dir) {
+/* With core.preferSymlinkRefs git makes HEAD and its like links to refs/…. */
+static int take_link(void *data, int folder, const char *name, nsrun_unused const char *path) {
+        unsigned *carried = data;
+
+        if (!gitwalk_is_reference(folder, name))
+                *carried |= GITORDERS_LINKS;
+        return 0;
+}
+
+unsigned gitorders_carried(int git_dir) {
         _cleanup_close_ int hooks =
                 openat(git_dir, "hooks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         bool has_hooks = hooks < 0 ? errno != ENOENT : folder_read(hooks, take_hook, NULL) != 0;
-        bool has_config = gitorders_read(git_dir, take_order, NULL) != 0;
+        unsigned carried = has_hooks ? GITORDERS_HOOKS : 0;
+        struct gitwalk walk = {.link = take_link};
 
-        if (has_hooks)
-                return has_config ? "hooks and configuration that names a program" : "hooks";
-        return has_config ? "configuration that names a program" : NULL;
+        /* What git would read, and nsrun can't. */
+        if (gitorders_read(git_dir, note_order, &carried) < 0)
+                carried |= GITORDERS_PROGRAM;
+        if (nested_has(git_dir, "rebase-merge/git-rebase-todo"))
+                carried |= GITORDERS_REBASE;
+        walk.data = &carried;
+        if (gitwalk(&walk, git_dir, ".", "", true) < 0 || walk.is_cut)
+                carried |= GITORDERS_LINKS;
+        return carried;
 }

@@ -12,5 +12,12 @@ bool gitorders_names_program(const struct gitconfig_entry *entry);
  * `found`'s first result that is not 0, or -errno: a file can't be read, or git would not read it. */
 int gitorders_read(int git_dir, int (*found)(void *data, const struct gitconfig_entry *entry), void *data);
 
-/* What orders a git dir carries: NULL, or words for the user. */
-const char *gitorders_carried(int git_dir);
+/* What a git dir carries: of these, those it has. */
+enum {
+        GITORDERS_HOOKS = 1 << 0,
+        GITORDERS_PROGRAM = 1 << 1,  /* configuration that names a program, or can't be read */
+        GITORDERS_WORKTREE = 1 << 2, /* configuration that says where the work tree is */
+        GITORDERS_REBASE = 1 << 4,   /* a rebase that is to be continued */
+        GITORDERS_LINKS = 1 << 3, /* symlinks, by which git would write elsewhere; or too much to look at */
+};
+unsigned gitorders_carried(int git_dir);

@@ -30,6 +30,16 @@ char *gitwalk_describe(int folder, const char *name, const char *path) {
         return asprintf(&line, "%s -> %s", path, text) < 0 ? NULL : line;
 }
 
+bool gitwalk_is_reference(int folder, const char *name) {
+        char text[PATH_MAX];
+        ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
+
+        if (n < 0)
+                return false;
+        text[n] = '\0';
+        return startswith(text, "refs/") && !strstr(text, "..");
+}
+
 /* Whether a folder at the top of a git dir is left out: in objects and lfs git names files by their
  * content; modules holds git dirs of their own, and hooks is read-only inside. */
 static bool is_left_out(const char *name, unsigned depth) {

@@ -19,5 +19,9 @@ struct gitwalk {
  * repositories, and hooks are left out.  0 or -errno, `link`'s too. */
 int gitwalk(struct gitwalk *w, int parent, const char *name, const char *path, bool is_top);
 
+/* Whether a symlink is a reference: with core.preferSymlinkRefs git makes HEAD and its like links to
+ * refs/…. */
+bool gitwalk_is_reference(int folder, const char *name);
+
 /* "PATH -> TEXT"; NULL: the symlink is gone, or for want of memory. */
 char *gitwalk_describe(int folder, const char *name, const char *path);

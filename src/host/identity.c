@@ -5,13 +5,16 @@
 #include "identity.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "gitconfig.h"
 #include "gitdir.h"
+#include "gitsettings.h"
 #include "project.h"
 
 enum {
@@ -21,6 +24,8 @@ enum {
         COUNT_MAX = 1000,
         URLS_MAX = 256,
         VALUE_MAX = 1024,
+        SETTINGS_MAX = 64 << 10,
+        IGNORES_MAX = 64 << 10,
 };
 
 /* The values of six keys.  A later entry for a key replaces an earlier one. */
@@ -44,6 +49,8 @@ void identity_clear(struct identity *id) {
         free(id->author_email);
         free(id->committer_name);
         free(id->committer_email);
+        free(id->settings);
+        free(id->ignores);
         *id = (struct identity){0};
 }
 
@@ -66,11 +73,14 @@ struct reading {
         char *top; /* the top level of the project's work tree */
         struct gitdir dirs;
         const char *file; /* the file being read, to which includes are relative; NULL: variables */
+        int file_fd;      /* of that */
         unsigned depth, n_files;
         size_t n_bytes;
         bool is_safe;             /* safe.directory lists the top level */
         bool has_worktree_config; /* the repository has extensions.worktreeConfig on */
         char **urls;              /* the repository's remote.*.url; NULL: not read yet */
+        struct strbuf settings;
+        char *excludes; /* core.excludesFile */
 };
 
 static void reading_clear(struct reading *c) {
@@ -78,6 +88,8 @@ static void reading_clear(struct reading *c) {
         free(c->top);
         gitdir_clear(&c->dirs);
         strv_free(c->urls);
+        free(c->excludes);
+        free(strbuf_finish(&c->settings));
 }
 
 static int keys_take(struct keys *k, const struct gitconfig_entry *entry) {
@@ -159,7 +171,7 @@ static int read_repository(struct reading *c,
 /* Finds the project's repository.  A .git file that isn't believed leads to none. */
 static int find_repository(struct reading *c) {
         const char *why, *hint;
-        int r = project_find(c->request->project, &c->top);
+        int r = project_find(c->request->project, c->home, &c->top);
 
         if (r >= 0)
                 r = gitdir_find(c->top, &c->dirs, &why, &hint);
@@ -309,14 +321,19 @@ static int condition_holds(struct reading *c, const char *condition) {
 static int read_users_file(struct reading *c, const char *path);
 
 /* Whether the file that is being read may include others.  One that a command may have written may
- * not: it could name any file of the host's. */
+ * not: it could name any file of the host's.  Judged is what was opened: the name may be another file's by
+ * now. */
 static bool may_include(const struct reading *c) {
-        _cleanup_free_ char *canonical = NULL;
+        char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)], canonical[PATH_MAX];
+        ssize_t n;
 
         if (!c->file)
                 return true;
-        if (path_canonical(c->file, &canonical, NULL) < 0)
+        (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", c->file_fd);
+        n = readlink(self, canonical, sizeof(canonical) - 1);
+        if (n < 0 || n == (ssize_t)sizeof(canonical) - 1)
                 return false;
+        canonical[n] = '\0';
         STRV_FOREACH (folder, c->request->untrusted)
                 if (path_is_beneath(canonical, *folder))
                         return false;
@@ -374,6 +391,21 @@ static int take_safe(struct reading *c, const char *value) {
         return 0;
 }
 
+/* Whoever wrote the file that names it chooses what of the host's is read. */
+static int take_excludes(struct reading *c, const char *value) {
+        char *path = NULL;
+        int r;
+
+        if (!value || !c->file || !may_include(c))
+                return 0;
+        r = interpolate(c->home, value, &path);
+        if (r < 0)
+                return r;
+        free(c->excludes);
+        c->excludes = path ? path : strdup("");
+        return c->excludes ? 0 : -ENOMEM;
+}
+
 static int identity_take_entry(void *data, const struct gitconfig_entry *entry) {
         struct reading *c = data;
         const char *condition;
@@ -385,28 +417,36 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
                 return include_if(c, condition, n, entry->value);
         if (streq(entry->name, "safe.directory"))
                 return take_safe(c, entry->value);
+        if (streq(entry->name, "core.excludesfile"))
+                return take_excludes(c, entry->value);
+        if (c->file && gitsettings_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
+                gitconfig_write(&c->settings, entry);
         return keys_take(&c->keys, entry);
 }
 
 /* What can't be read, and what is no plain file (/dev/null, say), is passed over. */
 static int read_users_file(struct reading *c, const char *path) {
         _cleanup_free_ char *text = NULL;
+        _cleanup_close_ int fd = -EBADF;
         const char *outer = c->file;
-        int r;
+        int outer_fd = c->file_fd, r;
 
         if (!path_is_absolute(path)) /* relative to the working directory, mostly a project */
                 return 0;
         if (c->depth > DEPTH_MAX || c->n_files++ == FILES_MAX)
                 return -EBADMSG;
-        r = read_small_file(AT_FDCWD, path, 0, CONFIG_MAX - c->n_bytes, &text);
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        r = fd < 0 ? -errno : read_small_fd(fd, CONFIG_MAX - c->n_bytes, &text);
         if (r < 0)
                 return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
         c->n_bytes += strlen(text);
         c->file = path;
+        c->file_fd = fd;
         c->depth++;
         r = gitconfig_parse(text, strlen(text), identity_take_entry, c);
         c->depth--;
         c->file = outer;
+        c->file_fd = outer_fd;
         return r;
 }
 
@@ -433,6 +473,34 @@ static int read_users(struct reading *c) {
         else if ((!xdg || !*xdg) && c->home)
                 r = read_below(c, c->home, ".config/git/config");
         return r < 0 || !c->home ? r : read_below(c, c->home, ".gitconfig");
+}
+
+/* Opens a file whose text the sandbox gets.  A symlink below the home, or anywhere if it lies elsewhere, may
+ * be one that a command has planted to have another file read. */
+static int open_without_links(const struct reading *c, const char *path) {
+        const char *below = c->home ? path_below(path, c->home) : NULL;
+        _cleanup_close_ int top = open(below ? c->home : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        return top < 0 ? -errno
+                       : beneath_open(top, below ? below : path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+}
+
+static int read_ignores(const struct reading *c, char **ret) {
+        const char *xdg = environment_get(c->request->environ, "XDG_CONFIG_HOME");
+        _cleanup_free_ char *usual = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        const char *path = c->excludes;
+        int r;
+
+        if (!path && xdg && path_is_absolute(xdg))
+                path = usual = path_join(xdg, "git/ignore");
+        else if (!path && (!xdg || !*xdg) && c->home)
+                path = usual = path_join(c->home, ".config/git/ignore");
+        if (!path || !path_is_absolute(path))
+                return 0;
+        fd = open_without_links(c, path);
+        r = fd < 0 ? fd : read_small_fd(fd, IGNORES_MAX, ret);
+        return r == -ENOMEM ? r : 0;
 }
 
 /* Puts section and key of "section.subsection.key" into lower case, as gitconfig_parse() does. */
@@ -547,5 +615,12 @@ int identity_find(const struct identity_request *request, struct identity *ret) 
                 r = read_variables(&c);
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
-        return identity_fill(&c.keys, ret);
+        r = identity_fill(&c.keys, ret);
+        if (r >= 0)
+                r = read_ignores(&c, &ret->ignores);
+        if (r >= 0 && c.settings.length > 0 && !(ret->settings = strbuf_finish(&c.settings)))
+                r = -ENOMEM;
+        if (r < 0)
+                identity_clear(ret);
+        return r;
 }

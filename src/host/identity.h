@@ -9,6 +9,8 @@
 struct identity {
         char *author_name, *author_email;
         char *committer_name, *committer_email;
+        char *settings; /* the user's harmless ones (gitsettings.h), as a file of configuration; or NULL */
+        char *ignores; /* the text of core.excludesFile, or of the file that git reads without it; or NULL */
 };
 
 struct identity_request {

@@ -15,31 +15,40 @@
 
 enum {
         MODULES_SIZE = 1 << 20,
-        NESTED_MAX = 10000, /* of paths that one source names */
+        NESTED_MAX = 100000, /* of paths that are named */
 };
 
 struct nested_search {
         const struct nested_places *places;
         char **found;
         unsigned n_named;
+        bool is_cut;
 };
+
+bool nested_has(int folder, const char *name) {
+        struct stat st;
+
+        return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool nested_is_bare(int folder) {
+        return nested_has(folder, "HEAD") && (nested_has(folder, "commondir") ||
+                                              (nested_has(folder, "objects") && nested_has(folder, "refs")));
+}
 
 /* A path that a file names, which may be anything. */
 static int take_path(struct nested_search *s, const char *path) {
         _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *dot_git = NULL;
 
+        s->is_cut |= s->n_named >= NESTED_MAX;
         if (s->n_named++ >= NESTED_MAX || !names_is_glob(path) || strv_contains(s->found, path))
                 return 0;
-        dot_git = str_concat(path, "/.git", "");
-        if (!dot_git)
-                return -ENOMEM;
-        fd = beneath_open(s->places->folder, dot_git, O_PATH, 0);
-        return fd < 0 ? 0 : strv_add(&s->found, path);
+        fd = beneath_open(s->places->folder, path, O_PATH | O_DIRECTORY, 0);
+        return fd < 0 || (!nested_has(fd, ".git") && !nested_is_bare(fd)) ? 0 : strv_add(&s->found, path);
 }
 
-static int take_gitlink(void *data, const char *path) {
-        return take_path(data, path);
+static int take_gitlink(void *data, const char *path, bool is_repository) {
+        return is_repository ? take_path(data, path) : 0;
 }
 
 static int take_module(void *data, const struct gitconfig_entry *entry) {
@@ -53,7 +62,7 @@ static int take_module(void *data, const struct gitconfig_entry *entry) {
 
 static int take_top_entry(void *data, int folder, const struct dirent *entry) {
         struct nested_search *s = data;
-        char path[sizeof(entry->d_name) + sizeof("/.git")];
+        char path[sizeof(entry->d_name) + sizeof("/HEAD")];
         struct stat st;
 
         if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) || streq(entry->d_name, ".git"))
@@ -62,7 +71,10 @@ static int take_top_entry(void *data, int folder, const struct dirent *entry) {
             (fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode)))
                 return 0;
         (void)snprintf(path, sizeof(path), "%s/.git", entry->d_name);
-        return fstatat(folder, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : strv_add(&s->found, entry->d_name);
+        if (nested_has(folder, path))
+                return strv_add(&s->found, entry->d_name);
+        (void)snprintf(path, sizeof(path), "%s/HEAD", entry->d_name);
+        return nested_has(folder, path) ? take_path(s, entry->d_name) : 0;
 }
 
 static int read_modules(struct nested_search *s) {
@@ -74,39 +86,31 @@ static int read_modules(struct nested_search *s) {
         return r == -ENOMEM ? r : 0;
 }
 
-static int read_index(struct nested_search *s) {
-        _cleanup_close_ int fd = openat(s->places->git_dir, "index",
-                                        O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-        _cleanup_free_ unsigned char *text = NULL;
-        struct stat st;
-        size_t n = 0;
-        int r;
+/* `shared`: as gitindex_parse() has it. */
+static int read_index(struct nested_search *s, const char *name, char *shared) {
+        int r = gitindex_read(s->places->git_dir, name, s->places->index_limit, take_gitlink, s, shared);
 
-        if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 0 ||
-            (uintmax_t)st.st_size > s->places->index_limit)
-                return 0;
-        text = malloc((size_t)st.st_size + 1);
-        if (!text)
-                return -ENOMEM;
-        if (read_full(fd, (char *)text, (size_t)st.st_size, &n) < 0)
-                return 0;
-        r = gitindex_parse(text, n, take_gitlink, s);
         return r == -ENOMEM ? r : 0;
 }
 
-int nested_find(const struct nested_places *places, char ***ret) {
+int nested_find(const struct nested_places *places, char ***ret, bool *ret_is_cut) {
         struct nested_search s = {.places = places};
+        char shared[GITINDEX_SHARED_SIZE] = "";
         _cleanup_close_ int top = openat(places->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int r = top < 0 ? 0 : folder_read(top, take_top_entry, &s);
 
         if (r >= 0 && places->git_dir >= 0)
                 r = read_modules(&s);
         if (r >= 0 && places->git_dir >= 0)
-                r = read_index(&s);
+                r = read_index(&s, "index", shared);
+        if (r >= 0 && places->git_dir >= 0 && *shared)
+                r = read_index(&s, shared, NULL);
         if (r == -ENOMEM) {
                 strv_free(s.found);
                 return r;
         }
+        if (ret_is_cut)
+                *ret_is_cut |= s.is_cut;
         *ret = s.found;
         return 0;
 }

@@ -11,6 +11,13 @@ struct nested_places {
         size_t index_limit; /* a longer index isn't read */
 };
 
-/* *ret: the paths of all these below the folder that have a .git, which no symlink leads to.  What can't be
- * read holds none.  -ENOMEM. */
-int nested_find(const struct nested_places *places, char ***ret);
+/* *ret: the paths of all these below the folder that have a .git or are bare repositories, which no symlink
+ * leads to.  What can't be read holds none.  *ret_is_cut (which may be NULL) becomes true where more are
+ * named than are looked at.  -ENOMEM. */
+int nested_find(const struct nested_places *places, char ***ret, bool *ret_is_cut);
+
+/* Whether a folder has an entry of that name, a symlink or not. */
+bool nested_has(int folder, const char *name);
+
+/* Whether git takes a folder for a repository without a .git: it has a HEAD, objects and refs. */
+bool nested_is_bare(int folder);

@@ -64,34 +64,6 @@ bool project_has_git(const char *folder) {
         return has_git(folder, &r);
 }
 
-int project_find(const char *start, char **ret) {
-        _cleanup_free_ char *folder = strdup(start);
-        int r = 0;
-
-        if (!folder)
-                return -ENOMEM;
-        while (!has_git(folder, &r)) {
-                char *parent;
-
-                if (r < 0)
-                        return r;
-                if (streq(folder, "/")) {
-                        free(folder);
-                        folder = strdup(start);
-                        if (!folder)
-                                return -ENOMEM;
-                        break;
-                }
-                parent = path_parent(folder);
-                if (!parent)
-                        return -ENOMEM;
-                free(folder);
-                folder = parent;
-        }
-        *ret = TAKE_PTR(folder);
-        return 0;
-}
-
 static const char *home_denied(const char *path, const char *home) {
         if (streq(path, home))
                 return "a home folder";
@@ -120,6 +92,35 @@ const char *project_denied(const char *path, const char *home) {
         if (!why && path_canonical(home, &canonical, NULL) == 0)
                 why = home_denied(path, canonical);
         return why;
+}
+
+int project_find(const char *start, const char *home, char **ret) {
+        _cleanup_free_ char *folder = strdup(start);
+        int r = 0;
+
+        if (!folder)
+                return -ENOMEM;
+        while (!has_git(folder, &r)) {
+                char *parent;
+
+                if (r < 0)
+                        return r;
+                if (streq(folder, "/"))
+                        break;
+                parent = path_parent(folder);
+                if (!parent)
+                        return -ENOMEM;
+                free(folder);
+                folder = parent;
+        }
+        if (streq(folder, "/") || project_denied(folder, home)) {
+                free(folder);
+                folder = strdup(start);
+                if (!folder)
+                        return -ENOMEM;
+        }
+        *ret = TAKE_PTR(folder);
+        return 0;
 }
 
 const char *writable_denied(const char *path) {

@@ -5,8 +5,10 @@
 #include "base/error.h"
 
 /* Finds the git top level at or above `start` (canonical): the nearest folder that holds a `.git`
- * (folder or file), else `start` itself.  Runs no git.  The caller frees *ret. */
-int project_find(const char *start, char **ret);
+ * (folder or file), else `start` itself.  One that can't be a project ends the search: a home with a
+ * `.git` for dotfiles is not the project of all that lies in it.  Runs no git.  `home` may be NULL; the
+ * caller frees *ret. */
+int project_find(const char *start, const char *home, char **ret);
 
 /* Whether the folder holds a `.git`, for which project_find() takes it. */
 bool project_has_git(const char *folder);

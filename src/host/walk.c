@@ -187,7 +187,7 @@ static int find_type(int folder, const struct dirent *entry, enum type *ret) {
         if (type == DT_UNKNOWN && fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return -errno;
         if (type == DT_UNKNOWN)
-                type = IFTODT(st.st_mode);
+                type = (unsigned char)IFTODT(st.st_mode);
         *ret = type == DT_DIR ? TYPE_FOLDER : type == DT_LNK ? TYPE_LINK : TYPE_OTHER;
         return 0;
 }

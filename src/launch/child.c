@@ -34,6 +34,7 @@ void child_free(struct child *c) {
         close_fdp(&init->control_fd);
         close_fdp(&init->session_fd);
         close_fdp(&init->reaper_socket);
+        close_fdp(&init->proc_fd);
         close_fdp(&c->init_fd);
         close_fdp(&c->init_data_fd);
         free(c->owned_filter);
@@ -147,7 +148,12 @@ int child_block_signals(struct child *c, sigset_t *ret_own, struct nsrun_error *
         r = sys_sigmask(SIG_SETMASK, &all, ret_own);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, "signals can't be blocked", NULL);
-        c->reaper.init.mask = c->params->mask ? *c->params->mask : *ret_own;
+        /* What a caller blocks for itself would keep its own deadline and ^C from the command.  bubblewrap's
+         * commands have the caller's mask. */
+        if (c->plan->raw)
+                c->reaper.init.mask = *ret_own;
+        else
+                (void)sigemptyset(&c->reaper.init.mask);
         return 0;
 }
 

@@ -41,9 +41,12 @@ struct child {
                                     .supervisor_fd = -EBADF,                                      \
                                     .control_fd = -EBADF,                                         \
                                     .lock_fd = -EBADF,                                            \
+                                    .layers_fd = -EBADF,                                          \
+                                    .home_fd = -EBADF,                                            \
                                     .listener_socket = -EBADF,                                    \
                                     .session_fd = -EBADF,                                         \
-                                    .reaper_socket = -EBADF},                                     \
+                                    .reaper_socket = -EBADF,                                      \
+                                    .proc_fd = -EBADF},                                           \
                            .signal_fd = -EBADF,                                                   \
                            .listener = -EBADF},                                                   \
                 .stdio = {-EBADF, -EBADF, -EBADF}, .lifted = {-EBADF, -EBADF}, .init_fd = -EBADF, \

@@ -12,16 +12,18 @@
 
 #include "harden.h"
 #include "mount.h"
+#include "outside.h"
 #include "report.h"
 
 /* Closes the descriptors that the reaper has of the process that made it. */
 static int shed_descriptors(const struct entering *e) {
         const struct init *init = &e->reaper->init;
-        const int own[] = {init->report_fd, init->supervisor_fd, init->listener_socket, init->control_fd};
+        const int own[] = {init->report_fd,  init->supervisor_fd, init->listener_socket,
+                           init->control_fd, init->proc_fd,       init->is_outside ? init->session_fd : -1};
         int r;
 
         if (!e->child)
-                return sys_close(init->session_fd);
+                return init->is_outside ? 0 : sys_close(init->session_fd);
         r = child_take_descriptors(e->child);
         return r < 0 ? r : child_close_descriptors(e->child, own, ARRAY_SIZE(own));
 }
@@ -30,19 +32,27 @@ static int shed_descriptors(const struct entering *e) {
  * commands from tracing it, and it stays undumpable after that. */
 nsrun_no_asan static int settle(const struct entering *e) {
         struct nsrun_error *err = &e->reaper->error;
-        int r = sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);
+        bool is_outside = e->reaper->init.is_outside;
+        int r = is_outside ? outside_enter(e->reaper, e->namespaces,
+                                           e->child ? e->child->plan->join->folder.id : NULL)
+                           : sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);
 
+        if (r < 0 && is_outside)
+                return r;
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the command's reaper can't be one",
                                  NULL);
         r = shed_descriptors(e);
-        /* "." is the session's root by now. */
-        if (r >= 0)
+        /* "." is the session's root by now.  Who isn't in the pid namespace doesn't find all of /proc that
+         * the command does. */
+        if (is_outside)
+                e->reaper->directory = e->directory;
+        else if (r >= 0)
                 r = mount_enter_directory(AT_FDCWD, e->directory, err);
         if (r >= 0)
                 r = harden_no_new_privileges(err);
         if (r >= 0 && e->reaper->init.session_is_scoped)
-                r = harden_scope(err);
+                r = harden_scope(HARDEN_SCOPE_ALL, err);
         return r < 0 ? r : harden_capabilities(err);
 }
 
@@ -72,6 +82,11 @@ nsrun_no_asan static _Noreturn void be_reaper(struct entering *e) {
         init_finish(e->reaper);
 }
 
+nsrun_no_asan _Noreturn void enter_as_reaper(struct entering *e) {
+        e->namespaces = e->reaper->init.session_namespaces;
+        be_reaper(e);
+}
+
 /* Runs in the session's pid namespace, since only a process that is in one can make another below
  * it (pid_namespaces(7)).  It clones the reaper and ends, so that the reaper becomes a child of the
  * session's pid 1. */
@@ -87,10 +102,13 @@ nsrun_no_asan static int go_further(void *entering) {
 /* The mount namespace's root becomes this process's root and working directory. */
 nsrun_no_asan void enter_session(struct entering *e) {
         const struct init *init = &e->reaper->init;
+        /* The pid namespace is for this process's children: a reaper outside of it enters it itself. */
+        uint64_t later = init->is_outside ? CLONE_NEWPID : 0;
         siginfo_t info;
         int r;
 
-        e->result = sys_setns(init->session_fd, init->session_namespaces);
+        e->namespaces = later;
+        e->result = sys_setns(init->session_fd, init->session_namespaces & ~later);
         if (e->result < 0)
                 return;
         if (!init->is_nested) {

@@ -10,13 +10,16 @@ struct entering {
         struct child *child;   /* the reaper gets copies of its descriptors; NULL: of nsrun-init's */
         const char *directory; /* the command's working directory inside */
         char *inner_stack;     /* a stack for a reaper with a pid namespace of its own */
-        int result;            /* set by enter_session(): 0 or -errno */
-        int pidfd;             /* the reaper's */
+        uint64_t namespaces; /* CLONE_NEW*: those that a reaper outside of the pid namespace enters itself */
+        int result;          /* set by enter_session(): 0 or -errno */
+        int pidfd;           /* the reaper's */
         pid_t pid; /* the reaper's pid as this process has it; of no use if the reaper has a pid namespace */
 };
 
 /* Enters the session and makes the reaper.  In the reaper it never returns. */
 void enter_session(struct entering *e);
+/* This process, which isn't in the session's pid namespace, as the reaper. */
+_Noreturn void enter_as_reaper(struct entering *e);
 /* nsrun-init as the process that enters: sends the supervisor the reaper's pidfd, or reports why
  * there is none. */
 _Noreturn void enter_alone(struct reaper *p, const char *directory);

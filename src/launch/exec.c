@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 
 #include "harden.h"
+#include "mount.h"
 
 static const char *exec_environment_value(char *const *env, const char *name) {
         size_t n = strlen(name);
@@ -18,12 +19,12 @@ static const char *exec_environment_value(char *const *env, const char *name) {
         return NULL;
 }
 
-bool exec_is_own_program(const char *path) {
+bool exec_is_own_program(int proc, const char *path) {
         struct sys_file own, its;
 
-        return sys_statx("/proc/self/exe", &own) >= 0 && sys_statx(path, &its) >= 0 &&
-               own.mount == its.mount && own.inode == its.inode && own.device_major == its.device_major &&
-               own.device_minor == its.device_minor;
+        return sys_statx(proc, proc == AT_FDCWD ? "/proc/self/exe" : "self/exe", &own) >= 0 &&
+               sys_statx(proc, path, &its) >= 0 && own.mount == its.mount && own.inode == its.inode &&
+               own.device_major == its.device_major && own.device_minor == its.device_minor;
 }
 
 /* How deep the kernel follows "#!" lines. */
@@ -55,7 +56,7 @@ static int refuse_magic_links(const char *path) {
 
                 fd = sys_openat2(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, RESOLVE_NO_MAGICLINKS);
                 if (fd == -ENOSYS || fd == -EPERM)
-                        fd = exec_is_own_program(path)
+                        fd = exec_is_own_program(AT_FDCWD, path)
                                      ? -ELOOP
                                      : sys_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
                 if (fd == -ELOOP || (depth == 0 && (fd == -ENOENT || fd == -ENOTDIR)))
@@ -154,6 +155,14 @@ static int own_group(const struct init *init) {
         return r;
 }
 
+/* Whether the file lies on a mount whose files can't be executed. */
+static bool is_noexec(const char *file) {
+        _cleanup_close_ int fd = strchr(file, '/') ? sys_open(AT_FDCWD, file, O_PATH, 0) : -EBADF;
+        unsigned long flags;
+
+        return fd >= 0 && sys_mount_flags(fd, &flags) >= 0 && (flags & MS_NOEXEC);
+}
+
 int exec_fail(struct reaper *p) {
         struct nsrun_error *err = &p->error;
         const char *file = p->argv[0];
@@ -169,6 +178,11 @@ int exec_fail(struct reaper *p) {
                         strchr(file, '/')
                                 ? "it, or the interpreter it names, is not exposed: add --ro"
                                 : "it is in no folder of the sandbox's PATH: add --ro, or install it");
+        if (r == -EACCES && is_noexec(file))
+                return error_set(
+                        err, NSRUN_STAGE_EXEC, r, file, "command not executable",
+                        "its file system is mounted noexec: name its interpreter as the command (sh "
+                        "FILE), or mount -o remount,exec");
         if (r == -EACCES)
                 return error_set(err, NSRUN_STAGE_EXEC, r, file, "command not executable",
                                  "it needs the x permission, and must not be a folder");
@@ -190,8 +204,10 @@ static int leave_reaper(struct reaper *p) {
 
         if (init->command_dies_with_it)
                 r = harden_die_with(init->supervisor_fd, &p->error);
-        if (r >= 0 && init->scopes_command)
-                r = harden_scope(&p->error);
+        if (r >= 0 && p->directory)
+                r = mount_enter_directory(AT_FDCWD, p->directory, &p->error);
+        if (r >= 0 && init->command_scopes)
+                r = harden_scope(init->command_scopes, &p->error);
         if (r >= 0 && init->terminal == INIT_TERMINAL_SESSION)
                 r = sys_setsid();
         else if (r >= 0 && init->terminal == INIT_TERMINAL_GROUP)

@@ -81,12 +81,8 @@ int harden_process(struct nsrun_error *err) {
         return 0;
 }
 
-/* LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET and LANDLOCK_SCOPE_SIGNAL.  pid 1 is in the domain
- * too, so that all that runs here shares one. */
-#define SCOPES UINT64_C(3)
-
-int harden_scope(struct nsrun_error *err) {
-        _cleanup_close_ int ruleset = sys_landlock_scope(SCOPES);
+int harden_scope(uint64_t scopes, struct nsrun_error *err) {
+        _cleanup_close_ int ruleset = sys_landlock_scope(scopes);
         int r = ruleset < 0 ? ruleset : sys_landlock_restrict(ruleset);
 
         if (r < 0)

@@ -14,8 +14,11 @@ int harden_no_new_privileges(struct nsrun_error *err);
 int harden_process(struct nsrun_error *err);
 /* Closes every descriptor above 2 but those in keep[n], which it sorts; negative ones in it are skipped. */
 int harden_descriptors(int *keep, size_t n, struct nsrun_error *err);
-/* Landlock: no abstract socket and no process outside of the caller's new domain can be reached from it. */
-int harden_scope(struct nsrun_error *err);
+/* Landlock: no abstract socket, or no process, outside of the caller's new domain can be reached from it. */
+#define HARDEN_SCOPE_SOCKETS UINT64_C(1) /* LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET */
+#define HARDEN_SCOPE_SIGNALS UINT64_C(2) /* LANDLOCK_SCOPE_SIGNAL */
+#define HARDEN_SCOPE_ALL     (HARDEN_SCOPE_SOCKETS | HARDEN_SCOPE_SIGNALS)
+int harden_scope(uint64_t scopes, struct nsrun_error *err);
 /* SIGKILL when the parent dies.  Ends the process where the supervisor, whose pidfd is given, is dead
  * already. */
 int harden_die_with(int supervisor_fd, struct nsrun_error *err);

@@ -9,8 +9,10 @@
 #include <sys/wait.h>
 
 #include "descendants.h"
+#include "dropped.h"
 #include "exec.h"
 #include "number.h"
+#include "outside.h"
 #include "report.h"
 
 /* How many children init_reap() takes in one go. */
@@ -22,11 +24,18 @@ static bool is_terminal_signal(int signal) {
                signal == SIGHUP || signal == SIGWINCH;
 }
 
+/* A reaper outside leaves no child to the host. */
+nsrun_no_asan static _Noreturn void init_exit(const struct reaper *p, int status) {
+        if (p->init.is_outside)
+                outside_end_children(p);
+        _exit(status);
+}
+
 /* Lets the command's leftovers live on when the supervisor waits no more: with the session's pid 1,
  * or with this process, if it is the pid 1 of their namespace. */
 nsrun_no_asan static void init_leave(struct reaper *p) {
         if (!p->init.is_nested)
-                _exit(0);
+                init_exit(p, 0);
         close_fdp(&p->init.report_fd);
         close_fdp(&p->init.supervisor_fd);
         for (int fd = 0; fd <= 2; fd++)
@@ -36,6 +45,8 @@ nsrun_no_asan static void init_leave(struct reaper *p) {
 static void signal_others(const struct reaper *p, int signal) {
         if (p->init.is_plain)
                 descendants_signal(p->command, signal);
+        else if (p->init.is_outside)
+                outside_signal(p, signal);
         else
                 (void)sys_kill(-1, signal);
 }
@@ -46,6 +57,8 @@ static void kill_others(const struct reaper *p) {
 
         if (p->init.is_plain)
                 descendants_end(p->command, &status);
+        else if (p->init.is_outside)
+                outside_end(p);
         else
                 (void)sys_kill(-1, SIGKILL);
 }
@@ -60,12 +73,13 @@ static void take_control(struct reaper *p) {
         is_released = messages >= CONTROL_RELEASE;
         if (messages % CONTROL_RELEASE >= CONTROL_TERMINATE) {
                 signal_others(p, SIGTERM);
-                signal_others(p, SIGCONT);
+                if (!p->init.is_outside)
+                        signal_others(p, SIGCONT);
         }
         if (messages % CONTROL_TERMINATE > 0 || (is_released && p->init.kills_when_released)) {
                 p->must_end = true;
                 if (!p->init.is_plain)
-                        (void)sys_kill(-1, SIGKILL);
+                        kill_others(p);
         } else if (is_released && !p->init.has_command) {
                 p->must_end = true;
         } else if (is_released) {
@@ -75,12 +89,14 @@ static void take_control(struct reaper *p) {
 
 /* Passes on a signal that came from outside the pid namespace (ssi_pid 0) and from a program.  What the
  * sandbox itself sends to pid 1 is ignored; what a terminal sends to pid 1's process group nsrun has got
- * too, and passes on.  `command` is 0 when it has ended. */
-static void pass_on(const struct init *init, pid_t command, const struct signalfd_siginfo *info) {
+ * too, and passes on. */
+static void pass_on(const struct reaper *p, const struct signalfd_siginfo *info) {
         static const struct launch_report stopped = {.kind = LAUNCH_STOPPED, .status = SIGSTOP};
+        const struct init *init = &p->init;
+        pid_t command = p->command;
         int signal = (int)info->ssi_signo;
 
-        if ((info->ssi_pid != 0 && !init->is_plain) || info->ssi_code == SI_KERNEL)
+        if ((info->ssi_pid != 0 && !init->is_plain && !init->is_outside) || info->ssi_code == SI_KERNEL)
                 return;
         if (command == 0)
                 return;
@@ -99,12 +115,15 @@ static void pass_on(const struct init *init, pid_t command, const struct signalf
                 return;
         }
         if (signal == SIGCONT) {
-                (void)sys_kill(init->is_plain ? -command : -1, SIGCONT);
+                if (init->is_plain)
+                        (void)sys_kill(-command, SIGCONT);
+                else
+                        signal_others(p, SIGCONT);
                 return;
         }
         /* Reported here and not when the command is seen to have stopped: a command whose
          * vfork(2)ed child stopped before its exec doesn't stop before that child goes on. */
-        stop_all(init, command);
+        stop_all(p);
         (void)report_send(init->report_fd, &stopped);
 }
 
@@ -151,10 +170,14 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
         pid_t command = p->command;
         struct pollfd fds[] = {{.fd = p->signal_fd, .events = POLLIN},
                                {.events = POLLIN},
-                               {.fd = p->init.control_fd, .events = POLLIN}};
+                               {.fd = p->init.control_fd, .events = POLLIN},
+                               {.fd = -1, .events = POLLIN}};
         /* No signal comes for a child that has ended before signals were blocked: look once. */
         bool is_behind = true;
 
+        /* A reaper outside of the session's pid namespace doesn't end with it. */
+        if (init->is_outside && command == 0)
+                fds[3].fd = init->session_fd;
         for (;;) {
                 struct signalfd_siginfo infos[16];
                 bool is_alone;
@@ -166,6 +189,8 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
                         descendants_end(command, ret_status);
                         return 0;
                 }
+                if (init->is_outside && command == 0 && (p->must_end || fds[3].revents))
+                        return 0;
                 fds[1].fd = init->outlives_supervisor ? -1 : init->supervisor_fd;
                 /* A session's commands are children of their own reapers: its pid 1 gets no SIGCHLD
                  * when they end. */
@@ -183,15 +208,16 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
                 if (is_alone && init->kills_on_failure)
                         kill_others(p);
                 if (is_alone)
-                        _exit(125);
+                        init_exit(p, 125);
                 n = sys_read(p->signal_fd, infos, sizeof(infos));
                 if (n < 0 && n != -EAGAIN)
                         return (int)n;
                 for (ssize_t i = 0; i < n / (ssize_t)sizeof(infos[0]); i++)
                         if (infos[i].ssi_signo != SIGCHLD)
-                                pass_on(init, command, &infos[i]);
+                                pass_on(p, &infos[i]);
                 r = init_reap(init, command, ret_status, &is_behind);
-                if (r < 0 || (r > 0 && init->has_command))
+                /* Who is outside has no children but the command: orphans are the session's pid 1's. */
+                if (r < 0 || (r > 0 && init->has_command && (command > 0 || !init->is_outside)))
                         return r < 0 ? r : 0;
         }
 }
@@ -205,7 +231,7 @@ static bool end_the_rest(const struct reaper *p) {
 
         if (leftovers != INIT_LEFTOVERS_KILL && !(leftovers == INIT_LEFTOVERS_LEAVE && p->must_end))
                 return false;
-        if (p->init.is_plain) {
+        if (p->init.is_plain || p->init.is_outside) {
                 kill_others(p);
                 return false;
         }
@@ -236,6 +262,10 @@ static bool has_become_us(const struct init *init, pid_t command) {
         char path[64] = "/proc/", number[24];
         pid_t pid = command;
 
+        if (init->is_outside) {
+                strcat(number_format(path, (uint64_t)command), "/exe");
+                return exec_is_own_program(init->proc_fd, path);
+        }
         if (init->is_nested) {
                 pidfd = sys_pidfd_open(command);
                 pid = pidfd < 0 ? pidfd : number_of_pidfd(pidfd);
@@ -244,7 +274,7 @@ static bool has_become_us(const struct init *init, pid_t command) {
                 return pid != -ENOENT;
         strcat(path, number_format(number, (uint64_t)pid));
         strcat(path, "/exe");
-        return exec_is_own_program(path);
+        return exec_is_own_program(AT_FDCWD, path);
 }
 
 /* The command's seccomp listener is in this process's descriptor table, too: the vforked child that
@@ -296,8 +326,12 @@ static int prepare_to_reap(struct reaper *p) {
 
 /* Starts the command; returns its pid once it has been exec'ed. */
 static pid_t start_command(struct reaper *p) {
-        pid_t command = sys_vfork(exec_command, p, p->stack_top, p->init.listener_socket >= 0);
+        pid_t command = p->init.is_outside
+                                ? outside_start(p)
+                                : sys_vfork(exec_command, p, p->stack_top, p->init.listener_socket >= 0);
 
+        if ((command == -ENOMEM || command == -EAGAIN) && p->init.is_outside)
+                return outside_explain(command, NULL, false, &p->error);
         if (command < 0)
                 return error_set(&p->error, NSRUN_STAGE_SUPERVISE, command, p->argv[0],
                                  "no process for the command", NULL);
@@ -314,7 +348,8 @@ static pid_t start_command(struct reaper *p) {
 }
 
 static int init_tell_started(struct reaper *p) {
-        struct launch_report report = {.kind = LAUNCH_STARTED, .namespaces = p->init.namespaces};
+        struct launch_report report = {
+                .kind = LAUNCH_STARTED, .status = p->command, .namespaces = p->init.namespaces};
         int r = p->init.wants_started ? report_send(p->init.report_fd, &report) : 0;
 
         if (r < 0)
@@ -326,6 +361,8 @@ static int init_tell_started(struct reaper *p) {
 static int init_give_up(struct reaper *p, int r) {
         if (p->init.kills_on_failure)
                 kill_others(p);
+        if (p->init.is_outside)
+                outside_end_children(p);
         return r;
 }
 
@@ -367,8 +404,7 @@ static int init_run(struct reaper *p) {
         return status;
 }
 
-/* Whether processes that the command has started are alive. */
-static bool init_has_others(void) {
+bool init_has_others(void) {
         siginfo_t info;
         int r = 0;
 
@@ -379,6 +415,20 @@ static bool init_has_others(void) {
         return r >= 0;
 }
 
+/* Whoever wrote to an overlay whose layers are in memory was told that "the device" has no room left: tells
+ * which one that is. */
+static void tell_if_full(const struct init *init) {
+        struct statfs st;
+
+        if (init->layers_fd < 0 || sys_fstatfs(init->layers_fd, &st) < 0)
+                return;
+        if (st.f_bavail < st.f_blocks / 64)
+                report_note(init->report_fd,
+                            "the memory for overlays is full, and writes to them may have failed: use "
+                            "--overlay-backing=disk",
+                            NULL);
+}
+
 nsrun_no_asan _Noreturn void init_finish(struct reaper *p) {
         struct launch_report report = {.kind = LAUNCH_EXITED};
         siginfo_t info;
@@ -386,6 +436,8 @@ nsrun_no_asan _Noreturn void init_finish(struct reaper *p) {
         report.status = init_run(p);
         if (report.status < 0)
                 report_failure(p->init.report_fd, -1, &p->error);
+        tell_if_full(&p->init);
+        dropped_report(&p->init);
         report.operation = p->init.leftovers == INIT_LEFTOVERS_REAP && init_has_others();
         report.is_alone = p->is_alone;
         (void)report_send(p->init.report_fd, &report);
@@ -405,5 +457,5 @@ nsrun_no_asan _Noreturn void init_finish(struct reaper *p) {
                         ;
                 break;
         }
-        _exit(0);
+        init_exit(p, 0);
 }

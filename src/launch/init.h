@@ -40,6 +40,9 @@ struct init {
         int control_fd;      /* the control channel; of a raw plan -EBADF */
         int lock_fd;         /* the run directory's lock, open for as long as the mounts live; or -1 */
         int listener_socket; /* where the listener of denied calls is sent, if it is wanted; else -EBADF */
+        int layers_fd;       /* the folder of overlays' layers that are in memory; or -EBADF */
+        int home_fd; /* the sandbox's own home, to be looked at when the command has ended; or -EBADF */
+        uint64_t home_files; /* how many files and folders the plan makes there, itself counted */
         int terminal_fd;     /* 0, 1 or 2: the terminal, given to the command's process group; or -1 */
         enum init_terminal terminal;
         enum init_leftovers leftovers;
@@ -49,15 +52,16 @@ struct init {
         bool is_plain;      /* there is no sandbox: descendants.h instead of kill(-1) */
         bool is_nested;     /* pid 1 of a pid namespace below the session's, whose /proc has other numbers
                                for its processes; stays for those who live on */
+        bool is_outside;    /* not in the session's pid namespace: outside.h */
         bool kills_when_released; /* CONTROL_RELEASE ends leftovers, too */
         bool kills_on_failure;    /* this process's own end doesn't end what the command has started */
         bool outlives_supervisor;
         bool command_dies_with_it; /* PR_SET_PDEATHSIG for the command, if no pid namespace ends it */
-        bool scopes_command;       /* the command enters a Landlock domain of its own */
+        uint64_t command_scopes;   /* of a Landlock domain that the command enters (harden.h); 0: none */
         bool refuses_magic_links;  /* no command may be nsrun itself, through /proc/self/exe */
         bool runs_scripts;         /* a file without "#!" is a shell script */
         mode_t umask;              /* the caller's, for the command */
-        sigset_t mask;             /* the caller's, for the command */
+        sigset_t mask;             /* the command's */
         struct launch_namespaces namespaces; /* for the report of the start */
         unsigned filter_flags;               /* SECCOMP_FILTER_FLAG_* */
         uint32_t n_instructions;             /* length of the one filter that nsrun-init gets */
@@ -65,17 +69,19 @@ struct init {
         uint32_t n_limits;                   /* number of rlimits that are set right before the exec */
         struct init_limit limits[RLIMITS_COUNT];
         /* For a process that has yet to enter a session (enter.h). */
-        int session_fd; /* a pidfd of the session's pid 1; or -EBADF */
+        int session_fd;  /* a pidfd of the session's pid 1; or -EBADF */
+        int session_pid; /* and its number */
         int reaper_socket;
         uint64_t session_namespaces;
-        bool session_is_scoped;
+        bool session_is_scoped; /* the reaper enters a Landlock domain */
+        int proc_fd;            /* the host's /proc, where is_outside; or -EBADF */
 };
 
 /* How many members of struct init are descriptors that nsrun-init gets. */
-#define INIT_DESCRIPTORS 7
+#define INIT_DESCRIPTORS 10
 
 /* Raised with every change of struct init, and of struct launch_report. */
-#define INIT_VERSION 3U
+#define INIT_VERSION 6U
 
 /* A reaper: the process that goes by a struct init. */
 struct reaper {
@@ -86,8 +92,9 @@ struct reaper {
         const struct sock_fprog *filters; /* in the order of their installation */
         size_t n_filters;
         const int *passed;
-        char *stack_top;   /* the command's, between vfork and exec */
-        char **shell_argv; /* room for "/bin/sh", a script and argv[1…] */
+        const char *directory; /* which the command enters first; NULL: its reaper has */
+        char *stack_top;       /* the command's, between vfork and exec */
+        char **shell_argv;     /* room for "/bin/sh", a script and argv[1…] */
         /* The reaper's state while it runs. */
         pid_t command; /* 0: none, or it has ended */
         int signal_fd;
@@ -95,6 +102,8 @@ struct reaper {
         int exec_error; /* the errno of the vforked child's exec */
         bool is_alone;  /* no process that the command has started is alive */
         bool must_end;  /* leftovers end, too; a session's pid 1 ends once it is alone */
+        uint64_t mark;  /* where init.is_outside: the inode of the command's uts namespace; 0: it has none */
+        volatile pid_t busy; /* where init.is_outside: not 0 while the command shares this memory */
         char exec_path[4096];
         struct nsrun_error error;
 };
@@ -110,8 +119,10 @@ struct reaper {
 
 /* Lives the rest of this process's life when everything is built: starts the command, reaps,
  * reports. */
+/* Collects what has ended.  Whether any child of this process lives: what the command has started. */
+bool init_has_others(void);
 _Noreturn void init_finish(struct reaper *p);
 
 /* stop.c: SIGSTOP for all that runs here; returns when none of them can read from the terminal any
- * more, or after a second.  `command` is a child. */
-void stop_all(const struct init *init, pid_t command);
+ * more, or after a second. */
+void stop_all(const struct reaper *p);

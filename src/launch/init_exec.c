@@ -79,7 +79,8 @@ void init_exec_free(struct child *c) {
 static void list_descriptors(const struct init *init, int to[INIT_DESCRIPTORS]) {
         const int all[INIT_DESCRIPTORS] = {init->report_fd,       init->supervisor_fd, init->control_fd,
                                            init->listener_socket, init->lock_fd,       init->session_fd,
-                                           init->reaper_socket};
+                                           init->reaper_socket,   init->layers_fd,     init->home_fd,
+                                           init->proc_fd};
 
         memcpy(to, all, sizeof(all));
 }

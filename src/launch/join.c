@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A command of a session: its reaper is born in the session's namespaces (enter.c) and goes on as pid 1 of
- * any sandbox does.  Commands are told apart by a Landlock domain each: the reaper enters one that scopes
+ * any sandbox does.  The commands of a session are one user's processes on one machine: they may signal,
+ * trace and see each other.  A reaper is in all of the session's namespaces but its pid namespace, where
+ * nothing can reach it (outside.h).
+ *
+ * With --isolate-commands they are told apart by a Landlock domain each: the reaper enters one that scopes
  * signals, and the command another one below it.  So nothing that runs in the session can send the reaper a
  * signal, and the reaper's kill(-1) reaches all that its command ever started, in one step of the kernel's
  * and whoever it was reparented to, and nobody else.  Without Landlock's scopes (before 6.12) the reaper is
@@ -12,9 +16,12 @@
 
 #include "base/file.h"
 #include "enter.h"
+#include "harden.h"
 #include "init_exec.h"
 #include "number.h"
+#include "outside.h"
 #include "plan/record.h"
+#include "report.h"
 
 static int join_fail(struct child *c, int r, struct nsrun_error *err) {
         const char *id = c->plan->join->folder.id;
@@ -24,17 +31,7 @@ static int join_fail(struct child *c, int r, struct nsrun_error *err) {
                         *err = c->reaper.error;
                 return r;
         }
-        /* ENOMEM: the session's pid 1 is dead, and no process can be started in its namespace. */
-        if (r == -ESRCH || r == -ENOMEM || (r == -EPERM && record_has_exited(c->plan->join->init.pid)))
-                return error_set(err, NSRUN_STAGE_NAMESPACE, -ESRCH, id, "the session has ended", NULL);
-        if (r == -EAGAIN)
-                return error_set(
-                        err, NSRUN_STAGE_NAMESPACE, r, id, "the session has no room for another process",
-                        "what earlier commands left behind counts: --kill-leftovers ends that with them");
-        return error_set(err, NSRUN_STAGE_NAMESPACE, r, id, "the session can't be entered",
-                         r == -EPERM || r == -EINVAL
-                                 ? "Linux 5.8 or later and a caller from outside any sandbox are needed"
-                                 : NULL);
+        return outside_explain(r, id, record_has_exited(c->plan->join->init.pid), err);
 }
 
 /* For a library: executes nsrun-init outside of the session, which then enters it.  So nothing of
@@ -42,8 +39,9 @@ static int join_fail(struct child *c, int r, struct nsrun_error *err) {
 nsrun_no_asan static int become_init(void *child) {
         struct child *c = child;
         const struct init *init = &c->reaper.init;
-        const int own[] = {init->report_fd,  init->supervisor_fd, init->control_fd, init->listener_socket,
-                           init->session_fd, init->reaper_socket, c->init_fd,       c->init_data_fd};
+        const int own[] = {init->report_fd,       init->supervisor_fd, init->control_fd,
+                           init->listener_socket, init->session_fd,    init->reaper_socket,
+                           init->proc_fd,         c->init_fd,          c->init_data_fd};
         int r = child_take_descriptors(c);
 
         c->reaper.init.umask = umask(0);
@@ -113,6 +111,24 @@ nsrun_no_asan static int go_in(void *entering) {
         _exit(0);
 }
 
+/* For the nsrun program, too: a reaper outside of the session's pid namespace needs nobody to make it there.
+ */
+nsrun_no_asan static _Noreturn void go_outside(struct child *c) {
+        struct entering e = {.reaper = &c->reaper, .child = c, .directory = c->plan->cwd};
+        int r;
+
+        c->reaper.init.umask = umask(0);
+        r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
+        if (r < 0)
+                (void)error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, r, NULL,
+                                "the reaper can't be made undumpable", NULL);
+        if (r >= 0 && c->params->cgroup)
+                r = child_join_cgroup(c);
+        if (r < 0)
+                report_failure(c->reaper.init.report_fd, -1, &c->reaper.error);
+        enter_as_reaper(&e);
+}
+
 /* The reaper gets a copy of this process's memory, its command line included: that is empty meanwhile.  It
  * stays empty where go_further() has been in the session's pid namespace with this very memory: whoever
  * opened that process's /proc/PID/cmdline may read it when the process is gone. */
@@ -132,18 +148,35 @@ static int join_directly(struct child *c, struct launch *l, struct nsrun_error *
         if (n > 0)
                 memcpy(command_line, c->params->command_line, n);
         child_wipe_command_line(c);
-        r = sys_vfork(go_in, &e, child_stack_top(c, CHILD_STACK_OUTER), true);
+        if (c->reaper.init.is_outside) {
+                r = e.pid = sys_fork_to_enter(&e.pidfd);
+                if (r == 0)
+                        go_outside(c);
+        } else {
+                r = sys_vfork(go_in, &e, child_stack_top(c, CHILD_STACK_OUTER), true);
+        }
         if (n > 0 && !c->reaper.init.is_nested)
                 memcpy(c->params->command_line, command_line, n);
         if (r < 0)
                 return r;
-        (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
+        if (!c->reaper.init.is_outside)
+                (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
         /* LeakSanitizer forks a tracer at this process's end, which must be able to see it. */
         if (NSRUN_HAS_ASAN)
                 (void)sys_prctl(PR_SET_DUMPABLE, 1, 0);
         l->pidfd = e.pidfd;
         l->pid = e.pid;
         return e.result;
+}
+
+/* Commands that aren't kept apart are kept from the host's signals by the session's pid namespace, and from
+ * its abstract sockets where the session has a network of its own. */
+static uint64_t command_scopes(const struct nsrun_plan *plan) {
+        if (!plan->is_scoped)
+                return 0;
+        if (plan->join->isolates_commands)
+                return HARDEN_SCOPE_ALL;
+        return plan->join->namespaces & CLONE_NEWNET ? 0 : HARDEN_SCOPE_SOCKETS;
 }
 
 static void describe_reaper(const struct child *c, struct init *init) {
@@ -157,17 +190,31 @@ static void describe_reaper(const struct child *c, struct init *init) {
                           : join->kills_leftovers ? INIT_LEFTOVERS_KILL
                                                   : INIT_LEFTOVERS_LEAVE;
         init->is_nested = join->is_nested;
+        init->is_outside = !join->isolates_commands;
         init->kills_when_released = join->kills_leftovers;
         init->kills_on_failure = true;
         init->command_dies_with_it = true;
-        init->scopes_command = plan->is_scoped;
+        init->command_scopes = command_scopes(plan);
         init->refuses_magic_links = true;
         init->runs_scripts = true;
         init->lock_fd = -EBADF;
+        init->session_pid = join->init.pid;
         init->session_namespaces = join->namespaces | CLONE_NEWUSER | CLONE_NEWPID;
-        init->session_is_scoped = plan->is_scoped;
+        init->session_is_scoped = plan->is_scoped && join->isolates_commands;
         init->namespaces =
                 (struct launch_namespaces){inodes[0], inodes[1], inodes[2], inodes[3], inodes[4], inodes[5]};
+}
+
+static int open_proc(int *ret, struct nsrun_error *err) {
+        int r = *ret = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
+
+        if (r >= 0)
+                r = fd_lift(ret);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_NAMESPACE, r, "/proc",
+                                 "the host's processes can't be listed",
+                                 "nsrun needs a mounted /proc to start from");
+        return 0;
 }
 
 int join_start(struct child *c, struct launch *l, struct nsrun_error *err) {
@@ -191,6 +238,10 @@ int join_start(struct child *c, struct launch *l, struct nsrun_error *err) {
                 r = fd_lift(&c->reaper.init.session_fd);
         if (r < 0)
                 return join_fail(c, r, err);
+        if (!join->isolates_commands)
+                r = open_proc(&c->reaper.init.proc_fd, err);
+        if (r < 0)
+                return r;
         r = child_block_signals(c, &own, err);
         if (r < 0)
                 return r;

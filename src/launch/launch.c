@@ -7,14 +7,8 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/null.h"
 #include "child.h"
-
-/* Opens a stream in place of one that is neither given nor open in the caller: pid 1, which closes
- * the command's streams, must not have a descriptor of its own under that number. */
-static int open_missing_stream(int *ret) {
-        *ret = sys_open(AT_FDCWD, "/dev/null", O_RDWR | O_NOCTTY, 0);
-        return *ret < 0 ? *ret : fd_lift(ret);
-}
 
 /* Makes copies, with numbers above 2, of the descriptors that become the child's 0, 1 and 2, and of nsrun's
  * own that have one of these numbers and would be overwritten. */
@@ -28,7 +22,9 @@ static int open_stdio(struct child *c, struct launch_params *params, struct nsru
                 if (params->stdio[i] >= 0)
                         r = c->stdio[i] = fcntl(params->stdio[i], F_DUPFD_CLOEXEC, 3);
                 else if (fcntl(i, F_GETFD) < 0)
-                        r = open_missing_stream(&c->stdio[i]);
+                        /* In place of one that is neither given nor open in the caller: pid 1, which closes
+                         * the command's streams, must not have a descriptor of its own under that number. */
+                        r = c->stdio[i] = null_open(O_RDWR, err);
         }
         for (size_t i = 0; i < ARRAY_SIZE(in_the_way) && r >= 0; i++)
                 if (*in_the_way[i] >= 0 && *in_the_way[i] <= 2)
@@ -59,7 +55,10 @@ static int open_descriptors(struct child *c, int *ret_report, struct nsrun_error
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "no descriptors to watch the sandbox with",
-                                 r == -ENOSYS ? "nsrun needs Linux 5.3 or later" : NULL);
+                                 r == -ENOSYS ? "nsrun needs Linux 5.3 or later, and no seccomp filter that "
+                                                "refuses pidfd_open"
+                                 : r == -EPERM ? LAUNCH_FILTER_HINT("pidfd_open")
+                                               : NULL);
         if (c->params->init_path) {
                 r = c->init_fd = sys_open(AT_FDCWD, c->params->init_path, O_PATH, 0);
                 if (r >= 0)

@@ -22,12 +22,14 @@ enum launch_report_kind {
         LAUNCH_STOPPED,
         LAUNCH_EXITED,
         LAUNCH_NOTE,
-        LAUNCH_BUILT /* raw plans: all is built, the exec follows */
+        LAUNCH_DROPPED, /* error.path: names in the home, by dropped.c */
+        LAUNCH_BUILT    /* raw plans: all is built, the exec follows */
 };
 
 struct launch_report {
         enum launch_report_kind kind;
-        int status;    /* STOPPED: the signal; EXITED: wait(2)'s status of the command */
+        int status;    /* STARTED: the command's pid, as its reaper sees it; STOPPED: the signal; EXITED:
+                          wait(2)'s status of the command */
         int operation; /* FAILED: index of the plan's operation, or -1; EXITED: 1 if leftovers live on */
         bool is_alone; /* EXITED: no process of the sandbox but its pid 1 is alive, for sure */
         struct nsrun_error error;            /* FAILED; NOTE: a choice that the plan left to the launch */
@@ -38,6 +40,9 @@ struct launch_report {
 struct launch_cgroup {
         int fd;
         int procs_fd;
+        /* For a sandbox that is built: the folder's canonical path, and what stat(2) says of it. */
+        char *path;
+        uint64_t dev, inode;
 };
 
 struct launch_params {
@@ -61,7 +66,6 @@ struct launch_params {
         bool lingers;               /* what the command leaves behind lives on: see LAUNCH_EXITED */
         bool dies_with_thread; /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
         const char *init_path; /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
-        const sigset_t *mask;  /* the command's signal mask; NULL: the calling thread's */
         char *command_line;    /* the memory of the program's argv, wiped in pid 1; or NULL */
         size_t command_line_size;
 };
@@ -119,5 +123,35 @@ int launch_wait(const struct launch *l);
 /* Reads one report.  1: got one; 0: pid 1 is gone, and no report follows; -errno. */
 int launch_read_report(const struct launch *l, struct launch_report *ret);
 
+/* The hint for a call that the kernel itself wouldn't refuse so. */
+#define LAUNCH_FILTER_HINT(call)                                  \
+        "a seccomp filter, as containers have one, refuses " call \
+        ": start the container with a profile that "              \
+        "allows it, for instance --security-opt seccomp=unconfined"
+static inline bool launch_is_filtered(int r) {
+        return r == -EPERM || r == -ENOSYS;
+}
+
 /* probe.c: why no user namespace can be had, by probing.  Fills *err, returns r. */
 int launch_explain_namespaces(int r, struct nsrun_error *err);
+/* Puts into *err, which says that the id map can't be written, why it can't if that can be told. */
+int launch_explain_ids(struct nsrun_error *err);
+/* The same of namespaces of these kinds alone (CLONE_NEW*). */
+int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err);
+
+/* trial.c: the steps of a launch that a host may refuse, each carried out as a launch does it, in a child
+ * that does nothing else. */
+struct launch_ids;
+struct launch_trial {
+        const char *name;
+        uint64_t namespaces; /* CLONE_NEW*: which the child has */
+        /* What the child does in them; or NULL. */
+        int (*attempt)(const struct launch_ids *ids, struct nsrun_error *err);
+};
+extern const struct launch_trial launch_trials[];
+extern const size_t n_launch_trials;
+/* 0; or -errno with *err filled as a launch fills it. */
+int launch_try(const struct launch_trial *trial, struct nsrun_error *err);
+/* Binds: by the kernel's newer calls (0), by libmount instead of them (1), or not at all (-errno with *err
+ * filled). */
+int launch_try_binds(struct nsrun_error *err);

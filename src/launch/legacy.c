@@ -66,7 +66,9 @@ static int note_mount(char ***submounts, const char *source, const char *mount) 
 
 /* The source of a bind that takes along all that is mounted below it; NULL for any other operation. */
 static const char *recursive_source(const struct plan_op *op) {
-        return op->kind == PLAN_BIND ? op->source : op->kind == PLAN_PROC ? "/proc" : NULL;
+        return op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY ? op->source
+               : op->kind == PLAN_PROC                           ? "/proc"
+                                                                 : NULL;
 }
 
 static int read_table(struct mounting *m, const struct libmount *libmount) {

@@ -26,6 +26,19 @@ static uint64_t no_core(void) {
         return sys_prlimit(RLIMIT_CORE, NULL, &own) >= 0 && own.hard == 0 ? 0 : 1;
 }
 
+/* Signals that wait and messages that are queued are counted for the user, in all of the user's namespaces
+ * (getrlimit(2)): others keep one half. */
+static bool halve_shared(int resource, uint64_t *soft, uint64_t *hard) {
+        struct sys_rlimit own;
+
+        if ((resource != RLIMIT_SIGPENDING && resource != RLIMIT_MSGQUEUE) ||
+            sys_prlimit(resource, NULL, &own) < 0 || own.hard == RLIM_INFINITY)
+                return false;
+        *hard = own.hard / 2;
+        *soft = own.soft < *hard ? own.soft : *hard;
+        return true;
+}
+
 void limits_prepare(struct child *c, unsigned n_ours) {
         uint64_t most = most_processes(c->params, n_ours);
         struct init *init = &c->reaper.init;
@@ -37,9 +50,10 @@ void limits_prepare(struct child *c, unsigned n_ours) {
                 if (resource == RLIMIT_NPROC && most != UINT64_MAX) {
                         soft = limit->is_set && soft < most ? soft : most;
                         hard = limit->is_set && hard < most ? hard : most;
-                } else if (resource == RLIMIT_CORE && !limit->is_set && c->plan->has_no_core) {
+                } else if (resource == RLIMIT_CORE && !limit->is_set && c->plan->has_own_limits) {
                         soft = hard = no_core();
-                } else if (!limit->is_set) {
+                } else if (!limit->is_set &&
+                           (!c->plan->has_own_limits || !halve_shared(resource, &soft, &hard))) {
                         continue;
                 }
                 init->limits[init->n_limits++] = (struct init_limit){resource, {soft, hard}};

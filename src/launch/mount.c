@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
+#include "base/file.h"
 #include "mount.h"
 #include "number.h"
 
@@ -58,7 +59,8 @@ int mount_private_root(struct mounting *m, unsigned long propagation, const char
                                  r == -EINVAL
                                          ? "the host runs from an initramfs (rootfs); start nsrun from a "
                                            "real root file system"
-                                         : NULL);
+                                 : launch_is_filtered(r) ? LAUNCH_FILTER_HINT("pivot_root")
+                                                         : NULL);
         m->new_root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
         if (m->new_root < 0)
                 return error_set(err, NSRUN_STAGE_MOUNT, m->new_root, "/",
@@ -209,6 +211,27 @@ static int mount_bind(struct mounting *m, const struct plan_op *op) {
                             true);
 }
 
+/* By its path, since a descriptor of the supervisor's leads to the host's mounts; and only what was made. */
+static int mount_own_cgroup(struct mounting *m, const struct plan_op *op) {
+        const struct launch_cgroup *cgroup = m->params->cgroup;
+        _cleanup_close_ int source = -EBADF, target = -EBADF;
+        struct stat st;
+        int r;
+
+        if (!cgroup || !cgroup->path)
+                return error_set(m->error, NSRUN_STAGE_MOUNT, -ENOENT, op->target,
+                                 "there is no cgroup to show", NULL);
+        source = beneath_open(m->old_root, cgroup->path + 1, O_PATH | O_DIRECTORY, 0);
+        r = source < 0 ? source : sys_fstat(source, &st);
+        if (r >= 0 && (st.st_dev != cgroup->dev || st.st_ino != cgroup->inode))
+                r = -ESTALE;
+        if (r < 0)
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, cgroup->path, "the cgroup can't be opened",
+                                 NULL);
+        target = mount_point(m, op);
+        return target < 0 ? target : mount_attach(m, op, source, target, ATTRIBUTES_COVER, false);
+}
+
 static int mount_cover(struct mounting *m, const struct plan_op *op) {
         _cleanup_close_ int here = -EBADF;
 
@@ -334,6 +357,8 @@ static int mount_operation(struct mounting *m, const struct plan_op *op) {
                 return mount_new(m, op, "devpts", MS_NOSUID | MS_NOEXEC);
         case PLAN_PROC:
                 return mount_proc(m, op);
+        case PLAN_CGROUP:
+                return mount_own_cgroup(m, op);
         case PLAN_COVER:
                 return mount_cover(m, op);
         case PLAN_HIDE:
@@ -381,6 +406,38 @@ int mount_enter_directory(int root, const char *path, struct nsrun_error *err) {
         return 0;
 }
 
+/* Makes read-only what was left writable for the mount points on it. */
+static int close_folders(struct mounting *m) {
+        for (size_t i = 0; i < m->plan->n_ops; i++) {
+                const struct plan_op *op = &m->plan->ops[i];
+                _cleanup_close_ int fd = -EBADF;
+                int r;
+
+                if (op->kind != PLAN_TMPFS || !op->is_read_only)
+                        continue;
+                r = fd = beneath_open(m->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
+                if (r >= 0)
+                        r = mount_restrict(m, fd, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
+                if (r < 0)
+                        return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
+                                         "a folder around the project can't be made read-only", NULL);
+        }
+        return 0;
+}
+
+static int open_home(struct mounting *m) {
+        int r;
+
+        if (!m->plan->home || m->plan->is_session)
+                return 0;
+        r = m->home_fd = beneath_open(m->new_root, m->plan->home + 1, O_RDONLY | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = fd_lift(&m->home_fd);
+        return r >= 0 ? 0
+                      : error_set(m->error, NSRUN_STAGE_MOUNT, r, m->plan->home,
+                                  "the sandbox's home can't be opened", NULL);
+}
+
 /* Makes the root read-only, lets go of the host's tree and of every descriptor that leads into it. */
 static int mount_seal(struct mounting *m) {
         int r = m->unreadable_fd >= 0 ? sys_unlinkat(m->new_root, m->unreadable) : 0;
@@ -398,11 +455,10 @@ static int mount_seal(struct mounting *m) {
                 r = sys_chdir("/");
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, "/", "the host's root can't be detached",
-                                 NULL);
+                                 launch_is_filtered(r) ? LAUNCH_FILTER_HINT("umount2") : NULL);
         close_fdp(&m->old_root);
         close_fdp(&m->descriptors);
         close_fdp(&m->rundir_fd);
-        close_fdp(&m->overlay_fd);
         close_fdp(&m->stubs_fd);
         close_fdp(&m->unreadable_fd);
         if (m->params->rundir_fd >= 0)
@@ -425,5 +481,9 @@ int mount_tree(struct mounting *m) {
         r = mount_private_root(m, MS_PRIVATE, options);
         if (r >= 0)
                 r = mount_operations(m);
+        if (r >= 0)
+                r = close_folders(m);
+        if (r >= 0)
+                r = open_home(m);
         return r < 0 ? r : mount_seal(m);
 }

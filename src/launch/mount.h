@@ -17,7 +17,8 @@ struct mounting {
         int rundir_fd;       /* the run directory by a mount of the child's own */
         int unreadable_fd;   /* the file in the place of hidden ones, once there was one */
         char unreadable[48]; /* and its name */
-        int overlay_fd;      /* the tmpfs that has its place with --overlay-backing=tmpfs */
+        int overlay_fd;      /* the tmpfs of overlays' layers in memory, for pid 1 to keep; or -EBADF */
+        int home_fd;         /* the plan's home, for pid 1 to keep; or -EBADF */
         int stubs_fd;        /* the tmpfs that has the stubs */
         bool is_legacy;      /* legacy.c makes binds and sets their flags, by mount(2) */
         char ***submounts;   /* for each operation of the plan: the submounts that its bind takes along */
@@ -26,10 +27,11 @@ struct mounting {
         int (*open_again)(struct mounting *m, const struct plan_op *op);
 };
 
-#define MOUNTING_INIT                                                                                  \
-        {                                                                                              \
-                .report_fd = -EBADF, .old_root = -EBADF, .new_root = -EBADF, .descriptors = -EBADF,    \
-                .rundir_fd = -EBADF, .overlay_fd = -EBADF, .stubs_fd = -EBADF, .unreadable_fd = -EBADF \
+#define MOUNTING_INIT                                                                               \
+        {                                                                                           \
+                .report_fd = -EBADF, .old_root = -EBADF, .new_root = -EBADF, .descriptors = -EBADF, \
+                .rundir_fd = -EBADF, .overlay_fd = -EBADF, .home_fd = -EBADF, .stubs_fd = -EBADF,   \
+                .unreadable_fd = -EBADF                                                             \
         }
 
 /* mount.c: makes the first root, a tmpfs that becomes "/" at once, with the host's root still reachable
@@ -51,13 +53,14 @@ int mount_restrict(const struct mounting *m, int fd, uint64_t attributes);
 /* The mount point of op, opened; made first where the plan says so. */
 int mount_point(struct mounting *m, const struct plan_op *op);
 
-/* mount_special.c: the scratch folder, overlays and /proc. */
+/* mount_special.c: the scratch folder and /proc. */
 int mount_name_rundir(struct mounting *m);
 int mount_open_scratch(struct mounting *m, const struct plan_op *op);
-int mount_overlay(struct mounting *m, const struct plan_op *op);
 int mount_proc(struct mounting *m, const struct plan_op *op);
 /* The run directory, opened by a mount of the child's own.  The descriptor is m's. */
 int mount_open_rundir(struct mounting *m);
+/* mount_overlay.c: an overlay; of a default cache the next best that can be had, with a note. */
+int mount_overlay(struct mounting *m, const struct plan_op *op);
 /* mount_stubs.c: a bind whose source has names in it that nothing can make. */
 int mount_with_stubs(struct mounting *m, const struct plan_op *op);
 

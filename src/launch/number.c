@@ -44,21 +44,41 @@ struct directory_entry {
         char name[];
 };
 
-int number_each(int folder, void (*take)(void *data, int number), void *data) {
+int names_each(int folder, bool (*take)(void *data, int folder, const char *name), void *data) {
         _Alignas(struct directory_entry) char buffer[4096];
         long got;
 
         while ((got = syscall(SYS_getdents64, folder, buffer, sizeof(buffer))) > 0)
                 for (long at = 0; at < got;) {
                         const struct directory_entry *entry = (const void *)(buffer + at);
-                        const char *digit = entry->name;
-                        int number = 0;
 
                         at += entry->length;
-                        for (; *digit >= '0' && *digit <= '9'; digit++)
-                                number = number * 10 + (*digit - '0');
-                        if (*digit == '\0')
-                                take(data, number);
+                        if (!streq(entry->name, ".") && !streq(entry->name, "..") &&
+                            !take(data, folder, entry->name))
+                                return 0;
                 }
         return got < 0 ? -errno : 0;
+}
+
+struct numbers {
+        void (*take)(void *data, int number);
+        void *data;
+};
+
+static bool take_number(void *data, nsrun_unused int folder, const char *name) {
+        const struct numbers *numbers = data;
+        const char *digit = name;
+        int number = 0;
+
+        for (; *digit >= '0' && *digit <= '9'; digit++)
+                number = number * 10 + (*digit - '0');
+        if (*digit == '\0')
+                numbers->take(numbers->data, number);
+        return true;
+}
+
+int number_each(int folder, void (*take)(void *data, int number), void *data) {
+        struct numbers numbers = {.take = take, .data = data};
+
+        return names_each(folder, take_number, &numbers);
 }

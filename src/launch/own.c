@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "child.h"
+#include "counters.h"
 #include "harden.h"
 #include "init_exec.h"
 #include "mount.h"
@@ -13,7 +14,7 @@ struct own {
         struct child *child;
         struct mounting mount;
         char uid_map[48], gid_map[48];
-        bool scopes_init; /* whether pid 1 is in the Landlock domain, too */
+        bool scopes_init; /* whether pid 1 is in the Landlock domain, too, so that all here share one */
 };
 
 static int learn_namespaces(struct child *c) {
@@ -39,51 +40,17 @@ static int learn_namespaces(struct child *c) {
         return 0;
 }
 
-static const char max_mnt_namespaces[] = "/proc/sys/user/max_mnt_namespaces";
+/* The cgroup namespace was made outside of the cgroup: another one has it as its root, as one has where the
+ * child is born in it. */
+static int own_enter_cgroup(struct child *c) {
+        int r = child_join_cgroup(c);
 
-/* With --protect=strict commands may make no mount namespace: in one that has no mount at a protected name
- * the kernel lets that be renamed and removed.  Opened while the host's /proc is there, and written when the
- * mount tree is made, for which open_tree(2) makes such namespaces. */
-static int open_mount_namespaces(struct child *c, int *ret) {
-        int fd = c->plan->is_strict ? sys_open(AT_FDCWD, max_mnt_namespaces, O_WRONLY, 0) : -EBADF;
-
-        if (c->plan->is_strict && fd < 0)
-                return error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, fd, max_mnt_namespaces,
-                                 "--protect=strict can't hold: nested mount namespaces can't be forbidden",
-                                 "it takes a writable /proc/sys; leave --protect=strict out");
-        *ret = fd;
-        return 0;
-}
-
-static int forbid_mount_namespaces(struct child *c, int fd) {
-        ssize_t n = fd < 0 ? 0 : sys_write(fd, "0", 1);
-
-        if (n < 0)
-                return error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, (int)n, max_mnt_namespaces,
-                                 "nested mount namespaces can't be forbidden", NULL);
-        return 0;
-}
-
-/* Commands may make no cgroup namespace: with one, a nested user namespace may mount cgroup2, and there
- * freeze or kill every process in the caller's cgroup.  The limit belongs to the sandbox's user namespace
- * and holds for all below it (4.9). */
-static int forbid_cgroup_namespaces(struct child *c) {
-        static const char path[] = "/proc/sys/user/max_cgroup_namespaces";
-        _cleanup_close_ int fd = -EBADF;
-        ssize_t n;
-
-        fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
-        if (fd == -ENOENT)
-                return 0;
-        if (fd == -EROFS || fd == -EACCES) {
-                report_note(c->reaper.init.report_fd,
-                            "a container's read-only /proc/sys: commands may make cgroup namespaces", path);
-                return 0;
-        }
-        n = fd < 0 ? fd : sys_write(fd, "0", 1);
-        if (n < 0)
-                return error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, (int)n, path,
-                                 "nested cgroup namespaces can't be forbidden", NULL);
+        if (r < 0 || !(c->namespaces & CLONE_NEWCGROUP))
+                return r;
+        r = sys_unshare(CLONE_NEWCGROUP);
+        if (r < 0)
+                return error_set(&c->reaper.error, NSRUN_STAGE_NAMESPACE, r, NULL,
+                                 "the cgroup namespace can't be made", NULL);
         return 0;
 }
 
@@ -98,15 +65,15 @@ static int build(struct own *o) {
         int r = params->dies_with_thread ? harden_die_with(init->supervisor_fd, err) : 0;
 
         if (r >= 0 && c->joins_cgroup)
-                r = child_join_cgroup(c);
+                r = own_enter_cgroup(c);
         if (r >= 0)
                 r = child_close_descriptors(c, own, ARRAY_SIZE(own));
         if (r >= 0)
                 r = child_map_ids(c, AT_FDCWD, "/proc/self/", o->uid_map, o->gid_map);
         if (r >= 0)
-                r = forbid_cgroup_namespaces(c);
+                r = counters_bound(c);
         if (r >= 0)
-                r = open_mount_namespaces(c, &namespaces);
+                r = counters_open_mount_namespaces(c, &namespaces);
         if (r >= 0 && params->wants_started)
                 r = learn_namespaces(c);
         if (r >= 0 && (c->namespaces & CLONE_NEWNET))
@@ -115,8 +82,13 @@ static int build(struct own *o) {
                 r = child_set_hostname(c);
         if (r >= 0)
                 r = mount_tree(&o->mount);
+        /* For advice that a cache's overlay, which is in memory for want of a disk, has no use for. */
+        if (c->plan->backing == POLICY_BACKING_TMPFS)
+                init->layers_fd = TAKE_FD(o->mount.overlay_fd);
+        close_fdp(&o->mount.overlay_fd);
+        init->home_fd = TAKE_FD(o->mount.home_fd);
         if (r >= 0)
-                r = forbid_mount_namespaces(c, namespaces);
+                r = counters_forbid_mount_namespaces(c, namespaces);
         close_fdp(&namespaces);
         if (r >= 0)
                 r = harden_capabilities(err);
@@ -125,7 +97,7 @@ static int build(struct own *o) {
         if (r >= 0)
                 r = harden_process(err);
         if (r >= 0 && o->scopes_init)
-                r = harden_scope(err);
+                r = harden_scope(HARDEN_SCOPE_ALL, err);
         return r;
 }
 
@@ -165,8 +137,10 @@ static int own_clone(struct own *o, int *ret_pidfd, struct nsrun_error *err) {
         if (pid == 0)
                 own_run(o);
         (void)sys_sigmask(SIG_SETMASK, &own, NULL);
-        /* ENODEV: the cgroup is gone; EBUSY: it has children with controllers. */
-        if (c->params->cgroup && !c->joins_cgroup && (pid == -EACCES || pid == -ENODEV || pid == -EBUSY))
+        /* ENODEV: the cgroup is gone; EBUSY: it has children with controllers; EOPNOTSUPP: it is no domain,
+         * since processes were put into the one above it. */
+        if (c->params->cgroup && !c->joins_cgroup &&
+            (pid == -EACCES || pid == -ENODEV || pid == -EBUSY || pid == -EOPNOTSUPP))
                 return error_set(err, NSRUN_STAGE_NAMESPACE, pid, NULL,
                                  "the sandbox can't be started in its cgroup", NULL);
         return pid < 0 ? launch_explain_namespaces(pid, err) : pid;
@@ -179,6 +153,7 @@ static void describe_own(const struct child *c, struct init *init) {
         init->has_command = !plan->is_session;
         init->terminal = plan->new_session ? INIT_TERMINAL_SESSION : INIT_TERMINAL_GROUP;
         init->leftovers = c->params->lingers ? INIT_LEFTOVERS_LINGER : INIT_LEFTOVERS_KILL;
+        init->home_files = plan->home_files;
         init->refuses_magic_links = true;
         init->runs_scripts = true;
 }
@@ -197,8 +172,8 @@ int own_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         o.mount.plan = plan;
         o.mount.params = c->params;
         o.mount.error = &c->reaper.error;
-        (void)snprintf(o.uid_map, sizeof(o.uid_map), "%u %u 1\n", plan->uid, plan->uid);
-        (void)snprintf(o.gid_map, sizeof(o.gid_map), "%u %u 1\n", plan->gid, plan->gid);
+        (void)snprintf(o.uid_map, sizeof(o.uid_map), "%u %u 1\n", plan->uid, plan->host_uid);
+        (void)snprintf(o.gid_map, sizeof(o.gid_map), "%u %u 1\n", plan->gid, plan->host_gid);
         r = child_refuse_folders(c, err);
         if (r >= 0)
                 r = child_open_control(c, l, err);

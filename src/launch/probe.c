@@ -2,6 +2,7 @@
 /* Why no user namespace can be had: tries again in steps, uses what it gets, and
  * reads the switches that are known to forbid it.  Only on the way to an error. */
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 
@@ -52,45 +53,124 @@ static bool file_starts(const char *path, char first) {
 }
 
 static const struct {
+        uint64_t kind; /* CLONE_NEW*: the namespaces that it is about */
         const char *path;
         char forbids;
         const char *what;
         const char *hint;
 } switches[] = {
-        {"/proc/sys/kernel/unprivileged_userns_clone", '0',
+        {CLONE_NEWUSER, "/proc/sys/kernel/unprivileged_userns_clone", '0',
          "user namespaces are switched off for ordinary users",
          "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
-        {"/proc/sys/user/max_user_namespaces", '0', "user namespaces are switched off",
+        {CLONE_NEWUSER, "/proc/sys/user/max_user_namespaces", '0', "user namespaces are switched off",
          "sudo sysctl -w user.max_user_namespaces=15000"},
-        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
+        {CLONE_NEWUSER, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
          "AppArmor restricts user namespaces to programs with a profile",
          "give nsrun a profile that allows userns (nsrun(1), APPARMOR), or: sudo sysctl -w "
          "kernel.apparmor_restrict_unprivileged_userns=0"},
-        {"/proc/sys/user/max_mnt_namespaces", '0', "mount namespaces are switched off",
+        {CLONE_NEWNS, "/proc/sys/user/max_mnt_namespaces", '0', "mount namespaces are switched off",
          "sudo sysctl -w user.max_mnt_namespaces=15000"},
-        {"/proc/sys/user/max_pid_namespaces", '0', "pid namespaces are switched off",
+        {CLONE_NEWPID, "/proc/sys/user/max_pid_namespaces", '0', "pid namespaces are switched off",
          "sudo sysctl -w user.max_pid_namespaces=15000"},
-        {"/proc/sys/user/max_ipc_namespaces", '0', "ipc namespaces are switched off",
+        {CLONE_NEWIPC, "/proc/sys/user/max_ipc_namespaces", '0', "ipc namespaces are switched off",
          "sudo sysctl -w user.max_ipc_namespaces=15000"},
-        {"/proc/sys/user/max_uts_namespaces", '0', "uts namespaces are switched off",
+        {CLONE_NEWUTS, "/proc/sys/user/max_uts_namespaces", '0', "uts namespaces are switched off",
          "sudo sysctl -w user.max_uts_namespaces=15000"},
-        {"/proc/sys/user/max_net_namespaces", '0', "network namespaces are switched off",
+        {CLONE_NEWNET, "/proc/sys/user/max_net_namespaces", '0', "network namespaces are switched off",
          "sudo sysctl -w user.max_net_namespaces=15000"},
-        {"/proc/sys/user/max_cgroup_namespaces", '0', "cgroup namespaces are switched off",
+        {CLONE_NEWCGROUP, "/proc/sys/user/max_cgroup_namespaces", '0', "cgroup namespaces are switched off",
          "sudo sysctl -w user.max_cgroup_namespaces=15000"},
 };
 
-/* The switch that forbids user namespaces; an index past the table if none does. */
-static size_t find_switch(void) {
+/* Whether a switch can lead to that error: a bound on how many there may be is always told as one. */
+static bool can_lead_to(const char *path, int r) {
+        return r == -ENOSPC || r == -EUSERS || !startswith(path, "/proc/sys/user/");
+}
+
+/* The switch that forbids namespaces of these kinds; an index past the table if none does. */
+static size_t find_switch(uint64_t kinds, int r) {
         size_t i;
 
         for (i = 0; i < ARRAY_SIZE(switches); i++)
-                if (file_starts(switches[i].path, switches[i].forbids))
+                if ((switches[i].kind & kinds) && can_lead_to(switches[i].path, r) &&
+                    file_starts(switches[i].path, switches[i].forbids))
                         break;
         return i;
 }
 
+/* Whether one of the ids is none in the user namespace that this process runs in, by its map's lines "INNER
+ * OUTER COUNT". */
+static bool is_unmapped(const char *path, unsigned id) {
+        _cleanup_close_ int fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        char found[4097], *at = found;
+        ssize_t n = fd < 0 ? fd : sys_read(fd, found, sizeof(found) - 1);
+        unsigned long first, outer, count;
+
+        if (n < 0 || (size_t)n == sizeof(found) - 1)
+                return false;
+        found[n] = '\0';
+        for (int used; sscanf(at, "%lu %lu %lu%n", &first, &outer, &count, &used) == 3; at += used)
+                if (id >= first && id - first < count)
+                        return false;
+        return true;
+}
+
+/* Whether nothing is mounted at "/": this process's root is a folder of a mount.  (A chroot to a mount point
+ * can't be told.) */
+static bool is_chroot(void) {
+        _cleanup_free_ char *line = NULL;
+        FILE *table = fopen("/proc/self/mountinfo", "re");
+        bool has_root = !table;
+        size_t size = 0;
+
+        while (!has_root && getline(&line, &size, table) >= 0) {
+                char point[4];
+
+                has_root = sscanf(line, "%*s %*s %*s %*s %3s", point) == 1 && streq(point, "/");
+        }
+        if (table)
+                (void)fclose(table);
+        return !has_root;
+}
+
+int launch_explain_ids(struct nsrun_error *err) {
+        uint64_t own;
+        int r = -err->error;
+
+        if (r != -EPERM || geteuid() != 0 || sys_capget(&own) < 0 || (own & UINT64_C(1) << CAP_SETFCAP))
+                return r;
+        memset(err, 0, sizeof(*err));
+        return error_set(
+                err, NSRUN_STAGE_IDMAP, r, NULL,
+                "root has not the capability CAP_SETFCAP, without which nobody can have root's id in "
+                "a new user namespace",
+                "give it that one (a container: --cap-add=SETFCAP), or run nsrun as another user (a "
+                "container: --user 1000)");
+}
+
+/* What the kernel asks of the process itself, so that it refuses with EPERM. */
+static int explain_refusal(struct nsrun_error *err) {
+        static const char map_hint[] =
+                "give it one (unshare --map-current-user), or run nsrun outside of it";
+
+        if (is_unmapped("/proc/self/uid_map", geteuid()) || is_unmapped("/proc/self/gid_map", getegid()))
+                return error_set(err, NSRUN_STAGE_NAMESPACE, -EPERM, "/proc/self/uid_map",
+                                 "this user or its group has no id in the user namespace that nsrun is in",
+                                 map_hint);
+        if (is_chroot())
+                return error_set(
+                        err, NSRUN_STAGE_NAMESPACE, -EPERM, NULL,
+                        "nsrun is in a chroot, where the kernel lets nobody make user namespaces",
+                        "enter the folder another way: bwrap --bind FOLDER / --dev /dev --proc /proc, "
+                        "or systemd-nspawn -D FOLDER");
+        return 0;
+}
+
 int launch_explain_namespaces(int r, struct nsrun_error *err) {
+        return launch_explain_kinds(r, UINT64_MAX, err);
+}
+
+int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
         struct stat st;
         size_t found;
         int use = 0, made;
@@ -102,10 +182,15 @@ int launch_explain_namespaces(int r, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL,
                                  "no process for the sandbox can be made",
                                  r == -EAGAIN ? "raise the limit of processes (ulimit -u)" : NULL);
+        if (sys_stat("/proc/self/status", &st) == -ENOENT)
+                return error_set(
+                        err, NSRUN_STAGE_NAMESPACE, r, NULL,
+                        "the kernel refuses the new namespaces, and no /proc is mounted that tells why",
+                        "mount -t proc proc /proc");
         if (sys_stat("/proc/self/ns/user", &st) == -ENOENT)
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, "the kernel has no user namespaces",
                                  "it needs CONFIG_USER_NS=y");
-        found = find_switch();
+        found = find_switch(kinds, r);
         if (found < ARRAY_SIZE(switches))
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, switches[found].path, switches[found].what,
                                  switches[found].hint);
@@ -114,6 +199,8 @@ int launch_explain_namespaces(int r, struct nsrun_error *err) {
                                  "the limit of namespaces is reached, or they are nested too deep",
                                  "raise user.max_*_namespaces (32 levels are the kernel's own end)");
         made = probe_namespace(&use);
+        if (made == -EPERM && explain_refusal(err) < 0)
+                return r;
         if (file_says("/proc/self/status", "\nSeccomp:\t2"))
                 return error_set(
                         err, NSRUN_STAGE_NAMESPACE, r, NULL,

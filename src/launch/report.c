@@ -43,6 +43,8 @@ int launch_read_report(const struct launch *l, struct launch_report *ret) {
         report.error.hint[sizeof(report.error.hint) - 1] = '\0';
         if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_NAMESPACE && !l->is_join)
                 (void)launch_explain_namespaces(-report.error.error, &report.error);
+        if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_IDMAP && !l->is_join)
+                (void)launch_explain_ids(&report.error);
         *ret = report;
         return 1;
 }

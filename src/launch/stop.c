@@ -8,6 +8,7 @@
 
 #include "init.h"
 #include "number.h"
+#include "outside.h"
 
 /* How long stop_all() waits for processes to stop, at most; and for one in an uninterruptible sleep.  Such a
  * sleep may be for the terminal's lock, before a read; or that of vfork(2), and with a child that has
@@ -17,6 +18,7 @@
 #define CLEAN_LOOKS      2
 
 struct stopping {
+        const struct reaper *reaper;
         int proc;
         bool waits_for_deep;
         bool is_somebody_awake;
@@ -70,7 +72,8 @@ static void look(void *data, int pid) {
         char state;
 
         /* EPERM: it is a process of another command of the session. */
-        if (stopping->is_somebody_awake || pid == getpid() || sys_kill(pid, 0) < 0)
+        if (stopping->is_somebody_awake || pid == getpid() ||
+            (stopping->reaper->init.is_outside ? !outside_has(stopping->reaper, pid) : sys_kill(pid, 0) < 0))
                 return;
         state = state_of(stopping->proc, pid);
         stopping->is_somebody_awake =
@@ -84,15 +87,17 @@ static bool has_stopped(pid_t child) {
                info.si_pid != 0;
 }
 
-static bool have_all_stopped(const struct init *init, pid_t command, bool waits_for_deep) {
-        struct stopping stopping = {.proc = -EBADF, .waits_for_deep = waits_for_deep};
+static bool have_all_stopped(const struct reaper *p, bool waits_for_deep) {
+        struct stopping stopping = {.reaper = p, .proc = -EBADF, .waits_for_deep = waits_for_deep};
         int r;
 
         /* The processes of a nested command have other numbers in the session's /proc. */
-        if (!init->is_nested)
+        if (p->init.is_outside)
+                stopping.proc = sys_open(p->init.proc_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+        else if (!p->init.is_nested)
                 stopping.proc = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
         if (stopping.proc < 0)
-                return has_stopped(command);
+                return has_stopped(p->command);
         r = number_each(stopping.proc, look, &stopping);
         (void)sys_close(stopping.proc);
         return r < 0 || !stopping.is_somebody_awake;
@@ -100,24 +105,31 @@ static bool have_all_stopped(const struct init *init, pid_t command, bool waits_
 
 /* A process that isn't stopped yet may wake others (SIGCONT), also one that has been looked at already:
  * hence a signal in each round, and a second look. */
-void stop_all(const struct init *init, pid_t command) {
+static void send_stop(const struct reaper *p) {
+        if (p->init.is_outside)
+                outside_signal(p, SIGSTOP);
+        else
+                (void)sys_kill(-1, SIGSTOP);
+}
+
+void stop_all(const struct reaper *p) {
         struct timespec start, now;
         int64_t passed = 0;
         int n_clean = 0;
 
-        if (init->is_plain) {
-                (void)sys_kill(-command, SIGSTOP);
+        if (p->init.is_plain) {
+                (void)sys_kill(-p->command, SIGSTOP);
                 return;
         }
         (void)clock_gettime(CLOCK_MONOTONIC, &start);
-        (void)sys_kill(-1, SIGSTOP);
+        send_stop(p);
         while (passed < PATIENCE_MS) {
-                n_clean = have_all_stopped(init, command, passed < DEEP_PATIENCE_MS) ? n_clean + 1 : 0;
+                n_clean = have_all_stopped(p, passed < DEEP_PATIENCE_MS) ? n_clean + 1 : 0;
                 if (n_clean == CLEAN_LOOKS)
                         return;
                 if (n_clean == 0)
                         (void)sys_poll(NULL, 0, 1);
-                (void)sys_kill(-1, SIGSTOP);
+                send_stop(p);
                 (void)clock_gettime(CLOCK_MONOTONIC, &now);
                 passed = (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000;
         }

@@ -132,6 +132,18 @@ static int collect_proc(struct entries *e, const struct resolved *s) {
         return s->uid == 0 ? collect_proc_for_root(e, s->policy->proc) : 0;
 }
 
+/* Shows which processors there are, and of the rest of /sys the run's own cgroup where there is one:
+ * programs that size themselves by them look there alone.  Where the sandbox's user is root and the kernel
+ * keeps addresses there for a crash dump, which root alone may read, nothing is shown. */
+static void collect_sys(struct entries *e, const struct resolved *s) {
+        if (s->uid != 0 || access("/sys/devices/system/cpu/cpu0/crash_notes", F_OK) < 0)
+                entries_add_present(e, "/sys/devices/system/cpu");
+        /* Where a JVM and its like look for the bounds by which they size themselves.  With these limits
+         * there is a cgroup, or no run. */
+        if (s->policy->limits.memory > 0 || s->policy->limits.cpu > 0)
+                (void)entries_add(e, ENTRY_OWN, PLAN_CGROUP, "/sys/fs/cgroup");
+}
+
 static int add_scratch(struct entries *e, enum entry_origin origin, const char *target,
                        const struct resolved *s, const char *source) {
         struct plan_op *op = entries_add(e, origin, PLAN_BIND, target);
@@ -224,6 +236,7 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
         r = collect_proc(e, s);
         if (r < 0)
                 return r;
+        collect_sys(e, s);
         r = collect_tmp(e, s, err);
         if (r >= 0)
                 r = hide_own_folders(e, s);
@@ -248,14 +261,25 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
         return 0;
 }
 
-void collect_var_tmp(struct entries *e) {
-        static const char var_tmp[] = "/var/tmp";
+void collect_links(struct entries *e) {
+        static const struct {
+                const char *text, *target, *folder;
+        } links[] = {
+                {"../tmp", "/var/tmp", "/var"},
+                /* The C library's name of the table of mounts. */
+                {"../proc/self/mounts", "/etc/mtab", "/etc"},
+        };
 
-        for (size_t i = 0; i < e->n; i++) {
-                const char *target = e->items[i].op.target;
+        for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+                bool is_taken = false;
 
-                if (target && (path_is_beneath(target, var_tmp) || streq(target, "/var")))
-                        return;
+                for (size_t j = 0; j < e->n && !is_taken; j++) {
+                        const char *target = e->items[j].op.target;
+
+                        is_taken = target && (path_is_beneath(target, links[i].target) ||
+                                              streq(target, links[i].folder));
+                }
+                if (!is_taken)
+                        entries_add_symlink(e, ENTRY_OWN, links[i].text, links[i].target);
         }
-        entries_add_symlink(e, ENTRY_OWN, "../tmp", var_tmp);
 }

@@ -43,8 +43,11 @@ void entries_clear(struct entries *e);
 
 /* base.c: /dev, /proc, the system roots, /tmp and the home folder. */
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err);
-/* Makes /var/tmp a symlink to /tmp, unless another entry is there; all others are known. */
-void collect_var_tmp(struct entries *e);
+/* beside.c: what lies on the way to the project is read-only; all rules are known. */
+void collect_beside(struct entries *e, const struct resolved *s);
+/* Makes /var/tmp and /etc/mtab symlinks (to /tmp, to the mounts), unless another entry is there; all others
+ * are known. */
+void collect_links(struct entries *e);
 /* etc.c: /etc. */
 int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error *err);
 

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include "base/path.h"
+#include "base/str.h"
 #include "build.h"
 #include "host/user.h"
 
@@ -66,11 +67,11 @@ static int add_passwd(struct entries *e, const struct resolved *s, const struct 
         _cleanup_strbuf_ struct strbuf text = {0};
         _cleanup_free_ char *done = NULL;
 
-        if (s->uid != 0)
+        if (s->inner_uid != 0)
                 strbuf_add(&text, "root:x:0:0:root:/root:/bin/sh\n");
-        strbuf_addf(&text, "%s:x:%u:%u::%s:%s\n", u->name, s->uid, s->gid, etc_field(s->home, "/"),
-                    etc_field(u->shell, "/bin/sh"));
-        if (s->uid != 65534)
+        strbuf_addf(&text, "%s:x:%u:%u::%s:%s\n", s->inner_uid != 0 ? u->name : "root", s->inner_uid,
+                    s->inner_gid, etc_field(s->home, "/"), etc_field(u->shell, "/bin/sh"));
+        if (s->inner_uid != 65534)
                 strbuf_add(&text, "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n");
         done = strbuf_finish(&text);
         if (!done)
@@ -83,10 +84,10 @@ static int add_group(struct entries *e, const struct resolved *s, const struct u
         _cleanup_strbuf_ struct strbuf text = {0};
         _cleanup_free_ char *done = NULL;
 
-        if (s->gid != 0)
+        if (s->inner_gid != 0)
                 strbuf_add(&text, "root:x:0:\n");
-        strbuf_addf(&text, "%s:x:%u:\n", u->group, s->gid);
-        if (s->gid != 65534)
+        strbuf_addf(&text, "%s:x:%u:\n", s->inner_gid != 0 ? u->group : "root", s->inner_gid);
+        if (s->inner_gid != 65534)
                 strbuf_add(&text, "nogroup:x:65534:\n");
         done = strbuf_finish(&text);
         if (!done)
@@ -105,6 +106,34 @@ static int add_hostname(struct entries *e, const struct resolved *s) {
                        s->policy->hostname ? s->policy->hostname : names.nodename);
         entries_add_file(e, "/etc/hostname", text);
         return 0;
+}
+
+/* The user's settings of git as the machine's: ~/.gitconfig is the command's to make. */
+static int add_git_settings(struct entries *e, const struct resolved *s) {
+        static const char head[] =
+                "# Made by nsrun of the user's configuration: what names no program, file or "
+                "secret.\n",
+                          ignores[] = "[core]\n\texcludesFile = /etc/gitignore\n";
+        _cleanup_free_ char *text = NULL;
+
+        if (!s->git_settings && !s->git_ignores)
+                return 0;
+        text = str_concat(head, s->git_settings ? s->git_settings : "", s->git_ignores ? ignores : "");
+        if (!text)
+                return -ENOMEM;
+        entries_add_file(e, "/etc/gitconfig", text);
+        if (s->git_ignores)
+                entries_add_file(e, "/etc/gitignore", s->git_ignores);
+        return 0;
+}
+
+/* The user's settings of other tools, where these look for them; the command may change them. */
+static void add_tool_settings(struct entries *e, const struct resolved *s) {
+        for (size_t i = 0; i < s->n_settings; i++) {
+                entries_add_file(e, s->settings[i].path, s->settings[i].text);
+                if (!e->has_failed)
+                        e->items[e->n - 1].op.mode = 0600;
+        }
 }
 
 /* Whether a JDK's management folder holds a password file, or can't be searched for one. */
@@ -185,7 +214,10 @@ int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error 
                 r = add_group(e, s, &u);
         if (r >= 0)
                 r = add_hostname(e, s);
+        if (r >= 0)
+                r = add_git_settings(e, s);
         user_clear(&u);
+        add_tool_settings(e, s);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_PLAN, r, NULL, "the synthetic files of /etc can't be made",
                                  NULL);

@@ -61,39 +61,58 @@ static int plan_join_fill(struct nsrun_plan *plan, const struct resolved *s) {
         return r < 0 ? r : plan_join_fill_environment(plan, s);
 }
 
-int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err) {
+/* Reads a session's record, whose plan gets the way into the session. */
+static int join_read(const char *id, struct plan_record *record, struct nsrun_error *err) {
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
-        _cleanup_record_ struct plan_record record = {0};
         _cleanup_free_ char *bytes = NULL;
         struct plan_join *join;
         size_t n = 0;
         int r;
 
-        r = records_open(s->policy->session, &folder, err);
+        r = records_open(id, &folder, err);
         if (r >= 0)
                 r = records_read(&folder, &bytes, &n, err);
         if (r >= 0)
-                r = record_restore(bytes, n, false, &record, err);
+                r = record_restore(bytes, n, false, record, err);
         if (r < 0)
                 return r;
-        join = record.plan->join = calloc(1, sizeof(*join));
+        join = record->plan->join = calloc(1, sizeof(*join));
         if (!join)
                 return error_oom(err);
         join->folder = folder;
         folder = RECORD_FOLDER_INIT;
-        join->init = record.init;
-        join->namespaces = record.namespaces;
-        join->is_nested = record.is_nested;
-        join->kills_leftovers = s->policy->kills_leftovers;
-        join->cgroup = TAKE_PTR(record.cgroup);
-        join->n_processes = record.n_processes;
+        join->init = record->init;
+        join->namespaces = record->namespaces;
+        join->isolates_commands = record->plan->isolates_commands;
+        join->is_nested = record->is_nested;
+        join->cgroup = TAKE_PTR(record->cgroup);
+        join->n_processes = record->n_processes;
         join->stored = TAKE_PTR(bytes);
         join->n_stored = n;
-        memcpy(join->namespace_inodes, record.namespace_inodes, sizeof(join->namespace_inodes));
+        memcpy(join->namespace_inodes, record->namespace_inodes, sizeof(join->namespace_inodes));
+        return 0;
+}
+
+int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err) {
+        _cleanup_record_ struct plan_record record = {0};
+        int r = join_read(s->policy->session, &record, err);
+
+        if (r < 0)
+                return r;
+        record.plan->join->kills_leftovers = s->policy->kills_leftovers;
         if (plan_join_fill(record.plan, s) < 0)
                 return error_oom(err);
         *ret = TAKE_PTR(record.plan);
         return 0;
+}
+
+int plan_join_again(struct nsrun_plan *plan, const char *id, struct nsrun_error *err) {
+        _cleanup_record_ struct plan_record record = {0};
+        int r = join_read(id, &record, err);
+
+        if (r >= 0)
+                plan->join = TAKE_PTR(record.plan->join);
+        return r;
 }
 
 int plan_load_operations(struct nsrun_plan *plan, struct nsrun_error *err) {

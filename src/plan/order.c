@@ -82,6 +82,9 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
                 return 0;
         if (entry->origin == ENTRY_ALIAS)
                 return can_be_made;
+        /* A synthetic file is in nobody's way. */
+        if (cover && entry->origin == ENTRY_OWN && op->kind == PLAN_FILE && !can_be_made)
+                return 0;
         if (cover && cover->kind == PLAN_SYMLINK)
                 return error_set(err, NSRUN_STAGE_PLAN, -ELOOP, op->target,
                                  "the target lies beneath a symlink of the sandbox", "name the real path");

@@ -24,6 +24,7 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan->plain);
         free(plan->cwd);
         free(plan->rundir);
+        free(plan->home);
         free(plan->instance);
         free(plan->workspace);
         free(plan->project);
@@ -106,6 +107,15 @@ static int collect_rule(struct entries *e, const struct resolved_rule *rule, uin
         return 0;
 }
 
+static int collect_tmpfs(struct entries *e, const struct policy_tmpfs *tmpfs) {
+        _cleanup_free_ char *target = through_system_roots(tmpfs->path, e);
+
+        if (!target)
+                return -ENOMEM;
+        entries_add_tmpfs(e, ENTRY_EXPLICIT, target, 0755, tmpfs->size);
+        return 0;
+}
+
 static int plan_collect(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         int r;
 
@@ -114,14 +124,19 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
                 return r == -ENOMEM ? error_oom(err) : r;
         r = collect_etc(e, s, err);
         for (size_t i = 0; i < s->n_rules && r >= 0; i++) {
-                r = collect_rule(e, &s->rules[i], s->policy->tmpfs_size);
+                r = collect_rule(e, &s->rules[i], s->overlay_size);
                 if (r < 0)
                         return error_oom(err);
         }
         for (size_t i = 0; i < s->n_links && r >= 0; i++)
                 entries_add_symlink(e, ENTRY_EXPLICIT, s->links[i].text, s->links[i].path);
-        if (r >= 0)
-                collect_var_tmp(e);
+        for (size_t i = 0; i < s->n_tmpfs && r >= 0; i++)
+                if (collect_tmpfs(e, &s->tmpfs[i]) < 0)
+                        return error_oom(err);
+        if (r >= 0) {
+                collect_beside(e, s);
+                collect_links(e);
+        }
         if (r >= 0 && (e->has_failed || collect_hidden(e, s) < 0 || e->has_failed))
                 r = error_oom(err);
         return r;
@@ -141,6 +156,33 @@ static int plan_fill_environment(struct nsrun_plan *plan, const struct resolved 
         if (asprintf(&pwd, "PWD=%s", plan->cwd) < 0)
                 return -ENOMEM;
         return strv_consume(&plan->env, pwd);
+}
+
+/* Whether an operation makes something at its target. */
+static bool makes_file(const struct plan_op *op) {
+        return op->kind == PLAN_DIR || op->kind == PLAN_FILE || op->kind == PLAN_SYMLINK || op->makes_target;
+}
+
+/* Finds the home, and counts what is made on its tmpfs itself.  Operations come parents first. */
+static int summarise_home(struct nsrun_plan *plan, const char *home) {
+        const char *covered = NULL; /* the last mount in it */
+
+        for (size_t i = 0; i < plan->n_ops && home; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                if (op->kind == PLAN_TMPFS && streq(op->target, home)) {
+                        plan->home = strdup(home);
+                        plan->home_files = 1;
+                        if (!plan->home)
+                                return -ENOMEM;
+                } else if (plan->home && path_is_beneath(op->target, home) &&
+                           !(covered && path_is_beneath(op->target, covered))) {
+                        plan->home_files += makes_file(op);
+                        if (op->kind != PLAN_DIR && op->kind != PLAN_FILE && op->kind != PLAN_SYMLINK)
+                                covered = op->target;
+                }
+        }
+        return 0;
 }
 
 /* Fills the fields of the plan that follow from its operations: has_overlays, has_stubs, rundir. */
@@ -173,14 +215,17 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
 
         plan->root_size = ROOT_SIZE;
         plan->net = p->net;
-        plan->backing = p->backing;
+        plan->backing = s->backing;
         plan->is_strict = p->protects_strictly && !s->plain;
         plan->new_session = p->new_session;
         plan->is_session = s->is_session;
+        plan->isolates_commands = s->policy->isolates_commands;
         plan->limits = p->limits;
         plan->links_are_cut = s->links_are_cut;
-        plan->uid = s->uid;
-        plan->gid = s->gid;
+        plan->uid = s->plain ? s->uid : s->inner_uid;
+        plan->gid = s->plain ? s->gid : s->inner_gid;
+        plan->host_uid = s->uid;
+        plan->host_gid = s->gid;
         if (plan_find_start(s, s->project, otherwise, &plan->cwd) < 0 ||
             (p->hostname && !(plan->hostname = strdup(p->hostname))) ||
             (s->project && !(plan->project = strdup(s->project))) ||
@@ -210,6 +255,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_copy(s->secrets, &plan->secrets);
         if (r >= 0)
                 r = plan_fill_environment(plan, s);
+        if (r >= 0)
+                r = summarise_home(plan, s->home);
         return r < 0 ? r : summarise(plan);
 }
 
@@ -222,7 +269,7 @@ static int harden(struct nsrun_plan *plan, const struct resolved *s, struct nsru
         plan->landlock = p->landlock;
         plan->landlock_abi = abi > 0 ? abi : 0;
         plan->is_scoped = abi >= LANDLOCK_ABI_SCOPES;
-        plan->has_no_core = true;
+        plan->has_own_limits = true;
         plan->seccomp_log = p->seccomp_log;
         plan->seccomp_name = strdup(s->seccomp);
         if (!plan->seccomp_name)

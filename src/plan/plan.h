@@ -29,6 +29,7 @@ enum plan_op_kind {
         PLAN_PROC,    /* target, proc */
         PLAN_COVER,   /* a path of the new tree bound over itself, read-only; skipped where it is missing */
         PLAN_DEVPTS,  /* target */
+        PLAN_CGROUP,  /* the run's own cgroup, read-only, at target */
         PLAN_HIDE,    /* an empty folder or an unreadable file at target; source: what the host has there */
         /* From here on: only in raw plans. */
         PLAN_DATA,       /* a file that holds text, bound at target */
@@ -49,7 +50,7 @@ struct plan_op {
         uint64_t base_ino;
         uint64_t merged_dev; /* and those of the mounted overlay itself */
         uint64_t merged_ino;
-        bool is_read_only;  /* PLAN_BIND */
+        bool is_read_only;  /* PLAN_BIND; PLAN_TMPFS, once all mount points on it are made */
         bool is_device;     /* PLAN_BIND: a device node, not nodev */
         bool is_directory;  /* PLAN_BIND, PLAN_HIDE: the mount point is a folder, else a file */
         bool is_link;       /* PLAN_BIND: source and target are symlinks, which are not followed */
@@ -79,9 +80,7 @@ struct plan_op {
 struct plan_raw {
         uint64_t namespaces; /* CLONE_NEW* */
         uint64_t optional;   /* those of `namespaces` that the launch goes without where they can't be had */
-        uid_t outer_uid; /* the host's uid that plan->uid stands for in the user namespace, if one is made */
-        gid_t outer_gid;
-        bool has_reaper;         /* the command's parent is nsrun's reaper; else there is none */
+        bool has_reaper;     /* the command's parent is nsrun's reaper; else there is none */
         bool keeps_capabilities; /* the command keeps all that there are; else `capabilities` */
         bool keeps_through_exec; /* made ambient: a command that isn't root keeps them, too */
         uint64_t capabilities;   /* bit n stands for CAP_n */
@@ -109,10 +108,11 @@ struct plan_join {
         struct record_process init; /* the session's pid 1, whose namespaces are entered */
         uint64_t namespaces; /* CLONE_NEW*: the namespaces that the session doesn't share with the host */
         uint64_t namespace_inodes[6];
-        bool is_nested;       /* the command gets a pid namespace: without Landlock scopes */
-        bool kills_leftovers; /* processes that the command leaves behind are killed when it ends */
-        char *cgroup;         /* the session's cgroup folder; NULL: it has none */
-        char *stored;         /* the session's record, for plan_load_operations() */
+        bool isolates_commands; /* commands can't signal or trace each other */
+        bool is_nested;         /* for that the command gets a pid namespace: without Landlock scopes */
+        bool kills_leftovers;   /* processes that the command leaves behind are killed when it ends */
+        char *cgroup;           /* the session's cgroup folder; NULL: it has none */
+        char *stored;           /* the session's record, for plan_load_operations() */
         size_t n_stored;
         uint64_t n_processes; /* the session's bound on processes (RLIMIT_NPROC); 0: none */
 };
@@ -130,7 +130,8 @@ struct nsrun_plan {
         int landlock_abi; /* the version of the kernel's Landlock; 0: it has none, or --landlock=off */
         bool is_scoped;   /* Landlock keeps abstract sockets and signals inside */
         struct policy_limits limits;
-        bool has_no_core; /* the command writes no core file, unless a limit says otherwise */
+        bool has_own_limits; /* no core files, and half of what is counted for the whole user, unless a limit
+                                says otherwise */
         bool new_session;
         bool has_overlays;
         bool is_strict; /* protected names that don't exist can't be made */
@@ -144,12 +145,16 @@ struct nsrun_plan {
         char **left_out;
         char **unseen;  /* what the environment points at that isn't visible inside, a line each */
         char **secrets; /* as in struct resolved */
-        uid_t uid;      /* host ids; inside the user namespace they are the same */
+        uid_t uid;      /* the user's in the user namespace, if one is made */
         gid_t gid;
-        char *instance;       /* the instance profile's root folder, or NULL */
-        char *workspace;      /* the instance's workspace, where it is not in its usual place; or NULL */
-        char *project;        /* the project's folder, for messages; NULL: no project */
-        char *git_dir;        /* the project's git dir, where the command may write to it; or NULL */
+        uid_t host_uid; /* what those stand for on the host */
+        gid_t host_gid;
+        char *instance;      /* the instance profile's root folder, or NULL */
+        char *workspace;     /* the instance's workspace, where it is not in its usual place; or NULL */
+        char *home;          /* the tmpfs that is the home; NULL: there is none */
+        uint64_t home_files; /* files and folders that the operations make on that tmpfs, its root counted */
+        char *project;       /* the project's folder, for messages; NULL: no project */
+        char *git_dir;       /* the project's git dir, where the command may write to it; or NULL */
         char *git_common_dir; /* the common git dir of a worktree; or NULL */
         char **git_dirs;      /* git dirs that are swept when the command has ended: as in struct resolved */
         char **git_links;     /* the symlinks in them: as in struct resolved */
@@ -158,10 +163,11 @@ struct nsrun_plan {
         char **present;   /* as in struct resolved, too */
         char **exposes;   /* lines for exposed_add(), before the command starts */
         char **hide;      /* the globs of --hide */
-        char **hidden;   /* "INODE:BIRTH:PATH" of what they name, a file's time of birth in nanoseconds; with
-                            '!' before it where an overlay shows it, in which it may not be moved either */
-        bool is_session; /* makes a session's sandbox: argv is empty, commands join later */
-        char *plain;     /* why there is no sandbox, in words, and so no operations; NULL: there is one */
+        char **hidden; /* "INODE:BIRTH:PATH" of what they name, a file's time of birth in nanoseconds; with
+                          '!' before it where an overlay shows it, in which it may not be moved either */
+        bool isolates_commands; /* of a session: they can't signal or trace each other */
+        bool is_session;        /* makes a session's sandbox: argv is empty, commands join later */
+        char *plain; /* why there is no sandbox, in words, and so no operations; NULL: there is one */
         struct plan_join *join; /* NULL: the plan makes a sandbox of its own */
         struct plan_raw *raw;   /* NULL: the plan is one of nsrun's own, not of a bubblewrap command line */
 };
@@ -173,6 +179,9 @@ int plan_make(const struct policy_request *request, struct nsrun_plan **ret, str
 int plan_find_start(const struct resolved *s, const char *project, const char *otherwise, char **ret);
 /* join.c: makes the plan of a command that joins the session which the policy names. */
 int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err);
+/* Gives a joining plan that was stored as bytes its way into the session `id` again; whether leftovers are
+ * killed is the caller's to say. */
+int plan_join_again(struct nsrun_plan *plan, const char *id, struct nsrun_error *err);
 /* Reads a joining plan's operations from the session's record, if they aren't read yet.  A launch
  * doesn't need them; the printers do. */
 int plan_load_operations(struct nsrun_plan *plan, struct nsrun_error *err);

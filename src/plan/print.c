@@ -15,10 +15,10 @@ static const char *const proc_names[] = {
 
 const char *plan_op_name(const struct plan_op *op) {
         static const char *const names[] = {
-                [PLAN_DIR] = "dir",   [PLAN_FILE] = "file",   [PLAN_SYMLINK] = "symlink",
-                [PLAN_BIND] = "bind", [PLAN_TMPFS] = "tmpfs", [PLAN_OVERLAY] = "overlay",
-                [PLAN_PROC] = "proc", [PLAN_COVER] = "cover", [PLAN_DEVPTS] = "devpts",
-                [PLAN_HIDE] = "hide",
+                [PLAN_DIR] = "dir",   [PLAN_FILE] = "file",     [PLAN_SYMLINK] = "symlink",
+                [PLAN_BIND] = "bind", [PLAN_TMPFS] = "tmpfs",   [PLAN_OVERLAY] = "overlay",
+                [PLAN_PROC] = "proc", [PLAN_COVER] = "cover",   [PLAN_DEVPTS] = "devpts",
+                [PLAN_HIDE] = "hide", [PLAN_CGROUP] = "cgroup",
         };
 
         return names[op->kind];
@@ -94,6 +94,10 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 }
                 return;
         case PLAN_TMPFS:
+                if (op->is_read_only) {
+                        strbuf_add(b, "read-only, empty but for what is shown in it");
+                        return;
+                }
                 strbuf_addf(b, "mode %04o, at most ", (unsigned)op->mode);
                 add_size(b, op->size);
                 return;
@@ -102,6 +106,9 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 return;
         case PLAN_COVER:
                 strbuf_add(b, "read-only");
+                return;
+        case PLAN_CGROUP:
+                strbuf_add(b, "read-only, the cgroup that has the limits");
                 return;
         case PLAN_HIDE:
                 strbuf_add(b, op->is_directory ? "an empty folder" : "an unreadable file");
@@ -234,8 +241,12 @@ static void plan_print_add_limits(struct strbuf *b, const struct policy_limits *
 static void plan_print_add_sandbox(struct strbuf *b, const struct nsrun_plan *plan,
                                    char *const *namespaces) {
         add_names(b, "namespaces", namespaces);
-        strbuf_addf(b, "%-11s uid %u, gid %u, as on the host; no capabilities\n", "ids", (unsigned)plan->uid,
-                    (unsigned)plan->gid);
+        strbuf_addf(b, "%-11s uid %u, gid %u, ", "ids", (unsigned)plan->uid, (unsigned)plan->gid);
+        if (plan->uid == plan->host_uid && plan->gid == plan->host_gid)
+                strbuf_add(b, "as on the host");
+        else
+                strbuf_addf(b, "on the host %u and %u", (unsigned)plan->host_uid, (unsigned)plan->host_gid);
+        strbuf_add(b, "; no capabilities\n");
         add_fact(b, "hostname", plan->hostname ? plan->hostname : "the host's");
         add_fact(b, "network", plan->net == POLICY_NET_NONE ? "none but loopback" : "the host's");
         plan_print_add_hardening(b, plan);

@@ -136,6 +136,7 @@ static void print_bwrap_add_op(struct printing *p, const struct plan_op *op) {
                         ADD(p, "--ro-bind-try", op->target, op->target);
                 return;
         case PLAN_DEVPTS:
+        case PLAN_CGROUP: /* bubblewrap makes none */
         case PLAN_DATA:
         case PLAN_MQUEUE:
         case PLAN_CHMOD:
@@ -165,6 +166,9 @@ static void add_ops(struct printing *p, const struct nsrun_plan *plan) {
                 if (op->kind == PLAN_TMPFS && !streq(op->target, "/dev"))
                         print_bwrap_add_tmpfs(p, op);
         }
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (plan->ops[i].kind == PLAN_TMPFS && plan->ops[i].is_read_only)
+                        ADD(p, "--remount-ro", plan->ops[i].target);
         if (has_dev)
                 ADD(p, "--remount-ro", "/dev");
         ADD(p, "--remount-ro", "/");
@@ -197,6 +201,18 @@ static void add_seccomp(struct printing *p, const struct nsrun_plan *plan) {
         strbuf_add(&p->redirections, ")");
 }
 
+/* Without these bubblewrap keeps the caller's ids. */
+static void add_ids(struct printing *p, const struct nsrun_plan *plan) {
+        char id[16];
+
+        (void)snprintf(id, sizeof(id), "%u", (unsigned)plan->uid);
+        if (plan->uid != plan->host_uid)
+                ADD(p, "--uid", id);
+        (void)snprintf(id, sizeof(id), "%u", (unsigned)plan->gid);
+        if (plan->gid != plan->host_gid)
+                ADD(p, "--gid", id);
+}
+
 int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         struct printing p = {.next_fd = FIRST_FD};
         _cleanup_free_ char *words = NULL, *redirections = NULL;
@@ -213,6 +229,7 @@ int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_err
                    "bwrap --unshare-user --unshare-ipc --unshare-pid --unshare-uts --unshare-cgroup-try");
         if (plan->net == POLICY_NET_NONE)
                 ADD(&p, "--unshare-net");
+        add_ids(&p, plan);
         ADD(&p, "--die-with-parent", "--cap-drop", "ALL");
         if (plan->new_session)
                 ADD(&p, "--new-session");

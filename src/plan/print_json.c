@@ -32,8 +32,10 @@ static void print_json_add_op(struct json_document *d, struct json_value *parent
                 json_add_string(d, o, op->kind == PLAN_OVERLAY ? "layer" : "text", op->text);
         if (op->kind == PLAN_DIR || op->kind == PLAN_FILE || op->kind == PLAN_TMPFS)
                 json_add_string(d, o, "mode", mode);
-        if (op->kind == PLAN_TMPFS)
+        if (op->kind == PLAN_TMPFS) {
                 json_add_number(d, o, "size", op->size);
+                json_add_bool(d, o, "read_only", op->is_read_only);
+        }
         if (op->kind == PLAN_PROC)
                 json_add_string(d, o, "proc", plan_proc_name(op->proc));
         if (op->kind != PLAN_COVER)
@@ -136,6 +138,8 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         json_add_strings(&d, d.root, "namespaces", namespaces);
         json_add_number(&d, d.root, "uid", plan->uid);
         json_add_number(&d, d.root, "gid", plan->gid);
+        json_add_number(&d, d.root, "host_uid", plan->host_uid);
+        json_add_number(&d, d.root, "host_gid", plan->host_gid);
         json_add_string(&d, d.root, "hostname", plan->hostname);
         json_add_string(&d, d.root, "net", plan->net == POLICY_NET_NONE ? "none" : "host");
         print_json_add_hardening(&d, plan);

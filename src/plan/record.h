@@ -16,8 +16,8 @@ struct plan_record {
         struct record_process init;   /* the session's pid 1 */
         uint64_t namespaces;          /* CLONE_NEW*: the namespaces that were made for the session */
         uint64_t namespace_inodes[6]; /* of its user, mnt, pid, ipc, uts and net namespaces */
-        bool is_nested;    /* each command gets a pid namespace of its own, since the kernel has no Landlock
-                              scopes */
+        bool is_nested; /* each command gets a pid namespace of its own, since commands are isolated and the
+                           kernel has no Landlock scopes */
         int64_t started_s; /* CLOCK_REALTIME, seconds */
         int64_t base_s;    /* a change of an overlay's base after this time counts as a conflict */
         uint64_t base_ns;

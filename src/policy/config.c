@@ -178,6 +178,12 @@ static int apply_choice(struct reader *c, size_t node) {
         return set_option(c, node, c->map.nodes[node].key, text_at(c, node));
 }
 
+static int policy_config_apply_backing(struct reader *c, size_t node) {
+        if (!text_at(c, node))
+                return fail_type(c, node, "a string");
+        return set_option(c, node, "overlay-backing", text_at(c, node));
+}
+
 /* "seccomp" is a shipped policy's name, "none", or a file. */
 static int policy_config_apply_seccomp(struct reader *c, size_t node) {
         const char *text = text_at(c, node);
@@ -368,6 +374,15 @@ static int apply_enabled(struct reader *c, size_t node) {
         return c->policy->isolation_label ? 0 : error_oom(c->err);
 }
 
+static int apply_isolate(struct reader *c, size_t node) {
+        const struct json_value *value = c->map.nodes[node].value;
+
+        if (json_kind(value) != JSON_BOOL)
+                return fail_type(c, node, "true or false");
+        c->policy->isolates_commands |= json_is_true(value);
+        return 0;
+}
+
 /* Applies one {"source", "target", "mode"} of "expose_paths". */
 static int apply_expose_path(struct reader *c, size_t node) {
         static const char *const names[] = {"source", "target", "mode"};
@@ -445,9 +460,12 @@ static const struct key top[] = {
         {"hide", apply_globs},
         {"env", policy_config_apply_env},
         {"net", apply_choice},
+        {"proc", apply_choice},
+        {"overlay_backing", policy_config_apply_backing},
         {"seccomp", policy_config_apply_seccomp},
         {"temp", apply_temp},
         {"limits", apply_limits},
+        {"isolate_commands", apply_isolate},
 };
 
 /* ---------------------------------------------------------------- the file */

@@ -151,13 +151,17 @@ int git_find_identity(struct resolved *s, struct nsrun_error *err) {
         };
         int r;
 
-        if (!is_wanted(s))
+        if (!s->project || p->clean_env)
+                return 0;
+        if (p->has_workspace && !is_wanted(s))
                 return 0;
         if (p->has_workspace)
                 return p->is_env_explicit || strv_copy(p->workspace_env, &s->identity) >= 0 ? 0
                                                                                             : error_oom(err);
         r = identity_find(&request, &id);
-        if (r >= 0)
+        if (r >= 0 && is_wanted(s))
                 r = identity_to_environment(&id, &s->identity);
+        s->git_settings = TAKE_PTR(id.settings);
+        s->git_ignores = TAKE_PTR(id.ignores);
         return r < 0 ? error_oom(err) : 0;
 }

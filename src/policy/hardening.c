@@ -5,7 +5,7 @@
 #include "refuse.h"
 #include "seccomp/load.h"
 
-static int refuse_landlock(struct nsrun_error *err) {
+int refuse_landlock(struct nsrun_error *err) {
         static const char what[] = "Landlock can't keep abstract sockets and signals inside";
         int abi = sys_landlock_abi();
 

@@ -186,7 +186,7 @@ static int add_project_root(const struct nsrun_policy *p, char ***writable, cons
                 return errno == ENOMEM ? -ENOMEM : 0;
         r = add_root(writable, home, cwd);
         if (r >= 0)
-                r = project_find(cwd, &project);
+                r = project_find(cwd, home, &project);
         return r < 0 ? r : add_root(writable, home, project);
 }
 

@@ -176,10 +176,9 @@ static int apply_tmp(void *target, const struct option_spec *spec, const char *v
         return 0;
 }
 
-static int apply_tmpfs_size(void *target, const struct option_spec *spec, const char *value,
-                            struct nsrun_error *err) {
+static int read_tmpfs_size(const struct option_spec *spec, const char *value, uint64_t *ret,
+                           struct nsrun_error *err) {
         static const char hint[] = "give bytes, or a number with K, M, G or T: 512M";
-        struct nsrun_policy *p = target;
         uint64_t size;
         int r;
 
@@ -188,8 +187,34 @@ static int apply_tmpfs_size(void *target, const struct option_spec *spec, const 
                 return option_refuse(spec, value, r == -ERANGE ? "too big" : "not a size", hint, err);
         if (size < SMALLEST_TMPFS)
                 return option_refuse(spec, value, "too small", "the least is 4K", err);
-        p->tmpfs_size = size;
+        *ret = size;
         return 0;
+}
+
+static int apply_tmpfs_size(void *target, const struct option_spec *spec, const char *value,
+                            struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        return read_tmpfs_size(spec, value, &p->tmpfs_size, err);
+}
+
+static int apply_tmpfs(void *target, const struct option_spec *spec, const char *value,
+                       struct nsrun_error *err) {
+        _cleanup_strv_ char **parts = NULL;
+        uint64_t size = 0;
+        int n, r = 0;
+
+        n = split_colons(value, &parts);
+        if (n < 0)
+                return error_oom(err);
+        if (n > 2 || !parts[0][0])
+                return option_refuse(spec, value, "not PATH or PATH:SIZE",
+                                     "a colon in a path is written '\\:'", err);
+        if (n == 2)
+                r = read_tmpfs_size(spec, parts[1], &size, err);
+        if (r >= 0 && policy_add_tmpfs(target, parts[0], size) < 0)
+                r = error_oom(err);
+        return r;
 }
 
 static int apply_net(void *target, const struct option_spec *spec, const char *value,
@@ -221,7 +246,8 @@ static int apply_proc(void *target, const struct option_spec *spec, const char *
 
 static int apply_backing(void *target, const struct option_spec *spec, const char *value,
                          struct nsrun_error *err) {
-        static const enum policy_backing backings[] = {POLICY_BACKING_DISK, POLICY_BACKING_TMPFS};
+        static const enum policy_backing backings[] = {POLICY_BACKING_AUTO, POLICY_BACKING_DISK,
+                                                       POLICY_BACKING_TMPFS};
         struct nsrun_policy *p = target;
         int i;
 
@@ -243,6 +269,19 @@ static int apply_hostname(void *target, const struct option_spec *spec, const ch
                 return option_refuse(spec, value, "not a host name",
                                      "1 to 64 letters, digits, dots and hyphens", err);
         return set_string(&p->hostname, value, err);
+}
+
+/* The highest 32-bit number is no id: it is the (uid_t)-1 of chown(2). */
+static int apply_id(void *target, const struct option_spec *spec, const char *value,
+                    struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        uint64_t id;
+
+        if (str_parse_number(value, false, &id) < 0 || id >= UINT32_MAX)
+                return option_refuse(spec, value, "not a numeric id", "give a number from 0 to 4294967294",
+                                     err);
+        *(streq(spec->name, "uid") ? &p->uid : &p->gid) = id;
+        return 0;
 }
 
 static int policy_options_apply_seccomp(void *target, const struct option_spec *spec, const char *value,
@@ -345,6 +384,14 @@ static int apply_join(void *target, nsrun_unused const struct option_spec *spec,
         return 0;
 }
 
+static int apply_isolate_commands(void *target, nsrun_unused const struct option_spec *spec,
+                                  nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        p->isolates_commands = true;
+        return 0;
+}
+
 static int apply_kill_leftovers(void *target, nsrun_unused const struct option_spec *spec,
                                 nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct nsrun_policy *p = target;
@@ -405,14 +452,32 @@ static int apply_instance(void *target, const struct option_spec *spec, const ch
                                   value, err);
 }
 
+/* What other programs' globs have would match nothing here, without a word. */
+static int refuse_braces(const struct option_spec *spec, const char *value, struct nsrun_error *err) {
+        const char *open = strchr(value, '{'), *comma = open ? strchr(open, ',') : NULL;
+
+        return comma && strchr(comma, '}') ? option_refuse(spec, value, "braces are no wildcards here",
+                                                           "give the option once for each name", err)
+                                           : 0;
+}
+
 static int apply_protect(void *target, const struct option_spec *spec, const char *value,
                          struct nsrun_error *err) {
         struct nsrun_policy *p = target;
+        int r = refuse_braces(spec, value, err);
 
+        if (r < 0)
+                return r;
         if (streq(spec->name, "protect") && streq(value, "strict")) {
                 p->protects_strictly = true;
                 return 0;
         }
+        if (startswith(value, "strict,"))
+                return option_refuse(spec, value, "'strict' stands alone", "give the option twice", err);
+        if (strstr(value, "**"))
+                return option_refuse(spec, value, "no tree is searched for such names",
+                                     "name the folder, as in 'src/*.conf'; a '*' matches in one folder",
+                                     err);
         if (!names_is_glob(value))
                 return option_refuse(spec, value, "not a name below a writable folder",
                                      "such a name is relative, without '.', '..' and empty parts", err);
@@ -434,99 +499,119 @@ static int apply_hide(void *target, const struct option_spec *spec, const char *
         if (r == -EINVAL)
                 return option_refuse(spec, value, "not a glob of names to hide",
                                      "it has no empty part, '.' or '..', and doesn't begin with '!'", err);
+        if (r >= 0 && refuse_braces(spec, value, err) < 0)
+                return -EINVAL;
         return r < 0 || strv_add(&p->hide, value) < 0 ? error_oom(err) : 0;
 }
 
-static const char files[] = "Files";
-static const char environment[] = "Environment";
-static const char isolation[] = "Isolation";
-static const char sessions[] = "Sessions";
+static const char of_project[] = "Project";
+static const char of_filesystem[] = "Filesystem";
+static const char of_protection[] = "Protection";
+static const char of_environment[] = "Environment";
+static const char of_network[] = "Network";
+static const char of_seccomp[] = "Seccomp";
+static const char of_limits[] = "Limits";
+static const char of_isolation[] = "Isolation";
+static const char of_sessions[] = "Sessions";
 
+/* Each group stands together, and is a topic of `nsrun help`. */
 const struct option_spec policy_options[] = {
-        {"config", 0, "FILE", OPTION_COMPLETES_PATH, files,
+        {"config", 0, "FILE", OPTION_COMPLETES_PATH, of_project,
          "read the configuration FILE (default: ~/.config/nsrun/config.json, else /etc/nsrun/config.json)",
          apply_config},
-        {"no-config", 0, NULL, OPTION_COMPLETES_NOTHING, files, "read no configuration", apply_no_config},
-        {"profile", 0, "code|instance", OPTION_COMPLETES_CHOICE, files,
+        {"no-config", 0, NULL, OPTION_COMPLETES_NOTHING, of_project, "read no configuration",
+         apply_no_config},
+        {"profile", 0, "code|instance", OPTION_COMPLETES_CHOICE, of_project,
          "what is shown: a project and its toolchains (the default), or an agent host's instance folder and what the command line names",
          apply_profile},
-        {"instance", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
+        {"instance", 0, "DIR", OPTION_COMPLETES_FOLDER, of_project,
          "the root of --profile=instance (default: $NSRUN_HOME, else ~/.nsrun)", apply_instance},
-        {"instance-workspace", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
+        {"instance-workspace", 0, "DIR", OPTION_COMPLETES_FOLDER, of_project,
          "the instance's workspace, writable; the working directory, too, unless --project names one (default: workspace in the root)",
          apply_instance},
-        {"project", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
+        {"project", 0, "DIR", OPTION_COMPLETES_FOLDER, of_project,
          "the writable working directory (default: the git top level above the current folder, else that folder)",
          apply_project},
-        {"no-project", 0, NULL, OPTION_COMPLETES_NOTHING, files,
+        {"no-project", 0, NULL, OPTION_COMPLETES_NOTHING, of_project,
          "an empty, ephemeral working directory (" POLICY_NO_PROJECT_DIR ") instead", apply_no_project},
-        {"ro", 0, "PATH", OPTION_COMPLETES_PATH, files, "expose PATH read-only, where it is",
-         policy_options_apply_exposed},
-        {"rw", 0, "PATH", OPTION_COMPLETES_PATH, files, "expose PATH writable, where it is",
-         policy_options_apply_exposed},
-        {"overlay", 0, "PATH", OPTION_COMPLETES_FOLDER, files,
-         "expose the folder PATH; what is written to it is thrown away at the end",
-         policy_options_apply_exposed},
-        {"protect", 0, "strict|GLOB", OPTION_COMPLETES_CHOICE, files,
-         "keep the command from changing or making what GLOB names at the top of a writable folder, beside the names in nsrun(1); strict: a name that doesn't exist can't be made at all",
-         apply_protect},
-        {"no-protect", 0, "GLOB", OPTION_COMPLETES_NOTHING, files,
-         "don't protect names that match GLOB ('*': none is)", apply_protect},
-        {"hide", 0, "GLOB", OPTION_COMPLETES_PATH, files,
-         "keep the command from reading what GLOB names in any exposed folder ('.env', '*.pem', 'secrets/', '/top'), as .gitignore has it",
-         apply_hide},
-        {"bind", 0, "SRC:DEST[:ro|rw]", OPTION_COMPLETES_PATH, files,
-         "expose SRC at DEST, writable unless :ro (a colon in a path: '\\:')", apply_bind},
-        {"symlink", 0, "TEXT:PATH", OPTION_COMPLETES_NOTHING, files, "make PATH a symlink that says TEXT",
-         apply_symlink},
-        {"tmp", 0, "tmpfs|scratch|DIR", OPTION_COMPLETES_CHOICE, files,
-         "what /tmp is: empty and in memory (the default), empty and below ~/.cache/nsrun, or the host's folder DIR; the latter two are at their own paths, too",
-         apply_tmp},
-        {"tmpfs-size", 0, "SIZE", OPTION_COMPLETES_NOTHING, files,
-         "the bound of each writable tmpfs, in bytes or with K, M, G or T (default: 2G)", apply_tmpfs_size},
-        {"overlay-backing", 0, "disk|tmpfs", OPTION_COMPLETES_CHOICE, files,
-         "where overlays keep what is written: below ~/.cache/nsrun (the default), or in memory",
-         apply_backing},
-        {"chdir", 0, "DIR", OPTION_COMPLETES_FOLDER, files,
+        {"chdir", 0, "DIR", OPTION_COMPLETES_FOLDER, of_project,
          "start in DIR, absolute or relative to the project (default: the current folder if that is in the project, else the project)",
          apply_chdir},
-        {"env", 0, "NAME[=VALUE]", OPTION_COMPLETES_VARIABLE, environment,
+        {"ro", 0, "PATH", OPTION_COMPLETES_PATH, of_filesystem, "expose PATH read-only, where it is",
+         policy_options_apply_exposed},
+        {"rw", 0, "PATH", OPTION_COMPLETES_PATH, of_filesystem, "expose PATH writable, where it is",
+         policy_options_apply_exposed},
+        {"overlay", 0, "PATH", OPTION_COMPLETES_FOLDER, of_filesystem,
+         "expose the folder PATH; what is written to it is thrown away at the end",
+         policy_options_apply_exposed},
+        {"bind", 0, "SRC:DEST[:ro|rw]", OPTION_COMPLETES_PATH, of_filesystem,
+         "expose SRC at DEST, writable unless :ro (a colon in a path: '\\:')", apply_bind},
+        {"symlink", 0, "TEXT:PATH", OPTION_COMPLETES_NOTHING, of_filesystem,
+         "make PATH a symlink that says TEXT", apply_symlink},
+        {"tmpfs", 0, "PATH[:SIZE]", OPTION_COMPLETES_FOLDER, of_filesystem,
+         "make PATH an empty folder in memory, of SIZE at most (default: --tmpfs-size; a colon in a path: '\\:')",
+         apply_tmpfs},
+        {"tmp", 0, "tmpfs|scratch|DIR", OPTION_COMPLETES_CHOICE, of_filesystem,
+         "what /tmp is: empty and in memory (the default), empty and below ~/.cache/nsrun, or the host's folder DIR; the latter two are at their own paths, too",
+         apply_tmp},
+        {"tmpfs-size", 0, "SIZE", OPTION_COMPLETES_NOTHING, of_filesystem,
+         "the bound of each writable tmpfs, in bytes or with K, M, G or T (default: 2G)", apply_tmpfs_size},
+        {"overlay-backing", 0, "auto|disk|tmpfs", OPTION_COMPLETES_CHOICE, of_filesystem,
+         "where overlays keep what is written: below ~/.cache/nsrun, or in memory; auto (the default) is memory for toolchains' caches where there is enough",
+         apply_backing},
+        {"protect", 0, "strict|GLOB", OPTION_COMPLETES_CHOICE, of_protection,
+         "keep the command from changing or making what GLOB names at the top of a writable folder, beside the names in nsrun(1); strict: a name that doesn't exist can't be made at all",
+         apply_protect},
+        {"no-protect", 0, "GLOB", OPTION_COMPLETES_NOTHING, of_protection,
+         "don't protect names that match GLOB ('*': none is)", apply_protect},
+        {"hide", 0, "GLOB", OPTION_COMPLETES_PATH, of_protection,
+         "keep the command from reading what GLOB names in any exposed folder ('.env', '*.pem', 'secrets/', '/top'), as .gitignore has it",
+         apply_hide},
+        {"env", 0, "NAME[=VALUE]", OPTION_COMPLETES_VARIABLE, of_environment,
          "set NAME, or pass the caller's NAME although it would be withheld", policy_options_apply_env},
-        {"unsetenv", 0, "NAME", OPTION_COMPLETES_VARIABLE, environment, "don't pass NAME", apply_unsetenv},
-        {"clean-env", 0, NULL, OPTION_COMPLETES_NOTHING, environment,
+        {"unsetenv", 0, "NAME", OPTION_COMPLETES_VARIABLE, of_environment, "don't pass NAME",
+         apply_unsetenv},
+        {"clean-env", 0, NULL, OPTION_COMPLETES_NOTHING, of_environment,
          "pass only HOME, USER, LOGNAME, SHELL, PATH, TERM, COLORTERM, LANG, LANGUAGE, LC_* and TZ",
          apply_clean_env},
-        {"net", 0, "host|none", OPTION_COMPLETES_CHOICE, isolation,
+        {"net", 0, "host|none", OPTION_COMPLETES_CHOICE, of_network,
          "share the host's network (the default), or have loopback alone", apply_net},
-        {"hostname", 0, "NAME", OPTION_COMPLETES_NOTHING, isolation,
+        {"hostname", 0, "NAME", OPTION_COMPLETES_NOTHING, of_network,
          "the host name inside (default: the host's)", apply_hostname},
-        {"proc", 0, "auto|new|subset|bind|none", OPTION_COMPLETES_CHOICE, isolation,
-         "what /proc is: new (the default) has the sandbox's processes alone; see nsrun(1)", apply_proc},
-        {"seccomp", 0, "default|strict|nested|none|FILE", OPTION_COMPLETES_CHOICE, isolation,
+        {"seccomp", 0, "default|strict|nested|none|FILE", OPTION_COMPLETES_CHOICE, of_seccomp,
          "which system calls are allowed: a policy of nsrun's own (see 'nsrun seccomp list'), or an OCI JSON file's",
          policy_options_apply_seccomp},
-        {"seccomp-log", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
+        {"seccomp-log", 0, NULL, OPTION_COMPLETES_NOTHING, of_seccomp,
          "have the kernel log the calls that are denied (dmesg, the audit log)", apply_seccomp_log},
-        {"strict-policy", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
+        {"strict-policy", 0, NULL, OPTION_COMPLETES_NOTHING, of_seccomp,
          "refuse a seccomp file that names a call nsrun doesn't know, instead of warning",
          apply_strict_policy},
-        {"landlock", 0, "auto|require|off", OPTION_COMPLETES_CHOICE, isolation,
+        {"landlock", 0, "auto|require|off", OPTION_COMPLETES_CHOICE, of_seccomp,
          "keep abstract sockets and signals inside: where the kernel can (the default), always, or never",
          apply_landlock},
-        {"limit", 0, "NAME=VALUE", OPTION_COMPLETES_NOTHING, isolation,
+        {"limit", 0, "NAME=VALUE", OPTION_COMPLETES_NOTHING, of_limits,
          "bound a resource: memory=512M, pids=100, cpu=0.5, or a limit of setrlimit(2): nofile=1024, cputime=60:90; see nsrun(1)",
          limits_apply_option},
-        {"new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
+        {"uid", 0, "ID", OPTION_COMPLETES_NOTHING, of_isolation,
+         "the user's numeric id inside (default: the host's); 0 is root's, with no right of root's",
+         apply_id},
+        {"gid", 0, "ID", OPTION_COMPLETES_NOTHING, of_isolation,
+         "the group's numeric id inside (default: the host's)", apply_id},
+        {"proc", 0, "auto|new|subset|bind|none", OPTION_COMPLETES_CHOICE, of_isolation,
+         "what /proc is: new (the default) has the sandbox's processes alone; see nsrun(1)", apply_proc},
+        {"new-session", 0, NULL, OPTION_COMPLETES_NOTHING, of_isolation,
          "a session of its own for the command (the default)", apply_session},
-        {"no-new-session", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
+        {"no-new-session", 0, NULL, OPTION_COMPLETES_NOTHING, of_isolation,
          "stay in the caller's session: job control, and the terminal's input, are shared", apply_session},
-        {"no-sandbox", 0, NULL, OPTION_COMPLETES_NOTHING, isolation,
+        {"no-sandbox", 0, NULL, OPTION_COMPLETES_NOTHING, of_isolation,
          "run the command as you, with all your files; warns, and 'nsrun bash' asks on the terminal by default",
          apply_no_sandbox},
-        {"session", 0, "ID", OPTION_COMPLETES_SESSION, sessions,
+        {"session", 0, "ID", OPTION_COMPLETES_SESSION, of_sessions,
          "run in a sandbox that 'nsrun session start' made: of the other options just --env, --unsetenv, --chdir, --new-session and --kill-leftovers may be given",
          apply_join},
-        {"kill-leftovers", 0, NULL, OPTION_COMPLETES_NOTHING, sessions,
+        {"isolate-commands", 0, NULL, OPTION_COMPLETES_NOTHING, of_sessions,
+         "session start: the session's commands can't signal or trace each other", apply_isolate_commands},
+        {"kill-leftovers", 0, NULL, OPTION_COMPLETES_NOTHING, of_sessions,
          "in a session: end what the command leaves behind when it ends", apply_kill_leftovers},
 };
 

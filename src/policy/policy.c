@@ -16,6 +16,8 @@ nsrun_public int nsrun_policy_new(struct nsrun_policy **ret) {
         if (!p)
                 return -ENOMEM;
         p->tmpfs_size = DEFAULT_TMPFS_SIZE;
+        p->uid = p->gid = POLICY_SAME_ID;
+        p->backing = POLICY_BACKING_AUTO;
         p->new_session = true;
         *ret = p;
         return 0;
@@ -30,6 +32,9 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         for (size_t i = 0; i < p->n_links; i++)
                 policy_clear_link(&p->links[i]);
         free(p->links);
+        for (size_t i = 0; i < p->n_tmpfs; i++)
+                free(p->tmpfs[i].path);
+        free(p->tmpfs);
         for (size_t i = 0; i < p->n_toolchains; i++) {
                 free(p->toolchains[i].path);
                 free(p->toolchains[i].variable);
@@ -176,6 +181,15 @@ int policy_add_link(struct nsrun_policy *p, const char *text, const char *path) 
         if (!text_copy || !path_copy || ARRAY_GROW(p->links, p->n_links) < 0)
                 return -ENOMEM;
         p->links[p->n_links++] = (struct policy_link){TAKE_PTR(text_copy), TAKE_PTR(path_copy)};
+        return 0;
+}
+
+int policy_add_tmpfs(struct nsrun_policy *p, const char *path, uint64_t size) {
+        _cleanup_free_ char *copy = strdup(path);
+
+        if (!copy || ARRAY_GROW(p->tmpfs, p->n_tmpfs) < 0)
+                return -ENOMEM;
+        p->tmpfs[p->n_tmpfs++] = (struct policy_tmpfs){TAKE_PTR(copy), size};
         return 0;
 }
 

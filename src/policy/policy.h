@@ -25,7 +25,8 @@ enum policy_proc {
 };
 enum policy_backing {
         POLICY_BACKING_DISK,
-        POLICY_BACKING_TMPFS
+        POLICY_BACKING_TMPFS,
+        POLICY_BACKING_AUTO /* backing.c decides; no plan has it */
 };
 enum policy_landlock {
         POLICY_LANDLOCK_AUTO,
@@ -92,6 +93,14 @@ struct policy_link {
         char *path;
 };
 
+/* An empty tmpfs inside. */
+struct policy_tmpfs {
+        char *path;
+        uint64_t size; /* bytes; 0: the policy's tmpfs_size */
+};
+
+#define POLICY_SAME_ID UINT64_MAX
+
 /* Limits of what the command may use up. */
 #define POLICY_UNLIMITED UINT64_MAX
 struct policy_rlimit {
@@ -113,6 +122,8 @@ struct nsrun_policy {
         size_t n_rules;
         struct policy_link *links;
         size_t n_links;
+        struct policy_tmpfs *tmpfs; /* in the order given; paths as the user gave them */
+        size_t n_tmpfs;
         struct policy_toolchain *toolchains;
         size_t n_toolchains;
 
@@ -129,20 +140,22 @@ struct nsrun_policy {
         struct policy_limits limits;
         bool new_session;
         bool clean_env;
-        char *hostname; /* NULL: the host's */
-        char *chdir;    /* absolute, or relative to the project; NULL: the project */
-        char **env;     /* --env: "NAME=VALUE", or "NAME" to let it be inherited, in the order given */
-        char **unset;   /* --unsetenv: names, none of which is in `env` too */
-        char **argv;    /* the command */
-        char **given;   /* names of the options that were set, for what is refused with --session */
+        char *hostname;    /* NULL: the host's */
+        uint64_t uid, gid; /* the user's inside; POLICY_SAME_ID: the host's */
+        char *chdir;       /* absolute, or relative to the project; NULL: the project */
+        char **env;        /* --env: "NAME=VALUE", or "NAME" to let it be inherited, in the order given */
+        char **unset;      /* --unsetenv: names, none of which is in `env` too */
+        char **argv;       /* the command */
+        char **given;      /* names of the options that were set, for what is refused with --session */
 
         char **protect;         /* globs of names that are protected beside nsrun's own list, relative */
         char **no_protect;      /* globs of names that are not */
         bool protects_strictly; /* those that don't exist can't be made */
         char **hide;            /* globs of names that are hidden, as walk_normalise() takes them */
 
-        char *session;        /* the session to join, which decides all but the command; NULL: none */
-        bool kills_leftovers; /* what the command leaves behind in the session is killed when it ends */
+        char *session;          /* the session to join, which decides all but the command; NULL: none */
+        bool isolates_commands; /* of a session: its commands can't signal or trace each other */
+        bool kills_leftovers;   /* what the command leaves behind in the session is killed when it ends */
 
         char **host_environ; /* the environment to inherit from; NULL: environ */
 
@@ -181,6 +194,7 @@ int policy_add_rule(struct nsrun_policy *p, enum policy_origin origin, enum poli
 int policy_add_toolchain(struct nsrun_policy *p, const char *path, const char *variable, bool is_cache,
                          const char *label);
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
+int policy_add_tmpfs(struct nsrun_policy *p, const char *path, uint64_t size);
 /* Sets the instance profile: the instance at `root`, isolated, with this workspace (may be NULL) and
  * these expose paths.  The policy takes all three. */
 void policy_set_instance(struct nsrun_policy *p, char *root, char *workspace, struct expose_list *expose);

@@ -18,12 +18,14 @@
 
 /* Sorted as nsrun(1) has them: git's, editors' and agents', shells', package managers'. */
 const char *const protect_names[] = {
+        ".git/branches",
         ".git/commondir",
         ".git/config",
         ".git/config.worktree",
         ".git/hooks",
         ".git/info/attributes",
         ".git/objects/info/alternates",
+        ".git/remotes",
         ".gitconfig",
         ".gitmodules",
         ".husky",
@@ -61,6 +63,19 @@ enum {
         RUN_INDEX_MAX = 256 << 10, /* a longer index would cost a run more than its start */
         SESSION_INDEX_MAX = 64 << 20,
 };
+
+bool protect_covers(const char *path) {
+        for (const char *at = path; at; at = strchr(at, '/')) {
+                at += *at == '/';
+                for (const char *const *name = protect_names; *name; name++) {
+                        const char *rest = startswith(at, *name);
+
+                        if (rest && (!*rest || *rest == '/'))
+                                return true;
+                }
+        }
+        return false;
+}
 
 /* Whether --no-protect names `path`, or a folder that it is in. */
 static bool is_among_open(const struct nsrun_policy *p, const char *name) {
@@ -251,6 +266,16 @@ static int protect_error(const struct protecting *p, int r, const char *glob) {
 
 static int protect_nested(const struct protecting *p, unsigned depth);
 
+/* With objects and refs beside it a HEAD makes a folder a repository, to git, where its .git is none: a new
+ * one is looked for in the end.  A bare repository's own is the command's to write. */
+static int note_head(const struct protecting *p) {
+        struct stat st;
+
+        if (fstatat(p->fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return 0;
+        return strv_consume(&p->resolved->present, str_concat(p->path, "//", "HEAD"));
+}
+
 /* A repository, or a writable folder that is none. */
 static int protect_repository(struct protecting *p, unsigned depth) {
         int r = protect_git(p);
@@ -258,6 +283,8 @@ static int protect_repository(struct protecting *p, unsigned depth) {
         for (const char *const *name = protect_names; *name && r >= 0; name++)
                 if (!startswith(*name, ".git/"))
                         r = protect_name(p, *name);
+        if (r >= 0)
+                r = note_head(p);
         if (r >= 0)
                 r = protect_find(p);
         if (r >= 0)
@@ -305,7 +332,7 @@ static int protect_nested(const struct protecting *p, unsigned depth) {
                                              .index_limit = p->resolved->is_session ? SESSION_INDEX_MAX
                                                                                     : RUN_INDEX_MAX};
         _cleanup_strv_ char **found = NULL;
-        int r = depth < NESTED_DEPTH ? nested_find(&places, &found) : 0;
+        int r = depth < NESTED_DEPTH ? nested_find(&places, &found, NULL) : 0;
 
         STRV_FOREACH (name, found)
                 if (r >= 0)
@@ -340,13 +367,17 @@ static bool is_protectable(const struct resolved *s, const struct resolved_rule 
 }
 
 int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ char *users_hooks = NULL;
         bool is_strict = s->policy->protects_strictly;
         unsigned n_repositories = 0;
         size_t n = s->n_rules;
         int r = is_strict ? strict_check(s, err) : 0;
 
+        if (r >= 0 && s->home && protect_find_users_hooks(s->home, &users_hooks) < 0)
+                r = error_oom(err);
         for (size_t i = 0; i < n && r >= 0; i++) {
                 struct protecting p = {.resolved = s,
+                                       .users_hooks = users_hooks,
                                        .below = "",
                                        .git_fd = -EBADF,
                                        .n_repositories = &n_repositories,

@@ -16,6 +16,9 @@ enum {
  * known, one for each target.  -E2BIG with *err filled: a glob of --protect names more than can be looked
  * through; -ENOMEM. */
 int protect_add_rules(struct resolved *s, struct nsrun_error *err);
+/* Whether a path, relative to any folder, is or lies below one of nsrun's own list in some folder of it.  By
+ * a second name of such a file what lies under the first could be written. */
+bool protect_covers(const char *path);
 /* For strict.c.  Adds one rule, unless another shows something else at `target`.  -ENOMEM. */
 int protect_add_rule(struct resolved *s, enum policy_access access, const char *source, const char *target,
                      bool is_directory);

@@ -6,20 +6,35 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "base/beneath.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
 #include "host/gitwalk.h"
 #include "host/names.h"
+#include "host/nested.h"
 
 /* Of each git dir that .git has of a submodule or a linked worktree, and of one elsewhere: those that are
  * there when the command begins, as git makes new ones. */
-static const char *const of_modules[] = {"commondir", "config",          "config.worktree",
-                                         "hooks",     "info/attributes", "objects/info/alternates"};
+static const char *const of_modules[] = {
+        "branches",
+        "commondir",
+        "config",
+        "config.worktree",
+        "hooks",
+        "info/attributes",
+        "objects/info/alternates",
+        "remotes",
+};
 static const char *const of_worktrees[] = {"commondir", "config.worktree", "gitdir"};
 
 enum {
         MODULES_DEPTH = 16,
+        INCLUDES_DEPTH = 10, /* git's own bound */
+        INCLUDES_MAX = 100,
+        LINKS_MAX = 10000, /* symlinks in git dirs: the user's tools make some */
+        INCLUDED_SIZE = 1 << 20,
 };
 
 /* Where a walk through .git's git dirs is. */
@@ -190,14 +205,26 @@ static int follow_dot_git(struct protecting *p, bool is_file) {
         return protect_is_left_open(p, ".git") ? 0 : protect_separate(p);
 }
 
+/* A bare repository: the folder is its own git dir. */
+static int protect_bare(struct protecting *p) {
+        int r = protect_git_dir(p, "", of_modules, ARRAY_SIZE(of_modules));
+
+        p->git_dir = r < 0 ? NULL : strdup(p->path);
+        if (r >= 0)
+                r = p->git_dir ? add_swept(p->resolved, "/", p->git_dir) : -ENOMEM;
+        return r;
+}
+
 static int protect_dot_git(struct protecting *p) {
         struct resolved *s = p->resolved;
         bool is_project = s->project && streq(p->path, s->project);
         struct stat st;
         int r = protect_name(p, ".git");
 
-        if (r < 0 || fstatat(p->fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (r < 0)
                 return r;
+        if (fstatat(p->fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return nested_is_bare(p->fd) ? protect_bare(p) : 0;
         /* A worktree's or a submodule's, outside: git.c has exposed it. */
         if (is_project && s->git_dir)
                 return (p->git_dir = strdup(s->git_dir)) ? 0 : -ENOMEM;
@@ -227,23 +254,55 @@ int protect_git(struct protecting *p) {
         return r;
 }
 
-/* An entry of the configuration that names a folder of hooks, or a file of configuration: it is relative to
- * the work tree, and to the git dir. */
-static int protect_order(void *data, const struct gitconfig_entry *entry) {
-        const struct protecting *p = data;
-        const char *subsection, *below, *value = entry->value;
-        bool is_include = streq(entry->name, "include.path"), is_home = value && startswith(value, "~/");
-        _cleanup_free_ char *path = NULL, *name = NULL;
-        struct protecting top = top_of(p);
-        size_t n;
+/* A file of configuration that is read for what it names. */
+struct ordering {
+        const struct protecting *protecting;
+        const char *folder; /* to which its includes are relative */
+        unsigned depth, *n_included;
+};
+
+static int take_order(void *data, const struct gitconfig_entry *entry);
+
+/* Reads a plain file of configuration without following a symlink. */
+static int read_plain_below(int folder, const char *name, char **ret) {
+        _cleanup_close_ int fd = beneath_open(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+                return -ENOENT;
+        return read_small_fd(fd, INCLUDED_SIZE, ret);
+}
+
+/* Goes on in a file that is included, where that lies in the folder around. */
+static int read_included(const struct ordering *from, const char *path, const char *below) {
+        _cleanup_free_ char *folder = path_parent(path), *text = NULL;
+        struct ordering in = *from;
         int r;
 
-        is_include |= gitconfig_is_in(entry->name, "includeif", "path", &subsection, &n);
-        if (!value || (!is_include && !streq(entry->name, "core.hookspath")) ||
-            (is_home && !p->resolved->home))
+        if (!folder)
+                return -ENOMEM;
+        if (++in.depth > INCLUDES_DEPTH || ++*in.n_included > INCLUDES_MAX)
                 return 0;
-        path = is_home ? path_join(p->resolved->home, value + 2)
-                       : path_join(is_include ? p->git_dir : p->path, value);
+        in.folder = folder;
+        r = read_plain_below(from->protecting->top_fd, below, &text);
+        if (r >= 0)
+                r = gitconfig_parse(text, strlen(text), take_order, &in);
+        return r == -ENOMEM || r == -E2BIG ? r : 0;
+}
+
+/* Protects what a configuration names, if it lies in the folder around; `folder` is what a relative path is
+ * relative to.  1: *ret_path, *ret_below, for the caller to free, are where. */
+static int protect_named(const struct protecting *p, const char *value, const char *folder, char **ret_path,
+                         char **ret_below) {
+        const char *home = p->resolved->home, *in_home = startswith(value, "~/");
+        _cleanup_free_ char *path = NULL, *name = NULL;
+        struct protecting top = top_of(p);
+        const char *below;
+        int r;
+
+        if (in_home && !home)
+                return 0;
+        path = in_home ? path_join(home, in_home) : path_join(folder, value);
         if (!path)
                 return -ENOMEM;
         below = path_below(path, p->top);
@@ -254,31 +313,98 @@ static int protect_order(void *data, const struct gitconfig_entry *entry) {
         if (r >= 0)
                 r = protect_find(&top);
         strv_free(top.globs);
-        return r;
+        if (r >= 0 && !(*ret_below = strdup(below)))
+                r = -ENOMEM;
+        if (r < 0)
+                return r;
+        *ret_path = TAKE_PTR(path);
+        return 1;
+}
+
+/* An entry that names a folder of hooks, or a file of configuration: the one is relative to the work tree,
+ * the other to the file that has the entry. */
+static int take_order(void *data, const struct gitconfig_entry *entry) {
+        const struct ordering *o = data;
+        _cleanup_free_ char *path = NULL, *below = NULL;
+        const char *subsection;
+        bool is_include = streq(entry->name, "include.path");
+        size_t n;
+        int r;
+
+        is_include |= gitconfig_is_in(entry->name, "includeif", "path", &subsection, &n);
+        if (!entry->value || (!is_include && !streq(entry->name, "core.hookspath")))
+                return 0;
+        r = protect_named(o->protecting, entry->value, is_include ? o->folder : o->protecting->path, &path,
+                          &below);
+        return r > 0 && is_include ? read_included(o, path, below) : r < 0 ? r : 0;
+}
+
+static int take_hooks_path(void *data, const struct gitconfig_entry *entry) {
+        char **hooks = data;
+
+        if (!streq(entry->name, "core.hookspath"))
+                return 0;
+        free(*hooks);
+        *hooks = strdup(entry->value ? entry->value : "");
+        return *hooks ? 0 : -ENOMEM;
+}
+
+int protect_find_users_hooks(const char *home, char **ret) {
+        static const char *const names[] = {".config/git/config", ".gitconfig"};
+        _cleanup_free_ char *hooks = NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_free_ char *path = path_join(home, names[i]), *text = NULL;
+
+                if (!path)
+                        return -ENOMEM;
+                if (read_small_file(AT_FDCWD, path, 0, INCLUDED_SIZE, &text) >= 0 &&
+                    gitconfig_parse(text, strlen(text), take_hooks_path, &hooks) == -ENOMEM)
+                        return -ENOMEM;
+        }
+        *ret = TAKE_PTR(hooks);
+        return 0;
 }
 
 int protect_git_orders(const struct protecting *p) {
         const struct resolved *s = p->resolved;
         _cleanup_close_ int common = -EBADF;
+        _cleanup_free_ char *path = NULL, *below = NULL;
+        unsigned n_included = 0;
+        struct ordering o = {.protecting = p, .folder = p->git_dir, .n_included = &n_included};
         int r;
 
         if (p->git_fd < 0 || protect_is_left_open(p, ".git"))
                 return 0;
         if (s->git_common_dir && streq(p->git_dir, s->git_dir))
                 common = open(s->git_common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        r = gitorders_read(common >= 0 ? common : p->git_fd, protect_order, (void *)(uintptr_t)p);
+        r = gitorders_read(common >= 0 ? common : p->git_fd, take_order, &o);
+        if (r != -ENOMEM && r != -E2BIG && p->users_hooks && *p->users_hooks)
+                r = protect_named(p, p->users_hooks, p->path, &path, &below);
         return r == -ENOMEM || r == -E2BIG ? r : 0;
 }
 
-static int note_link(void *data, int folder, const char *name, const char *path) {
-        struct resolved *s = data;
-        char *line = gitwalk_describe(folder, name, path);
+/* Where the walk finds links. */
+struct listing {
+        struct resolved *resolved;
+        unsigned n;
+};
 
-        return line ? strv_consume(&s->git_links, line) : 0;
+static int note_link(void *data, int folder, const char *name, const char *path) {
+        struct listing *l = data;
+        char *line = gitwalk_is_reference(folder, name) ? NULL : gitwalk_describe(folder, name, path);
+
+        if (!line)
+                return 0;
+        if (l->n++ < LINKS_MAX)
+                return strv_consume(&l->resolved->git_links, line);
+        free(line);
+        return 0;
 }
 
 int protect_list_links(struct resolved *s, struct nsrun_error *err) {
-        struct gitwalk w = {.link = note_link, .data = s};
+        struct listing l = {.resolved = s};
+        struct gitwalk w = {.link = note_link, .data = &l};
         int r = s->git_dir ? add_swept(s, "/", s->git_dir) : 0;
 
         STRV_FOREACH (path, s->git_dirs)
@@ -289,6 +415,6 @@ int protect_list_links(struct resolved *s, struct nsrun_error *err) {
 
                 r = path ? gitwalk(&w, AT_FDCWD, path, path, false) : -ENOMEM;
         }
-        s->links_are_cut = w.is_cut;
+        s->links_are_cut = w.is_cut || l.n > LINKS_MAX;
         return r < 0 ? error_oom(err) : 0;
 }

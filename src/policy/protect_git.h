@@ -17,6 +17,7 @@ struct protecting {
         char *git_dir;     /* where its git dir is, if that is known; or NULL */
         int git_fd;        /* of that, O_PATH; or -EBADF */
         unsigned *n_repositories;
+        const char *users_hooks; /* protect_find_users_hooks()'s */
         struct nsrun_error *err;
 };
 
@@ -32,7 +33,11 @@ int protect_leave_closed(void *data, const char *name);
 /* Adds the names of the git dir that .git is or leads to, and fills p->git_dir and p->git_fd.  -E2BIG,
  * -ENOMEM. */
 int protect_git(struct protecting *p);
-/* Protects the folder of hooks and the files that its configuration names.  -ENOMEM. */
+/* Protects the folder of hooks and the files that its configuration names, and what these name in turn; and
+ * the folder of hooks that the user's own configuration names.  -ENOMEM. */
 int protect_git_orders(const struct protecting *p);
+/* What the user's own configuration in `home` names as core.hooksPath, for the caller to free; NULL:
+ * nothing. What it includes is not looked at.  -ENOMEM. */
+int protect_find_users_hooks(const char *home, char **ret);
 /* Lists the symlinks of all git dirs that are swept when the command has ended. */
 int protect_list_links(struct resolved *s, struct nsrun_error *err);

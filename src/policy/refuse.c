@@ -80,7 +80,9 @@ int refuse_target(const struct nsrun_policy *p, const char *target, const char *
                 return refuse(err, target, "name the files in it that the command needs",
                               "%s would replace the sandbox's own /etc", option);
         if (refuse_is_own(target))
-                return refuse(err, target, "choose another target with --bind SRC:DEST",
+                return refuse(err, target,
+                              streq(option, "--tmpfs") ? "choose another path"
+                                                       : "choose another target with --bind SRC:DEST",
                               "%s would replace what nsrun makes itself", option);
         if (streq(target, "/tmp"))
                 return refuse(err, target, "choose what /tmp is with --tmp=DIR",

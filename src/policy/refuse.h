@@ -36,6 +36,8 @@ int refuse_changeable(const struct trust *trust, const struct resolved_rule *fil
 /* hardening.c: fills s->seccomp and refuses a seccomp policy file that a command may write.
  * Refuses --landlock=require where the kernel has no Landlock scopes. */
 int refuse_hardening(struct resolved *s, struct nsrun_error *err);
+/* That refusal alone. */
+int refuse_landlock(struct nsrun_error *err);
 
 /* rundirs.c: refuses rules that would let a command write the folder of run directories, and a
  * symlink on the way to it that a command could replace. */

@@ -3,6 +3,7 @@
  * decides which of two for one target stays. */
 #include <sys/stat.h>
 
+#include "backing.h"
 #include "base/path.h"
 #include "environment.h"
 #include "git.h"
@@ -14,6 +15,7 @@
 #include "limits.h"
 #include "protect.h"
 #include "refuse.h"
+#include "settings.h"
 #include "toolchains.h"
 
 void resolved_clear(struct resolved *s) {
@@ -23,6 +25,9 @@ void resolved_clear(struct resolved *s) {
         for (size_t i = 0; i < s->n_links; i++)
                 policy_clear_link(&s->links[i]);
         free(s->links);
+        for (size_t i = 0; i < s->n_tmpfs; i++)
+                free(s->tmpfs[i].path);
+        free(s->tmpfs);
         resolved_rule_clear(&s->tmp);
         free(s->plain);
         free(s->cwd);
@@ -41,6 +46,13 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->left_out);
         strv_free(s->secrets);
         strv_free(s->identity);
+        free(s->git_settings);
+        free(s->git_ignores);
+        for (size_t i = 0; i < s->n_settings; i++) {
+                free(s->settings[i].path);
+                free(s->settings[i].text);
+        }
+        free(s->settings);
         strv_free(s->ephemeral);
         strv_free(s->reserved);
         for (size_t i = 0; i < s->n_hidden; i++)
@@ -147,7 +159,7 @@ int resolve_project(struct resolved *s, struct nsrun_error *err) {
         else if (is_instance(p))
                 r = instance_find_start(s, &s->project);
         else
-                r = s->cwd ? project_find(s->cwd, &s->project) : -ENOENT;
+                r = s->cwd ? project_find(s->cwd, s->home, &s->project) : -ENOENT;
         if (r < 0)
                 return project_error(p, r, p->project ? p->project : s->cwd, err);
         r = p->project || is_instance(p) || s->plain ? 0 : refuse_wider_project(s, err);
@@ -235,12 +247,15 @@ static int add_asked_rules(struct resolved *s, struct nsrun_error *err) {
         return r;
 }
 
+/* Adds what shows nothing of the host's. */
 static int add_links(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         int r = 0;
 
         for (size_t i = 0; i < p->n_links && r >= 0; i++)
                 r = resolve_link(s, p->links[i].text, p->links[i].path, err);
+        for (size_t i = 0; i < p->n_tmpfs && r >= 0; i++)
+                r = resolve_tmpfs(s, &p->tmpfs[i], err);
         return r;
 }
 
@@ -456,6 +471,8 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 .starts_here = request->starts_here,
                 .uid = geteuid(),
                 .gid = getegid(),
+                .inner_uid = p->uid == POLICY_SAME_ID ? geteuid() : (uid_t)p->uid,
+                .inner_gid = p->gid == POLICY_SAME_ID ? getegid() : (gid_t)p->gid,
         };
         r = refuse_request(s, request, err);
         if (r < 0)
@@ -487,10 +504,14 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
         if (r >= 0)
                 r = toolchain_rules_distrust(s, err);
         if (r >= 0)
+                resolve_backing(s);
+        if (r >= 0)
                 r = refuse_all(s, err);
         if (r >= 0)
                 r = is_instance(p) ? move_home(s, err) : git_find_identity(s, err);
         if (r >= 0)
                 r = environment_resolve(s, err);
+        if (r >= 0 && !is_instance(p))
+                r = settings_resolve(s, err);
         return r < 0 || is_instance(p) ? r : toolchain_rules_find_unseen(s, err);
 }

@@ -56,6 +56,12 @@ struct resolved_toolchain {
         char *why; /* why it isn't shown; NULL: it is */
 };
 
+/* A file of the user's settings of a tool, as the sandbox has it. */
+struct resolved_settings {
+        char *path;
+        char *text;
+};
+
 struct resolved {
         const struct nsrun_policy *policy; /* what was asked; it outlives this struct */
         char *const *argv;                 /* the command; NULL: a session's sandbox */
@@ -68,16 +74,22 @@ struct resolved {
         char *cwd;      /* nsrun's working directory; NULL: the kernel can't name it */
         char **sockets; /* sockets of container engines, by sockets_list() */
         char *home;     /* $HOME inside, normalised; NULL: the sandbox makes no home folder */
-        uid_t uid;
+        uid_t uid;      /* the host's */
         gid_t gid;
+        uid_t inner_uid; /* what those are in the sandbox's user namespace */
+        gid_t inner_gid;
         char *project; /* canonical; NULL: none */
 
         struct resolved_rule *rules;
         size_t n_rules;
         struct policy_link *links; /* paths normalised */
         size_t n_links;
-        struct resolved_rule tmp; /* the host's folder for /tmp, target unset; source NULL: none */
-        bool has_scratch;         /* /tmp is the scratch folder of the run directory */
+        struct policy_tmpfs *tmpfs; /* paths normalised, all sizes said; no two with one path */
+        size_t n_tmpfs;
+        struct resolved_rule tmp;    /* the host's folder for /tmp, target unset; source NULL: none */
+        enum policy_backing backing; /* of overlays; never AUTO */
+        uint64_t overlay_size;       /* bytes that all overlays together can hold in memory */
+        bool has_scratch;            /* /tmp is the scratch folder of the run directory */
         char **writable; /* The host's folders that this command may write to, or that an earlier one may
                             have written to: the project, --tmp's folder and the sources of writable rules.
                             Filled when all rules are known. */
@@ -89,10 +101,14 @@ struct resolved {
         struct exposed known; /* what earlier runs let commands write */
         char **exposes;       /* lines for exposed_add(): what this run adds to that */
 
-        char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
-        char **env;           /* the command's environment, but for PWD */
-        char **left_out;      /* names of inherited variables that are withheld, sorted */
-        char **secrets;       /* of these, those that look like a secret, but not with --clean-env */
+        char *seccomp;      /* a shipped policy's name, "none", or a file's canonical path */
+        char **env;         /* the command's environment, but for PWD */
+        char **left_out;    /* names of inherited variables that are withheld, sorted */
+        char **secrets;     /* of these, those that look like a secret, but not with --clean-env */
+        char *git_settings; /* of the user's, for git inside; NULL: none */
+        char *git_ignores;  /* the text of the user's own list of names that git ignores; NULL: none */
+        struct resolved_settings *settings; /* of npm, pip, cargo and Maven */
+        size_t n_settings;
         char **identity;      /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
         char **ephemeral;     /* folders that are a tmpfs of their own inside, with rules beneath them */
         char *git_dir;        /* the project's git dir, where the command may write to it; or NULL */
@@ -154,6 +170,7 @@ int resolve_rule(struct resolved *s, const struct rule_request *request, struct 
 int resolve_default(struct resolved *s, enum policy_access access, const char *source, const char *option,
                     struct nsrun_error *err);
 int resolve_link(struct resolved *s, const char *text, const char *path, struct nsrun_error *err);
+int resolve_tmpfs(struct resolved *s, const struct policy_tmpfs *tmpfs, struct nsrun_error *err);
 /* Leaves one rule for each target, and refuses contradictions. */
 int resolve_conflicts(struct resolved *s, struct nsrun_error *err);
 /* The absolute spelling of `spelled`; NULL for want of memory. */

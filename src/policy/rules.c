@@ -204,6 +204,27 @@ static void compact(struct resolved *s) {
         s->n_rules = n;
 }
 
+/* An empty folder takes the place of a toolchain's; of anything else it would be the opposite. */
+static int resolve_tmpfs_conflicts(struct resolved *s, struct nsrun_error *err) {
+        for (size_t k = 0; k < s->n_tmpfs; k++) {
+                const char *path = s->tmpfs[k].path;
+
+                for (size_t i = 0; i < s->n_links; i++)
+                        if (streq(s->links[i].path, path))
+                                return refuse_two(path, "--symlink", "--tmpfs", err);
+                for (size_t i = 0; i < s->n_rules; i++) {
+                        struct resolved_rule *rule = &s->rules[i];
+
+                        if (!rule->target || !streq(rule->target, path))
+                                continue;
+                        if (rule->origin != POLICY_BY_TOOLCHAINS)
+                                return refuse_two(path, rule->option, "--tmpfs", err);
+                        resolved_rule_clear(rule);
+                }
+        }
+        return 0;
+}
+
 int resolve_conflicts(struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ struct resolved_rule **sorted =
                 calloc(s->n_rules + 1, sizeof(struct resolved_rule *));
@@ -230,8 +251,9 @@ int resolve_conflicts(struct resolved *s, struct nsrun_error *err) {
                 if (rule)
                         return refuse_two(path, (*rule)->option, "--symlink", err);
         }
+        r = resolve_tmpfs_conflicts(s, err);
         compact(s);
-        return 0;
+        return r;
 }
 
 /* Adds a symlink of the sandbox's.  The same one twice is added once. */
@@ -256,5 +278,26 @@ int resolve_link(struct resolved *s, const char *text, const char *path, struct 
         if (ARRAY_GROW(s->links, s->n_links) < 0)
                 return error_oom(err);
         s->links[s->n_links++] = (struct policy_link){TAKE_PTR(text_copy), TAKE_PTR(normalised)};
+        return 0;
+}
+
+/* Adds an empty folder.  The same one twice is added once. */
+int resolve_tmpfs(struct resolved *s, const struct policy_tmpfs *tmpfs, struct nsrun_error *err) {
+        uint64_t size = tmpfs->size > 0 ? tmpfs->size : s->policy->tmpfs_size;
+        _cleanup_free_ char *spelled = resolve_spelling(s, tmpfs->path),
+                            *path = spelled ? path_normalise(spelled) : NULL;
+        int r;
+
+        if (!path)
+                return error_oom(err);
+        r = refuse_target(s->policy, path, "--tmpfs", err);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < s->n_tmpfs; i++)
+                if (streq(s->tmpfs[i].path, path))
+                        return s->tmpfs[i].size == size ? 0 : refuse_two(path, "--tmpfs", "--tmpfs", err);
+        if (ARRAY_GROW(s->tmpfs, s->n_tmpfs) < 0)
+                return error_oom(err);
+        s->tmpfs[s->n_tmpfs++] = (struct policy_tmpfs){TAKE_PTR(path), size};
         return 0;
 }

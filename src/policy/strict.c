@@ -271,7 +271,7 @@ static int find_cache_mount(char **ret_base, uint64_t *ret_mount) {
         while (r >= 0 && path) {
                 char *parent;
 
-                r = sys_statx(path, &file);
+                r = sys_statx(AT_FDCWD, path, &file);
                 if (r != -ENOENT || streq(path, "/"))
                         break;
                 parent = path_parent(path);
@@ -303,7 +303,7 @@ static int refuse_mounts(const struct resolved *s, struct nsrun_error *err) {
                 const struct resolved_rule *rule = &s->rules[i];
                 struct sys_file file = {0};
 
-                if (!rule->stubs || sys_statx(rule->source, &file) < 0)
+                if (!rule->stubs || sys_statx(AT_FDCWD, rule->source, &file) < 0)
                         continue;
                 if (file.mount != cache)
                         return refuse(err, rule->source, hint,

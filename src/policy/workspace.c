@@ -59,6 +59,9 @@ nsrun_public int nsrun_policy_set_workspace(struct nsrun_policy *p, struct nsrun
         if (!project || (has_tmp && !tmp) || strv_copy((char *const *)(uintptr_t)env, &copy) < 0)
                 return error_oom(error);
         drop_roots(p);
+        STRV_FOREACH (glob, w->hide)
+                if (!strv_contains(p->hide, *glob) && strv_add(&p->hide, *glob) < 0)
+                        return error_oom(error);
         if (policy_workspace_add_roots(p, w) < 0) {
                 drop_roots(p);
                 return error_oom(error);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "disk/locked.h"
 
@@ -16,6 +17,7 @@
 
 enum {
         CPU_PERIOD = 100000,  /* µs; the kernel's default */
+        PIDS_MOST = 4 << 20,  /* PID_MAX_LIMIT */
         EMPTY_TIMEOUT = 5000, /* ms; processes that were killed may take a while to be gone */
 };
 
@@ -36,7 +38,7 @@ static int move_out(struct cgroup *c, struct nsrun_error *err) {
         if (r >= 0)
                 r = write_value(c->supervisor_fd, "cgroup.procs", "0");
         if (r >= 0)
-                r = cgroup_switch(c->place.fd, c->controllers, '+');
+                r = cgroup_switch(c->place.fd, c->place.enabled, '+');
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_HARDENING, r, c->place.path,
                                  "nsrun can't make room in its own cgroup", NULL);
@@ -66,8 +68,11 @@ static int write_limits(const struct cgroup *c, const struct policy_limits *limi
                         r = write_limit(c, "memory.swap.max", "0", err);
         }
         if (r >= 0 && (c->controllers & CGROUP_PIDS)) {
-                /* One more than asked for, for pid 1. */
-                (void)snprintf(text, sizeof(text), "%" PRIu64, limits->pids + 1);
+                /* One more than asked for, for pid 1.  The kernel refuses a number above its own bound. */
+                if (limits->pids < PIDS_MOST)
+                        (void)snprintf(text, sizeof(text), "%" PRIu64, limits->pids + 1);
+                else
+                        strcpy(text, "max");
                 r = write_limit(c, "pids.max", text, err);
         }
         if (r >= 0 && (c->controllers & CGROUP_CPU)) {
@@ -79,6 +84,7 @@ static int write_limits(const struct cgroup *c, const struct policy_limits *limi
 }
 
 static int make(struct cgroup *c, const struct policy_limits *limits, struct nsrun_error *err) {
+        struct stat st = {0};
         int r;
 
         r = fd_lift(&c->place.fd);
@@ -92,9 +98,15 @@ static int make(struct cgroup *c, const struct policy_limits *limits, struct nsr
                 r = -errno;
         if (r >= 0)
                 r = fd_lift(&c->launch.procs_fd);
+        if (r >= 0 && !(c->launch.path = path_join(c->place.path, c->name)))
+                r = -ENOMEM;
+        if (r >= 0 && fstat(c->launch.fd, &st) < 0)
+                r = -errno;
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_HARDENING, r, c->place.path, "a cgroup can't be made",
                                  NULL);
+        c->launch.dev = st.st_dev;
+        c->launch.inode = st.st_ino;
         return write_limits(c, limits, err);
 }
 
@@ -172,13 +184,16 @@ void cgroup_remove(struct cgroup *c) {
                 }
         }
         if (c->supervisor_fd >= 0) {
-                (void)cgroup_switch(c->place.fd, c->controllers, '-');
+                (void)cgroup_switch(c->place.fd, c->place.enabled, '-');
                 (void)write_value(c->place.fd, "cgroup.procs", "0");
                 (void)unlinkat(c->place.fd, c->supervisor, AT_REMOVEDIR);
         }
+        if (c->supervisor_fd < 0)
+                cgroup_place_restore(&c->place);
         close_fdp(&c->launch.fd);
         close_fdp(&c->launch.procs_fd);
         close_fdp(&c->supervisor_fd);
+        free(c->launch.path);
         cgroup_place_clear(&c->place);
         *c = CGROUP_INIT;
 }

@@ -3,7 +3,10 @@
  * own upwards, to the top of what is mounted.  The first one that fits is taken. */
 #include "cgroup_place.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
@@ -156,26 +159,101 @@ static bool is_alone(int fd) {
         return text && streq(text, own);
 }
 
-/* Whether this process can leave the cgroup for a child of it, so that controllers can be enabled.
- * Not for the kernel's root cgroup, which has no cgroup.type, and where processes are no hindrance. */
-static bool can_move_out(int fd, unsigned wanted) {
+/* The kernel's root cgroup has no cgroup.type, and processes in it are no hindrance. */
+static bool is_kernels_root(int fd) {
+        return faccessat(fd, "cgroup.type", F_OK, 0) < 0;
+}
+
+/* Whether a process can be in a child of the cgroup.  Not where the cgroup has both processes and children
+ * with pids or cpu, which the kernel allows: it is "domain threaded" then, and the children are "domain
+ * invalid". */
+static bool is_domain(int fd) {
+        _cleanup_free_ char *type = cgroup_place_read_text(fd, "cgroup.type");
+
+        return is_kernels_root(fd) || (type && streq(type, "domain\n"));
+}
+
+static bool has_processes(int fd) {
+        _cleanup_free_ char *text = cgroup_place_read_text(fd, "cgroup.procs");
+
+        return !text || *text;
+}
+
+/* Whether this process may enable `wanted` controllers for the cgroup's children. */
+static bool may_enable(int fd, unsigned wanted) {
         return is_writable(fd) && faccessat(fd, "cgroup.subtree_control", W_OK, AT_EACCESS) == 0 &&
-               faccessat(fd, "cgroup.type", F_OK, 0) == 0 &&
-               (read_controllers(fd, "cgroup.controllers") & wanted) == wanted && is_alone(fd);
+               (read_controllers(fd, "cgroup.controllers") & wanted) == wanted;
+}
+
+/* Whether this process can leave the cgroup for a child of it, so that controllers can be enabled. */
+static bool can_move_out(int fd, unsigned wanted) {
+        return may_enable(fd, wanted) && !is_kernels_root(fd) && is_domain(fd) && is_alone(fd);
+}
+
+/* Locks the place for as long as it is used, so that a run that ends takes no controller away meanwhile.
+ * Anybody can hold the lock of a folder that may be read, so that nothing may depend on having it: who keeps
+ * it from one run keeps it from all that would take something away. */
+static void cgroup_place_lock(int fd) {
+        for (int tries = 0; tries < 20 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK; tries++)
+                (void)poll(NULL, 0, 5);
 }
 
 /* Whether the cgroup's children have the `wanted` controllers.  With `enables` missing ones are
- * enabled if the cgroup has them. */
-static bool cgroup_place_is_fit(int fd, unsigned wanted, bool enables) {
+ * enabled if the cgroup has them; *ret_enabled are these. */
+static bool cgroup_place_is_fit(int fd, unsigned wanted, bool enables, unsigned *ret_enabled) {
         unsigned missing;
 
-        if (!is_writable(fd))
+        if (!is_writable(fd) || !is_domain(fd))
                 return false;
+        cgroup_place_lock(fd);
         missing = wanted & ~read_controllers(fd, "cgroup.subtree_control");
         if (missing == 0)
                 return true;
-        return enables && (read_controllers(fd, "cgroup.controllers") & missing) == missing &&
-               cgroup_switch(fd, missing, '+') >= 0;
+        if (!enables || !may_enable(fd, missing) || (has_processes(fd) && !is_kernels_root(fd)) ||
+            cgroup_switch(fd, missing, '+') < 0)
+                return false;
+        *ret_enabled = missing;
+        /* A process may have come in meanwhile. */
+        if (is_domain(fd))
+                return true;
+        (void)cgroup_switch(fd, missing, '-');
+        *ret_enabled = 0;
+        return false;
+}
+
+/* Whether a child of the place is bounded by one of the controllers. */
+static bool has_bounded_child(int place, unsigned controllers) {
+        static const char *const files[] = {"memory.max", "pids.max", "cpu.max"};
+        int copy = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+        bool found = !dir;
+
+        for (const struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+                _cleanup_close_ int child = -EBADF;
+
+                if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+                        continue;
+                child = openat(place, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                for (size_t i = 0; child >= 0 && i < ARRAY_SIZE(files); i++) {
+                        _cleanup_free_ char *text =
+                                controllers & (1U << i) ? cgroup_place_read_text(child, files[i]) : NULL;
+
+                        found |= text && !startswith(text, "max");
+                }
+        }
+        if (dir)
+                (void)closedir(dir);
+        else if (copy >= 0)
+                (void)close(copy);
+        return found;
+}
+
+void cgroup_place_restore(struct cgroup_place *place) {
+        if (place->fd < 0 || place->enabled == 0 || flock(place->fd, LOCK_EX | LOCK_NB) < 0 ||
+            has_bounded_child(place->fd, place->enabled))
+                return;
+        (void)cgroup_switch(place->fd, place->enabled, '-');
+        place->enabled = 0;
 }
 
 /* Whether a folder is of cgroup2; that above the file system's mount point isn't. */
@@ -189,12 +267,14 @@ static int cgroup_place_search(const char *own, unsigned wanted, bool enables, s
 
         while (path) {
                 _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                unsigned enabled = 0;
                 char *parent;
 
                 if (fd < 0 || !is_cgroup(fd))
                         return 0;
-                if (cgroup_place_is_fit(fd, wanted, enables)) {
-                        *ret = (struct cgroup_place){.fd = TAKE_FD(fd), .path = TAKE_PTR(path)};
+                if (cgroup_place_is_fit(fd, wanted, enables, &enabled)) {
+                        *ret = (struct cgroup_place){
+                                .fd = TAKE_FD(fd), .path = TAKE_PTR(path), .enabled = enabled};
                         return 1;
                 }
                 parent = path_parent(path);
@@ -214,10 +294,26 @@ static bool is_in_v1(const char *cgroup, const char *name) {
         return false;
 }
 
+/* Where no systemd can be asked for a cgroup of one's own. */
+static const char move_hint[] =
+        "move them to a child of it: cd there; mkdir all; for p in $(cat cgroup.procs); do echo $p "
+        ">all/cgroup.procs; done";
+
+/* Whether other processes in `own` are all that is in the way. */
+static bool is_crowded(const char *own, unsigned wanted) {
+        _cleanup_close_ int fd = own ? open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -EBADF;
+
+        return fd >= 0 && may_enable(fd, wanted) && has_processes(fd) && !is_alone(fd);
+}
+
 static int cgroup_place_fail(const char *cgroup, const char *own, unsigned wanted, struct nsrun_error *err) {
-        static const char what[] = "no cgroup can be made that has the controllers";
-        const char *hint = geteuid() == 0 ? "systemd-run --scope -p Delegate=yes nsrun ... gives one"
-                                          : "systemd-run --user --scope -p Delegate=yes nsrun ... gives one";
+        bool has_systemd = access("/run/systemd/system", F_OK) == 0, is_shared = is_crowded(own, wanted);
+        const char *what = is_shared ? "no cgroup can be made, as other processes are in the one above it"
+                                     : "no cgroup can be made that has the controllers",
+                   *hint = is_shared && !has_systemd ? move_hint
+                           : geteuid() == 0
+                                   ? "systemd-run --scope -p Delegate=yes nsrun ... gives one"
+                                   : "systemd-run --user --scope -p Delegate=yes nsrun ... gives one";
         char list[32];
 
         cgroup_names(wanted, list);
@@ -227,6 +323,15 @@ static int cgroup_place_fail(const char *cgroup, const char *own, unsigned wante
                                "systemd.unified_cgroup_hierarchy=1 on the kernel's command line changes that";
         return error_setf(err, NSRUN_STAGE_HARDENING, UNSAID(-EOPNOTSUPP), own, hint, "--limit %s: %s", list,
                           own ? what : "no cgroup2 file system is mounted that shows this process");
+}
+
+int cgroup_find_own(char **ret, bool *ret_has_v1) {
+        _cleanup_free_ char *mountinfo = cgroup_place_read_text(AT_FDCWD, "/proc/self/mountinfo"),
+                            *cgroup = cgroup_place_read_text(AT_FDCWD, "/proc/self/cgroup");
+
+        if (ret_has_v1)
+                *ret_has_v1 = cgroup && *cgroup && !startswith(cgroup, "0::") && !strstr(cgroup, "\n0::");
+        return mountinfo && cgroup ? cgroup_folder(mountinfo, cgroup, ret) : -ENOENT;
 }
 
 int cgroup_find_place(unsigned wanted, bool may_move, struct cgroup_place *ret, struct nsrun_error *err) {
@@ -241,7 +346,8 @@ int cgroup_find_place(unsigned wanted, bool may_move, struct cgroup_place *ret, 
                 return cgroup_place_fail(cgroup ? cgroup : "", NULL, wanted, err);
         fd = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (may_move && fd >= 0 && can_move_out(fd, wanted)) {
-                *ret = (struct cgroup_place){.fd = TAKE_FD(fd), .path = TAKE_PTR(own), .is_own = true};
+                *ret = (struct cgroup_place){
+                        .fd = TAKE_FD(fd), .path = TAKE_PTR(own), .is_own = true, .enabled = wanted};
                 return 0;
         }
         r = cgroup_place_search(own, wanted, false, ret);

@@ -15,6 +15,7 @@ struct cgroup_place {
         int fd;      /* the folder of the cgroup that gets a child */
         char *path;  /* its path, for messages */
         bool is_own; /* this process is in it, alone, and must leave before controllers can be enabled */
+        unsigned enabled; /* controllers that its children have since this process enabled them */
 };
 
 #define CGROUP_PLACE_INIT       \
@@ -27,9 +28,17 @@ void cgroup_place_clear(struct cgroup_place *place);
  * given.  -ENOENT: no mounted cgroup2 shows it; -ENOMEM. */
 int cgroup_folder(const char *mountinfo, const char *cgroup, char **ret);
 
+/* That of this process.  -ENOENT: no mounted cgroup2 shows it, and *ret_has_v1 (may be NULL) says whether
+ * there are cgroups, of version 1 alone; -ENOMEM. */
+int cgroup_find_own(char **ret, bool *ret_has_v1);
+
 /* Enables ('+') or disables ('-') controllers for a cgroup's children: writes "+memory +pids" and
  * the like. */
 int cgroup_switch(int fd, unsigned controllers, char sign);
+
+/* Disables what was enabled in a place that this process wasn't in, unless another run has its cgroup there,
+ * or somebody has used the controllers to bound another child. */
+void cgroup_place_restore(struct cgroup_place *place);
 
 /* Finds a cgroup whose children have the `wanted` controllers; with `may_move` also this process's
  * own, if it is alone in it.  -EOPNOTSUPP with *err filled, which says what to do: there is none;

@@ -46,6 +46,25 @@ static int make_instance(const struct nsrun_plan *plan, struct nsrun_error *err)
         return r;
 }
 
+/* Whether default caches' overlays are all that a run directory would be for: launch/ can have their layers
+ * in memory. */
+static bool can_do_without_rundir(const struct nsrun_plan *plan) {
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (plan->ops[i].kind == PLAN_OVERLAY && plan->ops[i].was_asked_for)
+                        return false;
+        return !plan->rundir && !plan->has_stubs;
+}
+
+static int disk_make_rundir(const struct nsrun_plan *plan, struct rundir *u, struct nsrun_error *err) {
+        struct nsrun_error why = {0};
+        int r;
+
+        if (!can_do_without_rundir(plan))
+                return rundir_make(u, err);
+        r = rundir_make(u, &why);
+        return r == -ENOMEM ? error_oom(err) : 0;
+}
+
 int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_params *params,
                  struct nsrun_error *err) {
         int r = plan->join ? 0 : make_instance(plan, err);
@@ -60,7 +79,7 @@ int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_
         if (r >= 0 && !plan->join)
                 r = make_hidden_bases(plan, err);
         if (r >= 0 && plan_needs_rundir(plan))
-                r = rundir_make(u, err);
+                r = disk_make_rundir(plan, u, err);
         if (r >= 0 && plan->rundir)
                 r = rundir_make_scratch(u, err);
         params->rundir_fd = u->dir_fd;

@@ -4,18 +4,19 @@
 #include "gitdirs.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/fs.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
+#include "aside.h"
 #include "base/array.h"
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "host/gitwalk.h"
 
 enum {
         TODO_MAX = 1 << 20,
+        LINKS_TOLD = 20,
 };
 
 /* A folder that is swept. */
@@ -32,7 +33,8 @@ struct sweep {
         struct gitwalk walk;
         int (*found)(void *data, const struct nsrun_error *note);
         void *data;
-        bool is_cut; /* the sweep is not complete: there was too much, or something can't be read */
+        unsigned n_links; /* that were removed, of all git dirs */
+        bool is_cut;      /* the sweep is not complete: there was too much, or something can't be read */
 };
 
 void gitdirs_clear(struct gitdirs *g) {
@@ -59,18 +61,6 @@ static bool is_new(const struct sweep *s, const struct stat *st) {
                (st->st_ctim.tv_sec == since->tv_sec && st->st_ctim.tv_nsec >= since->tv_nsec);
 }
 
-/* Whether a symlink is a reference: with core.preferSymlinkRefs git makes HEAD and its like links
- * to refs/…. */
-static bool is_reference(int folder, const char *name) {
-        char text[PATH_MAX];
-        ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
-
-        if (n < 0)
-                return false;
-        text[n] = '\0';
-        return startswith(text, "refs/") && !strstr(text, "..");
-}
-
 /* A folder whose mode keeps nsrun from reading it gets 0700: git, which opens files in it by name, needs the
  * right to search alone, so that the folder must be looked through. */
 static int open_closed(nsrun_unused void *data, int parent, const char *name) {
@@ -87,17 +77,32 @@ static int open_closed(nsrun_unused void *data, int parent, const char *name) {
         return r < 0 ? -errno : r;
 }
 
+static int compare_links(const void *a, const void *b) {
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* There may be hundreds of thousands. */
+static bool is_known_link(const struct gitdirs *g, const char *line) {
+        return g->links && bsearch(&line, g->links, g->n_links, sizeof(*g->links), compare_links);
+}
+
 static int sweep_link(void *data, int folder, const char *name, const char *path) {
         struct sweep *s = data;
         _cleanup_free_ char *line = gitwalk_describe(folder, name, path);
 
-        if (!line || strv_contains(s->dirs->links, line) || is_reference(folder, name))
+        if (!line || is_known_link(s->dirs, line) || gitwalk_is_reference(folder, name))
                 return 0;
         if (s->dirs->is_cut || unlinkat(folder, name, 0) < 0) {
                 s->is_cut = true;
                 return 0;
         }
-        return tell_finding(s, path, "a symlink that the command left in a git dir is removed");
+        if (++s->n_links > LINKS_TOLD)
+                return 0;
+        return tell_finding(
+                s, path,
+                s->n_links < LINKS_TOLD
+                        ? "a symlink that the command left in a git dir is removed"
+                        : "a symlink that the command left in a git dir is removed, and so are others");
 }
 
 static int add_dir(struct gitdirs *g, const char *path, bool is_common) {
@@ -136,6 +141,9 @@ int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
                 r = add_dir(&g, plan->git_common_dir, true);
         if (r >= 0)
                 r = strv_copy(plan->git_links, &g.links);
+        g.n_links = strv_length(g.links);
+        if (g.links)
+                qsort(g.links, g.n_links, sizeof(*g.links), compare_links);
         /* The coarse clock is the one by which the kernel stamps files. */
         if (r >= 0 && clock_gettime(CLOCK_REALTIME_COARSE, &g.since) < 0)
                 r = -errno;
@@ -150,32 +158,24 @@ int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
 /* Moves a new "commondir" of a submodule's repository aside, for the user to look at.  A whole
  * repository has none; git would take configuration and hooks from the folder that it names. */
 static int sweep_commondir(struct sweep *s) {
-        int git_dir = s->dir->fd;
+        _cleanup_free_ char *aside = NULL, *path = NULL;
+        int git_dir = s->dir->fd, r;
         struct stat st;
 
         if (s->dirs->items[s->dirs->n - 1].is_common || s->dir->had_commondir ||
             fstatat(git_dir, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
-        for (unsigned i = 0; i < 1000; i++) {
-                _cleanup_free_ char *path = NULL;
-                char aside[64];
-
-                (void)snprintf(aside, sizeof(aside), "commondir.aside-%u", i);
-                if (syscall(SYS_renameat2, git_dir, "commondir", git_dir, aside, RENAME_NOREPLACE) < 0) {
-                        if (errno == EEXIST)
-                                continue;
-                        break;
-                }
-                path = path_join(s->dir->path, aside);
-                if (!path)
-                        return -ENOMEM;
-                return tell_finding(
-                        s, path,
-                        "a commondir that the command made in a git dir, which git would have obeyed, is "
-                        "moved aside");
+        r = aside_move(git_dir, "commondir", &aside);
+        if (r < 0) {
+                s->is_cut |= r != -ENOMEM;
+                return r == -ENOMEM ? r : 0;
         }
-        s->is_cut = true;
-        return 0;
+        path = path_join(s->dir->path, aside);
+        return path ? tell_finding(
+                              s, path,
+                              "a commondir that the command made in a git dir, which git would have obeyed, "
+                              "is moved aside")
+                    : -ENOMEM;
 }
 
 static bool runs_command(const char *todo) {
@@ -189,15 +189,20 @@ static bool runs_command(const char *todo) {
         return false;
 }
 
-/* Reports a new rebase that would run commands when it is continued.  It stays: it is part of the
- * command's work. */
-static int look_at_rebase(struct sweep *s) {
-        static const char name[] = "rebase-merge/git-rebase-todo";
-        _cleanup_free_ char *text = NULL, *path = NULL;
+/* Reports a new rebase that would run commands when it is continued, in the git dir itself or in `below` it.
+ * It stays: it is part of the command's work. */
+static int look_at_rebase(struct sweep *s, const char *below) {
+        _cleanup_free_ char *text = NULL, *path = NULL, *name = NULL, *folder = NULL;
         int git_dir = s->dir->fd, r;
-        struct stat st;
+        struct stat st, above;
 
-        if (fstatat(git_dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_new(s, &st))
+        folder = str_concat(below, *below ? "/" : "", "rebase-merge");
+        name = folder ? str_concat(folder, "/", "git-rebase-todo") : NULL;
+        if (!name)
+                return -ENOMEM;
+        /* The folder is new where all of it was moved there. */
+        if (fstatat(git_dir, folder, &above, AT_SYMLINK_NOFOLLOW) < 0 ||
+            fstatat(git_dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || (!is_new(s, &st) && !is_new(s, &above)))
                 return 0;
         r = read_small_file(git_dir, name, O_NOFOLLOW, TODO_MAX, &text);
         if (r == -ENOMEM || (r >= 0 && !runs_command(text)))
@@ -206,6 +211,21 @@ static int look_at_rebase(struct sweep *s) {
         if (!path)
                 return -ENOMEM;
         return tell_finding(s, path, "git rebase --continue would run commands that the command left");
+}
+
+static int look_at_worktree(void *data, nsrun_unused int folder, const struct dirent *entry) {
+        _cleanup_free_ char *below = str_concat("worktrees", "/", entry->d_name);
+
+        return below ? look_at_rebase(data, below) : -ENOMEM;
+}
+
+static int look_at_rebases(struct sweep *s) {
+        _cleanup_close_ int worktrees = beneath_open(s->dir->fd, "worktrees", O_RDONLY | O_DIRECTORY, 0);
+        int r = look_at_rebase(s, "");
+
+        if (r >= 0 && worktrees >= 0)
+                r = folder_read(worktrees, look_at_worktree, s);
+        return r == -ENOMEM ? r : 0;
 }
 
 static int sweep_dir(struct sweep *s) {
@@ -224,7 +244,7 @@ static int sweep_dir(struct sweep *s) {
         r = sweep_commondir(s);
         if (r >= 0)
                 r = gitwalk(&s->walk, dir->fd, ".", dir->path, true);
-        return r < 0 ? r : look_at_rebase(s);
+        return r < 0 ? r : look_at_rebases(s);
 }
 
 int gitdirs_end(struct gitdirs *g, int (*found)(void *data, const struct nsrun_error *note), void *data) {

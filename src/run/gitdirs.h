@@ -14,7 +14,8 @@ struct swept_dir;
 struct gitdirs {
         struct swept_dir *items;
         size_t n;
-        char **links;          /* "PATH -> TEXT": the symlinks that were there */
+        char **links; /* "PATH -> TEXT", sorted: the symlinks that were there but references */
+        size_t n_links;
         bool is_cut;           /* that list is not complete */
         struct timespec since; /* when the run began: older files are not the command's */
 };

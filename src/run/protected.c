@@ -5,15 +5,21 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/fs.h>
-#include <sys/random.h>
-#include <sys/syscall.h>
 
+#include "aside.h"
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/sys.h"
 #include "host/names.h"
+#include "host/nested.h"
 #include "repositories.h"
+
+enum {
+        OPEN_TRIES = 1000,
+};
 
 /* What was there. */
 struct protected_name {
@@ -53,6 +59,7 @@ void protected_clear(struct protected_names *names) {
         for (size_t i = 0; i < names->n; i++)
                 clear_folder(&names->folders[i]);
         free(names->folders);
+        strv_free(names->git_dirs);
         *names = (struct protected_names){0};
 }
 
@@ -133,7 +140,7 @@ static int add_present(struct protected_names *names, const char *entry) {
 }
 
 int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) {
-        struct protected_names names = {0};
+        struct protected_names names = {.is_strict = plan->is_strict};
         int r = 0;
 
         /* The coarse clock is the one by which the kernel stamps files. */
@@ -144,6 +151,8 @@ int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) 
         STRV_FOREACH (entry, plan->present)
                 if (r >= 0)
                         r = add_present(&names, *entry);
+        if (r >= 0)
+                r = strv_copy(plan->git_dirs, &names.git_dirs);
         if (r < 0) {
                 protected_clear(&names);
                 return r;
@@ -164,49 +173,6 @@ static int say(const struct look *l, const char *name, const char *what) {
         return l->found(l->data, &note);
 }
 
-/* Gives the owner of a folder, a descriptor that may be O_PATH, all rights in it; nobody else's change. */
-static int open_to_owner(int folder) {
-        char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
-        struct stat st;
-
-        if (fstat(folder, &st) < 0)
-                return -errno;
-        (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", folder);
-        return (st.st_mode & 0700) == 0700 || chmod(self, (st.st_mode & 07777) | 0700) == 0 ? 0 : -errno;
-}
-
-/* Renames the entry `base` of the folder `parent` to a name that nothing obeys, which *ret is.  A folder
- * that the command has closed to its owner is opened for it. */
-static int move_aside(int parent, const char *base, char **ret) {
-        bool was_opened = false;
-
-        for (unsigned i = 0; i < 40;) {
-                _cleanup_free_ char *aside = NULL;
-                unsigned number = i;
-
-                /* The command may have taken the low ones. */
-                if ((i >= 20 && getrandom(&number, sizeof(number), 0) < 0) ||
-                    asprintf(&aside, "%s.aside-%u", base, number) < 0) {
-                        aside = NULL;
-                        return -ENOMEM;
-                }
-                if (syscall(SYS_renameat2, parent, base, parent, aside, RENAME_NOREPLACE) == 0) {
-                        *ret = TAKE_PTR(aside);
-                        return 0;
-                }
-                if (errno == EEXIST) {
-                        i++;
-                        continue;
-                }
-                if (errno != EACCES || was_opened)
-                        return -errno;
-                if (open_to_owner(parent) < 0)
-                        return -EACCES;
-                was_opened = true;
-        }
-        return -EEXIST;
-}
-
 /* `was` is the symlink that stood there, or NULL: nothing did. */
 static int put_aside(const struct look *l, const char *name, const struct protected_name *was) {
         _cleanup_free_ char *folder = strdup(name), *aside = NULL, *place = NULL;
@@ -219,7 +185,7 @@ static int put_aside(const struct look *l, const char *name, const struct protec
         folder[base ? base - name : 0] = '\0';
         base = base ? base + 1 : name;
         parent = beneath_open(l->folder->fd, folder, O_PATH | O_DIRECTORY, 0);
-        r = parent < 0 ? parent : move_aside(parent, base, &aside);
+        r = parent < 0 ? parent : aside_move(parent, base, &aside);
         if (r == -ENOENT)
                 return 0;
         if (r == -ENOMEM)
@@ -246,13 +212,17 @@ static bool is_same_entry(const struct stat *a, const struct stat *b) {
                a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
+static const struct protected_name *find_name_in(const struct protected_folder *f, const char *name) {
+        for (size_t i = 0; i < f->n_names; i++)
+                if (streq(f->names[i].name, name))
+                        return &f->names[i];
+        return NULL;
+}
+
 static int judge_name(void *data, const char *name, const struct stat *st) {
         const struct look *l = data;
-        const struct protected_name *was = NULL;
+        const struct protected_name *was = find_name_in(l->folder, name);
 
-        for (size_t i = 0; i < l->folder->n_names && !was; i++)
-                if (streq(l->folder->names[i].name, name))
-                        was = &l->folder->names[i];
         /* A repository of its own, which a command may make: repositories.h tells of it. */
         if (!was && streq(name, ".git"))
                 return 0;
@@ -268,7 +238,9 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
 
                 return link && streq(link, was->link) ? 0 : put_aside(l, name, was);
         }
-        if (is_same_entry(&was->st, st))
+        /* What a session's earlier command changed, that one has told. */
+        if (is_same_entry(&was->st, st) || st->st_ctim.tv_sec < l->all->since.tv_sec ||
+            (st->st_ctim.tv_sec == l->all->since.tv_sec && st->st_ctim.tv_nsec < l->all->since.tv_nsec))
                 return 0;
         return say(l, name, "a protected name was changed while the command ran, by it or by others");
 }
@@ -282,7 +254,7 @@ static void open_way(int root, const char *name) {
                 _cleanup_free_ char *part = strndup(at, strcspn(at, "/"));
                 int next;
 
-                if (!part || open_to_owner(folder) < 0)
+                if (!part || aside_open_folder(folder) < 0)
                         return;
                 at += strlen(part);
                 next = *part ? openat(folder, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
@@ -305,30 +277,121 @@ static int open_what_is_closed(void *data, const char *name) {
         return 1;
 }
 
-static int look_through(struct look *l) {
+static int find_names(struct look *l, char *const *globs) {
         const struct names_search search = {.found = judge_name, .closed = open_what_is_closed, .data = l};
-        int r = names_find(l->folder->fd, l->folder->globs, &search);
 
+        return names_find(l->folder->fd, globs, &search);
+}
+
+/* Those without wildcards, which are looked up one by one where a folder has too many entries to read. */
+static int find_plain_names(struct look *l) {
+        _cleanup_strv_ char **plain = NULL;
+        int r = 0;
+
+        STRV_FOREACH (glob, l->folder->globs)
+                if (r >= 0 && !strpbrk(*glob, "*?[\\"))
+                        r = strv_add(&plain, *glob);
+        return r >= 0 && plain ? find_names(l, plain) : r;
+}
+
+static int look_through(struct look *l) {
+        int r = find_names(l, l->folder->globs);
+
+        if (r == -E2BIG && (r = find_plain_names(l)) >= 0)
+                r = -E2BIG;
         free(l->last_closed);
         l->last_closed = NULL;
+        if (r >= 0 && !find_name_in(l->folder, "HEAD") && nested_is_bare(l->folder->fd))
+                r = put_aside(l, "HEAD", NULL);
         if (r < 0 && r != -ENOMEM)
                 r = say(l, ".", "what the command has made of protected names can't be seen");
         return r;
 }
 
-/* Whose names are protected: it had a .git. */
-static bool is_known_repository(void *data, const char *path) {
+/* Whether `name` of the git dir `path` in the folder `f` is protected, not left open. */
+static bool has_part(const struct protected_folder *f, const char *path, const char *name) {
+        _cleanup_free_ char *folder = names_escape(path_below(path, f->path)), *glob = NULL;
+
+        glob = folder ? str_concat(folder, *folder ? "/" : "", name) : NULL;
+        return glob && strv_contains(f->globs, glob);
+}
+
+/* A git dir that was there when the policy was resolved.  Of one outside these folders policy/git.c has
+ * exposed what is the command's alone. */
+static bool is_known_git_dir(void *data, const char *path) {
+        const struct look *l = data;
+        bool is_outside = true;
+
+        if (!strv_contains(l->all->git_dirs, path))
+                return false;
+        for (size_t i = 0; i < l->all->n; i++) {
+                const struct protected_folder *f = &l->all->folders[i];
+
+                if (!path_is_beneath(path, f->path))
+                        continue;
+                if (has_part(f, path, "config") && has_part(f, path, "hooks"))
+                        return true;
+                is_outside = false;
+        }
+        return is_outside;
+}
+
+static bool was_there(void *data, const char *path, const struct stat *st) {
+        const struct look *l = data;
+        const struct protected_folder *f = find_folder(l->all, path, strlen(path));
+
+        const struct protected_name *was = f ? find_name_in(f, ".git") : NULL;
+
+        return was && was->st.st_ino == st->st_ino && was->st.st_dev == st->st_dev;
+}
+
+static bool is_looked_at(void *data, const char *path) {
+        const struct look *l = data;
+
+        return find_folder(l->all, path, strlen(path)) != NULL;
+}
+
+/* Opens what `root` leads to. */
+static int open_in(int root, const char *path) {
+        int flags = O_PATH | O_DIRECTORY | O_CLOEXEC, r = -EAGAIN;
+
+        /* EAGAIN: something was renamed or mounted somewhere while a ".." was followed. */
+        for (unsigned i = 0; i < OPEN_TRIES && r == -EAGAIN; i++)
+                r = sys_openat2(root, *path ? path : ".", flags, 0, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+        return r == -ENOSYS || r == -EPERM ? beneath_open(root, path, O_PATH | O_DIRECTORY, 0) : r;
+}
+
+static int open_of_command(void *data, const char *path) {
+        const struct look *l = data;
+        int r = -EXDEV;
+
+        for (size_t i = 0; i < l->all->n && r < 0 && r != -ENOENT; i++) {
+                const struct protected_folder *f = &l->all->folders[i];
+                const char *below = f->fd >= 0 ? path_below(path, f->path) : NULL;
+
+                if (below)
+                        r = open_in(f->fd, below);
+        }
+        STRV_FOREACH (git_dir, l->all->git_dirs) {
+                const char *below = r == -EXDEV ? path_below(path, *git_dir) : NULL;
+                _cleanup_close_ int root =
+                        below ? open(*git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
+
+                if (root >= 0)
+                        r = open_in(root, below);
+        }
+        return r;
+}
+
+static bool is_way_young(void *data, const char *path) {
         const struct look *l = data;
 
         for (size_t i = 0; i < l->all->n; i++) {
                 const struct protected_folder *f = &l->all->folders[i];
+                const char *below = f->fd >= 0 ? path_below(path, f->path) : NULL;
 
-                if (!streq(f->path, path))
-                        continue;
-                for (size_t k = 0; k < f->n_names; k++)
-                        if (streq(f->names[k].name, ".git"))
-                                return true;
-                return false;
+                if (below && *below && repositories_way_is_young(&l->all->since, f->fd, below))
+                        return true;
         }
         return false;
 }
@@ -347,7 +410,12 @@ int protected_end(struct protected_names *names, int (*found)(void *data, const 
                 struct look look = {
                         .folder = &names->folders[i], .all = names, .found = found, .data = data};
                 const struct repositories repositories = {.since = names->since,
-                                                          .is_known = is_known_repository,
+                                                          .takes_away = names->is_strict,
+                                                          .is_known = is_known_git_dir,
+                                                          .was_there = was_there,
+                                                          .is_looked_at = is_looked_at,
+                                                          .open = open_of_command,
+                                                          .is_way_young = is_way_young,
                                                           .found = tell_repository,
                                                           .data = &look};
 

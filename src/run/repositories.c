@@ -1,92 +1,351 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See repositories.h.  The command has made all of it: no symlink is followed. */
+/* See repositories.h.  The command has made all of it: nothing outside the folders that it could write to is
+ * opened, and the kernel alone sets a ctime. */
 #include "repositories.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 #include "base/beneath.h"
+#include "base/file.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "disarm.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
 #include "host/nested.h"
 
 enum {
-        TOLD_MAX = 10, /* of one folder */
-        INDEX_MAX = 256 << 10,
+        TOLD_MAX = 10,         /* of one folder */
+        INDEX_MAX = 256 << 10, /* of one that is as it was; more would take longer than the run's start */
+        YOUNG_INDEX_MAX = 64 << 20,
+        DEPTH_MAX = 16,
+        FOLDERS_MAX = 1000,
+        GIT_DIRS_MAX = 200,  /* that are looked through */
+        ELSEWHERE = 1 << 16, /* beside the flags of gitorders.h: a git dir that can't be looked at */
 };
 
-/* Whether what git would obey is younger than the run.  The kernel alone sets a ctime. */
-static bool is_touched(const struct repositories *r, int git_dir) {
-        static const char *const names[] = {"config", "config.worktree", "hooks"};
+/* A look at a folder and what lies below it. */
+struct looking {
+        const struct repositories *all;
+        unsigned n_found, n_folders, n_git_dirs;
+        bool is_cut;
+};
+
+/* A folder that may be a repository. */
+struct candidate {
+        const struct repositories *all;
+        int folder;
+        const char *path;
+        unsigned *n_found, *n_git_dirs; /* those that carry something; git dirs that were looked through */
+        /* It, or a folder on the way to it, has come there since the run began, or was changed. */
+        bool is_moved;
+        bool is_obeyed; /* what it carries could not be taken away */
+        bool was_there; /* its .git is what it was */
+};
+
+static bool is_since(const struct timespec *since, int folder, const char *name) {
         struct stat st;
 
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                if (fstatat(git_dir, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                    (st.st_ctim.tv_sec > r->since.tv_sec ||
-                     (st.st_ctim.tv_sec == r->since.tv_sec && st.st_ctim.tv_nsec >= r->since.tv_nsec)))
+        return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH)) == 0 &&
+               (st.st_ctim.tv_sec > since->tv_sec ||
+                (st.st_ctim.tv_sec == since->tv_sec && st.st_ctim.tv_nsec >= since->tv_nsec));
+}
+
+static bool is_young(const struct repositories *r, int folder, const char *name) {
+        return is_since(&r->since, folder, name);
+}
+
+bool repositories_way_is_young(const struct timespec *since, int folder, const char *name) {
+        char path[PATH_MAX];
+
+        for (const char *end = name; end && strlen(name) < sizeof(path);) {
+                end = strchr(end + (end != name), '/');
+                (void)snprintf(path, sizeof(path), "%.*s", end ? (int)(end - name) : (int)strlen(name),
+                               name);
+                if (is_since(since, folder, path))
                         return true;
+        }
         return false;
 }
 
-/* The git dir of the repository at `folder`; one that lies outside `within` is not the command's. */
-static int open_git_dir(int folder, const char *path, const char *within) {
+/* Whether what git would obey in a git dir is younger than the run, or the git dir may be there since. */
+static bool is_touched(const struct candidate *c, int git_dir) {
+        static const char *const names[] = {"config", "config.worktree", "hooks", "commondir"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (is_young(c->all, git_dir, names[i]))
+                        return true;
+        return !c->was_there && (c->is_moved || is_young(c->all, git_dir, ""));
+}
+
+/* The path of an open folder, for the caller to free; or NULL. */
+static char *path_of(int fd) {
+        char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)], text[PATH_MAX];
+        ssize_t n;
+
+        (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+        n = readlink(self, text, sizeof(text));
+        return n < 0 || n == (ssize_t)sizeof(text) ? NULL : strndup(text, (size_t)n);
+}
+
+struct work_tree {
+        const char *git_dir, *folder;
+        bool is_that; /* what the last core.worktree says */
+};
+
+static int take_work_tree(void *data, const struct gitconfig_entry *entry) {
+        struct work_tree *w = data;
+        _cleanup_free_ char *path = NULL;
+
+        if (!streq(entry->name, "core.worktree"))
+                return 0;
+        path = entry->value ? path_join(w->git_dir, entry->value) : NULL;
+        w->is_that = path && streq(path, w->folder);
+        return 0;
+}
+
+/* Whether the configuration of the git dir at `path` has `folder` for the work tree. */
+static bool names_work_tree(int git_dir, const char *path, const char *folder) {
+        struct work_tree w = {.git_dir = path, .folder = folder};
+
+        return gitorders_read(git_dir, take_work_tree, &w) >= 0 && w.is_that;
+}
+
+/* What a git dir carries that is not as it was; where that is asked for it is taken away. */
+static unsigned carried_by(struct candidate *c, int git_dir) {
+        _cleanup_free_ char *path = path_of(git_dir);
+        unsigned carried;
+        bool is_own;
+
+        if ((path && c->all->is_known(c->all->data, path)) || !is_touched(c, git_dir))
+                return 0;
+        /* A look at each is enough: many .git files may lead to a large one. */
+        if (++*c->n_git_dirs > GIT_DIRS_MAX)
+                return ELSEWHERE;
+        carried = gitorders_carried(git_dir);
+        /* A submodule's says where its folder is. */
+        is_own = (carried & GITORDERS_WORKTREE) && path && names_work_tree(git_dir, path, c->path);
+        if (is_own)
+                carried &= ~(unsigned)GITORDERS_WORKTREE;
+        /* What was the user's before is told, and stays. */
+        if (c->was_there)
+                c->is_obeyed = true;
+        else if (c->all->takes_away && disarm_git_dir(git_dir, carried, is_own) < 0)
+                c->is_obeyed = true;
+        return carried;
+}
+
+/* Opens a git dir that a file names; it, or a folder on the way to it, may have come there since. */
+static int open_elsewhere(struct candidate *c, const char *name) {
+        int fd = c->all->open(c->all->data, name);
+        _cleanup_free_ char *path = fd < 0 ? NULL : path_of(fd);
+
+        if (path && c->all->is_way_young(c->all->data, path)) {
+                c->is_moved = true;
+                c->was_there = false;
+        }
+        return fd;
+}
+
+/* The same with that of its commondir, from which git takes the configuration and the hooks. */
+static unsigned look_at_git_dir(struct candidate *c, int git_dir) {
+        _cleanup_free_ char *path = path_of(git_dir), *pointer = NULL;
+        _cleanup_close_ int common = -EBADF;
+
+        if (path && c->all->is_known(c->all->data, path))
+                return 0;
+        if (!nested_has(git_dir, "commondir"))
+                return carried_by(c, git_dir);
+        if (path && gitdir_read_pointer(git_dir, "commondir", "", path, &pointer) >= 0)
+                common = open_elsewhere(c, pointer);
+        if (common >= 0)
+                return carried_by(c, git_dir) | carried_by(c, common);
+        return is_touched(c, git_dir) ? ELSEWHERE : 0;
+}
+
+/* What a .git that is a file or a symlink leads to. */
+static unsigned look_at_pointer(struct candidate *c, const struct stat *st) {
+        _cleanup_free_ char *path = NULL;
+        _cleanup_close_ int git_dir = -EBADF;
+        int r = S_ISLNK(st->st_mode) ? (path = path_join(c->path, ".git")) ? 0 : -ENOMEM
+                                     : gitdir_read_pointer(c->folder, ".git", "gitdir: ", c->path, &path);
+
+        if (is_young(c->all, c->folder, ".git")) {
+                c->is_moved = true;
+                c->was_there = false;
+        }
+        /* Git takes no such file either. */
+        if (r == -EFBIG)
+                return 0;
+        git_dir = r < 0 ? r : open_elsewhere(c, path);
+        if (git_dir == -ENOENT)
+                return 0;
+        if (git_dir < 0)
+                return c->is_moved && !c->was_there ? ELSEWHERE : 0;
+        return look_at_git_dir(c, git_dir);
+}
+
+static unsigned look_at_dot_git(struct candidate *c) {
+        _cleanup_close_ int git_dir = -EBADF;
+        struct stat st;
+
+        if (fstatat(c->folder, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return 0;
+        c->was_there = c->all->was_there(c->all->data, c->path, &st);
+        if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+                return look_at_pointer(c, &st);
+        git_dir = openat(c->folder, ".git", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return git_dir < 0 ? 0 : look_at_git_dir(c, git_dir);
+}
+
+static int tell_carried(const struct candidate *c, const char *name, unsigned carried) {
+        static const struct {
+                unsigned flag;
+                const char *text;
+        } parts[] = {{GITORDERS_HOOKS, "hooks"},
+                     {GITORDERS_PROGRAM, "configuration that names a program"},
+                     {GITORDERS_WORKTREE, "configuration that names a work tree"},
+                     {GITORDERS_REBASE, "a rebase to be continued"},
+                     {GITORDERS_LINKS, "symlinks in its git dir"},
+                     {ELSEWHERE, "a git dir elsewhere"}};
+        _cleanup_free_ char *what = NULL, *full = str_concat(c->path, "/", name);
+        struct nsrun_error note = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+                char *more;
+
+                if (!(carried & parts[i].flag))
+                        continue;
+                more = str_concat(what ? what : "", what ? " and " : "", parts[i].text);
+                if (!more)
+                        return -ENOMEM;
+                free(what);
+                what = more;
+        }
+        if (!full)
+                return -ENOMEM;
+        if (c->all->takes_away && !c->is_obeyed)
+                (void)error_setf(
+                        &note, NSRUN_STAGE_SUPERVISE, 0, full, NULL,
+                        "the command made or changed a git repository with %s, which is moved aside there",
+                        what);
+        else
+                (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, full, NULL,
+                                 "the command made or changed a git repository with %s, which git obeys",
+                                 what);
+        return c->all->found(c->all->data, &note);
+}
+
+/* What can't be taken out of a git dir is taken away with it: then `name` is none any more. */
+static int judge_carried(struct candidate *c, unsigned carried, const char *name) {
+        if (!carried)
+                return 0;
+        if (c->all->takes_away && !c->was_there &&
+            (c->is_obeyed || (carried & (GITORDERS_LINKS | GITORDERS_REBASE | ELSEWHERE))))
+                c->is_obeyed = disarm_entry(c->folder, name) < 0;
+        return ++*c->n_found > TOLD_MAX ? 0 : tell_carried(c, name, carried);
+}
+
+static int look_at_one(struct candidate *c) {
+        int r = judge_carried(c, look_at_dot_git(c), ".git");
+
+        /* Git takes it for one where .git is none. */
+        if (r < 0 || !nested_is_bare(c->folder))
+                return r;
+        c->is_moved |= is_young(c->all, c->folder, "HEAD");
+        c->was_there = c->is_obeyed = false;
+        return judge_carried(c, look_at_git_dir(c, c->folder), "HEAD");
+}
+
+/* Where git has the index of the repository at `folder`; -EBADF: there is none. */
+static int open_git_dir(const struct repositories *r, int folder, const char *path) {
         _cleanup_free_ char *elsewhere = NULL;
         int fd = openat(folder, ".git", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-        if (fd >= 0)
-                return fd;
-        if (errno != ENOTDIR || gitdir_of_file(folder, path, within, &elsewhere) < 0)
-                return -ENOENT;
-        fd = open(elsewhere, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        return fd < 0 ? -errno : fd;
+        if (fd < 0 && errno == ENOTDIR &&
+            gitdir_read_pointer(folder, ".git", "gitdir: ", path, &elsewhere) < 0)
+                elsewhere = path_join(path, ".git");
+        if (fd < 0 && elsewhere)
+                fd = r->open(r->data, elsewhere);
+        return fd < 0 ? -EBADF : fd;
 }
 
-/* 1: it was told. */
-static int look_at_one(const struct repositories *r, int folder, const char *path, int git_dir) {
-        const char *carried = git_dir >= 0 && is_touched(r, git_dir) ? gitorders_carried(git_dir) : NULL;
-        _cleanup_free_ char *dot_git = NULL;
+static int tell_rest(const struct repositories *r, const char *path, unsigned n) {
         struct nsrun_error note = {0};
-        struct stat st;
-        int result;
 
-        if (!carried || r->is_known(r->data, path) || fstatat(folder, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return 0;
-        dot_git = str_concat(path, "/.git", "");
-        if (!dot_git)
-                return -ENOMEM;
-        (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, dot_git, NULL,
-                         "the command made or changed a git repository with %s, which git obeys", carried);
-        result = r->found(r->data, &note);
-        return result < 0 ? result : 1;
+        (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, path, NULL,
+                         "the command made or changed %u more git repositories of that kind, which %s", n,
+                         r->takes_away ? "are treated alike" : "git obeys");
+        return r->found(r->data, &note);
 }
 
-static int look_below(const struct repositories *r, int folder, const char *path, const char *name) {
-        _cleanup_close_ int fd = beneath_open(folder, name, O_PATH | O_DIRECTORY, 0), git_dir = -EBADF;
+static int look_in(struct looking *l, int folder, const char *path, unsigned depth);
+
+static int look_below(struct looking *l, int folder, const char *path, const char *name, bool is_named,
+                      unsigned depth) {
+        const struct repositories *r = l->all;
+        _cleanup_close_ int fd = beneath_open(folder, name, O_PATH | O_DIRECTORY, 0);
         _cleanup_free_ char *below = str_concat(path, "/", name);
+        int result;
 
         if (!below)
                 return -ENOMEM;
-        if (fd < 0 || r->is_known(r->data, below))
+        /* One whose own names are protected has its turn. */
+        if (fd < 0 || r->is_looked_at(r->data, below))
                 return 0;
-        git_dir = open_git_dir(fd, below, path);
-        return look_at_one(r, fd, below, git_dir);
+        result = look_at_one(&(struct candidate){
+                .all = r,
+                .folder = fd,
+                .path = below,
+                .n_found = &l->n_found,
+                .n_git_dirs = &l->n_git_dirs,
+                .is_moved = is_named || repositories_way_is_young(&r->since, folder, name)});
+        return result < 0 ? result : look_in(l, fd, below, depth + 1);
+}
+
+/* What git finds below a repository: by its index again, as a plain `git status` looks into all of them. */
+static int look_in(struct looking *l, int folder, const char *path, unsigned depth) {
+        _cleanup_close_ int git_dir = open_git_dir(l->all, folder, path);
+        bool is_index_young = git_dir >= 0 && is_young(l->all, git_dir, "index");
+        const struct nested_places places = {.folder = folder,
+                                             .git_dir = git_dir,
+                                             .index_limit = is_index_young ? YOUNG_INDEX_MAX : INDEX_MAX};
+        _cleanup_strv_ char **names = NULL;
+        int result;
+
+        if (depth > DEPTH_MAX || l->n_folders++ >= FOLDERS_MAX) {
+                l->is_cut = true;
+                return 0;
+        }
+        result = nested_find(&places, &names, &l->is_cut);
+        /* All are looked at, as what they carry may be to be taken away. */
+        STRV_FOREACH (name, names)
+                if (result >= 0)
+                        result = look_below(l, folder, path, *name, is_index_young, depth);
+        return result;
 }
 
 int repositories_look(const struct repositories *r, int folder, const char *path) {
-        _cleanup_close_ int git_dir = open_git_dir(folder, path, path);
-        const struct nested_places places = {.folder = folder, .git_dir = git_dir, .index_limit = INDEX_MAX};
-        _cleanup_strv_ char **names = NULL;
-        unsigned n_told = 0;
-        int result = look_at_one(r, folder, path, git_dir);
+        struct looking l = {.all = r};
+        struct candidate top = {.all = r,
+                                .folder = folder,
+                                .path = path,
+                                .n_found = &l.n_found,
+                                .n_git_dirs = &l.n_git_dirs};
+        struct nsrun_error note = {0};
+        int result = look_at_one(&top);
 
         if (result >= 0)
-                result = nested_find(&places, &names);
-        STRV_FOREACH (name, names) {
-                if (result < 0 || n_told >= TOLD_MAX)
-                        break;
-                result = look_below(r, folder, path, *name);
-                n_told += result > 0;
-        }
-        return result < 0 ? result : 0;
+                result = look_in(&l, folder, path, 0);
+        if (result >= 0 && l.n_found > TOLD_MAX)
+                result = tell_rest(r, path, l.n_found - TOLD_MAX);
+        if (result < 0 || !l.is_cut)
+                return result;
+        (void)error_set(
+                &note, NSRUN_STAGE_SUPERVISE, 0, path,
+                "there are more git repositories than nsrun looks at, and git may obey what is in them",
+                NULL);
+        return r->found(r->data, &note);
 }

@@ -3,17 +3,32 @@
  * are told where they carry what git obeys. */
 #pragma once
 
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/error.h"
 
 struct repositories {
-        struct timespec since;                          /* when the command began */
-        bool (*is_known)(void *data, const char *path); /* a repository whose names are protected */
+        struct timespec since; /* when the command began */
+        bool takes_away;       /* what they carry is moved aside */
+        /* Whether the git dir at `path` is one whose parts are protected, all that git obeys. */
+        bool (*is_known)(void *data, const char *path);
+        /* Whether the .git of the folder `path` is the one that was there when the run began. */
+        bool (*was_there)(void *data, const char *path, const struct stat *st);
+        /* Whether repositories_look() is called of that folder, too. */
+        bool (*is_looked_at)(void *data, const char *path);
+        /* Opens a folder, O_PATH, beneath one that the command could write to; `path` is not normalised, and
+         * symlinks that stay beneath are followed.  -ENOENT: it isn't there; -EXDEV: it is elsewhere. */
+        int (*open)(void *data, const char *path);
+        /* Whether the folder at `path`, which open() has opened, or one on the way to it from there, has
+         * changed since the run began. */
+        bool (*is_way_young)(void *data, const char *path);
         int (*found)(void *data, const struct nsrun_error *note);
-        void *data; /* of both */
+        void *data; /* of all these */
 };
 
-/* Tells of the folder itself, a descriptor of `path` that may be O_PATH, where !is_known, and of the
- * repositories below it where host/nested.h finds them; some of many.  0 or -errno. */
+/* Tells of the folder itself, a descriptor of `path` that may be O_PATH, and of the repositories below it
+ * where host/nested.h finds them, bare ones too; some of many.  0 or -errno. */
 int repositories_look(const struct repositories *r, int folder, const char *path);
+/* Whether what `name` leads to below a folder, or one on the way to it, has changed since then. */
+bool repositories_way_is_young(const struct timespec *since, int folder, const char *name);

@@ -65,11 +65,16 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "a git dir can't be opened",
                                  NULL);
-        if (protected_begin(plan, &run->protected) < 0 || marks_begin(plan, &run->marks) < 0)
+        if (protected_begin(plan, &run->protected) < 0 || marks_begin(plan, &run->marks) < 0 ||
+            dropped_begin(plan, &run->dropped) < 0)
                 return error_oom(err);
         r = plan->join ? hidden_refuse(plan, err) : hidden_begin(plan, &run->hidden, err);
         if (r >= 0)
                 r = descriptors_check(params, plan->plain != NULL, err);
+        if (r >= 0 && !plan->plain && !plan->raw)
+                r = reopen_streams(params->stdio, &run->streams, err);
+        if (r > 0)
+                params->stdio = run->streams.stdio;
         if (r >= 0)
                 r = disk_prepare(plan, &run->rundir, params, err);
         if (r >= 0)
@@ -98,8 +103,8 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
         run.data = params->data;
         /* The session's pid 1 is noted only where Landlock scopes tell commands apart.  Without,
          * each command has a pid namespace, whose processes the kernel kills when the command's
-         * reaper dies. */
-        if (plan->join && plan->is_scoped)
+         * reaper dies.  Commands that aren't kept apart go on as one user's processes do. */
+        if (plan->join && plan->join->isolates_commands && plan->is_scoped)
                 run.session = plan->join->init;
         r = run_prepare(&run, plan, params->may_move, &launch_params, err);
         if (r >= 0 && (params->watches_all_memory || (run.cgroup.controllers & CGROUP_MEMORY)))
@@ -143,10 +148,17 @@ int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_err
                 if (r < 0)
                         return r;
         }
+        if (report.kind == LAUNCH_DROPPED) {
+                r = dropped_take(&run->dropped, report.error.path, &report.error);
+                r = r > 0 ? take_note(run, &report.error, err) : r == -ENOMEM ? error_oom(err) : 0;
+                if (r < 0)
+                        return r;
+        }
         if (report.kind == LAUNCH_EXITED) {
                 run->has_exited = true;
                 run->is_alone = report.is_alone;
                 run->status = report.status;
+                reopened_end(&run->streams);
         }
         *ret = report;
         return 1;
@@ -249,6 +261,7 @@ void run_kill(struct run *run) {
 void run_end(struct run *run) {
         run_kill(run);
         launch_close(&run->launch);
+        reopened_end(&run->streams);
         close_fdp(&run->listener);
         run->denials = denials_free(run->denials);
         (void)oom_watch_ended(&run->memory);
@@ -257,6 +270,7 @@ void run_end(struct run *run) {
         gitdirs_clear(&run->gitdirs);
         protected_clear(&run->protected);
         marks_clear(&run->marks);
+        dropped_clear(&run->dropped);
         strv_freep(&run->hidden);
         strv_freep(&run->notes);
         *run = RUN_INIT;

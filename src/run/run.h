@@ -7,8 +7,10 @@
 
 #include "denials.h"
 #include "disk.h"
+#include "dropped.h"
 #include "gitdirs.h"
 #include "hidden.h"
+#include "launch/reopen.h"
 #include "marks.h"
 #include "oom.h"
 #include "protected.h"
@@ -36,6 +38,8 @@ struct run {
         struct gitdirs gitdirs;
         struct protected_names protected;
         struct marks marks;
+        struct dropped dropped;
+        struct reopened streams;
         char **hidden;        /* as hidden_begin() has them */
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
         struct denials *denials;
@@ -52,10 +56,10 @@ struct run {
         int status;                    /* the command's, as wait(2) has it */
 };
 
-#define RUN_INIT                                                                     \
-        (struct run) {                                                               \
-                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT, \
-                .memory = OOM_WATCH_INIT, .listener = -EBADF, .is_gone = true        \
+#define RUN_INIT                                                                                        \
+        (struct run) {                                                                                  \
+                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                    \
+                .memory = OOM_WATCH_INIT, .streams = REOPENED_INIT, .listener = -EBADF, .is_gone = true \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

@@ -123,7 +123,7 @@ int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err)
         return run_status_write_line(fd, &d, err);
 }
 
-int status_exited(int fd, int status, bool has_oom_kill, struct nsrun_error *err) {
+int status_exited(int fd, int status, bool has_oom_kill, bool timed_out, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         int r;
 
@@ -136,6 +136,8 @@ int status_exited(int fd, int status, bool has_oom_kill, struct nsrun_error *err
                 json_add_number(&d, d.root, "code", (uint64_t)WEXITSTATUS(status));
         if (has_oom_kill)
                 json_add_bool(&d, d.root, "oom_kill", true);
+        if (timed_out)
+                json_add_bool(&d, d.root, "timed_out", true);
         return run_status_write_line(fd, &d, err);
 }
 

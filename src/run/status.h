@@ -17,7 +17,8 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
 /* Writes {"event":"note","message":"…","path":"…"}. */
 int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err);
 /* Writes {"event":"exited","code":N} or {"event":"exited","signal":N} for wait(2)'s status, with
- * "oom_kill":true if the sandbox ran out of the memory that it may use. */
-int status_exited(int fd, int status, bool has_oom_kill, struct nsrun_error *err);
+ * "oom_kill":true if the sandbox ran out of the memory that it may use, and "timed_out":true if its deadline
+ * ended it. */
+int status_exited(int fd, int status, bool has_oom_kill, bool timed_out, struct nsrun_error *err);
 /* Writes {"event":"failed","stage":"…","errno":N,"path":"…","message":"…","hint":"…"}. */
 int status_failed(int fd, const struct nsrun_error *failure, struct nsrun_error *err);

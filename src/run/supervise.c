@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/sys.h"
+#include "deadline.h"
 #include "run.h"
 #include "standard.h"
 #include "status.h"
@@ -22,6 +23,7 @@ struct supervised {
         int terminal_fd; /* the program's terminal, of which the command's process group is the foreground;
                             or -1 */
         bool was_asked_to_stop;
+        struct deadline deadline;
         struct nsrun_error *err;
 };
 
@@ -120,11 +122,23 @@ static int tell_note(void *data, const struct nsrun_error *note) {
         return 0;
 }
 
+/* Ends the command and all that it started when its time is up. */
+static int take_deadline(struct supervised *s) {
+        int signal = deadline_is_over(&s->deadline) ? deadline_press(&s->deadline, s->err) : 0;
+
+        if (signal == SIGTERM)
+                (void)launch_terminate_all(&s->run.launch);
+        else if (signal == SIGKILL)
+                (void)launch_signal(&s->run.launch, SIGKILL);
+        return signal < 0 ? signal : 0;
+}
+
 /* Waits until pid 1 has reported how the command ended, or its pipe ends, which means that pid 1 is
  * gone. */
 static int supervise_watch(struct supervised *s) {
         struct pollfd fds[] = {{.fd = s->run.launch.report_fd, .events = POLLIN},
                                {.fd = s->signal_fd, .events = POLLIN},
+                               {.fd = s->deadline.fd, .events = POLLIN},
                                {.events = POLLIN}};
 
         /* After the report of the command's end no other follows, and there is nobody to pass
@@ -133,14 +147,17 @@ static int supervise_watch(struct supervised *s) {
                 struct launch_report report;
                 int r;
 
-                fds[2].fd = run_denials_fd(&s->run);
+                fds[3].fd = run_denials_fd(&s->run);
                 r = sys_poll(fds, ARRAY_SIZE(fds), -1);
                 if (r < 0 && r != -EINTR)
                         return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
                 if (fds[1].revents)
                         take_signals(s);
-                if (fds[2].revents)
-                        run_take_denial(&s->run, fds[2].revents);
+                r = fds[2].revents ? take_deadline(s) : 0;
+                if (r < 0)
+                        return r;
+                if (fds[3].revents)
+                        run_take_denial(&s->run, fds[3].revents);
                 if (!fds[0].revents)
                         continue;
                 r = run_take_report(&s->run, &report, s->err);
@@ -162,34 +179,42 @@ static void tell_denials(const struct supervised *s) {
                 (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, strerror(err.error));
 }
 
+static void tell_killed(const struct supervised *s, int signal) {
+        const struct launch *l = &s->run.launch;
+
+        (void)fprintf(stderr, "nsrun: %s was killed by signal %d, and %s with it\n",
+                      l->is_join || s->run.is_plain ? "the command's reaper" : "the sandbox's pid 1", signal,
+                      s->run.session.pid > 0 ? "the session" : "the command");
+}
+
 /* Runs the plan, from the launch to the command's end; *ret is the command's wait(2) status. */
 static int run_plan(struct supervised *s, const struct run_params *params, int *ret) {
         struct run *run = &s->run;
         int r, init_status;
 
         r = run_begin(s->plan, params, run, s->err);
-        if (r < 0)
-                return r;
-        r = supervise_watch(s);
+        if (r >= 0 && s->params->timeout > 0)
+                r = deadline_begin(&s->deadline, s->params->timeout, s->err);
+        if (r >= 0)
+                r = supervise_watch(s);
         if (r < 0)
                 return r;
         init_status = run_wait(run);
         if (!run->has_exited && !WIFSIGNALED(init_status))
                 return error_set(s->err, NSRUN_STAGE_SUPERVISE, -EIO, NULL, "pid 1 ended without a report",
                                  NULL);
-        if (!run->has_exited) {
-                (void)fprintf(stderr, "nsrun: %s was killed by signal %d, and %s with it\n",
-                              run->launch.is_join || run->is_plain ? "the command's reaper"
-                                                                   : "the sandbox's pid 1",
-                              WTERMSIG(init_status),
-                              run->launch.is_join && s->plan->is_scoped ? "the session" : "the command");
+        if (!run->has_exited)
                 run->status = init_status;
-        }
+        if (s->deadline.was_told)
+                (void)fprintf(stderr, "nsrun: " DEADLINE_TOLD "\n", s->params->timeout);
+        else if (!run->has_exited)
+                tell_killed(s, WTERMSIG(init_status));
         if (run->denials)
                 tell_denials(s);
         if (s->params->status_fd >= 0)
                 warn_unless_told(status_exited(s->params->status_fd, run->status,
-                                               run_ran_out_of_memory(run, false), NULL));
+                                               run_ran_out_of_memory(run, false), s->deadline.was_told,
+                                               NULL));
         *ret = run->status;
         return 0;
 }
@@ -217,9 +242,8 @@ static int find_terminal(void) {
         return -1;
 }
 
-/* Blocks the signals that are passed on, which s->signal_fd gives from here on.  *ret_before is the
- * signal mask that the command gets. */
-static int take_over_signals(struct supervised *s, sigset_t *ret_before) {
+/* Blocks the signals that are passed on, which s->signal_fd gives from here on. */
+static int take_over_signals(struct supervised *s) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
         sigset_t set, terminal_output;
         int r;
@@ -227,7 +251,7 @@ static int take_over_signals(struct supervised *s, sigset_t *ret_before) {
         /* If a careless parent left SIGCHLD ignored, the kernel would discard the child's status. */
         (void)sigaction(SIGCHLD, &standard, NULL);
         passed_on(&set);
-        r = sys_sigmask(SIG_BLOCK, &set, ret_before);
+        r = sys_sigmask(SIG_BLOCK, &set, NULL);
         /* nsrun takes the terminal back while it is in the background: an unblocked SIGTTOU would
          * stop it. */
         (void)sigemptyset(&terminal_output);
@@ -248,14 +272,13 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                                .plan = plan,
                                .signal_fd = -EBADF,
                                .terminal_fd = plan->new_session ? -1 : find_terminal(),
+                               .deadline = DEADLINE_INIT,
                                .err = err};
         struct standard_state standard = {0};
-        sigset_t before;
         const struct run_params run_params = {
                 .launch = {.pass_fds = params->pass_fds,
                            .n_pass_fds = params->n_pass_fds,
                            .terminal_fd = s.terminal_fd,
-                           .mask = &before,
                            .wants_started = params->status_fd >= 0,
                            .wants_denials = params->report_fd >= 0,
                            .dies_with_thread = true,
@@ -272,7 +295,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         if (r >= 0)
                 r = check_output_fd(params->report_fd, "--report", err);
         if (r >= 0)
-                r = take_over_signals(&s, &before);
+                r = take_over_signals(&s);
         if (r < 0)
                 return r;
         standard_save(&standard);
@@ -281,11 +304,14 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         give_terminal(&s, getpgrp());
         standard_restore(&standard);
         close_fdp(&s.signal_fd);
+        deadline_end(&s.deadline);
         if (r < 0) {
                 supervise_report_failure(params->status_fd, err);
                 return r;
         }
-        *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        *ret_status = s.deadline.was_told   ? EXIT_TIMED_OUT
+                      : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                            : WEXITSTATUS(status);
         return 0;
 }
 

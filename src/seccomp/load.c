@@ -20,7 +20,7 @@ int seccomp_read_file(const char *path, char **ret, struct nsrun_error *err) {
         if (r == -ENOMEM)
                 return error_oom(err);
         if (r == -EFBIG)
-                return error_setf(err, NSRUN_STAGE_POLICY, r, path, NULL,
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(r), path, NULL,
                                   "the seccomp policy is bigger than %u KiB", RULES_MAX_BYTES / 1024);
         if (r == -EBADMSG)
                 return error_set(err, NSRUN_STAGE_POLICY, -EINVAL, path, "the seccomp policy is no text",

@@ -4,65 +4,8 @@
 #include "base/json.h"
 #include "base/sized.h"
 #include "base/stream.h"
-#include "changes/git.h"
-#include "overlays.h"
-
-/* A commit of one overlay, for layers_leave_out(). */
-struct taking {
-        const struct chosen *chosen;
-        const struct changes_layer *layer;
-        struct changes_report *report;
-};
-
-/* Whether the caller's `paths` name a change that git would obey: by its own path, or by that of a
- * folder that git would obey as a whole. */
-static int is_named(struct git_view *view, char *const *paths, const struct change *change) {
-        STRV_FOREACH (path, paths) {
-                char *const alone[] = {*path, NULL};
-                int r = !changes_selects(alone, change) ? 0
-                        : streq(*path, change->path)    ? 1
-                                                        : git_view_obeys(view, *path);
-
-                if (r != 0)
-                        return r;
-        }
-        return 0;
-}
-
-static int note_left_out(const char *path, struct changes_report *report) {
-        _cleanup_free_ char *visible = str_visible(path);
-        char *note = NULL;
-
-        if (!visible ||
-            asprintf(&note, "%s: left out, git would do what it says; name it to commit it", visible) < 0)
-                return -ENOMEM;
-        return strv_consume(&report->notes, note);
-}
-
-/* Leaves changes out of a commit that the user's next git command would obey (hooks,
- * configuration), unless the caller's paths name them. */
-static int layers_leave_out(void *data, const struct changes *c, bool *is_chosen) {
-        _cleanup_git_view_ struct git_view view = {0};
-        const struct taking *t = data;
-        int r = git_view_open(&view, t->layer, t->chosen->op->source, c), has_left_out = 0;
-
-        for (size_t i = 0; i < c->n && r >= 0; i++) {
-                const struct change *change = &c->list[i];
-
-                if (!is_chosen[i])
-                        continue;
-                r = git_view_obeys_change(&view, change);
-                if (r > 0) {
-                        r = is_named(&view, t->chosen->paths, change);
-                        if (r != 0)
-                                continue;
-                        is_chosen[i] = false;
-                        has_left_out = 1;
-                        r = note_left_out(change->path, t->report);
-                }
-        }
-        return r < 0 ? r : has_left_out;
-}
+#include "leave_out.h"
+#include "policy/protect.h"
 
 /* How often a digest is tried where commands go on changing what it is of. */
 #define DIGEST_TRIES 5
@@ -71,8 +14,9 @@ static int compare_strings(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What was asked for: the overlay's place, and which paths in it, in any order. */
-static int add_question(struct sha256 *sum, const struct chosen *chosen) {
+/* What was asked for: the overlay's place, and which paths in it, in any order; and whether what git
+ * ignores, too. */
+static int add_question(struct sha256 *sum, const struct chosen *chosen, bool with_ignored) {
         const size_t n = chosen->paths ? strv_length(chosen->paths) : 0;
         _cleanup_free_ char **sorted = calloc(n + 1, sizeof(*sorted));
 
@@ -87,6 +31,8 @@ static int add_question(struct sha256 *sum, const struct chosen *chosen) {
                 if (i == 0 || !streq(sorted[i - 1], sorted[i]))
                         sha256_add(sum, sorted[i], strlen(sorted[i]) + 1);
         sha256_add(sum, "", 1);
+        if (with_ignored)
+                sha256_add(sum, "ignored", sizeof("ignored"));
         return 0;
 }
 
@@ -103,17 +49,19 @@ static int format_digest(struct sha256 *sum, char **ret) {
         return 0;
 }
 
-static int scan_once(const struct chosen *chosen, const struct changes_layer *layer, struct changes *c,
-                     struct sha256 *sum, struct nsrun_error *err) {
+static int scan_once(const struct taking *asked, struct changes *c, struct sha256 *sum,
+                     struct nsrun_error *err) {
         struct changes_report unsaid = {0};
-        struct taking taking = {.chosen = chosen, .layer = layer, .report = &unsaid};
-        const struct changes_filter filter = {.leave_out = layers_leave_out, .data = &taking};
-        int r = changes_scan(layer, c, err);
+        struct taking taking = *asked;
+        const struct changes_filter filter = {
+                .leave_out = leave_out_some, .is_apart = protect_covers, .data = &taking};
+        int r = changes_scan(asked->layer, c, err);
 
+        taking.report = &unsaid;
         if (r >= 0 && sum) {
-                r = add_question(sum, chosen) < 0 ? error_oom(err) : 0;
+                r = add_question(sum, asked->chosen, asked->with_ignored) < 0 ? error_oom(err) : 0;
                 if (r >= 0)
-                        r = changes_digest(layer, c, chosen->paths, &filter, sum, err);
+                        r = changes_digest(asked->layer, c, asked->chosen->paths, &filter, sum, err);
         }
         changes_report_clear(&unsaid);
         return r;
@@ -121,11 +69,11 @@ static int scan_once(const struct chosen *chosen, const struct changes_layer *la
 
 /* Looks at an overlay; and adds to the digest `sum` if it isn't NULL, which needs a look at contents that
  * stay as they are meanwhile. */
-static int scan_chosen(const struct asking *a, const struct chosen *chosen,
-                       const struct changes_layer *layer, struct changes *c, struct sha256 *sum) {
+static int scan_chosen(const struct asking *a, const struct taking *asked, struct changes *c,
+                       struct sha256 *sum) {
         for (int left = DIGEST_TRIES; sum && left > 1; left--) {
                 struct sha256 tried = *sum;
-                int r = scan_once(chosen, layer, c, &tried, NULL);
+                int r = scan_once(asked, c, &tried, NULL);
 
                 if (r >= 0)
                         *sum = tried;
@@ -135,7 +83,35 @@ static int scan_chosen(const struct asking *a, const struct chosen *chosen,
                 if (r != -ESTALE && r != -EAGAIN)
                         break;
         }
-        return scan_once(chosen, layer, c, sum, a->err);
+        return scan_once(asked, c, sum, a->err);
+}
+
+/* Takes what git ignores out of a list, of which it keeps the count.  What is taken out stays in `all`. */
+static int hide_ignored(const struct taking *t, struct changes *all, struct changes *shown, size_t *ret_n) {
+        _cleanup_free_ bool *is_marked = calloc(all->n + 1, sizeof(*is_marked));
+        size_t n = 0;
+        int r;
+
+        shown->list = calloc(all->n + 1, sizeof(*shown->list));
+        r = is_marked && shown->list ? leave_out_mark(t, all, is_marked) : -ENOMEM;
+        for (size_t i = 0; i < all->n && r >= 0; i++) {
+                all->list[i].is_ignored = is_marked[i];
+                n += is_marked[i];
+                if (t->with_ignored || !is_marked[i])
+                        shown->list[shown->n++] = all->list[i];
+        }
+        *ret_n = t->with_ignored ? 0 : n;
+        return r;
+}
+
+/* Marks what a commit of these paths would leave out. */
+static int mark_left_out(const struct taking *t, struct changes *c) {
+        _cleanup_free_ bool *is_marked = calloc(c->n + 1, sizeof(*is_marked));
+        int r = is_marked ? leave_out_mark_orders(t, c, NULL, is_marked) : -ENOMEM;
+
+        for (size_t i = 0; i < c->n && r >= 0; i++)
+                c->list[i].is_left_out = is_marked[i];
+        return r;
 }
 
 static int print_one(FILE *to, enum nsrun_diff form, const struct changes_layer *layer,
@@ -152,34 +128,77 @@ static int print_one(FILE *to, enum nsrun_diff form, const struct changes_layer 
         return changes_print_list(to, c, paths);
 }
 
-static int show_one(struct asking *a, const struct chosen *chosen, FILE *to, enum nsrun_diff form,
-                    struct sha256 *sum, struct json_document *d, struct json_value *list) {
+/* Programs that read a patch skip lines that are none of a patch's. */
+static int print_ignored(FILE *to, size_t n) {
+        _cleanup_free_ char *count = n > 0 ? leave_out_count(n) : NULL;
+
+        if (n > 0 && !count)
+                return -ENOMEM;
+        if (count)
+                (void)fprintf(to, "# ignored by git: %s (--ignored lists %s)\n", count,
+                              n == 1 ? "it" : "them");
+        return 0;
+}
+
+/* Where a diff goes to. */
+struct showing {
+        FILE *to;
+        enum nsrun_diff form;
+        struct sha256 *sum; /* NULL: no digest is wanted */
+        struct json_document document;
+        struct json_value *list;
+};
+
+static int add_overlay_json(struct showing *s, const struct chosen *chosen, const struct changes *shown,
+                            size_t n_ignored) {
+        struct json_value *overlay = json_add_object(&s->document, s->list, NULL);
+
+        json_add_string(&s->document, overlay, "path", chosen->op->target);
+        json_add_string(&s->document, overlay, "source", chosen->op->source);
+        json_add_number(&s->document, overlay, "ignored", n_ignored);
+        return changes_add_json(&s->document, json_add_array(&s->document, overlay, "changes"), shown,
+                                chosen->paths);
+}
+
+static int show_one(struct asking *a, const struct taking *asked, struct showing *s) {
         _cleanup_(layer_close) struct layer_fds f = LAYER_FDS_INIT;
+        const struct chosen *chosen = asked->chosen;
         _cleanup_changes_ struct changes c = {0};
+        _cleanup_free_ struct change *list = NULL;
         struct changes_layer layer;
+        struct taking t = *asked;
+        struct changes shown = {0};
+        size_t n_ignored = 0;
         int r;
 
+        t.layer = &layer;
         r = layer_open(a, chosen->op, &f, &layer);
         if (r >= 0)
-                r = scan_chosen(a, chosen, &layer, &c, sum);
+                r = layer_find_globs(t.chosen, &layer) < 0 ? error_oom(a->err) : 0;
+        if (r >= 0)
+                r = scan_chosen(a, &t, &c, s->sum);
         if (r < 0)
                 return r;
-        if (form == NSRUN_DIFF_JSON) {
-                struct json_value *overlay = json_add_object(d, list, NULL);
-
-                json_add_string(d, overlay, "path", chosen->op->target);
-                json_add_string(d, overlay, "source", chosen->op->source);
-                r = changes_add_json(d, json_add_array(d, overlay, "changes"), &c, chosen->paths);
-                return r < 0 ? error_oom(a->err) : 0;
-        }
-        /* Programs that read a patch skip lines that are none of a patch's. */
+        if (s->form == NSRUN_DIFF_JSON)
+                r = mark_left_out(&t, &c);
+        if (r >= 0)
+                r = hide_ignored(&t, &c, &shown, &n_ignored);
+        list = shown.list;
+        if (r >= 0 && s->form == NSRUN_DIFF_JSON)
+                r = add_overlay_json(s, chosen, &shown, n_ignored);
+        if (r == -ENOMEM)
+                return error_oom(a->err);
+        if (s->form == NSRUN_DIFF_JSON)
+                return 0;
         if (a->n > 1) {
                 _cleanup_free_ char *target = str_visible(chosen->op->target);
 
-                (void)fprintf(to, "overlay %s:\n", target ? target : "");
+                (void)fprintf(s->to, "overlay %s:\n", target ? target : "");
         }
-        r = print_one(to, form, &layer, &c, chosen->paths);
-        if (r == -ESTALE && sum)
+        r = print_one(s->to, s->form, &layer, &shown, chosen->paths);
+        if (r >= 0)
+                r = print_ignored(s->to, n_ignored);
+        if (r == -ESTALE && s->sum)
                 return error_set(a->err, NSRUN_STAGE_OVERLAY, r, chosen->op->target,
                                  "it changed again while it was being looked at", "try again");
         if (r < 0)
@@ -188,29 +207,32 @@ static int show_one(struct asking *a, const struct chosen *chosen, FILE *to, enu
         return 0;
 }
 
-static int layers_show(struct asking *a, FILE *to, enum nsrun_diff form, char **ret_digest) {
-        _cleanup_json_ struct json_document d = {0};
+static int layers_show(struct asking *a, const struct taking *asked, struct showing *s, char **ret_digest) {
         _cleanup_free_ char *text = NULL;
-        struct json_value *list = NULL;
         char *digest = NULL;
         struct sha256 sum;
         int r = 0;
 
         sha256_begin(&sum);
-        if (form == NSRUN_DIFF_JSON) {
-                r = json_open(&d, a->err);
-                list = r < 0 ? NULL : json_add_array(&d, d.root, "overlays");
+        s->sum = ret_digest ? &sum : NULL;
+        if (s->form == NSRUN_DIFF_JSON) {
+                r = json_open(&s->document, a->err);
+                s->list = r < 0 ? NULL : json_add_array(&s->document, s->document.root, "overlays");
         }
-        for (size_t i = 0; i < a->n && r >= 0; i++)
-                r = show_one(a, &a->chosen[i], to, form, ret_digest ? &sum : NULL, &d, list);
+        for (size_t i = 0; i < a->n && r >= 0; i++) {
+                struct taking one = *asked;
+
+                one.chosen = &a->chosen[i];
+                r = show_one(a, &one, s);
+        }
         if (r >= 0 && ret_digest)
                 r = format_digest(&sum, &digest) < 0 ? error_oom(a->err) : 0;
-        if (digest && form == NSRUN_DIFF_JSON)
-                json_add_string(&d, d.root, "digest", digest);
-        if (r >= 0 && form == NSRUN_DIFF_JSON)
-                r = json_finish(&d, false, &text, a->err);
+        if (digest && s->form == NSRUN_DIFF_JSON)
+                json_add_string(&s->document, s->document.root, "digest", digest);
+        if (r >= 0 && s->form == NSRUN_DIFF_JSON)
+                r = json_finish(&s->document, false, &text, a->err);
         if (text)
-                (void)fprintf(to, "%s\n", text);
+                (void)fprintf(s->to, "%s\n", text);
         if (r < 0)
                 free(digest);
         else if (ret_digest)
@@ -218,19 +240,37 @@ static int layers_show(struct asking *a, FILE *to, enum nsrun_diff form, char **
         return r;
 }
 
-static int layers_diff(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
-                       char **ret_digest, struct nsrun_error *error) {
+static int take_choice(const struct nsrun_session_choice *from, struct nsrun_session_choice *ret,
+                       struct nsrun_error *err) {
+        *ret = (struct nsrun_session_choice)NSRUN_SESSION_CHOICE_INIT;
+        return from ? sized_take(ret, sizeof(*ret), from, "nsrun_session_choice", err) : 0;
+}
+
+nsrun_public int nsrun_session_diff_choice(const char *id, enum nsrun_diff form,
+                                           const struct nsrun_session_choice *choice, int fd,
+                                           char **ret_digest, struct nsrun_error *error) {
         _cleanup_asking_ struct asking a = ASKING_INIT(error);
+        _cleanup_free_ char *user_ignores = NULL;
+        struct showing s = {.form = form};
+        struct nsrun_session_choice own;
+        struct taking asked = {0};
         char *digest = NULL;
-        FILE *to = NULL;
-        int r = stream_open(fd, &to);
+        int r = take_choice(choice, &own, error);
 
         if (r < 0)
+                return r;
+        r = stream_open(fd, &s.to);
+        if (r < 0)
                 return error_set(error, NSRUN_STAGE_USAGE, r, NULL, "the changes can't be printed", NULL);
-        r = asking_begin(&a, id, paths);
+        r = asking_begin(&a, id, own.paths);
         if (r >= 0)
-                r = layers_show(&a, to, form, ret_digest ? &digest : NULL);
-        if (fclose(to) != 0 && r >= 0)
+                r = leave_out_read(&a, &user_ignores) < 0 ? error_oom(error) : 0;
+        asked.with_ignored = own.with_ignored != 0;
+        asked.user_ignores = user_ignores;
+        if (r >= 0)
+                r = layers_show(&a, &asked, &s, ret_digest ? &digest : NULL);
+        json_close(&s.document);
+        if (fclose(s.to) != 0 && r >= 0)
                 r = error_set(error, NSRUN_STAGE_USAGE, -errno, NULL, "the changes can't be printed", NULL);
         if (r >= 0 && ret_digest)
                 *ret_digest = TAKE_PTR(digest);
@@ -240,12 +280,14 @@ static int layers_diff(const char *id, enum nsrun_diff form, const char *const *
 
 nsrun_public int nsrun_session_diff(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
                                     struct nsrun_error *error) {
-        return layers_diff(id, form, paths, fd, NULL, error);
+        return nsrun_session_diff_digest(id, form, paths, fd, NULL, error);
 }
 
 nsrun_public int nsrun_session_diff_digest(const char *id, enum nsrun_diff form, const char *const *paths,
                                            int fd, char **ret_digest, struct nsrun_error *error) {
-        return layers_diff(id, form, paths, fd, ret_digest, error);
+        const struct nsrun_session_choice choice = {.size = sizeof(choice), .paths = paths};
+
+        return nsrun_session_diff_choice(id, form, &choice, fd, ret_digest, error);
 }
 
 /* Adds lines that a commit or discard has for its caller to *to.  If several overlays are asked
@@ -282,11 +324,19 @@ static void applying_end(struct applying *one) {
         layer_close(&one->fds);
 }
 
-static int applying_begin(struct asking *a, const struct chosen *chosen, struct applying *one) {
-        *one = (struct applying){.fds = LAYER_FDS_INIT,
-                                 .taking = {.chosen = chosen, .layer = &one->layer, .report = &one->report},
-                                 .filter = {.leave_out = layers_leave_out, .data = &one->taking}};
-        return layer_open(a, chosen->op, &one->fds, &one->layer);
+static int applying_begin(struct asking *a, const struct taking *asked, struct applying *one) {
+        int r;
+
+        *one = (struct applying){
+                .fds = LAYER_FDS_INIT,
+                .taking = *asked,
+                .filter = {.leave_out = leave_out_some, .is_apart = protect_covers, .data = &one->taking}};
+        one->taking.layer = &one->layer;
+        one->taking.report = &one->report;
+        r = layer_open(a, asked->chosen->op, &one->fds, &one->layer);
+        if (r >= 0 && layer_find_globs(asked->chosen, &one->layer) < 0)
+                r = error_oom(a->err);
+        return r;
 }
 
 static int keep_outcome(struct asking *a, const struct applying *one, struct nsrun_session_outcome *outcome,
@@ -308,7 +358,7 @@ static int refuse_other_state(struct asking *a, const struct applying *all, cons
 
         sha256_begin(&sum);
         for (size_t i = 0; i < a->n && r >= 0; i++) {
-                r = add_question(&sum, &a->chosen[i]);
+                r = add_question(&sum, &a->chosen[i], all[i].taking.with_ignored);
                 changes_add_digest(all[i].commit, &sum);
         }
         if (r < 0 || format_digest(&sum, &digest) < 0)
@@ -320,22 +370,29 @@ static int refuse_other_state(struct asking *a, const struct applying *all, cons
 
 /* Each overlay's commit is made ready first, so that a conflict in one, or another state than the expected
  * one, keeps all from being committed. */
-static int commit_all(struct asking *a, struct applying *all, unsigned flags, const char *expected,
+static int commit_all(struct asking *a, struct applying *all, const struct nsrun_session_choice *choice,
                       struct nsrun_session_outcome *outcome) {
-        int r = 0;
+        const unsigned flags =
+                (choice->is_forced ? CHANGES_FORCE : 0U) | (choice->digest ? CHANGES_DIGEST : 0U);
+        _cleanup_free_ char *user_ignores = NULL;
+        int r = leave_out_read(a, &user_ignores);
 
+        if (r < 0)
+                return error_oom(a->err);
         for (size_t i = 0; i < a->n; i++) {
-                const struct chosen *chosen = &a->chosen[i];
+                const struct taking asked = {.chosen = &a->chosen[i],
+                                             .user_ignores = user_ignores,
+                                             .with_ignored = choice->with_ignored != 0};
 
-                r = applying_begin(a, chosen, &all[i]);
+                r = applying_begin(a, &asked, &all[i]);
                 if (r >= 0)
-                        r = changes_prepare(&all[i].layer, chosen->paths, flags, &all[i].filter,
+                        r = changes_prepare(&all[i].layer, asked.chosen->paths, flags, &all[i].filter,
                                             &all[i].report, &all[i].commit, a->err);
                 if (r < 0)
                         return keep_outcome(a, &all[i], outcome, r);
         }
-        if (expected)
-                r = refuse_other_state(a, all, expected);
+        if (choice->digest)
+                r = refuse_other_state(a, all, choice->digest);
         for (size_t i = 0; i < a->n && r >= 0; i++)
                 r = keep_outcome(a, &all[i], outcome, changes_finish(all[i].commit));
         return r;
@@ -345,14 +402,25 @@ static int discard_all(struct asking *a, struct applying *all, struct nsrun_sess
         int r = 0;
 
         for (size_t i = 0; i < a->n && r >= 0; i++) {
-                const struct chosen *chosen = &a->chosen[i];
+                const struct taking asked = {.chosen = &a->chosen[i], .with_ignored = true};
 
-                r = applying_begin(a, chosen, &all[i]);
+                r = applying_begin(a, &asked, &all[i]);
                 if (r >= 0)
-                        r = changes_discard(&all[i].layer, chosen->paths, &all[i].report, a->err);
+                        r = changes_discard(&all[i].layer, asked.chosen->paths, &all[i].report, a->err);
                 r = keep_outcome(a, &all[i], outcome, r);
         }
         return r;
+}
+
+static void look_anew(const struct asking *a, const struct applying *all) {
+        _cleanup_free_ int *merged = calloc(a->n + 1, sizeof(*merged));
+        size_t n = 0;
+
+        for (size_t i = 0; merged && i < a->n; i++)
+                if (all[i].report.n_applied > 0 && all[i].fds.merged >= 0)
+                        merged[n++] = all[i].fds.merged;
+        if (merged)
+                layers_look_anew(a, merged, n);
 }
 
 static int layers_check_digest(const char *digest, struct nsrun_error *err) {
@@ -363,27 +431,27 @@ static int layers_check_digest(const char *digest, struct nsrun_error *err) {
                          "nsrun session diff --digest prints one");
 }
 
-static int layers_apply(const char *id, const char *const *paths, bool is_commit, int is_forced,
-                        const char *expected, struct nsrun_session_outcome *ret, struct nsrun_error *err) {
+static int layers_apply(const char *id, const struct nsrun_session_choice *choice, bool is_commit,
+                        struct nsrun_session_outcome *ret, struct nsrun_error *err) {
         _cleanup_asking_ struct asking a = ASKING_INIT(err);
         struct nsrun_session_outcome outcome = NSRUN_SESSION_OUTCOME_INIT;
-        const unsigned flags = (is_forced ? CHANGES_FORCE : 0U) | (expected ? CHANGES_DIGEST : 0U);
         _cleanup_free_ struct applying *all = NULL;
         int r = ret ? sized_check(ret, "nsrun_session_outcome", err) : 0;
 
-        if (r >= 0 && expected)
-                r = layers_check_digest(expected, err);
+        if (r >= 0 && choice->digest)
+                r = layers_check_digest(choice->digest, err);
         if (r < 0)
                 return r;
-        r = asking_begin(&a, id, paths);
+        r = asking_begin(&a, id, choice->paths);
         all = calloc(a.n + 1, sizeof(*all));
         for (size_t i = 0; all && i < a.n; i++)
                 all[i].fds = (struct layer_fds)LAYER_FDS_INIT;
         if (r >= 0 && !all)
                 r = error_oom(err);
         if (r >= 0)
-                r = is_commit ? commit_all(&a, all, flags, expected, &outcome)
-                              : discard_all(&a, all, &outcome);
+                r = is_commit ? commit_all(&a, all, choice, &outcome) : discard_all(&a, all, &outcome);
+        if (all)
+                look_anew(&a, all);
         for (size_t i = 0; all && i < a.n; i++)
                 applying_end(&all[i]);
         if (ret)
@@ -392,20 +460,36 @@ static int layers_apply(const char *id, const char *const *paths, bool is_commit
         return r;
 }
 
+nsrun_public int nsrun_session_commit_choice(const char *id, const struct nsrun_session_choice *choice,
+                                             struct nsrun_session_outcome *ret, struct nsrun_error *error) {
+        struct nsrun_session_choice own;
+        int r = take_choice(choice, &own, error);
+
+        return r < 0 ? r : layers_apply(id, &own, true, ret, error);
+}
+
 nsrun_public int nsrun_session_commit(const char *id, const char *const *paths, int is_forced,
                                       struct nsrun_session_outcome *ret, struct nsrun_error *error) {
-        return layers_apply(id, paths, true, is_forced, NULL, ret, error);
+        const struct nsrun_session_choice choice = {
+                .size = sizeof(choice), .paths = paths, .is_forced = is_forced};
+
+        return layers_apply(id, &choice, true, ret, error);
 }
 
 nsrun_public int nsrun_session_commit_digest(const char *id, const char *const *paths, int is_forced,
                                              const char *digest, struct nsrun_session_outcome *ret,
                                              struct nsrun_error *error) {
-        return layers_apply(id, paths, true, is_forced, digest, ret, error);
+        const struct nsrun_session_choice choice = {
+                .size = sizeof(choice), .paths = paths, .is_forced = is_forced, .digest = digest};
+
+        return layers_apply(id, &choice, true, ret, error);
 }
 
 nsrun_public int nsrun_session_discard(const char *id, const char *const *paths,
                                        struct nsrun_session_outcome *ret, struct nsrun_error *error) {
-        return layers_apply(id, paths, false, 0, NULL, ret, error);
+        const struct nsrun_session_choice choice = {.size = sizeof(choice), .paths = paths};
+
+        return layers_apply(id, &choice, false, ret, error);
 }
 
 nsrun_public void nsrun_session_outcome_clear(struct nsrun_session_outcome *outcome) {

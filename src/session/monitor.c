@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "changes/changes.h"
+#include "detached.h"
 #include "plan/record.h"
 #include "run/programs.h"
 #include "run/run.h"
@@ -42,18 +43,18 @@ static int session_monitor_answer(enum monitor_answer_kind kind, const char *id,
         return n < 0 ? (int)n : 0;
 }
 
-static int read_plan(struct monitor *k) {
+int monitor_read_plan(struct nsrun_plan **ret, struct nsrun_error *err) {
         struct stat st;
         void *bytes;
         int r;
 
         if (sys_fstat(MONITOR_FD_PLAN, &st) < 0 || st.st_size == 0)
-                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, -EBADMSG, NULL,
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -EBADMSG, NULL,
                                  "nsrun-monitor is started by nsrun alone", NULL);
         bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, MONITOR_FD_PLAN, 0);
         if (bytes == MAP_FAILED)
-                return error_oom(&k->error);
-        r = plan_restore(bytes, (size_t)st.st_size, &k->record.plan, &k->error);
+                return error_oom(err);
+        r = plan_restore(bytes, (size_t)st.st_size, ret, err);
         (void)munmap(bytes, (size_t)st.st_size);
         (void)close(MONITOR_FD_PLAN);
         return r;
@@ -122,7 +123,7 @@ static int write_record(struct monitor *k) {
                 return error_oom(&k->error);
         identify_folders(k);
         record->namespaces = k->run.launch.namespaces;
-        record->is_nested = !record->plan->is_scoped;
+        record->is_nested = record->plan->isolates_commands && !record->plan->is_scoped;
         r = own < 0 ? own : record_identify(getpid(), own, &record->monitor);
         if (r >= 0)
                 r = record_identify(k->run.launch.pid, k->run.launch.pidfd, &record->init);
@@ -164,7 +165,7 @@ static int start_sandbox(struct monitor *k) {
 }
 
 static int monitor_start(struct monitor *k, const char *name) {
-        int r = read_plan(k);
+        int r = monitor_read_plan(&k->record.plan, &k->error);
 
         if (r >= 0)
                 r = records_make(*name ? name : NULL, &k->folder, &k->error);
@@ -233,8 +234,12 @@ static void monitor_stop(const struct monitor *k) {
         await_end(k, MONITOR_GRACE_MS);
 }
 
-/* Drops a note: when the session ends nobody reads the monitor's answers any more. */
-static int leave_unsaid(nsrun_unused void *data, nsrun_unused const struct nsrun_error *note) {
+/* Writes a note down for whoever ends the session.  That nobody may is no reason to leave work undone. */
+static int write_down(void *data, const struct nsrun_error *note) {
+        _cleanup_free_ char *line = nsrun_error_format(note);
+
+        if (line)
+                (void)records_tell(data, line);
         return 0;
 }
 
@@ -245,9 +250,10 @@ static void monitor_finish(struct monitor *k) {
                 k->run.is_gone = true;
         }
         /* Sweeps what processes of the session have left in git dirs, and under protected names, since the
-         * last command ended. */
-        (void)gitdirs_end(&k->run.gitdirs, leave_unsaid, NULL);
-        (void)protected_end(&k->run.protected, leave_unsaid, NULL);
+         * last command ended: what was there before, that command told. */
+        k->run.gitdirs.since = k->run.protected.since = records_last_touch(&k->folder);
+        (void)gitdirs_end(&k->run.gitdirs, write_down, &k->folder);
+        (void)protected_end(&k->run.protected, write_down, &k->folder);
         run_end(&k->run);
         /* This releases the folder's lock, last of all: who waits for the session's end finds
          * nothing left of it. */
@@ -269,20 +275,24 @@ static void detach(void) {
 int monitor_main(int argc, char **argv) {
         struct monitor k = {
                 .folder = RECORD_FOLDER_INIT, .run = RUN_INIT, .signal_fd = -EBADF, .owner_fd = -EBADF};
+        bool is_keeper = argc == DETACHED_N_ARGS && streq(argv[0], DETACHED_NAME);
         struct stat st;
         int r;
 
-        if (argc != MONITOR_N_ARGS || sys_fstat(MONITOR_FD_ANSWER, &st) < 0 || !S_ISFIFO(st.st_mode)) {
+        if ((argc != MONITOR_N_ARGS && !is_keeper) || sys_fstat(MONITOR_FD_ANSWER, &st) < 0 ||
+            !S_ISFIFO(st.st_mode)) {
                 (void)fputs("nsrun-monitor: started by 'nsrun session start', not by people\n", stderr);
                 return 125;
         }
         (void)sys_close_range(MONITOR_FD_FIRST_OTHER, ~0U);
         detach();
-        (void)signal(SIGPIPE, SIG_IGN);
         (void)chdir("/");
-        (void)umask(077);
         for (int fd = MONITOR_FD_PLAN; fd < MONITOR_FD_FIRST_OTHER; fd++)
                 (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        if (is_keeper)
+                return detached_main(argc, argv);
+        (void)signal(SIGPIPE, SIG_IGN);
+        (void)umask(077);
         k.record.idle_timeout = strtoull(argv[MONITOR_ARG_IDLE_TIMEOUT], NULL, 10);
         k.record.owner = (pid_t)strtol(argv[MONITOR_ARG_OWNER], NULL, 10);
         k.owner_fd = k.record.owner > 0 ? MONITOR_FD_OWNER : -EBADF;

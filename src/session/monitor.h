@@ -42,4 +42,6 @@ struct monitor_answer {
 /* Milliseconds between two looks whether pid 1 has exited. */
 #define MONITOR_LOOK_MS 50
 
+/* The plan behind MONITOR_FD_PLAN, which is closed.  -EBADMSG: nobody of nsrun's started this process. */
+int monitor_read_plan(struct nsrun_plan **ret, struct nsrun_error *err);
 int monitor_main(int argc, char **argv);

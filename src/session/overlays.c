@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 
 #include "base/beneath.h"
 #include "base/path.h"
@@ -207,4 +208,46 @@ int layer_open(const struct asking *a, const struct plan_op *op, struct layer_fd
                 .record_fd = f->layer,
                 .since = {.tv_sec = (time_t)a->record.base_s, .tv_nsec = (long)a->record.base_ns}};
         return 0;
+}
+
+static bool is_missing_in(int folder, const char *path) {
+        _cleanup_close_ int fd = beneath_open(folder, path, O_PATH | O_NOFOLLOW, 0);
+
+        return fd == -ENOENT || fd == -ENOTDIR;
+}
+
+int layer_find_globs(struct chosen *chosen, const struct changes_layer *layer) {
+        for (char **path = chosen->paths; path && *path; path++) {
+                char *glob;
+
+                if (**path == '/' || !strpbrk(*path, "*?[") || !is_missing_in(layer->base_fd, *path) ||
+                    !is_missing_in(layer->merged_fd, *path))
+                        continue;
+                if (asprintf(&glob, "/%s", *path) < 0)
+                        return -ENOMEM;
+                free(*path);
+                *path = glob;
+        }
+        return 0;
+}
+
+static int enter_and_forget(const struct asking *a, const int *merged, size_t n) {
+        int r = sys_setns(a->init, CLONE_NEWUSER | CLONE_NEWNS);
+
+        if (r == -EINVAL) /* root's session without a user namespace of its own */
+                r = sys_setns(a->init, CLONE_NEWNS);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = sys_remount_same(merged[i]);
+        return r;
+}
+
+void layers_look_anew(const struct asking *a, const int *merged, size_t n) {
+        _cleanup_close_ int pidfd = -EBADF;
+        siginfo_t info;
+        int r = n == 0 ? -EBADF : sys_fork_to_enter(&pidfd);
+
+        if (r == 0)
+                _exit(enter_and_forget(a, merged, n) < 0);
+        if (r > 0)
+                (void)sys_waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED);
 }

@@ -8,7 +8,7 @@
 /* An overlay that the caller asks about.  Without paths all of it is meant. */
 struct chosen {
         const struct plan_op *op;
-        char **paths; /* relative to the overlay */
+        char **paths; /* relative to the overlay; or globs, as changes_selects() has them */
         bool is_whole;
 };
 
@@ -42,3 +42,11 @@ void layer_close(struct layer_fds *f);
  */
 int layer_open(const struct asking *a, const struct plan_op *op, struct layer_fds *f,
                struct changes_layer *ret);
+/* Makes a path with wildcards a glob, unless something of just that name is there, on the host or in the
+ * session.  -ENOMEM. */
+int layer_find_globs(struct chosen *chosen, const struct changes_layer *layer);
+/* After a commit or a discard: the session's processes see in these overlays what is there now.  overlayfs
+ * remembers a name that it looked up, and one that wasn't there, and doesn't notice what is changed below
+ * it: a file that a command removed while it was committed would be listed and not be found.  On a kernel
+ * that can't be told (before 5.8) they see it once the kernel has forgotten the name. */
+void layers_look_anew(const struct asking *a, const int *merged, size_t n);

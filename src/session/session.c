@@ -2,11 +2,13 @@
 /* Sessions as their users have them: started through a monitor, listed, shown and ended.  Commands
  * enter one by plans of their own (plan/join.c, launch/join.c). */
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/null.h"
 #include "base/sized.h"
 #include "base/sys.h"
 #include "monitor.h"
@@ -15,7 +17,7 @@
 
 /* Moves a descriptor above those numbers at which the monitor gets its own, so that no dup2(2)
  * overwrites it. */
-static int lift(int fd) {
+int session_lift(int fd) {
         int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 2 * MONITOR_FD_FIRST_OTHER);
         int r = lifted < 0 ? -errno : lifted;
 
@@ -33,7 +35,7 @@ static int store_plan(const struct nsrun_plan *plan, int *ret) {
         if (r < 0)
                 return r;
         r = sys_memfd("nsrun-plan");
-        fd = r < 0 ? r : lift(r);
+        fd = r < 0 ? r : session_lift(r);
         if (fd < 0)
                 return fd;
         r = write_full(fd, bytes, n);
@@ -57,11 +59,12 @@ static int prepare_attributes(posix_spawnattr_t *attributes) {
                                                              POSIX_SPAWN_SETSID);
 }
 
-static int prepare_files(posix_spawn_file_actions_t *files, int plan_fd, int answer_fd, int owner_fd) {
+static int prepare_files(posix_spawn_file_actions_t *files, int null_fd, int plan_fd, int answer_fd,
+                         int owner_fd) {
         int r = 0;
 
         for (int fd = 0; fd <= 2 && r == 0; fd++)
-                r = posix_spawn_file_actions_addopen(files, fd, "/dev/null", O_RDWR, 0);
+                r = posix_spawn_file_actions_adddup2(files, null_fd, fd);
         if (r == 0)
                 r = posix_spawn_file_actions_adddup2(files, plan_fd, MONITOR_FD_PLAN);
         if (r == 0)
@@ -71,28 +74,20 @@ static int prepare_files(posix_spawn_file_actions_t *files, int plan_fd, int ans
         return -r;
 }
 
-static int session_spawn(int plan_fd, int answer_fd, int owner_fd,
-                         const struct nsrun_session_options *options) {
-        char idle[24], owner[24], *argv[MONITOR_N_ARGS + 1] = {0};
+static int session_spawn(char *const *argv, int null_fd, int plan_fd, int answer_fd, int owner_fd) {
         posix_spawn_file_actions_t files;
         posix_spawnattr_t attributes;
         siginfo_t info;
         pid_t pid;
         int r;
 
-        (void)snprintf(idle, sizeof(idle), "%u", options->idle_timeout);
-        (void)snprintf(owner, sizeof(owner), "%d", (int)options->owner);
-        argv[MONITOR_ARG_NAME] = (char *)"nsrun-monitor";
-        argv[MONITOR_ARG_IDLE_TIMEOUT] = idle;
-        argv[MONITOR_ARG_OWNER] = owner;
-        argv[MONITOR_ARG_SESSION] = options->name ? (char *)(uintptr_t)options->name : (char *)"";
         if (posix_spawn_file_actions_init(&files) != 0)
                 return -ENOMEM;
         if (posix_spawnattr_init(&attributes) != 0) {
                 (void)posix_spawn_file_actions_destroy(&files);
                 return -ENOMEM;
         }
-        r = prepare_files(&files, plan_fd, answer_fd, owner_fd);
+        r = prepare_files(&files, null_fd, plan_fd, answer_fd, owner_fd);
         if (r == 0)
                 r = prepare_attributes(&attributes);
         if (r == 0)
@@ -139,7 +134,7 @@ static int open_owner(pid_t owner, int *ret, struct nsrun_error *err) {
                 return 0;
         r = sys_pidfd_open(owner);
         if (r >= 0)
-                r = lift(r);
+                r = session_lift(r);
         (void)snprintf(text, sizeof(text), "%d", (int)owner);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, text, "the owner can't be watched",
@@ -148,30 +143,48 @@ static int open_owner(pid_t owner, int *ret, struct nsrun_error *err) {
         return 0;
 }
 
-static int start_monitor(const struct nsrun_plan *plan, const struct nsrun_session_options *options,
-                         char **ret_id, char ***notes, struct nsrun_error *err) {
-        _cleanup_close_ int plan_fd = -EBADF, owner_fd = -EBADF, read_end = -EBADF, write_end = -EBADF;
+int session_start_program(char *const *argv, const struct nsrun_plan *plan, int owner_fd, int *ret_answers,
+                          struct nsrun_error *err) {
+        _cleanup_close_ int null_fd = null_open(O_RDWR, err), plan_fd = -EBADF, read_end = -EBADF,
+                            write_end = -EBADF;
         int ends[2], r;
 
-        r = open_owner(options->owner, &owner_fd, err);
-        if (r < 0)
-                return r;
+        if (null_fd < 0)
+                return null_fd;
         r = store_plan(plan, &plan_fd);
         if (r >= 0)
                 r = sys_pipe(ends);
         if (r >= 0) {
                 read_end = ends[0];
-                r = write_end = lift(ends[1]);
+                r = write_end = session_lift(ends[1]);
         }
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                 "the plan can't be handed to the session's monitor", NULL);
-        r = session_spawn(plan_fd, write_end, owner_fd, options);
+                                 "the plan can't be handed to nsrun-monitor", NULL);
+        r = session_spawn(argv, null_fd, plan_fd, write_end, owner_fd);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, program_monitor(),
                                  "nsrun-monitor can't be executed", "install nsrun completely");
-        close_fdp(&write_end);
-        return hear(read_end, ret_id, notes, err);
+        *ret_answers = TAKE_FD(read_end);
+        return 0;
+}
+
+static int start_monitor(const struct nsrun_plan *plan, const struct nsrun_session_options *options,
+                         char **ret_id, char ***notes, struct nsrun_error *err) {
+        _cleanup_close_ int owner_fd = -EBADF, answers = -EBADF;
+        char idle[24], owner[24], *argv[MONITOR_N_ARGS + 1] = {0};
+        int r;
+
+        (void)snprintf(idle, sizeof(idle), "%u", options->idle_timeout);
+        (void)snprintf(owner, sizeof(owner), "%d", (int)options->owner);
+        argv[MONITOR_ARG_NAME] = (char *)"nsrun-monitor";
+        argv[MONITOR_ARG_IDLE_TIMEOUT] = idle;
+        argv[MONITOR_ARG_OWNER] = owner;
+        argv[MONITOR_ARG_SESSION] = options->name ? (char *)(uintptr_t)options->name : (char *)"";
+        r = open_owner(options->owner, &owner_fd, err);
+        if (r >= 0)
+                r = session_start_program(argv, plan, owner_fd, &answers, err);
+        return r < 0 ? r : hear(answers, ret_id, notes, err);
 }
 
 /* Refuses a session with an empty name, which the monitor would take for "make one up", and one of
@@ -225,6 +238,21 @@ int session_read(const char *id, struct record_folder *folder, struct plan_recor
         return r < 0 ? r : record_restore(bytes, n, true, record, err);
 }
 
+static enum nsrun_commands commands_of(const struct plan_record *record) {
+        if (record->plan->isolates_commands)
+                return NSRUN_COMMANDS_ISOLATED;
+        return record->plan->is_scoped && !(record->namespaces & CLONE_NEWNET) ? NSRUN_COMMANDS_UNTRACED
+                                                                               : NSRUN_COMMANDS_SHARED;
+}
+
+/* What the user calls the session's: its project, or else the first folder that was asked for. */
+static char *root_of_plan(const struct nsrun_plan *plan) {
+        for (size_t i = 0; !plan->project && i < plan->n_ops; i++)
+                if (plan->ops[i].was_asked_for)
+                        return strdup(plan->ops[i].target);
+        return plan->project ? strdup(plan->project) : NULL;
+}
+
 nsrun_public int nsrun_session_show(const char *id, struct nsrun_session_info **ret,
                                     struct nsrun_error *error) {
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
@@ -239,6 +267,7 @@ nsrun_public int nsrun_session_show(const char *id, struct nsrun_session_info **
         if (!info)
                 return error_oom(error);
         info->id = TAKE_PTR(record.id);
+        info->root = root_of_plan(record.plan);
         info->project = TAKE_PTR(record.plan->project);
         info->rundir = TAKE_PTR(record.rundir);
         info->monitor = record.monitor.pid;
@@ -248,6 +277,7 @@ nsrun_public int nsrun_session_show(const char *id, struct nsrun_session_info **
         info->idle_timeout = (unsigned)record.idle_timeout;
         info->owner = record.owner;
         info->is_nested = record.is_nested;
+        info->commands = commands_of(&record);
         *ret = info;
         return 0;
 }
@@ -257,19 +287,30 @@ nsrun_public struct nsrun_session_info *nsrun_session_info_free(struct nsrun_ses
                 free(info->id);
                 free(info->project);
                 free(info->rundir);
+                free(info->root);
         }
         free(info);
         return NULL;
 }
 
-static int session_end(const char *id, bool is_kill, struct nsrun_error *err) {
+/* Waits until the monitor has ended, and with it the session. */
+static void await_monitor(int monitor) {
+        struct pollfd end = {.fd = monitor, .events = POLLIN};
+
+        while (monitor >= 0 && sys_poll(&end, 1, -1) == -EINTR)
+                ;
+}
+
+nsrun_public int nsrun_session_end(const char *id, int is_kill, char ***ret_notes,
+                                   struct nsrun_error *error) {
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
         _cleanup_record_ struct plan_record record = {0};
-        _cleanup_close_ int monitor = -EBADF, init = -EBADF;
-        struct pollfd end = {.events = POLLIN};
+        _cleanup_close_ int monitor = -EBADF, init = -EBADF, told = -EBADF;
         int r;
 
-        r = session_read(id, &folder, &record, err);
+        r = session_read(id, &folder, &record, error);
+        if (r >= 0)
+                r = told = records_open_told(&folder, error);
         if (r < 0)
                 return r;
         monitor = record_open_process(&record.monitor);
@@ -282,17 +323,18 @@ static int session_end(const char *id, bool is_kill, struct nsrun_error *err) {
         if (r >= 0 && monitor >= 0)
                 r = sys_pidfd_send_signal(monitor, SIGTERM);
         if (r < 0 && r != -ESRCH)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, id, "the session can't be ended", NULL);
-        end.fd = monitor;
-        while (monitor >= 0 && sys_poll(&end, 1, -1) == -EINTR)
-                ;
-        return 0;
+                return error_set(error, NSRUN_STAGE_SUPERVISE, r, id, "the session can't be ended", NULL);
+        await_monitor(monitor);
+        r = ret_notes ? records_read_told(told, ret_notes) : 0;
+        return r < 0 ? error_set(error, NSRUN_STAGE_SUPERVISE, r, id,
+                                 "what the session's end says can't be read", NULL)
+                     : 0;
 }
 
 nsrun_public int nsrun_session_stop(const char *id, struct nsrun_error *error) {
-        return session_end(id, false, error);
+        return nsrun_session_end(id, 0, NULL, error);
 }
 
 nsrun_public int nsrun_session_kill(const char *id, struct nsrun_error *error) {
-        return session_end(id, true, error);
+        return nsrun_session_end(id, 1, NULL, error);
 }

@@ -61,6 +61,10 @@ static int open_folder_of_own(const struct nsrun_workspace *w, const char *path,
                 close_fdp(ret_fd);
                 return fail_entry(path, -EBUSY, "a root of the workspace is in the folder", err);
         }
+        if (r == 0 && e->holds_hidden) {
+                close_fdp(ret_fd);
+                return fail_entry(path, -EBUSY, "a hidden name may be in the folder", err);
+        }
         return r;
 }
 

@@ -281,6 +281,8 @@ static int judge_place(const struct workspace *w, int r, enum workspace_access a
         if (r < 0 || !root)
                 return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path,
                                  "the path leads out of the workspace", refuse_hint);
+        if (workspace_hides(w, host))
+                return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path, "the path is hidden", NULL);
         if (access == WORKSPACE_WRITE && !root->is_writable)
                 return error_set(err, NSRUN_STAGE_POLICY, -EPERM, path,
                                  "the path is in a folder that may only be read", NULL);
@@ -346,6 +348,7 @@ int workspace_find_entry(const struct workspace *w, enum workspace_access access
         ret->root = root;
         ret->is_root = streq(host, root->path);
         ret->holds_root = false;
+        ret->holds_hidden = workspace_holds_hidden(w, host);
         for (size_t i = 0; i < w->n_roots; i++) {
                 const struct workspace_root *other = &w->roots[i];
 

@@ -19,6 +19,7 @@ struct workspace_entry {
         const struct workspace_root *root; /* the innermost root that holds the entry */
         bool is_root;                      /* the entry is that root */
         bool holds_root;                   /* another root, or a hidden place, lies beneath the entry */
+        bool holds_hidden; /* a hidden name, which would be none elsewhere, may lie beneath it */
 };
 /* Finds the folder as workspace_resolve() does, and judges the entry in it.  -EINVAL: the path ends
  * with "." or "..", or is "/".  Other errors are workspace_resolve()'s. */

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "disk/reach.h"
 #include "host/project.h"
 
@@ -168,6 +169,8 @@ void workspace_clear(struct workspace *w) {
         }
         free(w->roots);
         free(w->temp);
+        strv_free(w->hide);
+        strv_free(w->hidden_names);
         *w = (struct workspace){0};
 }
 

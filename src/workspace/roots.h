@@ -25,6 +25,8 @@ struct workspace {
         size_t n_roots;
         char *temp;             /* the temp's canonical path, one of the writable roots; NULL: none */
         bool alias_tmp_to_temp; /* /tmp means temp, as it does in the sandbox */
+        char **hide,
+                **hidden_names; /* globs of names to hide: as they were given, and as host/walk.h has them */
 };
 
 /* Sets the project, a writable root at which relative paths begin.  It must exist, and
@@ -44,6 +46,12 @@ int workspace_add_bind(struct workspace *w, enum workspace_access access, const 
 /* Says that the sandbox has nothing of the host's at `target`.  That hides what a root around it
  * has there; roots beneath `target` still count.  `why` is static, or NULL. */
 int workspace_hide(struct workspace *w, const char *target, const char *why, struct nsrun_error *err);
+/* Hides names by a glob as --hide's.  -EINVAL: it is none; -ENOMEM. */
+int workspace_hide_names(struct workspace *w, const char *glob, struct nsrun_error *err);
+/* Whether a place of the host's has a hidden name, or lies in a folder with one; and whether a hidden name
+ * that would be none elsewhere may lie in it. */
+bool workspace_hides(const struct workspace *w, const char *host);
+bool workspace_holds_hidden(const struct workspace *w, const char *host);
 int workspace_set_temp(struct workspace *w, const char *path, bool alias_tmp, struct nsrun_error *err);
 void workspace_clear(struct workspace *w);
 #define _cleanup_workspace_ _cleanup_(workspace_clear)

@@ -123,6 +123,11 @@ nsrun_public int nsrun_workspace_add_readable(struct nsrun_workspace *w, const c
         return workspace_add_root(&w->roots, WORKSPACE_READ, path, error);
 }
 
+nsrun_public int nsrun_workspace_hide(struct nsrun_workspace *w, const char *glob,
+                                      struct nsrun_error *error) {
+        return workspace_hide_names(&w->roots, glob, error);
+}
+
 nsrun_public int nsrun_workspace_add_writable(struct nsrun_workspace *w, const char *path,
                                               struct nsrun_error *error) {
         return workspace_add_root(&w->roots, WORKSPACE_WRITE, path, error);

@@ -34,7 +34,7 @@
 #define ATTRIBUTES_DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 #define ATTRIBUTES_COVER  (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
-static int old_root, new_root;
+static int old_root, new_root, layers = -1;
 
 static _Noreturn void fail(const char *what) {
         perror(what);
@@ -111,6 +111,44 @@ static void do_cover(const char *target) {
         close(fd);
 }
 
+static int open_folder(int parent, const char *name) {
+        return check(openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC), name);
+}
+
+static int make_layer(int parent, const char *name) {
+        check(mkdirat(parent, name, 0700), name);
+        return open_folder(parent, name);
+}
+
+/* overlay SIZE LAYER SOURCE TARGET, whose layers are in one tmpfs over the host's /proc. */
+static void do_overlay(char **word) {
+        int lower, folder, upper, work, target;
+        char text[128];
+
+        if (layers < 0) {
+                target = open_folder(old_root, "proc");
+                snprintf(text, sizeof(text), "%d", target);
+                check(mount("tmpfs", text, "tmpfs", MS_NOSUID | MS_NODEV, word[0]), "tmpfs");
+                close(target);
+                layers = open_folder(old_root, "proc");
+        }
+        lower = open_folder(old_root, word[2] + 1);
+        folder = make_layer(layers, word[1]);
+        upper = make_layer(folder, "upper");
+        work = make_layer(folder, "work");
+        check(mkdirat(new_root, word[3] + 1, 0755), word[3]);
+        target = open_target(word[3]);
+        snprintf(text, sizeof(text), "userxattr,volatile,lowerdir=%d,upperdir=%d,workdir=%d", lower, upper,
+                 work);
+        snprintf(word[0], strlen(word[0]) + 1, "%d", target);
+        check(mount("overlay", word[0], "overlay", MS_NOSUID | MS_NODEV, text), word[3]);
+        close(target);
+        close(work);
+        close(upper);
+        close(folder);
+        close(lower);
+}
+
 static void do_file(char **word) {
         int fd;
 
@@ -132,6 +170,9 @@ static char **walk(char **word) {
                 } else if (strcmp(op, "mount") == 0) {
                         do_mount(word);
                         word += 5;
+                } else if (strcmp(op, "overlay") == 0) {
+                        do_overlay(word);
+                        word += 4;
                 } else if (strcmp(op, "dir") == 0) {
                         check(mkdirat(new_root, word[0] + 1, (mode_t)strtoul(word[1], NULL, 8)), word[0]);
                         word += 2;

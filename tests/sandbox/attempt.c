@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -251,6 +252,24 @@ static int try_tmpfs(nsrun_unused char **a) {
         return say(mount("none", "/tmp", "tmpfs", 0, NULL));
 }
 
+/* ------------------------------------------------------------------- threads */
+
+static void *live_on(void *data) {
+        for (;;)
+                (void)pause();
+        return data;
+}
+
+/* Its first thread ends, and another one doesn't. */
+static int try_first_thread(nsrun_unused char **a) {
+        pthread_t thread;
+        int r = pthread_create(&thread, NULL, live_on, NULL);
+
+        if (r == 0)
+                (void)syscall(SYS_exit, 0);
+        return say(-r);
+}
+
 /* ------------------------------------------------------------------ terminal */
 
 static int try_tiocsti(nsrun_unused char **a) {
@@ -376,6 +395,7 @@ static const struct {
         {"descriptor-of", 1, try_descriptor_of},
         {"disk", 0, try_disk},
         {"exec", 2, try_exec},
+        {"first-thread", 0, try_first_thread},
         {"from-descriptor", 2, try_from_descriptor},
         {"handle", 2, try_handle},
         {"hard-link", 2, try_hard_link},

@@ -25,6 +25,8 @@ static const struct {
 } calls[] = {
         {"clone3", SYS_clone3},
         {"close_range", SYS_close_range},
+        {"execveat", SYS_execveat},
+        {"faccessat2", SYS_faccessat2},
         {"landlock_create_ruleset", SYS_landlock_create_ruleset},
         {"landlock_restrict_self", SYS_landlock_restrict_self},
         {"mount", SYS_mount},
@@ -36,6 +38,8 @@ static const struct {
         {"pidfd_send_signal", SYS_pidfd_send_signal},
         {"pivot_root", SYS_pivot_root},
         {"seccomp", SYS_seccomp},
+        {"setns", SYS_setns},
+        {"umount2", SYS_umount2},
 };
 
 static _Noreturn void give_up(const char *what) {

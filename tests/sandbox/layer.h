@@ -11,6 +11,7 @@
 
 #include "../unit/scratch.h"
 #include "base/str.h"
+#include "base/sys.h"
 #include "changes/changes.h"
 
 struct layer {
@@ -88,7 +89,11 @@ static inline _Noreturn void layer_helper(const struct layer *y, int socket) {
         memcpy(CMSG_DATA(header), fds, sizeof(fds));
         if (fds[0] < 0 || fds[1] < 0 || sendmsg(socket, &message, 0) != 1)
                 _exit(4);
-        _exit(read(socket, &byte, 1) == 0 ? 0 : 5);
+        /* Each byte asks for layer_look_anew(). */
+        while (read(socket, &byte, 1) == 1)
+                if (sys_remount_same(fds[0]) < 0 || write(socket, &byte, 1) != 1)
+                        _exit(5);
+        _exit(0);
 }
 
 static inline bool layer_receive(int socket, int ret[2]) {
@@ -219,6 +224,14 @@ static inline void layer_expect(const struct layer *y, const char *list) {
 }
 
 /* Commits one path, or all if `path` is NULL, and fails the test if that doesn't work. */
+/* As a session's commit and discard do it afterwards (layers_look_anew()). */
+static inline void layer_look_anew(const struct layer *y) {
+        char byte = 0;
+
+        if (write(y->socket, &byte, 1) != 1 || read(y->socket, &byte, 1) != 1)
+                fail_msg("%sthe overlay isn't looked at anew", layer_context);
+}
+
 static inline void layer_commit(const struct layer *y, const char *path) {
         _cleanup_changes_report_ struct changes_report report = {0};
         struct nsrun_error err = {0};
@@ -228,6 +241,7 @@ static inline void layer_commit(const struct layer *y, const char *path) {
         if (r < 0)
                 fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r),
                          layer_list(y));
+        layer_look_anew(y);
 }
 
 static inline void layer_discard(const struct layer *y, const char *path) {
@@ -239,4 +253,5 @@ static inline void layer_discard(const struct layer *y, const char *path) {
         if (r < 0)
                 fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r),
                          layer_list(y));
+        layer_look_anew(y);
 }

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <pty.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
@@ -217,6 +218,19 @@ static unsigned count_processes(void) {
 /* A fork bomb of MOST forks, each a session of its own that forks again and ignores what it
  * can.  None of them ends by itself.  One after the other: two forks at a time may hinder
  * each other below the bound. */
+/* Takes inotify instances until no more are to be had, tells how many, and keeps them while it waits to be
+ * ended. */
+static void probe_inotify(const char *wait) {
+        int n = 0;
+
+        while (inotify_init1(IN_CLOEXEC) >= 0)
+                n++;
+        (void)printf("%d %s\n", n, strerrorname_np(errno));
+        (void)fflush(stdout);
+        while (*wait)
+                (void)pause();
+}
+
 static void probe_bomb(const char *most) {
         int ends[2], pid = pipe2(ends, O_CLOEXEC);
         char byte;
@@ -245,14 +259,15 @@ void probe_main(int argc, char **argv) {
                 const char *name;
                 void (*run)(const char *argument);
         } probes[] = {
-                {"bomb", probe_bomb},           {"connect", probe_connect},
-                {"create", probe_create},       {"descriptors", probe_descriptors},
-                {"devices", probe_devices},     {"kill", probe_kill},
-                {"memory", probe_memory},       {"mount", probe_mount},
-                {"nested", probe_nested},       {"network", probe_network},
-                {"open", probe_open},           {"pid1", probe_pid1},
-                {"processes", probe_processes}, {"pty", probe_pty},
-                {"session", probe_session},     {"write", probe_write},
+                {"bomb", probe_bomb},       {"connect", probe_connect},
+                {"create", probe_create},   {"descriptors", probe_descriptors},
+                {"devices", probe_devices}, {"kill", probe_kill},
+                {"inotify", probe_inotify}, {"memory", probe_memory},
+                {"mount", probe_mount},     {"nested", probe_nested},
+                {"network", probe_network}, {"open", probe_open},
+                {"pid1", probe_pid1},       {"processes", probe_processes},
+                {"pty", probe_pty},         {"session", probe_session},
+                {"write", probe_write},
         };
 
         if (argc < 3 || !streq(argv[1], "probe"))

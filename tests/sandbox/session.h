@@ -10,22 +10,39 @@
 
 #include "harness.h"
 
-/* Whether this is the second run of the tests, in which commands have pid namespaces of their own. */
-static bool is_nested;
+/* Whether sessions are started with --isolate-commands, and, in another run of the tests, without Landlock
+ * besides, so that commands have pid namespaces of their own. */
+static bool is_isolated, is_nested;
+
+static inline int isolated_setup(void **state) {
+        is_isolated = true;
+        return site_setup(state);
+}
+
+static inline int isolated_teardown(void **state) {
+        is_isolated = false;
+        return site_teardown(state);
+}
 
 static inline int nested_setup(void **state) {
-        is_nested = true;
+        is_isolated = is_nested = true;
         return site_setup(state);
 }
 
 static inline int nested_teardown(void **state) {
-        is_nested = false;
+        is_isolated = is_nested = false;
         return site_teardown(state);
 }
 
 #define TEST_IN_BOTH_MODES(name)                                \
         TEST_WITH(name, site_setup, site_teardown);             \
         TEST_AGAIN(name, nested, nested_setup, nested_teardown) \
+        static void name(nsrun_unused void **state)
+
+#define TEST_IN_ALL_MODES(name)                                       \
+        TEST_WITH(name, site_setup, site_teardown);                   \
+        TEST_AGAIN(name, isolated, isolated_setup, isolated_teardown) \
+        TEST_AGAIN(name, nested, nested_setup, nested_teardown)       \
         static void name(nsrun_unused void **state)
 
 /* A test's size: `normal`, or `all` with NSRUN_TEST_LONG=1. */
@@ -63,7 +80,11 @@ static inline void run_session(const struct site *s, struct outcome *ret, const 
 
 /* `nsrun session start --project PROJECT OPTION…`.  The caller frees the id. */
 static inline char *start_session(const struct site *s, const char *const *options) {
-        const char *const begin[] = {"start", "--project", s->project, is_nested ? "--landlock=off" : NULL,
+        const char *const begin[] = {"start",
+                                     "--project",
+                                     s->project,
+                                     is_isolated ? "--isolate-commands" : NULL,
+                                     is_nested ? "--landlock=off" : NULL,
                                      NULL};
         _cleanup_free_ const char **words = words_of(begin, options);
         _cleanup_outcome_ struct outcome o = {0};

@@ -5,6 +5,7 @@
 
 #define KILLED    "`server >/dev/null 2>&1 &` doesn't, and is killed when the call returns.\n"
 #define GOES_ON   "`server >/dev/null 2>&1 &` doesn't, and goes on running when the call returns.\n"
+#define UNTIL_IT  "`server >/dev/null 2>&1 &` doesn't, and goes on running until a later command kills it.\n"
 #define NO_NET    "- There is no network: "
 #define HOST_NET  "- The network is the machine's own.\n"
 #define ASKED     "- The user is asked before each command, "
@@ -96,9 +97,19 @@ TEST(a_session_is_described_as_one) {
         expect_status(&o, 0);
         expect_said(&o, "a sandbox that all commands of this session share", true);
         expect_said(&o, "/tmp is shared by the commands of this session and gone after it.\n", true);
-        expect_said(&o, GOES_ON, true);
+        expect_said(&o, UNTIL_IT, true);
         expect_said(&o, NO_NET, true);
         end_session(s, id, "stop");
+        {
+                const char *const options[] = {"--name=apart", "--isolate-commands", NULL};
+                const char *const argv[] = {program(), "bash", "--session", "apart", "--describe", NULL};
+                _cleanup_free_ char *apart = start_session(s, options);
+
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                expect_said(&o, GOES_ON, true);
+                end_session(s, apart, "stop");
+        }
 }
 
 TEST(the_schema_is_json_of_the_same_text) {

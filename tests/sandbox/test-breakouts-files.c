@@ -36,7 +36,7 @@ TEST(kernel_files_are_not_written_to) {
                         continue;
                 n_tried++;
                 try_inside(s, NULL, attempt, &o);
-                /* ENOENT: there is no /sys, and some of /proc is hidden. */
+                /* ENOENT: of /sys there are the processors alone, and some of /proc is hidden. */
                 if (!streq(o.out, is_root ? "EROFS\n" : "EACCES\n") && !streq(o.out, "ENOENT\n"))
                         fail_msg("%s inside: %s", files[i], o.out);
         }

@@ -58,7 +58,7 @@ TEST(pid_1_tells_nothing_of_the_host) {
 TEST(pid_1_passes_nothing_on_that_comes_from_inside) {
         static const char script[] =
                 "trap 'echo inside' USR1; trap 'echo outside; exit 3' USR2; "
-                "kill -USR1 1; kill -USR1 $PPID; echo ready; while :; do sleep 0.02; done";
+                "kill -USR1 1; [ $PPID = 0 ] || kill -USR1 $PPID; echo ready; while :; do sleep 0.02; done";
         const struct site *s = *state;
         _cleanup_free_ const char **argv = nsrun_argv(s, WORDS("--", "sh", "-c", script));
         _cleanup_outcome_ struct outcome o = {0};

@@ -112,6 +112,87 @@ TEST(maven_builds_twice_from_a_warm_cache) {
         build_twice(s, cache, build, "made\ncommons-cli\n");
 }
 
+/* ---------------------------------------------------------------- settings */
+
+/* The user's settings count inside as outside, and the project's before them. */
+TEST(npm_obeys_the_users_registries_after_the_projects) {
+        static const char ask[] =
+                "npm config get registry; npm config get @own:registry; npm config get fund";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (!has_program("npm"))
+                skip_because("skipped: npm is not installed");
+        make_file(s->project, "package.json", "{\"name\": \"x\"}\n");
+        make_file(
+                s->home, ".npmrc",
+                "registry=https://user.example.org/\n@own:registry=https://own.example.org/\nfund=false ; no\n"
+                "//user.example.org/:_authToken=planted\n");
+        for (int i = 0; i < 2; i++) {
+                const char *expected =
+                        i == 0 ? "https://user.example.org/\nhttps://own.example.org/\nfalse\n"
+                               : "https://project.example.org/\nhttps://own.example.org/\nfalse\n";
+
+                run_inside(s, &o, ask);
+                expect_out(&o, expected);
+                run_outside(s, &o, ask);
+                expect_out(&o, expected);
+                make_file(s->project, ".npmrc", "registry=https://project.example.org/\n");
+        }
+        run_inside(s, &o, "npm config set fund true && npm config get fund; grep -c planted ~/.npmrc");
+        expect_out(&o, "true\n0\n");
+        run_outside(s, &o, "grep -c planted ~/.npmrc");
+        expect_out(&o, "1\n");
+}
+
+TEST(pip_obeys_the_users_index) {
+        static const char ask[] = "v/bin/python -m pip config list";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, "/usr/bin/python3 -m venv v");
+        if (o.status != 0)
+                skip_because("skipped: Python's venv is not installed");
+        make_folder(s->home, ".config");
+        make_folder(s->home, ".config/pip");
+        make_file(s->home, ".config/pip/pip.conf",
+                  "[global]\nindex-url = https://user.example.org/simple\nproxy = http://u:planted@p/\n"
+                  "[install]\nextra-index-url =\n    https://a.example.org/\n    https://b.example.org/\n");
+        make_folder(s->home, ".pip");
+        make_file(s->home, ".pip/pip.conf", "[global]\ntimeout = 7\nindex-url = https://old.example.org/\n");
+        run_outside(s, &o, ask);
+        expect_in(o.out, "planted");
+        run_inside(s, &o, ask);
+        expect_out(&o, "global.index-url='https://user.example.org/simple'\nglobal.timeout='7'\n"
+                       "install.extra-index-url='https://a.example.org/ https://b.example.org/'\n");
+        /* What the environment's owner says goes before. */
+        make_file(s->project, "v/pip.conf", "[global]\nindex-url = https://venv.example.org/simple\n");
+        run_inside(s, &o, "v/bin/python -m pip config get global.index-url");
+        expect_out(&o, "https://venv.example.org/simple\n");
+}
+
+TEST(maven_obeys_the_users_mirror) {
+        static const char ask[] =
+                "mvn -B validate 2>&1 | grep -o 'Cannot access .* in offline mode' | head -n 1";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (!has_program("mvn"))
+                skip_because("skipped: Maven is not installed");
+        make_file(s->project, "pom.xml",
+                  "<project><modelVersion>4.0.0</modelVersion><parent><groupId>org.example</groupId>"
+                  "<artifactId>parent</artifactId><version>1</version><relativePath/></parent>"
+                  "<artifactId>x</artifactId></project>\n");
+        make_folder(s->home, ".m2");
+        make_file(
+                s->home, ".m2/settings.xml",
+                "<settings><offline>true</offline><servers><server><id>corp</id><password>planted</password>"
+                "</server></servers><mirrors><mirror><id>corp</id><url>https://maven.example.org/group</url>"
+                "<mirrorOf>*</mirrorOf></mirror></mirrors></settings>\n");
+        run_inside(s, &o, ask);
+        expect_out(&o, "Cannot access corp (https://maven.example.org/group) in offline mode\n");
+}
+
 int main(void) {
         return run_all_tests();
 }

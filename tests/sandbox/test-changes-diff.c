@@ -108,7 +108,8 @@ TEST_IF(geteuid() != 0, a_file_that_cannot_be_read_is_told_in_its_place, layer_s
                        HUNK("a") "# \"b\\\"\": it can't be read: Permission denied\n"
                                  "# c: it can't be read: Permission denied\n"
                                  "# d: it can't be read: Permission denied\n" HUNK(
-                                         "e") "diff --git a/mode b/mode\nold mode 100755\nnew mode 100644\n",
+                                         "e") "diff --git a/mode b/mode\nold mode 100755\nnew mode 100644\n"
+                                              "# M  mode (mode 0755 -> 0000)\n",
                        " a | 2 +1 -1\n \"b\\\"\" | ?: Permission denied\n c | ?: Permission denied\n"
                        " d | ?: Permission denied\n e | 2 +1 -1\n mode | 0 +0 -0\n"
                        " 6 files changed, +2 -2\n");

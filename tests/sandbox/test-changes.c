@@ -209,7 +209,7 @@ LAYER_TEST(what_is_left_out_is_neither_brought_nor_taken_away) {
                 "mkdir -p new/in; echo a >new/a; echo b >new/in/b; rm -r gone; mv f/r r; rmdir f");
         char *paths[] = {(char *)"new",    (char *)"new/a", (char *)"gone",
                          (char *)"gone/y", (char *)"f",     NULL};
-        const struct changes_filter filter = {take_listed, paths};
+        const struct changes_filter filter = {.leave_out = take_listed, .data = paths};
 
         assert_int_equal(changes_commit_some(&y->l, NULL, 0, &filter, &report, NULL), 0);
         assert_int_equal(report.n_applied, 3);
@@ -234,7 +234,7 @@ static int write_meanwhile(void *data, const struct changes *c, bool *is_chosen)
 LAYER_TEST(what_comes_after_the_filter_has_looked_is_not_committed) {
         _cleanup_changes_report_ struct changes_report report = {0};
         struct layer *y = layer_change(state, "echo 1 >a", "echo 2 >>a");
-        const struct changes_filter filter = {write_meanwhile, y};
+        const struct changes_filter filter = {.leave_out = write_meanwhile, .data = y};
 
         assert_int_equal(changes_commit_some(&y->l, NULL, 0, &filter, &report, NULL), 0);
         assert_int_equal(report.n_applied, 1);
@@ -366,6 +366,25 @@ LAYER_TEST(a_large_rewrite_ends_soon_and_is_right) {
         expect_patch_applies(y, "git apply --whitespace=nowarn -p1 ../patch");
 }
 
+/* What a commit does and no patch can say is a line beside it, which git and patch(1) skip. */
+LAYER_TEST(what_a_patch_can_not_say_is_a_line) {
+        struct layer *y = layer_change(
+                state,
+                "mkdir src gone; echo 1 >src/a; echo 1 >npmrc; echo 1 >time; touch -d 2020-01-01 src/a time; echo 1 >x",
+                "chmod 777 src; chmod 666 npmrc; mkdir -m 777 pub; echo 1 >pub/f; mkdir empty new; echo 1 >new/f; "
+                "touch -d 2001-01-01 time; chmod 755 x; echo 1 >open; chmod 666 open; rmdir gone");
+        _cleanup_free_ char *patch = printed_patch(y);
+        _cleanup_strbuf_ struct strbuf lines = {0};
+
+        for (const char *at = patch; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+                if (*at == '#')
+                        strbuf_add_bytes(&lines, at, strcspn(at, "\n") + 1);
+        assert_string_equal(
+                lines.text,
+                "# D  gone/\n# A  empty/\n# M  npmrc (mode 0644 -> 0666)\n# A  open (mode 0666)\n"
+                "# A  pub/ (mode 0777)\n# M  src/ (mode 0755 -> 0777)\n# M  time (mtime)\n");
+}
+
 LAYER_TEST(binaries_are_named_and_counted_apart) {
         struct layer *y = layer_change(state, "printf 'a\\0b' >bin; echo 1 >x; echo 1 >y; echo 12 >z",
                                        "printf 'a\\0bc' >bin; seq 3 >x; rm y; mv z w; mkdir d");
@@ -381,8 +400,9 @@ LAYER_TEST(binaries_are_named_and_counted_apart) {
         assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
         assert_int_equal(changes_print_stat(f, &y->l, &c, NULL), 0);
         (void)fclose(f);
-        assert_string_equal(text, " bin | Bin 3 -> 4 bytes\n z -> w | 0 +0 -0\n x | 2 +2 -0\n y | 1 +0 -1\n"
-                                  " 4 files changed, +2 -1\n");
+        assert_string_equal(
+                text, " bin | Bin 3 -> 4 bytes\n A  d/\n z -> w | 0 +0 -0\n x | 2 +2 -0\n y | 1 +0 -1\n"
+                      " 4 files changed, +2 -1\n");
         free(text);
 }
 

@@ -37,10 +37,10 @@ static char *steal(const struct site *s) {
 static bool expect_no_way_in(const struct site *s, const char *const *options, const char *name,
                              bool may_be_missing) {
         static const char *const reasons[] = {"Too many levels of symbolic links",
-                                              "No such file or directory"};
-        _cleanup_free_ char *script = steal(s), *magic = NULL, *missing = NULL;
+                                              "No such file or directory", "Permission denied"};
+        _cleanup_free_ char *script = steal(s), *magic = NULL, *missing = NULL, *denied = NULL;
         const char *arguments[16] = {"--chdir", name};
-        char **const lines[] = {&magic, &missing};
+        char **const lines[] = {&magic, &missing, &denied};
         _cleanup_outcome_ struct outcome o = {0};
         size_t n = 2;
 
@@ -59,7 +59,9 @@ static bool expect_no_way_in(const struct site *s, const char *const *options, c
         run_nsrun(s, &o, arguments);
         expect_out(&o, "");
         expect_status(&o, 125);
-        if (!streq(o.err, magic) && !(may_be_missing && streq(o.err, missing)))
+        /* In a session it is the command itself that enters, by its own rights. */
+        if (!streq(o.err, magic) && !(may_be_missing && streq(o.err, missing)) &&
+            !(in_a_session() && streq(o.err, denied)))
                 fail_msg("said \"%s\", not \"%s\"", o.err, magic);
         return streq(o.err, magic);
 }
@@ -482,9 +484,6 @@ TEST(nsrun_itself_is_no_command) {
         relink(s, "link", "/proc/self/exe");
         relink(s, "far", "/proc/self/root/usr/bin/env");
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-                /* In a session the command has another pid. */
-                if (strstr(commands[i].name, "/task/2/") && in_a_session())
-                        continue;
                 _cleanup_free_ char *line = text_of("nsrun: command can't be executed: %s: Too many levels "
                                                     "of symbolic links",
                                                     commands[i].name);
@@ -533,7 +532,7 @@ TEST(a_script_that_can_not_be_read_leads_back_to_nsrun_for_a_moment_only) {
         assert_int_equal(unlink(path), 0);
         make_script(s, "script", "#!/proc/self/exe\n");
         assert_int_equal(chmod(path, 0111), 0);
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 20 || (n_refused == 0 && i < 400); i++) {
                 RUN(s, &o, "--", "./script");
                 expect_out(&o, "");
                 if (o.status != 125)

@@ -80,6 +80,15 @@ TEST(the_machines_private_keys_are_not_visible) {
         expect_out(&o, "certs\n");
 }
 
+TEST(the_mounts_are_found_by_their_old_name) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_inside(s, &o,
+                   "readlink /etc/mtab; cmp /etc/mtab /proc/self/mounts && df . >/dev/null && echo same");
+        expect_out(&o, "../proc/self/mounts\nsame\n");
+}
+
 TEST(maven_gets_its_settings_and_no_password) {
         static const char *const names[] = {"maven/m2.conf", "maven/logging/simplelogger.properties",
                                             "maven/settings.xml", "mavenrc", NULL};

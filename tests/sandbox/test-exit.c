@@ -470,6 +470,70 @@ static struct json_object *run_for_event(const struct site *s, const char *const
         return object;
 }
 
+#define TIMED_OUT "nsrun: command timed out after 1s (sent SIGTERM, then SIGKILL)\n"
+
+static void expect_timed_out(const struct site *s, const char *const *arguments, int expected,
+                             bool is_late) {
+        _cleanup_free_ const char **argv = nsrun_argv(s, arguments);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct json_object *exited, *late = NULL;
+        struct running running;
+        int status[2];
+
+        assert_int_equal(pipe2(status, O_CLOEXEC), 0);
+        spawn(&(struct request){.argv = argv, .in_child = give_status_fd, .data = &status[1]}, &running);
+        (void)close(status[1]);
+        json_object_put(read_event(status[0], "started"));
+        exited = read_event(status[0], "exited");
+        (void)json_object_object_get_ex(exited, "timed_out", &late);
+        assert_int_equal(json_object_get_boolean(late), is_late);
+        json_object_put(exited);
+        (void)close(status[0]);
+        finish(&running, &o);
+        expect_status(&o, expected);
+}
+
+TEST(a_deadline_ends_a_run_whatever_it_does) {
+        static const struct {
+                const char *script, *out;
+        } cases[] = {
+                {"echo a; sleep 1000", "a\n"},
+                {"trap 'echo bye; exit 3' TERM; sleep 1000 & wait", "bye\n"},
+                {"kill -STOP $$", ""},
+                {"trap '' TERM; setsid sleep 1000 & while :; do sleep 1000; done", ""},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome in_time = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                RUN(s, &o, "--timeout=1", "--", "bash", "-c", cases[i].script);
+                expect_status(&o, 124);
+                expect_out(&o, cases[i].out);
+                assert_string_equal(o.err, TIMED_OUT);
+        }
+        RUN(s, &in_time, "--timeout", "600000", "--", "sh", "-c", "exit 5");
+        expect_status(&in_time, 5);
+        assert_string_equal(in_time.err, "");
+        expect_timed_out(s,
+                         (const char *const[]){"--timeout=1", "--status-fd=9", "--", "sleep", "1000", NULL},
+                         124, true);
+        expect_timed_out(s, (const char *const[]){"--timeout=600", "--status-fd=9", "--", "true", NULL}, 0,
+                         false);
+}
+
+TEST(a_deadline_that_is_none_is_refused) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome zero = {0}, word = {0};
+
+        RUN(s, &zero, "--timeout=0", "--", "true");
+        expect_refusal(&zero, 125, "nsrun: timeout must be >= 1, got 0; see 'nsrun run --help'");
+        RUN(s, &word, "--timeout=1h", "--", "true");
+        expect_refusal(&word, 125,
+                       "nsrun: --timeout: not a whole number of seconds: 1h; see 'nsrun run --help'");
+}
+
 TEST(status_lines_tell_of_failures) {
         static const struct {
                 const char *arguments[6];

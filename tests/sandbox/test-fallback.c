@@ -13,9 +13,12 @@ static const char no_libmount[] =
         "stands in for it, can't be loaded: Operation not supported; use a newer kernel; or install "
         "libmount.so.1 and an nsrun that is linked dynamically (configure --disable-static-program)\n";
 static const char no_pidfd_unknown[] = "nsrun: no descriptors to watch the sandbox with: Function not "
-                                       "implemented; nsrun needs Linux 5.3 or later\n";
+                                       "implemented; nsrun needs Linux 5.3 or later, and no "
+                                       "seccomp filter that refuses pidfd_open\n";
 static const char no_pidfd_refused[] =
-        "nsrun: no descriptors to watch the sandbox with: Operation not permitted\n";
+        "nsrun: no descriptors to watch the sandbox with: Operation not permitted; a seccomp filter, as "
+        "containers have one, refuses pidfd_open: start the container with a profile that allows it, for "
+        "instance --security-opt seccomp=unconfined\n";
 
 /* A source with mounts of all kinds below it: what is read-only stays so, what comes
  * along gets the rule's flags, and a flag that somebody locked stays locked. */

@@ -183,6 +183,58 @@ TEST_WITH(what_the_command_may_write_includes_nothing, setup, site_teardown) {
         expect_name(s, "Mine");
 }
 
+/* The user's settings that can do no harm are git's inside, and nothing else of them. */
+TEST_WITH(the_users_harmless_settings_are_gits_inside, setup, site_teardown) {
+        static const char wanted[] =
+                "# Made by nsrun of the user's configuration: what names no program, file or secret.\n"
+                "[alias]\n\tst = \"status --short\"\n[diff]\n\talgorithm = \"histogram\"\n[pull]\n\trebase = \"true\"\n"
+                "[color \"status\"]\n\tadded = \"green\"\n[format]\n\tpretty = \"%h \\\"b\\\" \\\\x\"\n[pull]\n\trebase = \"false\"\n"
+                "[core]\n\texcludesFile = /etc/gitignore\n*.swp\n!a\n";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *evil = text_of("[core]\nexcludesFile=%s/secret\n[alias]\nok=log\n", s->outside),
+                            *include = text_of("[include]\npath=%s/conf\n", s->project);
+
+        make_file(s->home, "ign", "*.swp\n!a\n");
+        make_file(s->home, "more", "[pull]\nrebase\n");
+        make_file(
+                s->home, ".gitconfig",
+                "[alias]\nst=status --short\nx=!echo secret\n[core]\npager=secret\nexcludesFile=~/ign\n"
+                "[diff]\nalgorithm=histogram\nexternal=secret\n[diff \"x\"]\ncommand=secret\n"
+                "[url \"https://secret@x/\"]\ninsteadOf=y\n[credential]\nhelper=secret\n[http]\nextraHeader=secret\n"
+                "[commit]\ntemplate=secret\n[pull]\nrebase=true\n[color \"status\"]\nadded=green\n[format]\npretty=\"%h \\\"b\\\" \\\\x\"\n"
+                "[pull]\nrebase=false\n");
+        RUN(s, &o, "--", "cat", "/etc/gitconfig", "/etc/gitignore");
+        expect_status(&o, 0);
+        expect_out(&o, wanted);
+        if (has_program("git")) {
+                RUN(s, &o, "--", "sh", "-c",
+                    "git config format.pretty; git config alias.st; git config pull.rebase; >x.swp; >y; git st; rm x.swp y; "
+                    "git config --global a.b c && cat ~/.gitconfig; echo >>/etc/gitconfig");
+                expect_out(&o, "%h \"b\" \\x\nstatus --short\nfalse\n?? y\n[a]\n\tb = c\n");
+                expect_in(o.err, "cannot create /etc/gitconfig: ");
+        }
+        /* What may hold a secret in its value. */
+        make_file(s->home, ".gitconfig",
+                  "[alias]\na=-c http.extraHeader=secret push\nb=push -c x=secret\nc=push u:secret@h\n"
+                  "[advice]\nx=u@secret\n[core]\nexcludesFile=~/link\n[log]\ndate=format:%Y-%m\n");
+        make_link(s->home, "link", "secret");
+        make_file(s->home, "secret", "secret\n");
+        RUN(s, &o, "--", "sh", "-c", "cat /etc/gitconfig; cat /etc/gitignore");
+        expect_in(o.out, "date = \"format:%Y-%m\"");
+        expect_not_in(o.out, "secret\n");
+        expect_not_in(o.out, "alias");
+        /* A file that a command could have written may not say what of the host is read. */
+        make_file(s->outside, "secret", "secret\n");
+        make_file(s->project, "conf", evil);
+        make_file(s->home, ".gitconfig", include);
+        RUN(s, &o, "--", "sh", "-c", "cat /etc/gitconfig; ls /etc/gitignore");
+        expect_in(o.out, "\tok = \"log\"\n");
+        expect_not_in(o.out, "ignore");
+        RUN(s, &o, "--clean-env", "--", "ls", "/etc/gitconfig");
+        expect_status(&o, 2);
+}
+
 int main(void) {
         return run_all_tests();
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Hosts that don't give a sandbox what it needs: namespaces switched off, a
- * container's filter, a masked /proc, a cache folder that carries no overlay.  Each
+ * container's filter, a masked /proc, no /dev/null.  Each
  * refusal in its exact words, beside the same run on the same stage without the
  * obstacle. */
+#include <dirent.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
-#include "faults.h"
-#include "stage.h"
+#include "host.h"
 
 static const char seccomp_hint[] =
         "start the container with a profile that allows them, for instance --security-opt seccomp=unconfined";
@@ -16,49 +19,7 @@ static const char masked_line[] =
         "/proc; run it with an unmasked one, or choose --proc=auto, --proc=none, or --proc=bind (which shows "
         "the host's processes)";
 
-struct host {
-        const struct site *site;
-        const char *path; /* what the stage is about */
-        const char *text;
-        const char *folder; /* where things are mounted */
-};
-
-/* `nsrun run --project PROJECT OPTIONS… -- sh -c SCRIPT` on a stage, behind a filter
- * where `calls` is not NULL. */
-static void run_on(const struct site *s, void (*stage)(void *), struct host *host, const char *calls,
-                   const char *const *options, const char *script, struct outcome *ret) {
-        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EPERM);
-        const char *argv[32] = {deny, number, calls ? calls : "", program(), "run", "--project", s->project};
-        size_t n = 7;
-
-        while (*options)
-                argv[n++] = *options++;
-        argv[n++] = "--";
-        argv[n++] = "sh";
-        argv[n++] = "-c";
-        argv[n] = script;
-        host->site = s;
-        outcome_clear(ret);
-        run(
-                &(struct request){
-                        .argv = calls ? argv : argv + 3, .cwd = s->root, .in_child = stage, .data = host},
-                ret);
-}
-
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define NO_OPTIONS   ((const char *const[]){NULL})
-
-static void expect_fine(const struct outcome *o) {
-        expect_status(o, 0);
-        expect_out(o, "fine\n");
-        assert_string_equal(o->err, "");
-}
-
 /* ---------------------------------------------------------- namespaces refused */
-
-static void stage_plain(nsrun_unused void *data) {
-        stage_enter();
-}
 
 static void stage_limited(void *data) {
         const struct host *host = data;
@@ -140,6 +101,89 @@ TEST(a_filter_that_refuses_mounts_is_named) {
         expect_refusal(&o, 125, line);
 }
 
+#define ALLOW(call)                                                                                         \
+        "; a seccomp filter, as containers have one, refuses " call ": start the container with a profile " \
+        "that allows it, for instance --security-opt seccomp=unconfined"
+
+TEST(a_filter_that_refuses_one_call_is_named) {
+        static const struct {
+                const char *call, *line;
+        } cases[] = {
+                {"pivot_root",
+                 "pivot_root to the sandbox's root failed: /: Operation not permitted" ALLOW("pivot_root")},
+                {"umount2",
+                 "the host's root can't be detached: /: Operation not permitted" ALLOW("umount2")},
+                {"pidfd_open",
+                 "no descriptors to watch the sandbox with: Operation not permitted" ALLOW("pidfd_open")},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *line = text_of("nsrun: %s", cases[i].line);
+
+                run_on(s, NULL, &(struct host){0}, cases[i].call, NO_OPTIONS, "echo fine", &o);
+                expect_refusal(&o, 125, line);
+        }
+        /* As libseccomp of before faccessat2(2) refuses it, and others. */
+        run_on(s, NULL, &(struct host){0}, "faccessat2,execveat", NO_OPTIONS, "echo fine", &o);
+        expect_fine(&o);
+}
+
+static void stage_limit(void *data) {
+        const struct host *host = data;
+        bool is_stack = streq(host->text, "stack");
+        struct rlimit limit = {.rlim_cur = is_stack ? 40960 : 0, .rlim_max = RLIM_INFINITY};
+
+        if (getrlimit(is_stack ? RLIMIT_STACK : RLIMIT_FSIZE, &limit) < 0)
+                stage_fail("getrlimit");
+        limit.rlim_cur = is_stack ? 40960 : 0;
+        if (setrlimit(is_stack ? RLIMIT_STACK : RLIMIT_FSIZE, &limit) < 0)
+                stage_fail("setrlimit");
+}
+
+TEST_IF(!IS_SANITIZED, a_limit_that_nsrun_cant_run_with_is_named, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_limit, &(struct host){.text = "stack"}, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_refusal(&o, 125,
+                       "nsrun: the limit of the stack is too small for nsrun; ulimit -s 256, or more");
+        run_on(s, stage_limit, &(struct host){.text = "file size"}, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_status(&o, 125);
+        expect_in(o.err, "File too large; raise the limit of files' sizes (ulimit -f)\n");
+}
+
+static void stage_noexec(void *data) {
+        const struct host *host = data;
+        _cleanup_free_ char *script = path_of(host->site->project, "script");
+
+        stage_enter();
+        stage_tmpfs(host->site->project, host->path ? MS_NOEXEC : 0);
+        stage_make_file(script, "#!/bin/sh\necho fine\n");
+        if (chmod(script, 0755) < 0)
+                stage_fail(script);
+}
+
+TEST(a_project_that_is_mounted_noexec_is_named) {
+        const struct site *s = *state;
+        const char *const argv[] = {program(), "run", "--project", s->project, "--", "./script", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .in_child = stage_noexec, .data = &(struct host){.site = s}},
+            &o);
+        expect_fine(&o);
+        outcome_clear(&o);
+        run(&(struct request){.argv = argv,
+                              .in_child = stage_noexec,
+                              .data = &(struct host){.site = s, .path = "noexec"}},
+            &o);
+        expect_refusal(
+                &o, 126,
+                "nsrun: command not executable: ./script: Permission denied; its file system is mounted "
+                "noexec: name its interpreter as the command (sh FILE), or mount -o remount,exec");
+}
+
 static void stage_kernel_file(void *data) {
         const struct host *host = data;
 
@@ -205,6 +249,132 @@ TEST(a_chroot_is_among_the_reasons) {
         expect_refusal(&o, 125,
                        "nsrun: the kernel refuses the new namespaces: Operation not permitted; a chroot, a "
                        "security module or a kernel setting forbids them here");
+}
+
+/* As debootstrap's are: what is in the root folder is mounted in a folder that is none itself. */
+static void stage_chroot_without_mount(void *data) {
+        const struct host *host = data;
+        _cleanup_free_ char *root = path_of(host->folder, "root");
+        DIR *dir = opendir("/");
+
+        stage_enter();
+        stage_tmpfs(host->folder, 0);
+        make_folder(host->folder, "root");
+        for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+                _cleanup_free_ char *from = path_of("/", entry->d_name), *to = path_of(root, entry->d_name);
+                char text[256] = "";
+
+                if (entry->d_type == DT_LNK && readlink(from, text, sizeof(text) - 1) > 0) {
+                        make_link(root, entry->d_name, text);
+                } else if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+                           !(host->text && streq(entry->d_name, host->text))) {
+                        make_folder(root, entry->d_name);
+                        if (mount(from, to, NULL, MS_BIND | MS_REC, NULL) < 0)
+                                stage_fail(from);
+                }
+        }
+        if (!dir || closedir(dir) < 0 || chroot(root) < 0 || chdir("/") < 0)
+                stage_fail("chroot");
+}
+
+/* Sanitizers need a /proc. */
+TEST_IF(!IS_SANITIZED, a_chroot_is_named, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_chroot_without_mount, &(struct host){.folder = s->outside}, NULL, NO_OPTIONS,
+               "echo fine", &o);
+        expect_refusal(&o, 125,
+                       "nsrun: nsrun is in a chroot, where the kernel lets nobody make user namespaces: "
+                       "Operation not permitted; enter the folder another way: bwrap --bind FOLDER / --dev "
+                       "/dev --proc /proc, or systemd-nspawn -D FOLDER");
+        run_on(s, stage_chroot_without_mount, &(struct host){.folder = s->outside, .text = "proc"}, NULL,
+               NO_OPTIONS, "echo fine", &o);
+        expect_refusal(
+                &o, 125,
+                "nsrun: the kernel refuses the new namespaces, and no /proc is mounted that tells why: "
+                "Operation not permitted; mount -t proc proc /proc");
+}
+
+static void stage_unmapped(nsrun_unused void *data) {
+        if (unshare(CLONE_NEWUSER) < 0)
+                stage_fail("unshare");
+}
+
+TEST(a_user_without_an_id_is_named) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_unmapped, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_refusal(&o, 125,
+                       "nsrun: this user or its group has no id in the user namespace that nsrun is in: "
+                       "/proc/self/uid_map: Operation not permitted; give it one (unshare "
+                       "--map-current-user), or run nsrun outside of it");
+}
+
+/* As --cap-drop=ALL and --cap-add do: the exec that follows loses all other capabilities. */
+static void stage_capabilities(void *data) {
+        const struct host *host = data;
+
+        for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+                if ((i != CAP_SETFCAP || !host->text) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
+                        stage_fail("a capability");
+}
+
+TEST_IF(geteuid() == 0, a_root_that_may_not_map_its_id_is_named, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_capabilities, &(struct host){.text = "setfcap"}, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_fine(&o);
+        run_on(s, stage_capabilities, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_refusal(
+                &o, 125,
+                "nsrun: root has not the capability CAP_SETFCAP, without which nobody can have root's "
+                "id in a new user namespace: Operation not permitted; give it that one (a container: "
+                "--cap-add=SETFCAP), or run nsrun as another user (a container: --user 1000)");
+}
+
+/* --------------------------------------------------------------------- /dev/null */
+
+static void stage_no_input(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        if (host->path)
+                stage_tmpfs(host->path, 0);
+        if (close(0) < 0)
+                stage_fail("standard input");
+}
+
+static void stage_no_devices(nsrun_unused void *data) {
+        stage_enter();
+        stage_tmpfs("/dev", 0);
+}
+
+TEST(a_missing_null_device_is_named) {
+        static const char line[] =
+                "the null device can't be opened: /dev/null: No such file or directory; sudo "
+                "mknod -m 666 /dev/null c 1 3";
+        const struct site *s = *state;
+        const char *const bash[] = {program(), "bash", "--project", s->project, "--", "echo fine", NULL},
+                          *const session[] = {program(), "session", "start", "--project", s->project, NULL};
+        _cleanup_free_ char *refusal = text_of("nsrun: %s", line), *answer = text_of("Error: %s", line);
+        struct host host = {.path = "/dev"};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_no_input, &(struct host){0}, NULL, NO_OPTIONS, "cat; echo fine", &o);
+        expect_fine(&o);
+        run_on(s, stage_no_input, &host, NULL, NO_OPTIONS, "cat; echo fine", &o);
+        expect_refusal(&o, 125, refusal);
+        outcome_clear(&o);
+        run(&(struct request){.argv = session, .cwd = s->root, .in_child = stage_no_input, .data = &host},
+            &o);
+        expect_refusal(&o, 125, refusal);
+        outcome_clear(&o);
+        run(&(struct request){.argv = bash, .cwd = s->root, .in_child = stage_no_devices}, &o);
+        expect_status(&o, 125);
+        expect_out(&o, answer);
 }
 
 /* ------------------------------------------------------------------------ /proc */
@@ -315,94 +485,6 @@ TEST(a_bound_proc_opens_no_host_process) {
         expect_in(o.out, "cat: maps: Permission denied\n");
         expect_in(o.out, "No such process");
         expect_in(o.err, "Read-only file system");
-}
-
-/* --------------------------------------------------------------------- overlays */
-
-/* An overlay can't be another one's upper. */
-static void stage_overlaid_cache(void *data) {
-        const struct host *host = data;
-        const char *const parts[] = {"lower", "upper", "work"};
-        _cleanup_free_ char *options =
-                text_of("userxattr,lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", host->folder,
-                        host->folder, host->folder);
-
-        stage_enter();
-        stage_tmpfs(host->folder, 0);
-        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-                make_folder(host->folder, parts[i]);
-        if (mount("overlay", host->site->cache, "overlay", 0, options) < 0)
-                stage_fail("an overlay");
-}
-
-TEST(a_cache_that_carries_no_overlay_is_refused) {
-        const struct site *s = *state;
-        _cleanup_free_ char *layered = path_of(s->root, "layered");
-        _cleanup_free_ char *line =
-                text_of("nsrun: the cache folder's file system can't carry an overlay's "
-                        "upper layer: %s: Invalid argument; use --overlay-backing=tmpfs, "
-                        "or point XDG_CACHE_HOME at a local disk",
-                        layered);
-        _cleanup_free_ char *script = text_of("echo fine >%s/file; cat %s/file", layered, layered);
-        struct host host = {.folder = s->outside};
-        _cleanup_outcome_ struct outcome o = {0};
-
-        make_folder(s->root, "layered");
-        run_on(s, stage_plain, &host, NULL, OPTIONS("--overlay", layered), script, &o);
-        expect_fine(&o);
-        run_on(s, stage_overlaid_cache, &host, NULL, OPTIONS("--overlay", layered), script, &o);
-        expect_refusal(&o, 125, line);
-        run_on(s, stage_overlaid_cache, &host, NULL,
-               OPTIONS("--overlay", layered, "--overlay-backing=tmpfs"), script, &o);
-        expect_fine(&o);
-        /* Each wrote to a layer of its own. */
-        assert_int_equal(rmdir(layered), 0);
-}
-
-/* The kernel stacks two overlays, and no third one. */
-static void stage_stacked(void *data) {
-        const struct host *host = data;
-        const char *const parts[] = {"lower", "a", "a-upper", "a-work", "b", "b-upper", "b-work"};
-        _cleanup_free_ char *a = text_of("%s/a", host->folder), *b = text_of("%s/b", host->folder),
-                            *first = text_of("userxattr,lowerdir=%s/lower,upperdir=%s-upper,workdir=%s-work",
-                                             host->folder, a, a),
-                            *second = text_of("userxattr,lowerdir=%s,upperdir=%s-upper,workdir=%s-work", a,
-                                              b, b);
-
-        stage_enter();
-        stage_tmpfs(host->folder, 0);
-        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-                make_folder(host->folder, parts[i]);
-        if (mount("overlay", a, "overlay", 0, first) < 0 || mount("overlay", b, "overlay", 0, second) < 0)
-                stage_fail("an overlay");
-}
-
-TEST(a_folder_that_no_overlay_can_be_laid_over_is_named) {
-        const struct site *s = *state;
-        _cleanup_free_ char *a = path_of(s->outside, "a"), *b = path_of(s->outside, "b"),
-                            *script = text_of("ls -d %s && echo fine", b), *fine = text_of("%s\nfine\n", b),
-                            *shown = text_of("%s\nfine\n", a), *other = text_of("ls -d %s && echo fine", a),
-                            *line = text_of(
-                                    "nsrun: the folder's file system can't be below an overlay: %s: "
-                                    "Invalid argument; one that is made of overlays on overlays can't, "
-                                    "nor one that folds case: use --ro or --rw for it, which takes the "
-                                    "overlay's place",
-                                    b);
-        struct host host = {.folder = s->outside};
-        _cleanup_outcome_ struct outcome o = {0};
-
-        run_on(s, stage_stacked, &host, NULL, OPTIONS("--overlay", b), script, &o);
-        expect_refusal(&o, 125, line);
-        run_on(s, stage_stacked, &host, NULL, OPTIONS("--overlay", b, "--overlay-backing=tmpfs"), script,
-               &o);
-        expect_refusal(&o, 125, line);
-        /* The same layers over another folder, and this folder as the message advises. */
-        run_on(s, stage_stacked, &host, NULL, OPTIONS("--overlay", a), other, &o);
-        expect_status(&o, 0);
-        expect_out(&o, shown);
-        run_on(s, stage_stacked, &host, NULL, OPTIONS("--ro", b), script, &o);
-        expect_status(&o, 0);
-        expect_out(&o, fine);
 }
 
 /* root's sandbox has no capability over what isn't root's. */

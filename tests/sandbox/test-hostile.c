@@ -366,11 +366,11 @@ static void stage_small_cache(void *data) {
 /* Where overlayfs can't make what it needs it mounts all the same, but read-only. */
 TEST(an_overlay_is_writable_or_refused) {
         const struct site *s = *state;
-        _cleanup_free_ char *layered = path_of(s->root, "layered");
+        _cleanup_free_ char *layered = path_of(s->root, "layered"), *full = path_of(s->cache, "nsrun");
         _cleanup_free_ char *line = text_of("nsrun: there is no room for the overlay's layers: %s: No space "
                                             "left on device; the cache folder's disk is full: make room, or "
                                             "use --overlay-backing=tmpfs\n",
-                                            layered);
+                                            full);
         _cleanup_free_ const char **argv =
                 nsrun_argv(s, (const char *const[]){"--overlay", layered, "--", "sh", "-c",
                                                     "echo y >../layered/file && cat ../layered/file", NULL});

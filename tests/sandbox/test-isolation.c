@@ -204,6 +204,39 @@ TEST(a_preflight_says_what_would_go_wrong) {
         (void)nsrun_isolation_free(isolation);
 }
 
+/* A service's working directory is "/", unless its unit says otherwise. */
+TEST(a_preflight_says_of_a_working_directory_what_a_run_says) {
+        static const char said[] = "a system root can't be the working directory: /; "
+                                   "choose a folder with --project DIR, or use --no-project";
+        const struct site *s = *state;
+        _cleanup_free_ char *root = path_of(s->root, "instance"), *workspace = path_of(s->root, "ws");
+        _cleanup_free_ char *here = getcwd(NULL, 0);
+        struct nsrun_isolation_config config = {.size = sizeof(config), .enabled = 1, .root = root};
+        struct nsrun_isolation *isolation = make(&config);
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_error err = {0};
+        struct nsrun_exit end = {0};
+
+        assert_int_equal(nsrun_policy_new(&policy), 0);
+        assert_int_equal(nsrun_policy_set_command(policy, (const char *const[]){"true", NULL}, &err), 0);
+        assert_int_equal(chdir("/"), 0);
+        expect_error(nsrun_isolation_preflight(isolation, &err), -EPERM, NSRUN_STAGE_POLICY, &err, said);
+        assert_int_equal(access(root, F_OK), -1);
+        expect_error(nsrun_isolation_run(isolation, policy, NULL, &end, &err), -EPERM, NSRUN_STAGE_POLICY,
+                     &err, said);
+        (void)nsrun_policy_free(policy);
+
+        config.workspace = workspace;
+        assert_int_equal(nsrun_isolation_configure(isolation, &config), 0);
+        expect_good(nsrun_isolation_preflight(isolation, &err), &err);
+        config.workspace = NULL;
+        assert_int_equal(nsrun_isolation_configure(isolation, &config), 0);
+        assert_int_equal(chdir(s->outside), 0);
+        expect_good(nsrun_isolation_preflight(isolation, &err), &err);
+        assert_int_equal(chdir(here), 0);
+        (void)nsrun_isolation_free(isolation);
+}
+
 /* In a child, which becomes a host without user namespaces. */
 TEST_IF(!IS_THREAD_SANITIZED, a_preflight_says_where_no_sandbox_can_be_had, site_setup, site_teardown) {
         const struct site *s = *state;

@@ -418,6 +418,26 @@ TEST(a_probe_names_what_is_in_the_way) {
         }
 }
 
+/* A service that was told of no project has "/" for its working directory. */
+TEST(a_probe_says_of_a_working_directory_what_a_command_says) {
+        static const char said[] = "a system root can't be the project: /; "
+                                   "choose a folder with --project DIR, or use --no-project";
+        const struct site *s = *state;
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
+        _cleanup_free_ char *here = getcwd(NULL, 0);
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_error err = {0};
+
+        assert_int_equal(nsrun_policy_new(&policy), 0);
+        assert_int_equal(chdir("/"), 0);
+        expect_error(nsrun_probe(policy, &err), -EPERM, NSRUN_STAGE_POLICY, &err, said);
+        expect_error(nsrun_bash(policy, ":", NULL, &result, &err), -EPERM, NSRUN_STAGE_POLICY, &err, said);
+        assert_int_equal(chdir(s->outside), 0);
+        expect_good(nsrun_probe(policy, &err), &err);
+        assert_int_equal(chdir(here), 0);
+        (void)nsrun_policy_free(policy);
+}
+
 /* Each hint, followed, leads on. */
 TEST(a_probe_is_content_where_its_advice_was_followed) {
         const struct site *s = *state;

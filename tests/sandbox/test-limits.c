@@ -3,6 +3,7 @@
  * what is said where it can't be had. */
 #include "probe.h"
 
+#include <sys/inotify.h>
 #include <sys/resource.h>
 
 /* "Max open files  64  64  files" of /proc/PID/limits, with single spaces. */
@@ -85,6 +86,59 @@ TEST(no_core_leaves_the_sandbox) {
         run_outside(s, &o, "ulimit -Hc 0; exec \"$NSRUN\" run --project . -- cat /proc/self/limits");
         theirs = find_limit(o.out, "Max core file size");
         expect_in(theirs, "Max core file size 0 0 bytes");
+}
+
+static uint64_t number_in(const char *path) {
+        _cleanup_free_ char *text = file_text(path);
+
+        assert_non_null(text);
+        return strtoull(text, NULL, 10);
+}
+
+/* What the kernel counts for the user on the whole host isn't one sandbox's to use up. */
+TEST(half_of_what_is_counted_for_the_user_is_left_to_others) {
+        static const struct {
+                const char *name;
+                int resource;
+        } limits[] = {{"Max pending signals", RLIMIT_SIGPENDING}, {"Max msgqueue size", RLIMIT_MSGQUEUE}};
+        const struct site *s = *state;
+        uint64_t instances = number_in("/proc/sys/fs/inotify/max_user_instances"),
+                 watches = number_in("/proc/sys/fs/inotify/max_user_watches");
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/probe:ro", self),
+                            *half = text_of("%ju EMFILE\n", (uintmax_t)(instances / 2)),
+                            *bound = text_of("%ju\n", (uintmax_t)(watches / 2)), *line = NULL;
+        const char *const argv[] = {program(), "run",    "--project", s->project, "--bind",  bind,
+                                    "--",      "/probe", "probe",     "inotify",  "forever", NULL};
+        _cleanup_outcome_ struct outcome o = {0}, held = {0};
+        struct running running;
+        int others;
+
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+        line = read_line(running.out);
+        others = inotify_init1(IN_CLOEXEC);
+        assert_int_equal(kill(running.pid, SIGTERM), 0);
+        finish(&running, &held);
+        assert_string_equal(line, half);
+        assert_true(others >= 0);
+        (void)close(others);
+        RUN(s, &o, "cat", "/proc/sys/user/max_inotify_watches");
+        expect_out(&o, bound);
+        outcome_clear(&o);
+        RUN(s, &o, "cat", "/proc/self/limits");
+        for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+                _cleanup_free_ char *found = find_limit(o.out, limits[i].name), *half_of = NULL;
+                struct rlimit own;
+
+                assert_int_equal(getrlimit((__rlimit_resource_t)limits[i].resource, &own), 0);
+                half_of = text_of("%s %ju %ju ", limits[i].name, (uintmax_t)own.rlim_max / 2,
+                                  (uintmax_t)own.rlim_max / 2);
+                expect_in(found, half_of);
+        }
+        outcome_clear(&o);
+        RUN(s, &o, "--limit", "sigpending=100", "cat", "/proc/self/limits");
+        free(line);
+        line = find_limit(o.out, limits[0].name);
+        expect_in(line, "Max pending signals 100 100 ");
 }
 
 TEST(a_limit_holds_and_cannot_be_raised) {
@@ -264,6 +318,28 @@ TEST(cpu_is_bounded_or_refused) {
                 return;
         expect_status(&o, 0);
         expect_out(&o, "done\n");
+}
+
+/* What a JVM sizes its heap by: it knows a cgroup by its file system, and finds its own by the two files
+ * of /proc. */
+TEST(the_cgroup_that_has_the_limits_is_shown) {
+        static const char script[] =
+                "cd /sys/fs/cgroup && cat memory.max cpu.max; cat /proc/self/cgroup; "
+                "grep -c ' / /sys/fs/cgroup ro,.* - cgroup2 ' /proc/self/mountinfo; ls /sys/fs; "
+                "for f in memory.max cgroup.kill cgroup.freeze cgroup.procs; do (echo 1 >$f) 2>&1 | "
+                "grep -c 'Read-only file system'; done; "
+                "unshare -Urm mount -o remount,bind,rw /sys/fs/cgroup 2>/dev/null || echo locked";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--limit", "memory=64M", "--limit", "cpu=0.5", "--", "sh", "-c", script);
+        if (expect_limit_or_refusal(s, &o, "memory, cpu") < 0)
+                return;
+        expect_status(&o, 0);
+        expect_out(&o, "67108864\n50000 100000\n0::/\n1\ncgroup\n1\n1\n1\n1\nlocked\n");
+        /* Without such a limit there is nothing to show. */
+        RUN(s, &o, "--", "sh", "-c", "ls -d /sys/fs 2>/dev/null");
+        expect_out(&o, "");
 }
 
 TEST(all_that_is_missing_is_named) {

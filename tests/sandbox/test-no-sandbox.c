@@ -288,6 +288,8 @@ TEST(what_contradicts_it_is_refused) {
                 {"bind", "/usr:/x", CONFINED("--bind")},
                 {"symlink", "a:/b", CONFINED("--symlink")},
                 {"tmp", "scratch", CONFINED("--tmp")},
+                {"tmpfs", "/x", CONFINED("--tmpfs")},
+                {"uid", "0", CONFINED("--uid")},
                 {"net", "none", CONFINED("--net")},
                 {"net", "host", CONFINED("--net")},
                 {"seccomp", "none", CONFINED("--seccomp")},

@@ -191,15 +191,16 @@ TEST(a_git_dir_under_another_name_is_protected) {
         }
 }
 
-/* Until the clock by which the kernel stamps files has gone on: what was written in the tick in which a run
- * begins is taken for that run's. */
+/* Until the coarse clock has passed this moment: what was written in the tick in which a run begins is taken
+ * for that run's.  That the coarse clock has gone on is not enough: it lags by up to a tick, and since Linux
+ * 6.13 a file that was looked at gets the fine clock's time. */
 static void await_tick(void) {
         struct timespec begun, now;
 
-        assert_int_equal(clock_gettime(CLOCK_REALTIME_COARSE, &begun), 0);
+        assert_int_equal(clock_gettime(CLOCK_REALTIME, &begun), 0);
         do
                 assert_int_equal(clock_gettime(CLOCK_REALTIME_COARSE, &now), 0);
-        while (now.tv_sec == begun.tv_sec && now.tv_nsec == begun.tv_nsec);
+        while (now.tv_sec < begun.tv_sec || (now.tv_sec == begun.tv_sec && now.tv_nsec <= begun.tv_nsec));
 }
 
 /* One line for each that carries what git obeys, when it comes to carry it. */
@@ -241,6 +242,284 @@ TEST(repositories_that_a_command_makes_are_told) {
         JOIN_SCRIPT(s, id, &o, "true");
         assert_string_equal(o.err, "");
         end_session(s, id, "stop");
+}
+
+/* Ways of having the host's git take something for a repository, each with a program that it names. */
+static const struct {
+        const char *name, *before, *script;
+        const char *noted, *place;
+} planted[] = {
+        {"a sub-folder that is bare", "mkdir src; echo a >src/a; git add .; git commit -qm a",
+         "git init -q --bare e; mv e/* src; cd src; git config core.bare false; git config core.worktree /; "
+         "git config core.fsmonitor /prog",
+         "and configuration that names a work tree, which git obeys: ", "/src/HEAD\n"},
+        {"a new .git that is a symlink", "true",
+         "git init -q .e; git -C .e config core.fsmonitor /prog; mkdir n; ln -s ../.e/.git n/.git",
+         "configuration that names a program, which git obeys: ", "/n/.git\n"},
+        {"a git dir with a commondir", "true",
+         "git init -q .e; mkdir .g n; echo ../.e/.git >.g/commondir; cp .e/.git/HEAD .g; "
+         "git -C .e config core.fsmonitor /prog; echo 'gitdir: ../.g' >n/.git",
+         "configuration that names a program, which git obeys: ", "/n/.git\n"},
+        {"a .git file with much behind its line", "true",
+         "git init -q .e; git -C .e config core.fsmonitor /prog; mkdir n; "
+         "{ echo 'gitdir: ../.e/.git'; yes '' | head -n 20000; } >n/.git",
+         "configuration that names a program, which git obeys: ", "/n/.git\n"},
+        {"a .git file that goes by a symlink", "true",
+         "mkdir -p x/y n; git init -q x/e; ln -s x/y l; git -C x/e config core.fsmonitor /prog; "
+         "echo 'gitdir: ../l/../e/.git' >n/.git",
+         "configuration that names a program, which git obeys: ", "/n/.git\n"},
+        {"one with a name of 5,000 bytes in the index before it", "true",
+         "git init -q d/r; git -C d/r commit -q --allow-empty -m x; git -C d/r config core.fsmonitor /prog; "
+         "long=$(printf '%05000d' 0 | sed 's:....................:&/:g'); "
+         "git update-index --add --cacheinfo 100644,$(git hash-object -w --stdin </dev/null),${long}x; "
+         "git add d/r 2>/dev/null; true",
+         "configuration that names a program, which git obeys: ", "/d/r/.git\n"},
+        {"one in the shared part of a split index", "true",
+         "git init -q d/r; git -C d/r commit -q --allow-empty -m x; git -C d/r config core.fsmonitor /prog; "
+         "git add d/r 2>/dev/null; git update-index --split-index",
+         "configuration that names a program, which git obeys: ", "/d/r/.git\n"},
+        {"one in a repository in a repository", "true",
+         "git init -q n; git init -q n/a/b; cd n; git -C a/b commit -q --allow-empty -m x; git add a/b 2>/dev/null; "
+         "git -C a/b config core.fsmonitor /prog",
+         "configuration that names a program, which git obeys: ", "/n/a/b/.git\n"},
+        {"one in an index with an empty extension", "true",
+         "git init -q d/r; git -C d/r commit -q --allow-empty -m x; git -C d/r config core.fsmonitor /prog; "
+         "git add d/r 2>/dev/null; head -c -20 .git/index >i; printf 'REUC\\0\\0\\0\\0abc' >>i; "
+         "sha1sum i | cut -c1-40 | xxd -r -p >h; cat i h >.git/index",
+         "configuration that names a program, which git obeys: ", "/d/r/.git\n"},
+        {"a .git file with a NUL", "true",
+         "git init -q .e; mkdir n; printf 'gitdir: ../.e/.git\\0x\\n' >n/.git",
+         "a git dir elsewhere, which git obeys: ", "/n/.git\n"},
+        {"another work tree than its own, by a .git file", "true",
+         "git init -q .e; mkdir n; git -C .e config core.worktree /; echo 'gitdir: ../.e/.git' >n/.git",
+         "configuration that names a work tree, which git obeys: ", "/n/.git\n"},
+        {"an alias that sets what it likes", "true",
+         "git init -q n; git -C n config alias.st '-c a.b=/prog status'",
+         "configuration that names a program, which git obeys: ", "/n/.git\n"},
+        {"a rebase", "true",
+         "git init -q n; mkdir n/.git/rebase-merge; echo 'exec x' >n/.git/rebase-merge/git-rebase-todo",
+         "a rebase to be continued, which git obeys: ", "/n/.git\n"},
+        {"symlinks in its git dir", "true", "git init -q n; ln -s ../../../precious n/.git/COMMIT_EDITMSG",
+         "symlinks in its git dir, which git obeys: ", "/n/.git\n"},
+        {"one outside of what a command can write", "true", "mkdir n; echo 'gitdir: /usr/share/e' >n/.git",
+         "a git dir elsewhere, which git obeys: ", "/n/.git\n"},
+        {"one that lets an address be a command", "true",
+         "git init -q n; git -C n config protocol.ext.allow always; git -C n remote add o 'ext::sh -c x'",
+         "configuration that names a program, which git obeys: ", "/n/.git\n"},
+};
+
+TEST(whatever_git_takes_for_a_repository_is_told) {
+        static const char note[] = "nsrun: note: the command made or changed a git repository with ";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(planted); i++) {
+                _cleanup_free_ char *before = text_of("rm -rf ..?* .[!.]* *; git init -q .; %s",
+                                                      planted[i].before),
+                                    *script = text_of("%s", planted[i].script), *told = NULL;
+                char *cut;
+
+                on_host(s, before, &o);
+                RUN(s, &o, "--", "sh", "-c", script);
+                expect_status(&o, 0);
+                told = text_of("%s%s%s", planted[i].noted, s->project, planted[i].place);
+                if (!strstr(o.err, note) || !strstr(o.err, told))
+                        fail_msg("%s: said %s", planted[i].name, o.err);
+                /* And it is told once. */
+                cut = strstr(o.err, told);
+                assert_null(strstr(cut + 1, told));
+        }
+}
+
+/* With strict it is taken away: git on the host starts nothing, and the rest of the configuration stays. */
+TEST(what_repositories_carry_is_taken_away_with_strict) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(planted); i++) {
+                _cleanup_free_ char *before =
+                        text_of("rm -rf ..?* .[!.]* *; git init -q .; %s", planted[i].before);
+
+                on_host(s, before, &o);
+                RUN(s, &o, "--protect", "strict", "--", "sh", "-c", planted[i].script);
+                expect_status(&o, 0);
+                if (!strstr(o.err, ", which is moved aside there: ") || strstr(o.err, ", which git obeys"))
+                        fail_msg("%s: said %s", planted[i].name, o.err);
+                on_host(s, "for f in . src n d/r .e; do git -C $f config --list 2>&1 || true; done", &o);
+                if (strstr(o.out, "/prog") || strstr(o.out, "protocol.ext") || strstr(o.out, "ext::"))
+                        fail_msg("%s: %s", planted[i].name, o.out);
+        }
+        on_host(s, "rm -rf ..?* .[!.]* *; git init -q .", &o);
+        RUN(s, &o, "--protect", "strict", "--", "sh", "-c",
+            "git init -q n; cd n; echo x >.git/hooks/pre-commit; git config a.'b \"c\\\\ d'.e '  x; \"y\" #z'; "
+            "git config core.pager evil; git config --list >../before; git commit -q --allow-empty -m x; true");
+        expect_in(o.err, "hooks and configuration that names a program, which is moved aside there: ");
+        on_host(s,
+                "cd n; git config --list >../after; diff ../before ../after || true; ls .git | grep aside; git log --format=%s",
+                &o);
+        expect_in(o.out, "< core.pager=evil\nconfig.aside-0\nhooks.aside-0\n");
+}
+
+/* Neither a folder that is closed nor names that are taken keep it there. */
+TEST(strict_is_not_kept_from_moving_aside) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "git init -q .", &o);
+        RUN(s, &o, "--protect", "strict", "--", "sh", "-c",
+            "git init -q n; cd n/.git; echo x >hooks/pre-commit; i=0; "
+            "while [ $i -lt 1100 ]; do >hooks.aside-$i; i=$((i+1)); done; chmod 555 .");
+        expect_in(o.err, "with hooks, which is moved aside there: ");
+        on_host(s, "[ -d n/.git ] && ! [ -e n/.git/hooks ] && cat n/.git/hooks.aside-*/pre-commit", &o);
+        expect_out(&o, "x\n");
+}
+
+/* What is the user's, and left open, is told and stays. */
+TEST(strict_leaves_the_users_own_alone) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "git init -q .; echo x >.git/hooks/pre-commit; git config core.pager less", &o);
+        RUN(s, &o, "--protect", "strict", "--no-protect", ".git/config", "--", "git", "config", "a.b", "c");
+        expect_status(&o, 0);
+        expect_in(o.err, "with hooks and configuration that names a program, which git obeys: ");
+        on_host(s,
+                "cat .git/hooks/pre-commit; git config core.pager; git config a.b; ls .git | grep aside || true",
+                &o);
+        expect_out(&o, "x\nless\nc\n");
+}
+
+/* Of many ten are told, and all are looked at. */
+TEST(many_repositories_are_no_hiding_place) {
+        static const char make[] =
+                "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do git init -q r$i; git -C r$i config core.pager evil; done";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *rest =
+                text_of("nsrun: note: the command made or changed 2 more git repositories of "
+                        "that kind, which git obeys: %s\n",
+                        s->project);
+
+        on_host(s, "git init -q .", &o);
+        RUN(s, &o, "--", "sh", "-c", make);
+        expect_in(o.err, rest);
+        on_host(s, "rm -r r*", &o);
+        RUN(s, &o, "--protect", "strict", "--", "sh", "-c", make);
+        expect_in(o.err, "made or changed 2 more git repositories of that kind, which are treated alike: ");
+        on_host(s, "cat r*/.git/config | grep -c evil || true", &o);
+        expect_out(&o, "0\n");
+}
+
+/* The project's own .git is broken, and what lies beside it is a bare repository. */
+TEST(the_project_does_not_become_a_bare_repository) {
+        const struct site *s = *state;
+        _cleanup_free_ char *note =
+                text_of("nsrun: note: a protected name that the command made is moved aside "
+                        "(--no-protect lets it stay): %s/HEAD.aside-0\n",
+                        s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "git init -q .; echo a >a; git add a; git commit -qm a", &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "mv .git/HEAD .; mkdir refs objects; printf '[core]\nbare=false\nworktree=.\nfsmonitor=touch ../ran\n' "
+            ">config");
+        expect_status(&o, 0);
+        expect_in(o.err, note);
+        on_host(s, "git status 2>&1 || true; ! [ -e ../ran ] && ! [ -e HEAD ]", &o);
+        /* A file of that name is any file. */
+        on_host(s, "mv HEAD.aside-0 .git/HEAD; rm -r refs objects config", &o);
+        RUN(s, &o, "--", "sh", "-c", "echo x >HEAD");
+        assert_string_equal(o.err, "");
+        /* And a user's bare repository stays one. */
+        on_host(s, "rm -rf .git *; git init -q --bare .", &o);
+        RUN(s, &o, "--", "sh", "-c", "git symbolic-ref HEAD refs/heads/other");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        on_host(s, "cat HEAD; git init -q --bare b.git", &o);
+        expect_out(&o, "ref: refs/heads/other\n");
+        /* Its configuration and its hooks are protected, and so are those of one below it. */
+        RUN(s, &o, "--", "sh", "-c",
+            "for f in config hooks/x b.git/config b.git/hooks/x; do { echo >>$f; } 2>/dev/null && echo $f; done; "
+            "rm -r b.git 2>/dev/null; mkdir -p remotes; echo >remotes/origin; git -C b.git symbolic-ref HEAD refs/heads/o");
+        expect_out(&o, "");
+        expect_in(o.err, "/remotes.aside-0\n");
+}
+
+/* What was made in a folder that nothing names, by one command, and moved to its place by the next. */
+TEST(a_repository_that_is_moved_into_its_place_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *told =
+                text_of("nsrun: note: the command made or changed a git repository with hooks, "
+                        "which git obeys: %s/r/.git\n",
+                        s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "git init -q .", &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "mkdir -p deep/er; git init -q deep/er/r; echo x >deep/er/r/.git/hooks/pre-commit");
+        assert_string_equal(o.err, "");
+        await_tick();
+        RUN(s, &o, "--", "mv", "deep/er/r", "r");
+        assert_string_equal(o.err, told);
+}
+
+/* Or a git dir that a .git file has named before it was there. */
+TEST(a_git_dir_that_is_moved_into_its_place_is_told) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "git init -q .", &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "git init -q x; mkdir -p .a n; mv x/.git .a/g; git --git-dir=.a/g config core.fsmonitor /x; "
+            "echo 'gitdir: ../.b/g' >n/.git");
+        assert_string_equal(o.err, "");
+        await_tick();
+        RUN(s, &o, "--", "mv", ".a", ".b");
+        expect_in(o.err, "configuration that names a program, which git obeys: ");
+        expect_in(o.err, "/n/.git\n");
+}
+
+/* So is a rebase, where git keeps those of worktrees, too. */
+TEST(a_rebase_that_is_moved_into_its_place_is_told) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "git init -q .", &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "mkdir -p m .git/worktrees/w; echo 'exec evil' >m/git-rebase-todo; cp -r m n");
+        assert_string_equal(o.err, "");
+        await_tick();
+        RUN(s, &o, "--", "sh", "-c", "mv m .git/rebase-merge; mv n .git/worktrees/w/rebase-merge");
+        expect_in(o.err, "/.git/rebase-merge/git-rebase-todo\n");
+        expect_in(o.err, "/.git/worktrees/w/rebase-merge/git-rebase-todo\n");
+        await_tick();
+        RUN(s, &o, "--", "true");
+        assert_string_equal(o.err, "");
+}
+
+/* What --no-protect leaves open is told when it was changed, once. */
+TEST(what_was_left_open_and_is_changed_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *told = text_of("nsrun: note: the command made or changed a git repository with "
+                                            "configuration that names a program, which git obeys: %s/.git\n",
+                                            s->project),
+                            *nested = text_of(
+                                    "nsrun: note: the command made or changed a git repository with "
+                                    "configuration that names a program, which git obeys: %s/n/.git\n",
+                                    s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "git init -q .; git init -q n", &o);
+        RUN(s, &o, "--no-protect", ".git/config", "--", "sh", "-c", "git config core.fsmonitor /x");
+        assert_string_equal(o.err, told);
+        await_tick();
+        RUN(s, &o, "--no-protect", ".git/config", "--", "sh", "-c",
+            "git commit -q --allow-empty -m x 2>&1; true");
+        assert_string_equal(o.err, "");
+        on_host(s, "git config --unset core.fsmonitor", &o);
+        await_tick();
+        RUN(s, &o, "--no-protect", "n/.git", "--", "sh", "-c", "git -C n config core.fsmonitor /x");
+        assert_string_equal(o.err, nested);
 }
 
 /* What nobody tells nsrun of is the command's to write, as the page says. */

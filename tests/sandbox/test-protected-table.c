@@ -34,7 +34,7 @@ static const char prepare[] =
         "xargs rm -rf <../absent; cp -a . ../none; cp -a . ../full; cd ../full\n"
         "while read -r n; do\n"
         "  case $n in\n"
-        "    *hooks|.vscode|.idea|.husky|.devcontainer|.claude|.codex|.cursor|.gemini|.agents)\n"
+        "    *branches|*hooks|*remotes|.vscode|.idea|.husky|.devcontainer|.claude|.codex|.cursor|.gemini|.agents)\n"
         "      mkdir -p $n; echo real >$n/file ;;\n"
         "    *) [ -e $n ] || : >$n ;;\n"
         "  esac\n"
@@ -88,7 +88,7 @@ static char *run_cells(const struct site *s, const struct cells *c, char **ret_n
                             *command = text_of("'%s' %s '%s'", grab, c->action, names);
         const char *mode = c->is_strict ? "--protect=strict" : "--landlock=auto";
         const char *seccomp = streq(c->action, "bind") ? "--seccomp=nested" : "--seccomp=default";
-        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_outcome_ struct outcome o = {0}, end = {0};
 
         if (c->way == BY_RUN)
                 RUN(s, &o, mode, seccomp, "--ro", names, "--ro", grab, "--", "sh", "-c", command);
@@ -102,7 +102,10 @@ static char *run_cells(const struct site *s, const struct cells *c, char **ret_n
                 _cleanup_free_ char *id = START(s, mode, seccomp, "--ro", names, "--ro", grab);
 
                 JOIN_SCRIPT(s, id, &o, command);
-                end_session(s, id, "stop");
+                /* It may tell again what was changed in the clock tick in which the command ended. */
+                SESSION(s, &end, "stop", id);
+                expect_status(&end, 0);
+                collect_orphans();
         }
         expect_status(&o, 0);
         if (c->is_strict || c->way == IN_OVERLAY)

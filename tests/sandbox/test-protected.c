@@ -16,7 +16,7 @@ static const char make_all[] =
         "while read -r name; do\n"
         "  case $name in\n"
         "    .git/config) continue ;;\n"
-        "    .git/hooks|.vscode|.idea|.husky|.devcontainer|.claude|.codex|.cursor|.gemini|.agents)\n"
+        "    .git/branches|.git/hooks|.git/remotes|.vscode|.idea|.husky|.devcontainer|.claude|.codex|.cursor|.gemini|.agents)\n"
         "      mkdir -p $name; echo real >$name/file ;;\n"
         "    .git/commondir|.git/config.worktree|.git/objects/info/alternates) : >$name ;;\n"
         "    *) echo real >$name ;;\n"
@@ -147,7 +147,9 @@ TEST_WITH(what_is_made_is_moved_aside, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_repository(s, "git init -q . && rm -r .git/config .git/hooks .git/info && cp -r .git ../kept");
+        make_repository(
+                s,
+                "git init -q . && rm -r .git/branches .git/config .git/hooks .git/info && cp -r .git ../kept");
         for (enum way way = BY_RUN; way < N_WAYS; way++) {
                 _cleanup_free_ char *look = text_of("ROUND=%d\n%s", (int)way, host_sees);
 
@@ -165,9 +167,22 @@ TEST_WITH(what_is_made_is_moved_aside, setup, site_teardown) {
 }
 
 /* What a session's last process makes is found by the session's end. */
+TEST(a_name_as_long_as_they_come_is_moved_aside) {
+        static const char script[] = "cat /dev/null >$(printf '%252s' | tr ' ' a).mk; >b.mk; ls | wc -l";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--protect=*.mk", "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_out(&o, "2\n");
+        expect_not_in(o.err, "can't be moved aside");
+        on_host(s, "ls | grep -c '[.]mk$'; ls b.mk.aside-0; ls | grep -c '^a*[.]aside-0$'", &o);
+        expect_out(&o, "0\nb.mk.aside-0\n1\n");
+}
+
 TEST_WITH(what_is_made_behind_a_sessions_commands_is_moved_aside, setup, site_teardown) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_free_ char *id = START_PLAIN(s), *note = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
         JOIN_SCRIPT(s, id, &o,
@@ -176,7 +191,14 @@ TEST_WITH(what_is_made_behind_a_sessions_commands_is_moved_aside, setup, site_te
         expect_status(&o, 0);
         on_host(s, ">go; until [ -e made ]; do sleep 0.01; done; cat .envrc", &o);
         expect_out(&o, "evil\n");
-        end_session(s, id, "stop");
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        note = text_of(
+                "nsrun: note: a protected name that the command made is moved aside (--no-protect lets "
+                "it stay): %s/.envrc.aside-0\n",
+                s->project);
+        assert_string_equal(o.err, note);
+        collect_orphans();
         on_host(s, "ls -A; cat .envrc.aside-0", &o);
         expect_out(&o, ".envrc.aside-0\ngo\nmade\nevil\n");
 }
@@ -300,6 +322,35 @@ TEST(a_glob_that_names_nothing_below_a_folder_is_refused) {
                 RUN(s, &o, option, glob, "--", "true");
                 expect_refusal(&o, 125, line);
         }
+}
+
+/* What is a glob elsewhere, and would match nothing here. */
+TEST(wildcards_of_others_are_refused) {
+        static const char strict[] = "'strict' stands alone: %s; give the option twice",
+                          tree[] = "no tree is searched for such names: %s; name the folder, as in "
+                                   "'src/*.conf'; a '*' matches in one folder",
+                          braces[] = "braces are no wildcards here: %s; give the option once for each name";
+        static const struct {
+                const char *option, *glob, *said;
+        } cases[] = {
+                {"--protect", "strict,x", strict},  {"--protect", "**/.envrc", tree},
+                {"--no-protect", "a/**", tree},     {"--protect", "{a,b}", braces},
+                {"--no-protect", "x{a,b}", braces}, {"--hide", "{a,b}.pem", braces},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char *cut = strstr(cases[i].said, "%s");
+                _cleanup_free_ char *line =
+                        text_of("nsrun: %s: %.*s%s%s; see 'nsrun run --help'", cases[i].option,
+                                (int)(cut - cases[i].said), cases[i].said, cases[i].glob, cut + 2);
+
+                RUN(s, &o, cases[i].option, cases[i].glob, "--", "true");
+                expect_refusal(&o, 125, line);
+        }
+        RUN(s, &o, "--protect", "{a}", "--hide", "{a", "--hide", "**/b,c}", "--", "true");
+        expect_status(&o, 0);
 }
 
 /* The daily work of git, which makes and moves files in .git all the time. */

@@ -98,6 +98,43 @@ TEST(a_system_root_or_a_home_is_no_project) {
         expect_status(&o, 0);
 }
 
+/* Dotfiles kept in git: the home, or all of the host, is a work tree. */
+TEST(a_git_folder_of_the_home_makes_no_project_of_it) {
+        const struct site *s = *state;
+        _cleanup_free_ char *src = path_of(s->home, "src"), *deep = path_of(src, "x"),
+                            *expected = text_of("%s\n", deep);
+        _cleanup_free_ char *line = text_of("nsrun: a home folder can't be the project: %s" CHOOSE, s->home);
+        const char *const argv[] = {program(), "run", "--", "sh", "-c", "pwd && : >made", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->home, ".git");
+        make_folder(s->home, "src");
+        make_folder(src, "x");
+        run(&(struct request){.argv = argv, .cwd = deep}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, expected);
+        free(expected);
+        expected = path_of(deep, "made");
+        assert_int_equal(access(expected, F_OK), 0);
+        outcome_clear(&o);
+        run(&(struct request){.argv = argv, .cwd = s->home}, &o);
+        expect_refusal(&o, 125, line);
+        /* A repository in it is what it was. */
+        make_folder(src, ".git");
+        free(expected);
+        expected = text_of("%s\n", src);
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){program(), "run", "--", "sh", "-c",
+                                                            "cd .. && pwd && : >made", NULL},
+                              .cwd = deep},
+            &o);
+        expect_status(&o, 0);
+        expect_out(&o, expected);
+        free(expected);
+        expected = path_of(src, "made");
+        assert_int_equal(access(expected, F_OK), 0);
+}
+
 #define NAME_FOLDERS "; name the folders that the command needs"
 #define OWN_TREES    "; the sandbox has a /proc and a /dev of its own"
 #define USE_RO       "; expose it with --ro, or use --overlay to throw away what is written"
@@ -225,6 +262,12 @@ TEST(a_target_that_hides_the_sandboxs_own_is_refused) {
                 {{"--no-project", "--bind", "@outside:/workspace"},
                  "--bind would replace the folder of --no-project: /workspace; choose another target, or name a project",
                  {"--bind", "@outside:/workspace"}},
+                {{"--tmpfs", "/dev/shm"},
+                 "--tmpfs would replace what nsrun makes itself: /dev/shm; choose another path",
+                 {"--tmpfs", "/var/lib/x"}},
+                {{"--tmpfs", "/tmp:1M"},
+                 "--tmpfs would replace the sandbox's /tmp: /tmp; choose what /tmp is with --tmp=DIR",
+                 {"--tmpfs", "/tmp/x"}},
                 {{"--bind", "@outside:x/y"},
                  "a relative target (--bind): x/y" ABSOLUTE,
                  {"--bind", "@outside:/x/y"}},
@@ -250,6 +293,26 @@ TEST(two_rules_for_one_target_are_refused) {
                 {{"--symlink", "y:/x", "--symlink", "z:/x"},
                  "two rules for one target (--symlink and --symlink): /x; keep one of them",
                  {"--symlink", "y:/x", "--symlink", "y:/x"}},
+                {{"--tmpfs", "/x", "--tmpfs", "/y/../x:1M"},
+                 "two rules for one target (--tmpfs and --tmpfs): /x; keep one of them",
+                 {"--tmpfs", "/x:1M", "--tmpfs", "/y/../x:1M"}},
+                {{"--tmpfs", "/x", "--symlink", "y:/x"},
+                 "two rules for one target (--symlink and --tmpfs): /x; keep one of them",
+                 {"--tmpfs", "/x", "--symlink", "y:/z"}},
+                {{"--ro", "@outside", "--tmpfs", "../outside"},
+                 "two rules for one target (--ro and --tmpfs): @outside; keep one of them",
+                 {"--ro", "@outside", "--tmpfs", "../outside/in"}},
+                {{"--tmpfs", "."},
+                 "two rules for one target (the project and --tmpfs): @project; keep one of them",
+                 {"--tmpfs", "folder"}},
+                {{"--tmpfs", "none"},
+                 "the mount point does not exist: @project/none: No such file or directory; make it on the host "
+                 "first: nsrun leaves no ghost files in your folders",
+                 {"--tmpfs", "folder"}},
+                {{"--tmpfs", "link"},
+                 "a symlink stands in the way of a mount point: @project/link: Too many levels of symbolic "
+                 "links; nsrun follows none there: name the real path, or remove the link",
+                 {"--tmpfs", "folder"}},
                 {{"--symlink", "/usr:/s", "--bind", "@outside:/s/x"},
                  "the target lies beneath a symlink of the sandbox: /s/x: Too many levels of symbolic links; name the real "
                  "path",
@@ -277,6 +340,8 @@ TEST(two_rules_for_one_target_are_refused) {
 
         make_folder(s->project, "folder");
         make_file(s->project, "file", "");
+        make_link(s->project, "link", "folder");
+        make_folder(s->outside, "in");
         REFUSE_ALL(s, refusals);
 }
 
@@ -302,7 +367,7 @@ TEST(wrong_usage_says_so_in_a_line) {
                  "--proc: no such choice: old; choose one of auto|new|subset|bind|none; " SEE,
                  {"--proc=new"}},
                 {{"--overlay-backing=x"},
-                 "--overlay-backing: no such choice: x; choose one of disk|tmpfs; " SEE,
+                 "--overlay-backing: no such choice: x; choose one of auto|disk|tmpfs; " SEE,
                  {"--overlay-backing=tmpfs"}},
                 {{"--tmpfs-size=x"}, "--tmpfs-size: not a size: x" BYTES, {"--tmpfs-size=1m"}},
                 {{"--tmpfs-size=1KB"}, "--tmpfs-size: not a size: 1KB" BYTES, {"--tmpfs-size=64K"}},
@@ -338,6 +403,8 @@ TEST(wrong_usage_says_so_in_a_line) {
                 {{NULL}, "nsrun: no subcommand; see 'nsrun --help'"},
                 {{"fly"}, "nsrun: unknown subcommand: fly; see 'nsrun --help'"},
                 {{"--fly"}, "nsrun: unknown option: --fly; see 'nsrun --help'"},
+                {{"help", "fly"}, "nsrun: no such subcommand or topic: fly; see 'nsrun --help'"},
+                {{"help", "limits", "x"}, "nsrun: one subcommand or topic is enough: x; see 'nsrun --help'"},
                 {{"run"}, "nsrun: no command; " SEE},
                 {{"run", "--"}, "nsrun: no command; " SEE},
                 {{"run", "--ro"}, "nsrun: this option needs a value: --ro; " SEE},
@@ -350,12 +417,24 @@ TEST(wrong_usage_says_so_in_a_line) {
 
         REFUSE_ALL(s, refusals);
         for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-                const char *const argv[] = {program(), others[i].words[0],
-                                            others[i].words[0] ? others[i].words[1] : NULL, NULL};
+                const char *const argv[] = {
+                        program(), others[i].words[0], others[i].words[0] ? others[i].words[1] : NULL,
+                        others[i].words[0] && others[i].words[1] ? others[i].words[2] : NULL, NULL};
                 _cleanup_outcome_ struct outcome o = {0};
 
                 run(&(struct request){.argv = argv, .cwd = s->project}, &o);
                 expect_refusal(&o, 125, others[i].line);
+        }
+        {
+                /* A subcommand and a topic of one name are both shown. */
+                const char *const argv[] = {program(), "help", "seccomp", NULL};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_status(&o, 0);
+                expect_in(o.out, "Usage: nsrun seccomp ");
+                expect_in(o.out, "\nnsrun help seccomp: ");
+                expect_in(o.out, "--landlock=");
         }
 }
 

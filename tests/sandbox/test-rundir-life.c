@@ -271,10 +271,10 @@ TEST_WITH(a_disk_without_room_for_an_rundir_is_a_line_and_leaves_nothing, setup,
                 text_of("nsrun: a folder for this run can't be made and locked: %s: No space left on "
                         "device; set XDG_CACHE_HOME to a folder of your own on a local disk\n",
                         base),
-                text_of("nsrun: there is no room for the overlay's layers: %s/layered: No space left on "
+                text_of("nsrun: there is no room for the overlay's layers: %s: No space left on "
                         "device; the cache folder's disk is full: make room, or use "
                         "--overlay-backing=tmpfs\n",
-                        s->root),
+                        base),
         };
         size_t at = 0;
 

@@ -7,15 +7,11 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "harness.h"
-
-#define RELEASE 62 /* INIT_SIGNAL_RELEASE */
+#include "attack.h"
 
 /* What a storm of children is made of, and how long it lasts where nobody ends it. */
 #define STORM_STAYING 6000
@@ -23,42 +19,7 @@
 #define STORM_LIMIT   "pids=7000"
 #define STORM_SECONDS 40
 
-static const char *const modes[] = {"--landlock=auto", "--landlock=off"};
-
 /* ------------------------------------------------------------------ inside */
-
-static void tell(const char *what, long result) {
-        (void)printf("%s: %s\n", what, result < 0 ? strerrorname_np(errno) : "ok");
-}
-
-static void tell_open(pid_t pid, const char *name, int flags) {
-        _cleanup_free_ char *path = text_of("/proc/%d/%s", (int)pid, name);
-        _cleanup_close_ int fd = open(path, flags | O_CLOEXEC);
-
-        tell(name, fd);
-}
-
-/* Nothing that would end the target. */
-static void attack(pid_t pid) {
-        const struct rlimit limit = {1, 1};
-        const struct iovec own = {(void *)(uintptr_t)&limit, 1}, its = {(void *)(uintptr_t)&limit, 1};
-        const union sigval value = {0};
-        int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-        tell("kill", kill(pid, SIGCONT));
-        tell("queue", sigqueue(pid, RELEASE, value));
-        tell("pidfd", pidfd < 0 ? -1 : syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0));
-        tell("getfd", pidfd < 0 ? -1 : syscall(SYS_pidfd_getfd, pidfd, 1, 0));
-        tell("write", process_vm_writev(pid, &own, 1, &its, 1, 0));
-        tell("prlimit", prlimit(pid, RLIMIT_CORE, &limit, NULL));
-        tell_open(pid, "mem", O_RDWR);
-        tell_open(pid, "environ", O_RDONLY);
-        tell_open(pid, "root", O_PATH);
-        tell_open(pid, "cwd", O_PATH);
-        tell_open(pid, "exe", O_RDONLY);
-        tell_open(pid, "ns/mnt", O_RDONLY);
-        tell("ptrace", ptrace(PTRACE_SEIZE, pid, NULL, NULL));
-}
 
 static pid_t clone_parent(void) {
         return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
@@ -181,6 +142,7 @@ static _Noreturn void inside(const char *what, const char *argument) {
         } else if (streq(what, "crowd")) {
                 crowd();
         } else if (streq(what, "wait")) {
+                (void)signal(RELEASE, SIG_IGN);
                 (void)printf("%d %d\n", (int)getppid(), (int)getpid());
                 (void)fflush(NULL);
                 for (;;)
@@ -192,78 +154,11 @@ static _Noreturn void inside(const char *what, const char *argument) {
 
 /* ----------------------------------------------------------------- outside */
 
-static char *start_session(const struct site *s, const char *mode, const char *seccomp) {
-        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/probe:ro", self);
-        const char *const argv[] = {program(), "session", "start", "--project", s->project,
-                                    "--bind",  bind,      mode,    seccomp,     NULL};
-        _cleanup_outcome_ struct outcome o = {0};
-        char *id;
-
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-        expect_status(&o, 0);
-        id = strndup(o.out, strcspn(o.out, "\n"));
-        assert_non_null(id);
-        return id;
-}
-
-static void kill_session(const struct site *s, const char *id) {
-        const char *const argv[] = {program(), "session", "kill", id, NULL};
-        _cleanup_outcome_ struct outcome o = {0};
-
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-        expect_status(&o, 0);
-}
-
-/* The monitor is a child of ours by now. */
-static void end_session(const struct site *s, const char *id) {
-        kill_session(s, id);
-        collect_orphans();
-}
-
-static void run_in(const struct site *s, const char *id, struct outcome *o, const char *what,
-                   const char *argument) {
-        const char *const argv[] = {program(), "run", "--session", id, "--", "/probe", what, argument, NULL};
-
-        outcome_clear(o);
-        run(&(struct request){.argv = argv, .cwd = s->root}, o);
-}
-
-static void spawn_in(const struct site *s, const char *id, struct running *ret, const char *what,
-                     bool kills_leftovers) {
-        const char *const argv[] = {
-                program(), "run",    "--session", id, kills_leftovers ? "--kill-leftovers" : "--new-session",
-                "--",      "/probe", what,        "", NULL};
-
-        spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
-}
-
-/* The one child of a waiting nsrun. */
-static pid_t reaper_of(pid_t nsrun) {
-        _cleanup_free_ char *path = text_of("/proc/%d/task/%d/children", (int)nsrun, (int)nsrun);
-        _cleanup_free_ char *text = file_text(path);
-
-        assert_non_null(text);
-        return (pid_t)atoi(text);
-}
-
-static bool is_alive(const struct running *r) {
-        struct pollfd p = {.fd = r->pidfd, .events = POLLIN};
-
-        return poll(&p, 1, 0) == 0;
-}
-
 /* ------------------------------------------------------------------- tests */
-
-static const char all_ok[] =
-        "kill: ok\nqueue: ok\npidfd: ok\ngetfd: ok\nwrite: ok\nprlimit: EPERM\nmem: ok\n"
-        "environ: ok\nroot: ok\ncwd: ok\nexe: ok\nns/mnt: ok\nptrace: ok\n";
-static const char denied[] = "kill: EPERM\nqueue: EPERM\npidfd: EPERM\ngetfd: EPERM\nwrite: EPERM\n"
-                             "prlimit: EPERM\nmem: EACCES\nenviron: EACCES\nroot: EACCES\ncwd: EACCES\n"
-                             "exe: EACCES\nns/mnt: EACCES\nptrace: EPERM\n";
 
 TEST(no_command_reaches_a_reaper_or_another_command) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default"), *line = NULL;
+        _cleanup_free_ char *id = start_session(s, modes[ISOLATED], "--seccomp=default"), *line = NULL;
         _cleanup_outcome_ struct outcome o = {0}, its = {0};
         struct running other;
         char *space;
@@ -294,7 +189,7 @@ TEST(no_command_reaches_a_reaper_or_another_command) {
 
 TEST(a_nested_command_can_not_release_itself) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = start_session(s, modes[1], "--seccomp=none");
+        _cleanup_free_ char *id = start_session(s, modes[NESTED], "--seccomp=none");
         _cleanup_outcome_ struct outcome o = {0};
 
         run_in(s, id, &o, "release", "");
@@ -335,19 +230,34 @@ TEST(neither_command_nor_reaper_has_a_capability) {
         static const char none[] = "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n"
                                    "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\n"
                                    "CapAmb:\t0000000000000000\nNoNewPrivs:\t1\n";
-        static const char script[] = "grep -hE '^(Cap|NoNewPrivs)' /proc/$PPID/status /proc/self/status";
+        static const char script[] = "grep -hE '^(Cap|NoNewPrivs)' /proc/$PPID/status /proc/self/status",
+                          shared[] = "grep -hE '^(Cap|NoNewPrivs)' /proc/self/status; read x <fifo";
         const struct site *s = *state;
-        _cleanup_free_ char *twice = text_of("%s%s", none, none);
+        _cleanup_free_ char *twice = text_of("%s%s", none, none), *fifo = path_of(s->project, "fifo");
 
+        assert_int_equal(mkfifo(fifo, 0600), 0);
         for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
                 _cleanup_free_ char *id = start_session(s, modes[i], "--seccomp=default");
-                const char *const argv[] = {program(), "run", "--session", id,  "--",
-                                            "sh",      "-c",  script,      NULL};
-                _cleanup_outcome_ struct outcome o = {0};
+                const char *const argv[] = {program(), "run", "--session", id,
+                                            "--",      "sh",  "-c",        i < SHARED ? script : shared,
+                                            NULL};
+                _cleanup_outcome_ struct outcome o = {0}, its = {0};
+                struct running running;
 
-                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-                expect_status(&o, 0);
-                expect_out(&o, twice);
+                spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+                /* The reaper isn't to be seen from inside. */
+                if (i >= SHARED) {
+                        int fd = open(fifo, O_WRONLY | O_CLOEXEC);
+                        _cleanup_free_ char *path = text_of("/proc/%d/status", (int)reaper_of(running.pid));
+                        const char *const look[] = {"grep", "-E", "^(Cap|NoNewPrivs)", path, NULL};
+
+                        assert_true(fd >= 0);
+                        run(&(struct request){.argv = look}, &its);
+                        expect_out(&its, none);
+                        (void)close(fd);
+                }
+                finish(&running, &o);
+                expect_out(&o, i < SHARED ? twice : none);
                 end_session(s, id);
         }
 }
@@ -359,7 +269,7 @@ TEST(orphans_become_children_of_their_commands_reaper) {
                 "sh -c 'sleep 1000 & echo $! >orphan'; read pid <orphan; while read key value; do "
                 "[ $key != PPid: ] || echo parent $((value - $PPID)); done </proc/$pid/status; kill $pid";
         const struct site *s = *state;
-        _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default");
+        _cleanup_free_ char *id = start_session(s, modes[ISOLATED], "--seccomp=default");
         const char *const argv[] = {program(), "run", "--session", id, "--", "sh", "-c", script, NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -380,46 +290,62 @@ TEST(who_kills_nsrun_kills_all_that_its_command_started) {
                         NULL};
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running running;
-                pid_t reaper;
+                /* With a pid namespace of its own the reaper is a child of the session's pid 1. */
+                pid_t reaper = 0;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
                 free(read_line(running.out));
-                reaper = reaper_of(running.pid);
+                if (i != NESTED)
+                        reaper = reaper_of(running.pid);
                 assert_int_equal(kill(running.pid, SIGKILL), 0);
                 finish(&running, &o);
                 expect_status(&o, 1000 + SIGKILL);
-                /* Ours by now; of a pid namespace's own the session's pid 1 has it. */
+                /* Ours by now. */
                 if (reaper > 0)
                         (void)waitid(P_PID, (id_t)reaper, &(siginfo_t){0}, WEXITED);
                 end_session(s, id);
         }
 }
 
-/* nsrun, which would end the session for it, is stopped.  (Without Landlock the pid namespace ends.) */
+/* nsrun, which may end the session for it, is stopped.  (In a pid namespace of its own that ends.) */
 TEST(a_command_dies_with_its_reaper) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default"), *line = NULL;
-        const char *const argv[] = {
-                program(), "run", "--session", id, "--", "sh", "-c", "echo ready; exec sleep 1000", NULL};
-        struct pollfd command = {.events = POLLIN};
-        _cleanup_outcome_ struct outcome o = {0};
-        struct running running;
-        pid_t reaper;
 
-        spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
-        line = read_line(running.out);
-        reaper = reaper_of(running.pid);
-        command.fd = (int)syscall(SYS_pidfd_open, reaper_of(reaper), 0);
-        assert_true(command.fd >= 0);
-        assert_int_equal(poll(&command, 1, 0), 0);
-        assert_int_equal(kill(running.pid, SIGSTOP), 0);
-        assert_int_equal(kill(reaper, SIGKILL), 0);
-        assert_int_equal(poll(&command, 1, 20000), 1);
-        assert_int_equal(kill(running.pid, SIGCONT), 0);
-        (void)close(command.fd);
-        finish(&running, &o);
-        expect_status(&o, 128 + SIGKILL);
-        collect_orphans();
+        for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+                _cleanup_free_ char *id = NULL, *line = NULL;
+                struct pollfd command = {.events = POLLIN};
+                _cleanup_outcome_ struct outcome o = {0}, after = {0};
+                struct running running;
+                pid_t reaper;
+
+                if (i == NESTED)
+                        continue;
+                id = start_session(s, modes[i], "--seccomp=default");
+                spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id,
+                                                                      "--", "sh", "-c",
+                                                                      "echo ready; exec sleep 1000", NULL},
+                                        .cwd = s->root},
+                      &running);
+                line = read_line(running.out);
+                reaper = reaper_of(running.pid);
+                command.fd = (int)syscall(SYS_pidfd_open, reaper_of(reaper), 0);
+                assert_true(command.fd >= 0);
+                assert_int_equal(poll(&command, 1, 0), 0);
+                assert_int_equal(kill(running.pid, SIGSTOP), 0);
+                assert_int_equal(kill(reaper, SIGKILL), 0);
+                assert_int_equal(poll(&command, 1, 20000), 1);
+                assert_int_equal(kill(running.pid, SIGCONT), 0);
+                (void)close(command.fd);
+                finish(&running, &o);
+                expect_status(&o, 128 + SIGKILL);
+                /* One user's processes go on without one of theirs. */
+                if (i >= SHARED) {
+                        run_in(s, id, &after, "attack-child", "");
+                        expect_out(&after, all_ok);
+                        kill_session(s, id);
+                }
+                collect_orphans();
+        }
 }
 
 /* A reaper whose children end faster than it can reap them hears of the end all the same. */
@@ -431,12 +357,13 @@ TEST_IF(geteuid() != 0, a_storm_of_children_does_not_outlive_nsrun, site_setup, 
                 _cleanup_free_ char *id = start_session(s, modes[i], "--limit=" STORM_LIMIT), *line = NULL;
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running running;
-                pid_t reaper;
+                pid_t reaper = 0;
 
                 spawn_in(s, id, &running, "storm", false);
                 line = read_line(running.out);
                 assert_string_equal(line, "ready\n");
-                reaper = reaper_of(running.pid);
+                if (i != NESTED)
+                        reaper = reaper_of(running.pid);
                 assert_int_equal(kill(running.pid, SIGKILL), 0);
                 finish(&running, &o);
                 expect_not_in(o.out, "outlived");
@@ -501,7 +428,7 @@ TEST(nobody_is_kept_from_a_sigterm) {
 
 TEST(a_session_ends_with_a_killed_reaper) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = start_session(s, modes[0], "--seccomp=default"), *line = NULL;
+        _cleanup_free_ char *id = start_session(s, modes[ISOLATED], "--seccomp=default"), *line = NULL;
         const char *const show[] = {program(), "session", "stop", id, NULL};
         const char *const argv[] = {program(), "run", "--session", id,
                                     "--",      "sh",  "-c",        "/probe get-away ''; exec sleep 1000",

@@ -253,6 +253,27 @@ static json_object *event_in(char *text, const char *name) {
         return NULL;
 }
 
+TEST_IN_BOTH_MODES(a_deadline_ends_its_own_command_alone) {
+        static const char stubborn[] =
+                "trap '' TERM; (trap '' TERM; exec sleep 1000) & sleep 1000 & wait; wait";
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *ready = NULL;
+        _cleanup_outcome_ struct outcome late = {0}, other = {0};
+        struct running running;
+
+        SPAWN_JOINED(s, id, &running, "--", "sh", "-c", "mkfifo f; echo ready; read line <f; echo $line");
+        ready = read_line(running.out);
+        assert_string_equal(ready, "ready\n");
+        JOIN(s, id, &late, "--timeout=1", "--", "sh", "-c", stubborn);
+        expect_status(&late, 124);
+        assert_string_equal(late.err, "nsrun: command timed out after 1s (sent SIGTERM, then SIGKILL)\n");
+        expect_good_join(s, id, "echo alive >f", "");
+        finish(&running, &other);
+        expect_status(&other, 0);
+        expect_out(&other, "alive\n");
+        end_session(s, id, "stop");
+}
+
 TEST_IN_BOTH_MODES(status_lines_tell_of_the_sessions_namespaces) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *copy = NULL, *expected = NULL;

@@ -154,28 +154,30 @@ TEST(a_commit_goes_to_the_folder_that_the_session_began_with) {
 
 /* The folders above the overlay are the session's own: a command may move them, and put others there. */
 TEST(what_is_committed_is_what_was_shown_whatever_lies_at_its_path) {
-        static const char *const actions[] = {"diff", "commit", "discard"},
-                                 *const attacks[] =
-                                         {
-                                                 "mv ~/src ~/moved; mkdir -p ~/src/p; echo evil >~/src/p/a",
-                                                 "mv ~/src ~/swap; mv ~/other ~/src; mv ~/swap ~/other",
-                                         },
-                                 *const repairs[] = {
-                                         "rm -r ~/src; mv ~/moved ~/src",
-                                         "mv ~/src ~/swap; mv ~/other ~/src; mv ~/swap ~/other",
-                                 };
+        static const char
+                *const actions[] = {"diff", "commit", "discard"},
+                       *const attacks[] =
+                               {
+                                       "mv ~/.src ~/moved; mkdir -p ~/.src/p; echo evil >~/.src/p/a",
+                                       "mv ~/.src ~/swap; mv ~/.other ~/.src; mv ~/swap ~/.other",
+                               },
+                       *const repairs[] = {
+                               "rm -r ~/.src; mv ~/moved ~/.src",
+                               "mv ~/.src ~/swap; mv ~/.other ~/.src; mv ~/swap ~/.other",
+                       };
         const struct site *s = *state;
-        _cleanup_free_ char *p = path_of(s->home, "src/p"), *q = path_of(s->home, "other/p"), *id = NULL,
+        _cleanup_free_ char *p = path_of(s->home, ".src/p"), *q = path_of(s->home, ".other/p"), *id = NULL,
                             *refusal = NULL;
 
-        outside(s, "mkdir -p ~/src/p ~/other/p; echo base >~/src/p/a; echo base >~/other/p/a");
+        /* Folders in hidden ones of the home are writable above an overlay; others can't be moved. */
+        outside(s, "mkdir -p ~/.src/p ~/.other/p; echo base >~/.src/p/a; echo base >~/.other/p/a");
         id = START(s, "--overlay", p, "--overlay", q);
         refusal =
                 text_of("nsrun: another folder is there in the session than its overlay: %s: Stale file "
                         "handle; a command of the session has moved a folder above it: move that one back, "
                         "by another command",
                         p);
-        expect_good_join(s, id, "echo session >>~/src/p/a; echo evil >>~/other/p/a", "");
+        expect_good_join(s, id, "echo session >>~/.src/p/a; echo evil >>~/.other/p/a", "");
         for (size_t i = 0; i < ARRAY_SIZE(attacks); i++) {
                 expect_good_join(s, id, attacks[i], "");
                 for (size_t k = 0; k < ARRAY_SIZE(actions); k++) {
@@ -184,11 +186,31 @@ TEST(what_is_committed_is_what_was_shown_whatever_lies_at_its_path) {
                         SESSION(s, &o, actions[k], id, p);
                         expect_refusal(&o, 125, refusal);
                 }
-                outside(s, "[ $(cat ~/src/p/a) = base ]");
+                outside(s, "[ $(cat ~/.src/p/a) = base ]");
                 expect_good_join(s, id, repairs[i], "");
         }
         expect_commit(s, id, p, "committed 1 path\n", "");
-        outside(s, "[ \"$(tail -n 1 ~/src/p/a)\" = session ] && [ $(cat ~/other/p/a) = base ]");
+        outside(s, "[ \"$(tail -n 1 ~/.src/p/a)\" = session ] && [ $(cat ~/.other/p/a) = base ]");
+        end(s, id);
+}
+
+/* By a second name the next run could write what it may not under the first. */
+TEST(a_protected_name_shares_no_inode) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_over(s, s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        expect_good_join(
+                s, id,
+                "mkdir -p .vscode src/.github sub; echo ok >.vscode/tasks.json; ln .vscode/tasks.json src/data; "
+                "echo a >a; ln a src/b; echo e >sub/.envrc; ln sub/.envrc e",
+                "");
+        SESSION(s, &o, "commit", id);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        run_outside(s, &o,
+                    "cat src/data e; stat -c '%h %n' .vscode/tasks.json src/data a src/b sub/.envrc e");
+        expect_out(&o, "ok\ne\n1 .vscode/tasks.json\n1 src/data\n2 a\n2 src/b\n1 sub/.envrc\n1 e\n");
         end(s, id);
 }
 

@@ -103,9 +103,9 @@ TEST_IN_BOTH_MODES(a_failing_call_never_joins_a_half_confined_command) {
         id = START_PLAIN(s);
         for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
                 fail_every_call(s, id, errors[i]);
-        /* pid 1, its reaper and itself: nobody was left. */
+        /* pid 1 and itself: nobody was left. */
         if (!is_nested)
-                expect_good_join(s, id, "set -- /proc/[0-9]*; echo $#", "3\n");
+                expect_good_join(s, id, "set -- /proc/[0-9]*; echo $#", "2\n");
         end_session(s, id, "stop");
 }
 

@@ -172,6 +172,7 @@ TEST_IN_BOTH_MODES(a_start_that_is_killed_leaves_nothing) {
                                     "--project",
                                     s->project,
                                     "--name=x",
+                                    is_isolated ? "--isolate-commands" : NULL,
                                     is_nested ? "--landlock=off" : NULL,
                                     NULL};
 
@@ -207,6 +208,7 @@ TEST_IN_BOTH_MODES(monitors_killed_while_they_start_leave_nothing) {
                                     "--project",
                                     s->project,
                                     "--name=x",
+                                    is_isolated ? "--isolate-commands" : NULL,
                                     is_nested ? "--landlock=off" : NULL,
                                     NULL};
 

@@ -21,6 +21,8 @@ static char *start_by_library(const struct site *s, const struct nsrun_session_o
 
         assert_int_equal(nsrun_policy_new(&policy), 0);
         expect_good(nsrun_policy_set(policy, "project", s->project, &err), &err);
+        if (is_isolated)
+                expect_good(nsrun_policy_set(policy, "isolate-commands", NULL, &err), &err);
         if (is_nested)
                 expect_good(nsrun_policy_set(policy, "landlock", "off", &err), &err);
         expect_good(nsrun_session_start(policy, options, &id, &notes, &err), &err);
@@ -105,6 +107,59 @@ TEST_IN_BOTH_MODES(a_session_is_started_listed_joined_and_stopped) {
         expect_good(nsrun_session_list(&ids, &err), &err);
         assert_null(ids);
         free(id);
+}
+
+/* A caller's struct may be a shorter one. */
+TEST_IN_BOTH_MODES(a_library_lists_a_sessions_processes_and_sends_them_signals) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_by_library(s, NULL);
+        struct nsrun_sandbox *sandbox = expect_joined(id, "exec sleep 1000");
+        struct nsrun_session_usage usage = NSRUN_SESSION_USAGE_INIT;
+        struct nsrun_session_usage shorter = {.size = offsetof(struct nsrun_session_usage, n_processes)};
+        struct nsrun_session_process **list = NULL;
+        struct nsrun_error err = {0};
+        size_t n = 0;
+
+        for (int i = 0; i < 500; i++) {
+                expect_good(nsrun_session_processes(id, &list, &err), &err);
+                if (list[0] && streq(list[0]->command_line, "sleep 1000"))
+                        break;
+                list = nsrun_session_processes_free(list);
+                (void)usleep(10000);
+        }
+        assert_non_null(list);
+        assert_null(list[1]);
+        assert_string_equal(list[0]->name, "sleep");
+        assert_true(list[0]->pid > 1);
+        assert_int_equal(list[0]->command, list[0]->pid);
+        assert_true(list[0]->memory > 0);
+        expect_good(nsrun_session_usage(id, &usage, &err), &err);
+        assert_int_equal(usage.n_commands, 1);
+        assert_int_equal(usage.n_processes, 1);
+        assert_true(usage.memory > 0);
+        shorter.n_processes = 77;
+        expect_good(nsrun_session_usage(id, &shorter, &err), &err);
+        assert_int_equal(shorter.n_commands, 1);
+        assert_int_equal(shorter.n_processes, 77);
+        expect_error(
+                nsrun_session_signal(id, 1, NULL, SIGTERM, &n, &err), -EPERM, NSRUN_STAGE_SUPERVISE, &err,
+                "this process is nsrun's own: 1: Operation not permitted; 'nsrun session stop' ends the "
+                "session");
+        expect_error(nsrun_session_signal(id, 0, NULL, SIGTERM, &n, &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
+                     "no process has that number: 0: Invalid argument");
+        expect_error(nsrun_session_signal(id, list[0]->pid, NULL, 65, &n, &err), -EINVAL, NSRUN_STAGE_USAGE,
+                     &err, "no signal has that number: 65: Invalid argument");
+        expect_error(nsrun_session_signal(id, 0, "none", SIGTERM, &n, &err), -ESRCH, NSRUN_STAGE_SUPERVISE,
+                     &err, "no process of the session has that name: none; 'nsrun session ps' lists them");
+        assert_int_equal(n, 0);
+        expect_good(nsrun_session_signal(id, list[0]->pid, NULL, SIGTERM, &n, &err), &err);
+        assert_int_equal(n, 1);
+        assert_null(nsrun_session_processes_free(list));
+        assert_null(nsrun_session_processes_free(NULL));
+        expect_end(sandbox, -1, SIGTERM);
+        assert_null(nsrun_sandbox_free(sandbox));
+        end_by_library(id, nsrun_session_stop);
+        collect_orphans();
 }
 
 /* The host's own commands are children that it hasn't waited for. */
@@ -262,6 +317,45 @@ TEST_IN_BOTH_MODES(threads_join_at_once) {
         expect_end(sandbox, 5, 0);
         assert_null(nsrun_sandbox_free(sandbox));
         end_by_library(id, nsrun_session_stop);
+        collect_orphans();
+}
+
+TEST_IN_ALL_MODES(a_host_starts_a_server_in_the_background) {
+        const struct site *s = *state;
+        struct nsrun_bash_options options = NSRUN_BASH_OPTIONS_INIT;
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_error err = {0};
+        _cleanup_free_ char *id = start_by_library(s, NULL), *list = NULL;
+        int ends[2];
+        char text[16] = "";
+
+        options.detaches = 1;
+        options.until_text = "up";
+        assert_int_equal(nsrun_policy_new(&policy), 0);
+        assert_int_equal(nsrun_bash(policy, "echo up", &options, &result, &err), -EINVAL);
+        expect_in(err.what, "--detach needs a session");
+        err = (struct nsrun_error){0};
+        expect_good(nsrun_policy_set(policy, "session", id, &err), &err);
+        expect_good(nsrun_bash(policy, "echo up; exec sleep 1000", &options, &result, &err), &err);
+        (void)nsrun_policy_free(policy);
+        assert_string_equal(result.detached, "job1");
+        assert_string_equal(result.session, id);
+        assert_string_equal(result.output, "up\n");
+        assert_true(result.is_ready && result.is_running);
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        expect_good(nsrun_session_log(id, "job1", 0, ends[1], &err), &err);
+        assert_int_equal(read(ends[0], text, sizeof(text)), 3);
+        assert_string_equal(text, "up\n");
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        expect_good(nsrun_session_end_detached(id, "job1", &err), &err);
+        assert_int_equal(nsrun_session_end_detached(id, "job1", &err), -ESRCH);
+        err = (struct nsrun_error){0};
+        expect_good(nsrun_session_logs(id, NSRUN_FORMAT_TEXT, &list, &err), &err);
+        expect_in(list, " signal 15 ");
+        nsrun_bash_result_clear(&result);
+        expect_good(nsrun_session_stop(id, &err), &err);
         collect_orphans();
 }
 

@@ -52,7 +52,7 @@ static void expect_released(int fd) {
         "X\n"                \
         "(setsid sh ./comet &) & "
 
-TEST_IN_BOTH_MODES(a_background_process_outlives_its_command) {
+TEST_IN_ALL_MODES(a_background_process_outlives_its_command) {
         const struct site *s = *state;
         _cleanup_close_ int fifo = open_fifo_of(s, "fifo");
         _cleanup_free_ char *id = START_PLAIN(s);
@@ -70,7 +70,7 @@ TEST_IN_BOTH_MODES(a_background_process_outlives_its_command) {
         expect_released(fifo);
 }
 
-TEST_IN_BOTH_MODES(bash_leaves_background_processes_and_shows_what_it_ran) {
+TEST_IN_ALL_MODES(bash_leaves_background_processes_and_shows_what_it_ran) {
         const struct site *s = *state;
         _cleanup_close_ int fifo = open_fifo_of(s, "fifo");
         _cleanup_free_ char *id = START_PLAIN(s);
@@ -90,7 +90,7 @@ TEST_IN_BOTH_MODES(bash_leaves_background_processes_and_shows_what_it_ran) {
         expect_released(fifo);
 }
 
-TEST_IN_BOTH_MODES(a_server_answers_the_next_command) {
+TEST_IN_ALL_MODES(a_server_answers_the_next_command) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *ask = path_of(s->project, "ask"),
                             *answer = path_of(s->project, "answer");
@@ -106,7 +106,7 @@ TEST_IN_BOTH_MODES(a_server_answers_the_next_command) {
         end_session(s, id, "kill");
 }
 
-TEST_IN_BOTH_MODES(kill_leftovers_ends_them_and_nobody_elses) {
+TEST_IN_ALL_MODES(kill_leftovers_ends_them_and_nobody_elses) {
         const struct site *s = *state;
         _cleanup_close_ int own = open_fifo_of(s, "own"), others = open_fifo_of(s, "others"),
                             left = open_fifo_of(s, "left");
@@ -172,7 +172,7 @@ static void expect_killed_whole(const struct site *s, const char *id, const char
         assert_int_equal(unlink(others_path), 0);
 }
 
-TEST_IN_BOTH_MODES(who_kills_the_waiting_nsrun_kills_the_whole_tree) {
+TEST_IN_ALL_MODES(who_kills_the_waiting_nsrun_kills_the_whole_tree) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -186,8 +186,97 @@ TEST_IN_BOTH_MODES(who_kills_the_waiting_nsrun_kills_the_whole_tree) {
         collect_orphans();
 }
 
+/* What left its process group, session and ancestors goes, too, and comets. */
+TEST_IN_ALL_MODES(a_deadline_ends_what_its_command_started_and_nobody_elses) {
+        const struct site *s = *state;
+        _cleanup_close_ int own = open_fifo_of(s, "own"), left = open_fifo_of(s, "left");
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        const char *const script =
+                "exec 3>own; (trap '' TERM; exec sleep 1000) & " AWAY COMETS "echo own >&3; exec sleep 1000";
+
+        JOIN_SCRIPT(s, id, &o, "exec >left 2>&1; " AWAY "echo left");
+        expect_status(&o, 0);
+        expect_line(left, "left\n");
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, "--timeout",
+                                                            "1", script, NULL},
+                              .cwd = s->root},
+            &o);
+        expect_status(&o, 124);
+        expect_released(own);
+        expect_held(left);
+        expect_good_join(s, id, "echo on", "on\n");
+        end_session(s, id, "stop");
+        expect_released(left);
+}
+
+/* As a developer's server is restarted.  The first command's end leaves no process of nsrun's behind. */
+static void expect_restarts(const struct site *s, const char *option) {
+        _cleanup_close_ int fifo = open_fifo_of(s, "fifo");
+        _cleanup_free_ char *id = START(s, option), *path = path_of(s->project, "fifo");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o, "exec >fifo 2>&1; sleep 888 & echo $! >pid; echo started");
+        expect_status(&o, 0);
+        expect_line(fifo, "started\n");
+        expect_good_join(
+                s, id,
+                "until [ \"$(cat /proc/$(cat pid)/comm)\" = sleep ]; do :; done; kill $(cat pid) && echo killed",
+                "killed\n");
+        expect_released(fifo);
+        outcome_clear(&o);
+        run(&(struct request){.argv =
+                                      (const char *const[]){
+                                              program(), "bash", "--session", id,
+                                              "exec 3>fifo; setsid sleep 888 >/dev/null 2>&1 &", NULL},
+                              .cwd = s->root},
+            &o);
+        expect_status(&o, 0);
+        expect_held(fifo);
+        expect_good_join(
+                s, id,
+                "until pkill -x sleep; do :; done; while pgrep -x sleep >/dev/null; do :; done; ps -e -o comm= | grep -v -e ps -e grep -e sh",
+                "nsrun-init\n");
+        expect_released(fifo);
+        end_session(s, id, "stop");
+        assert_int_equal(unlink(path), 0);
+}
+
+TEST(a_later_command_ends_what_an_earlier_one_started) {
+        expect_restarts(*state, "--landlock=auto");
+        expect_restarts(*state, "--landlock=off");
+        expect_restarts(*state, "--net=none");
+}
+
+/* The neighbour goes, and so does all that runs; the reaper tells how. */
+TEST(commands_signal_each_other) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running neighbour;
+
+        SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c",
+                     "exec 2>/dev/null; trap 'exit 5' INT; echo ready; while :; do sleep 0.02; done");
+        expect_line(neighbour.out, "ready\n");
+        JOIN_SCRIPT(s, id, &o, "kill -INT -1");
+        expect_status(&o, 0);
+        outcome_clear(&o);
+        finish(&neighbour, &o);
+        expect_status(&o, 5);
+        SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c", "echo ready; exec sleep 1000");
+        expect_line(neighbour.out, "ready\n");
+        JOIN_SCRIPT(s, id, &o, "kill -KILL -1");
+        outcome_clear(&o);
+        finish(&neighbour, &o);
+        expect_status(&o, 128 + SIGKILL);
+        assert_string_equal(o.err, "");
+        expect_good_join(s, id, "echo on", "on\n");
+        end_session(s, id, "stop");
+}
+
 /* The control: a signal to a process of one's own works, and 0 of a neighbour is refused. */
-TEST_IN_BOTH_MODES(no_command_signals_its_neighbour) {
+static void expect_no_signals(void **state) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -213,7 +302,15 @@ TEST_IN_BOTH_MODES(no_command_signals_its_neighbour) {
         end_session(s, id, "stop");
 }
 
-TEST_IN_BOTH_MODES(a_session_ends_with_all_that_was_left) {
+TEST_WITH(no_command_signals_its_neighbour_where_they_are_isolated, isolated_setup, isolated_teardown) {
+        expect_no_signals(state);
+}
+
+TEST_WITH(no_command_signals_its_neighbour_where_they_are_nested, nested_setup, nested_teardown) {
+        expect_no_signals(state);
+}
+
+TEST_IN_ALL_MODES(a_session_ends_with_all_that_was_left) {
         static const char *const ways[] = {"stop", "kill"};
         const struct site *s = *state;
 

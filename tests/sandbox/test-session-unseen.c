@@ -125,7 +125,7 @@ static void expect_nothing_seen(const struct site *s, struct running *watcher) {
         make_file(s->project, "enough", "");
         finish(watcher, &o);
         expect_status(&o, 0);
-        /* At least a good part of the reapers, or nothing was tried. */
+        /* At least a good part of the commands or their reapers, or nothing was tried. */
         if (!isdigit((unsigned char)o.out[0]) || strtol(o.out, NULL, 10) < N_JOINS / 10)
                 fail_msg("seen: %.300s", o.out);
 }
@@ -193,11 +193,11 @@ static int join_as_host(const char *id) {
         return 0;
 }
 
-TEST_IN_BOTH_MODES(a_command_that_joins_is_seen_as_one_of_the_session) {
+TEST_IN_ALL_MODES(a_command_that_joins_is_seen_as_one_of_the_session) {
         expect_unseen(*state, join_by_command_line);
 }
 
-TEST_IN_BOTH_MODES(a_command_that_a_host_sends_is_seen_as_one_of_the_session) {
+TEST_IN_ALL_MODES(a_command_that_a_host_sends_is_seen_as_one_of_the_session) {
         expect_unseen(*state, join_by_library);
 }
 

@@ -444,7 +444,7 @@ TEST(the_plan_and_a_configuration_know_it) {
         expect_in(o.out, "\"docs/\"");
         expect_in(o.out, "\"git_dir\": true");
         on_host(s, &o, strict);
-        expect_in(o.out, "protected   37 names: read-only where they are, can't be made where they aren't "
+        expect_in(o.out, "protected   39 names: read-only where they are, can't be made where they aren't "
                          "(strict)\n");
         expect_in(o.out, "read-write, 30 names in it can't be made\n");
         on_host(s, &o, usual);

@@ -163,12 +163,12 @@ static int joining_teardown(void **state) {
         session = NULL;
         expect_status(&o, 0);
         collect_orphans();
-        is_nested = false;
+        is_isolated = is_nested = false;
         return site_teardown(state);
 }
 
 static int joining_nested_setup(void **state) {
-        is_nested = true;
+        is_isolated = is_nested = true;
         return joining_setup(state);
 }
 

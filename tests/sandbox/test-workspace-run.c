@@ -30,6 +30,29 @@ static struct nsrun_policy *policy_of(struct nsrun_workspace *w) {
         return policy;
 }
 
+TEST(what_a_workspace_hides_its_commands_can_not_read) {
+        const struct site *s = *state;
+        struct nsrun_workspace *w = make_workspace(s);
+        struct nsrun_policy *policy;
+        struct nsrun_error err = {0};
+        char *out;
+
+        make_folder(s->project, "sub");
+        make_file(s->project, "sub/.env", "secret\n");
+        make_file(s->project, "open", "open\n");
+        policy = policy_of(w);
+        out = run_policy(s, policy, "cat sub/.env open");
+        assert_string_equal(out, "secret\nopen\n");
+        free(out);
+        expect_good(nsrun_workspace_hide(w, ".env", &err), &err);
+        expect_good(nsrun_policy_set_workspace(policy, w, &err), &err);
+        out = run_policy(s, policy, "cat sub/.env open 2>/dev/null; :");
+        assert_string_equal(out, "open\n");
+        free(out);
+        assert_null(nsrun_policy_free(policy));
+        assert_null(nsrun_workspace_free(w));
+}
+
 TEST(a_sandbox_sees_the_workspaces_roots_and_no_others) {
         const struct site *s = *state;
         struct nsrun_workspace *w = make_workspace(s), *second = make_workspace(s);

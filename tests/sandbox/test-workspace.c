@@ -31,6 +31,75 @@ static void expect_refused(const struct nsrun_workspace *w, enum nsrun_access ac
         expect_error(-EPERM, -EPERM, NSRUN_STAGE_POLICY, &err, line);
 }
 
+static void expect_hidden(const struct nsrun_workspace *w, const char *path) {
+        expect_refused(w, NSRUN_READ, path, "the path is hidden");
+        expect_refused(w, NSRUN_WRITE, path, "the path is hidden");
+}
+
+/* The same names as for commands, by the library's own calls and in a sandbox. */
+TEST(hidden_names_are_hidden_from_file_tools) {
+        static const char *const globs[] = {".env",      "*.pem",    "secrets/**", "/conf/key",
+                                            "deep/er/x", "**/s/key", "b/**/x.pem"};
+        static const char *const wrong[] = {"", "!x", "a//b", "../x"};
+        const struct site *s = *state;
+        _cleanup_free_ char *absolute = path_of(s->outside, "token");
+        struct nsrun_workspace *w = NULL;
+        struct nsrun_error err = {0};
+        int fd = -1;
+
+        make_file(s->project, ".env", "secret\n");
+        make_folder(s->project, "sub");
+        make_folder(s->project, "deep");
+        make_folder(s->project, "a");
+        make_folder(s->project, "a/s");
+        make_folder(s->project, "b");
+        make_folder(s->project, "b/c");
+        make_folder(s->project, "secrets");
+        make_file(s->project, "sub/a.pem", "secret\n");
+        make_file(s->project, "secrets/x", "secret\n");
+        make_file(s->project, "open", "open\n");
+        make_file(s->outside, "token", "secret\n");
+        make_link(s->project, "link", "sub/a.pem");
+        expect_good(nsrun_workspace_new(s->project, &w, &err), &err);
+        expect_good(nsrun_workspace_add_readable(w, s->outside, &err), &err);
+        expect_resolved(w, NSRUN_READ, absolute, absolute);
+        for (size_t i = 0; i < ARRAY_SIZE(globs); i++)
+                expect_good(nsrun_workspace_hide(w, globs[i], &err), &err);
+        expect_good(nsrun_workspace_hide(w, absolute, &err), &err);
+        for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+                memset(&err, 0, sizeof(err));
+                assert_int_equal(nsrun_workspace_hide(w, wrong[i], &err), -EINVAL);
+                assert_string_equal(err.what, "not a glob of names to hide");
+        }
+        /* There or not, at any depth, by a symlink, and below a folder of the name. */
+        for (size_t i = 0; i < 9; i++)
+                expect_hidden(w, ((const char *const[]){".env", "sub/.env", "sub/a.pem", "link", "secrets",
+                                                        "secrets/x", "sub/../conf/key", "sub/.env/x",
+                                                        "deep/er/x"})[i]);
+        expect_refused(w, NSRUN_READ, absolute, "the path is hidden");
+        memset(&err, 0, sizeof(err));
+        assert_int_equal(nsrun_workspace_create(w, "sub/new.pem", O_WRONLY, 0600, &fd, &err), -EPERM);
+        assert_int_equal(nsrun_workspace_rename(w, "open", "sub/.env", 0, &err), -EPERM);
+        assert_int_equal(nsrun_workspace_rename(w, "secrets", "s", 0, &err), -EPERM);
+        memset(&err, 0, sizeof(err));
+        assert_int_equal(nsrun_workspace_rename(w, "deep", "d", 0, &err), -EBUSY);
+        assert_string_equal(err.what, "a hidden name may be in the folder");
+        memset(&err, 0, sizeof(err));
+        for (size_t i = 0; i < 3; i++) {
+                static const char *const folders[] = {"a/s", "b", "b/c"};
+
+                assert_int_equal(nsrun_workspace_rename(w, folders[i], "moved", 0, &err), -EBUSY);
+                assert_string_equal(err.what, "a hidden name may be in the folder");
+                memset(&err, 0, sizeof(err));
+        }
+        expect_good(nsrun_workspace_rename(w, "a", "z", 0, &err), &err);
+        expect_good(nsrun_workspace_open(w, NSRUN_READ, "open", O_RDONLY, 0, &fd, &err), &err);
+        (void)close(fd);
+        expect_good(nsrun_workspace_rename(w, "sub", "t", 0, &err), &err);
+        expect_hidden(w, "t/a.pem");
+        (void)nsrun_workspace_free(w);
+}
+
 static const char leads_out[] = "the path leads out of the workspace";
 static const char read_only[] = "the path is in a folder that may only be read";
 

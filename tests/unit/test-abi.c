@@ -60,7 +60,7 @@ MEMBER(nsrun_start_options, stdio, 8);
 MEMBER(nsrun_start_options, pass_fds, 24);
 MEMBER(nsrun_start_options, n_pass_fds, 32);
 
-SIZE(nsrun_bash_options, 72);
+SIZE(nsrun_bash_options, 88);
 MEMBER(nsrun_bash_options, size, 0);
 MEMBER(nsrun_bash_options, timeout, 8);
 MEMBER(nsrun_bash_options, description, 16);
@@ -71,8 +71,11 @@ MEMBER(nsrun_bash_options, wants_report, 48);
 MEMBER(nsrun_bash_options, cancel_fd, 52);
 MEMBER(nsrun_bash_options, pass_fds, 56);
 MEMBER(nsrun_bash_options, n_pass_fds, 64);
+MEMBER(nsrun_bash_options, detaches, 72);
+MEMBER(nsrun_bash_options, until_port, 76);
+MEMBER(nsrun_bash_options, until_text, 80);
 
-SIZE(nsrun_bash_result, 104);
+SIZE(nsrun_bash_result, 144);
 MEMBER(nsrun_bash_result, size, 0);
 MEMBER(nsrun_bash_result, status, 8);
 MEMBER(nsrun_bash_result, signal, 12);
@@ -88,6 +91,12 @@ MEMBER(nsrun_bash_result, bytes_omitted, 72);
 MEMBER(nsrun_bash_result, report, 80);
 MEMBER(nsrun_bash_result, notes, 88);
 MEMBER(nsrun_bash_result, no_sandbox, 96);
+MEMBER(nsrun_bash_result, dropped, 104);
+MEMBER(nsrun_bash_result, detached, 112);
+MEMBER(nsrun_bash_result, session, 120);
+MEMBER(nsrun_bash_result, pid, 128);
+MEMBER(nsrun_bash_result, is_ready, 132);
+MEMBER(nsrun_bash_result, is_running, 136);
 
 SIZE(nsrun_session_options, 24);
 MEMBER(nsrun_session_options, size, 0);
@@ -95,7 +104,7 @@ MEMBER(nsrun_session_options, name, 8);
 MEMBER(nsrun_session_options, idle_timeout, 16);
 MEMBER(nsrun_session_options, owner, 20);
 
-SIZE(nsrun_session_info, 64);
+SIZE(nsrun_session_info, 72);
 MEMBER(nsrun_session_info, id, 0);
 MEMBER(nsrun_session_info, project, 8);
 MEMBER(nsrun_session_info, rundir, 16);
@@ -106,6 +115,27 @@ MEMBER(nsrun_session_info, idle, 40);
 MEMBER(nsrun_session_info, idle_timeout, 48);
 MEMBER(nsrun_session_info, owner, 52);
 MEMBER(nsrun_session_info, is_nested, 56);
+MEMBER(nsrun_session_info, commands, 60);
+MEMBER(nsrun_session_info, root, 64);
+
+SIZE(nsrun_session_usage, 56);
+MEMBER(nsrun_session_usage, size, 0);
+MEMBER(nsrun_session_usage, n_commands, 8);
+MEMBER(nsrun_session_usage, n_processes, 16);
+MEMBER(nsrun_session_usage, memory, 24);
+MEMBER(nsrun_session_usage, cgroup_memory, 32);
+MEMBER(nsrun_session_usage, disk, 40);
+MEMBER(nsrun_session_usage, is_disk_more, 48);
+
+SIZE(nsrun_session_process, 48);
+MEMBER(nsrun_session_process, pid, 0);
+MEMBER(nsrun_session_process, parent, 4);
+MEMBER(nsrun_session_process, command, 8);
+MEMBER(nsrun_session_process, state, 12);
+MEMBER(nsrun_session_process, age, 16);
+MEMBER(nsrun_session_process, memory, 24);
+MEMBER(nsrun_session_process, name, 32);
+MEMBER(nsrun_session_process, command_line, 40);
 
 SIZE(nsrun_session_outcome, 32);
 MEMBER(nsrun_session_outcome, size, 0);
@@ -233,6 +263,7 @@ TEST(a_size_that_nobody_set_is_refused) {
                 struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT, bad = {.size = sizes[i]};
                 struct nsrun_session_options session = {.size = sizes[i]};
                 struct nsrun_session_outcome outcome = {.size = sizes[i]};
+                struct nsrun_session_usage usage = {.size = sizes[i]};
                 struct nsrun_isolation_config config = {.size = sizes[i]};
                 struct nsrun_policy *policy = NULL;
                 struct nsrun_error err = {0};
@@ -252,6 +283,7 @@ TEST(a_size_that_nobody_set_is_refused) {
                 assert_null(nsrun_policy_free(policy));
                 assert_int_equal(nsrun_session_commit("none", NULL, 0, &outcome, NULL), -EINVAL);
                 assert_int_equal(nsrun_session_commit_digest("none", NULL, 0, "", &outcome, NULL), -EINVAL);
+                assert_int_equal(nsrun_session_usage("none", &usage, NULL), -EINVAL);
                 assert_int_equal(nsrun_isolation_configure(isolation, &config), -EINVAL);
         }
         assert_null(nsrun_isolation_free(isolation));

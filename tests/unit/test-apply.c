@@ -118,7 +118,8 @@ TEST(a_file_that_becomes_a_link_is_not_staged) {
         begin(&t, ROLE_OBJECT);
         become_link(&t, "source/file");
         assert_int_equal(carry(&t), -ELOOP);
-        assert_string_equal(t.err.what, "it can't be made ready, so nothing was committed");
+        assert_string_equal(t.err.what,
+                            "it changed again while it was being looked at, so nothing was committed");
         expect_content(&t, "target/file", "target/file");
         apply_end(&t);
 }

@@ -69,7 +69,10 @@ TEST(each_key_becomes_its_option) {
         assert_string_equal(p->unset[0], "C");
         assert_int_equal(p->isolation, POLICY_ISOLATION_UNSAID);
         (void)nsrun_policy_free(p);
-        p = applied("{\"temp\": \"/t\", \"seccomp\": \"~/s.json\"}");
+        p = applied("{\"temp\": \"/t\", \"seccomp\": \"~/s.json\", \"proc\": \"auto\", "
+                    "\"overlay_backing\": \"tmpfs\"}");
+        assert_int_equal(p->proc, POLICY_PROC_AUTO);
+        assert_int_equal(p->backing, POLICY_BACKING_TMPFS);
         assert_string_equal(p->tmp, "/t");
         assert_string_equal(p->seccomp, "/home/u/s.json");
         (void)nsrun_policy_free(p);
@@ -151,6 +154,11 @@ TEST(each_mistake_is_told_where_it_is) {
                  "/c:1:32: unknown key: mode; a toolchain has path, cache and variable"},
                 {"{\"net\": \"some\"}", "/c:1:9: --net: no such choice: some; choose one of host|none"},
                 {"{\"net\": null}", "/c:1:9: a string is expected here: net"},
+                {"{\"overlay_backing\": \"ram\"}",
+                 "/c:1:21: --overlay-backing: no such choice: ram; choose one of auto|disk|tmpfs"},
+                {"{\"overlay_backing\": true}", "/c:1:21: a string is expected here: overlay_backing"},
+                {"{\"proc\": \"old\"}",
+                 "/c:1:10: --proc: no such choice: old; choose one of auto|new|subset|bind|none"},
                 {"{\"temp\": \"tmp\"}", "/c:1:10: not an absolute path: tmp; begin it with / or with ~/"},
                 {"{\"seccomp\": \"pol.json\"}",
                  "/c:1:13: no policy of nsrun's own: pol.json; a file's path begins with / or with ~/; see 'nsrun "

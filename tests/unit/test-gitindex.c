@@ -4,14 +4,15 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "changes/tracked.h"
 #include "host/nested.h"
 #include "scratch.h"
 
-static int note_path(void *data, const char *path) {
-        return strv_add(data, path);
+static int note_path(void *data, const char *path, bool is_repository) {
+        return is_repository ? strv_add(data, path) : 0;
 }
 
-static int stop_at_once(void *data, nsrun_unused const char *path) {
+static int stop_at_once(void *data, nsrun_unused const char *path, nsrun_unused bool is_repository) {
         ++*(int *)data;
         return 42;
 }
@@ -56,11 +57,11 @@ TEST(repositories_in_an_index_are_found_and_damage_is_refused) {
 
                 assert_int_equal(setenv("VERSION", cases[i].version, 1), 0);
                 bytes = make_index(top, cases[i].options, &n);
-                assert_int_equal(gitindex_parse(bytes, n, note_path, &paths), 0);
+                assert_int_equal(gitindex_parse(bytes, n, note_path, &paths, NULL), 0);
                 assert_int_equal(strv_length(paths), 2);
                 assert_string_equal(paths[0], "long/name/of/a/folder/r");
                 assert_string_equal(paths[1], "z");
-                assert_int_equal(gitindex_parse(bytes, n, stop_at_once, &stops), 42);
+                assert_int_equal(gitindex_parse(bytes, n, stop_at_once, &stops, NULL), 42);
                 assert_int_equal(stops, 1);
                 /* Cut off anywhere, at its end a block of its own: a byte too far would be seen. */
                 for (size_t m = 0; m < n; m += m < 200 ? 1 : 7) {
@@ -68,14 +69,14 @@ TEST(repositories_in_an_index_are_found_and_damage_is_refused) {
 
                         assert_non_null(part);
                         memcpy(part, bytes, m);
-                        if (gitindex_parse(part, m, stop_at_once, &stops) != -EBADMSG)
+                        if (gitindex_parse(part, m, stop_at_once, &stops, NULL) != -EBADMSG)
                                 n_taken++;
                         free(part);
                 }
                 /* What is left of the extensions may be as long as the hash that ends an index. */
                 assert_true(n_taken <= 1);
                 bytes[7] = 5;
-                assert_int_equal(gitindex_parse(bytes, n, stop_at_once, &stops), -EBADMSG);
+                assert_int_equal(gitindex_parse(bytes, n, stop_at_once, &stops, NULL), -EBADMSG);
                 scratch_remove(top);
         }
 }
@@ -95,11 +96,56 @@ TEST(nested_repositories_are_below_the_folder) {
                 top, ".gitmodules",
                 "[submodule \"1\"]\npath = c/d\n[submodule \"2\"]\npath = ../x\n[submodule \"3\"]\npath = /etc\n"
                 "[submodule \"4\"]\npath = link\n[submodule \"5\"]\npath = a\n[submodule \"6\"]\npath\n");
-        assert_int_equal(nested_find(&(struct nested_places){.folder = fd, .git_dir = fd}, &found), 0);
+        assert_int_equal(nested_find(&(struct nested_places){.folder = fd, .git_dir = fd}, &found, NULL), 0);
         assert_int_equal(strv_length(found), 3);
         assert_true(strv_contains(found, "a"));
         assert_true(strv_contains(found, "b"));
         assert_true(strv_contains(found, "c/d"));
+        (void)close(fd);
+        scratch_remove(top);
+}
+
+/* Version 4 has of each name what is new in it: an index that takes a few megabytes has names of gigabytes.
+ */
+static void write_bomb(const char *top, unsigned n) {
+        _cleanup_free_ char *path = NULL;
+        FILE *f;
+
+        assert_true(asprintf(&path, "%s/index", top) > 0);
+        f = fopen(path, "we");
+        assert_non_null(f);
+        (void)fwrite("DIRC\0\0\0\4", 1, 8, f);
+        for (int shift = 24; shift >= 0; shift -= 8)
+                (void)fputc((int)(n >> shift & 0xff), f);
+        for (unsigned i = 0; i < n; i++) {
+                unsigned char entry[62] = {[24] = 0, [26] = 0x81, [27] = 0xa4};
+
+                (void)fwrite(entry, 1, sizeof(entry), f);
+                (void)fputc(i > 0, f);
+                for (unsigned k = 0; i == 0 && k < 2000; k++)
+                        (void)fputs("d/", f);
+                (void)fputs("x", f);
+                (void)fputc('\0', f);
+        }
+        for (unsigned i = 0; i < 20; i++)
+                (void)fputc(0, f);
+        assert_int_equal(fclose(f), 0);
+}
+
+TEST(what_an_index_comes_to_is_limited) {
+        char *top = scratch_make();
+        int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct tracked t = {0};
+
+        assert_true(fd >= 0);
+        write_bomb(top, 1000);
+        assert_int_equal(tracked_read(&t, fd), 0);
+        assert_int_equal(t.n, 1000);
+        tracked_clear(&t);
+        write_bomb(top, 100000);
+        assert_int_equal(tracked_read(&t, fd), -EFBIG);
+        assert_true(t.n > 10000);
+        tracked_clear(&t);
         (void)close(fd);
         scratch_remove(top);
 }

@@ -42,7 +42,8 @@ TEST(each_bad_value_is_named) {
                 {"net", "hos", "--net: no such choice: hos; choose one of host|none"},
                 {"net", "host|none", "--net: no such choice: host|none; choose one of host|none"},
                 {"proc", "old", "--proc: no such choice: old; choose one of auto|new|subset|bind|none"},
-                {"overlay-backing", "x", "--overlay-backing: no such choice: x; choose one of disk|tmpfs"},
+                {"overlay-backing", "x",
+                 "--overlay-backing: no such choice: x; choose one of auto|disk|tmpfs"},
                 {"tmpfs-size", "",
                  "--tmpfs-size: not a size; give bytes, or a number with K, M, G or T: 512M"},
                 {"tmpfs-size", "-1",
@@ -57,6 +58,18 @@ TEST(each_bad_value_is_named) {
                  "--tmpfs-size: too big: 8388608T; give bytes, or a number with K, M, G or T: 512M"},
                 {"tmpfs-size", "99999999999999999999",
                  "--tmpfs-size: too big: 99999999999999999999; give bytes, or a number with K, M, G or T: 512M"},
+                {"tmpfs", "", "--tmpfs: not PATH or PATH:SIZE; a colon in a path is written '\\:'"},
+                {"tmpfs", ":1M", "--tmpfs: not PATH or PATH:SIZE: :1M; a colon in a path is written '\\:'"},
+                {"tmpfs", "/x:1M:ro",
+                 "--tmpfs: not PATH or PATH:SIZE: /x:1M:ro; a colon in a path is written '\\:'"},
+                {"tmpfs", "/x:", "--tmpfs: not a size; give bytes, or a number with K, M, G or T: 512M"},
+                {"tmpfs", "/x:1", "--tmpfs: too small: 1; the least is 4K"},
+                {"uid", "", "--uid: not a numeric id; give a number from 0 to 4294967294"},
+                {"uid", "root", "--uid: not a numeric id: root; give a number from 0 to 4294967294"},
+                {"uid", "4294967295",
+                 "--uid: not a numeric id: 4294967295; give a number from 0 to 4294967294"},
+                {"gid", "-1", "--gid: not a numeric id: -1; give a number from 0 to 4294967294"},
+                {"gid", "1K", "--gid: not a numeric id: 1K; give a number from 0 to 4294967294"},
                 {"hostname", "", "--hostname: not a host name; 1 to 64 letters, digits, dots and hyphens"},
                 {"hostname", "a_b",
                  "--hostname: not a host name: a_b; 1 to 64 letters, digits, dots and hyphens"},
@@ -392,10 +405,9 @@ TEST(help_and_man_page_know_every_option) {
                                 char *item = NULL;
 
                                 assert_true(asprintf(&item, " --%s", spec->name) > 0);
-                                /* The sandbox's options are listed once. */
-                                if (commands[c].tables[t].specs == policy_options &&
-                                    !streq(commands[c].name, "run"))
-                                        assert_non_null(strstr(help, "see 'nsrun run --help'"));
+                                /* The sandbox's options are listed by topics. */
+                                if (commands[c].tables[t].specs == policy_options)
+                                        assert_non_null(strstr(help, "'nsrun help TOPIC'"));
                                 else
                                         assert_non_null(strstr(help, item));
                                 assert_man_has(page, spec);
@@ -406,6 +418,35 @@ TEST(help_and_man_page_know_every_option) {
                 free(help);
         }
         free(page);
+}
+
+/* A topic's name is its group's, and the words of `nsrun help` are known to completions. */
+TEST(each_option_of_the_sandbox_is_in_one_topic) {
+        char *all = help_topic_text("options");
+
+        assert_non_null(all);
+        for (size_t i = 0; i < n_policy_options; i++) {
+                const struct option_spec *spec = &policy_options[i];
+                char *item = NULL, *topic = strdup(spec->group), *text, *word = NULL;
+
+                assert_true(asprintf(&item, " --%s", spec->name) > 0);
+                assert_non_null(topic);
+                *topic = (char)(*topic - 'A' + 'a');
+                text = help_topic_text(topic);
+                assert_non_null(text);
+                assert_non_null(strstr(text, item));
+                assert_non_null(strstr(all, item));
+                assert_true(strlen(text) < strlen(all));
+                assert_true(asprintf(&word, "|%s|", topic) > 0);
+                assert_non_null(streq(topic, "seccomp") ? topic : strstr(command_find("help")->words, word));
+                for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+                        assert_true(strcspn(line, "\n") <= 80);
+                free(word);
+                free(text);
+                free(topic);
+                free(item);
+        }
+        free(all);
 }
 
 TEST(completions_know_every_option) {

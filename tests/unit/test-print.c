@@ -9,7 +9,7 @@ static char usr_bin[] = "usr/bin", bin[] = "/bin", dev[] = "/dev", null[] = "/de
             pts[] = "/dev/pts", passwd[] = "/etc/passwd", users[] = "u:x:1:1:it's 100%:/h:/bin/sh\n",
             etc[] = "/etc", proc[] = "/proc", proc_sys[] = "/proc/sys", tmp[] = "/tmp", usr[] = "/usr",
             project[] = "/srv/a b", npm[] = "/h/.npm", slug[] = "h-.npm", data[] = "/data",
-            bad[] = "/d\xff\033", tmpfs_options[] = "mode=1777";
+            bad[] = "/d\xff\033", tmpfs_options[] = "mode=1777", own_cgroup[] = "/sys/fs/cgroup";
 
 static struct plan_op ops[] = {
         {.kind = PLAN_SYMLINK, .target = bin, .text = usr_bin, .makes_target = true},
@@ -36,6 +36,7 @@ static struct plan_op ops[] = {
         {.kind = PLAN_BIND, .target = project, .source = data, .is_directory = true, .makes_target = true},
         {.kind = PLAN_OVERLAY, .target = npm, .source = npm, .text = slug, .makes_target = true},
         {.kind = PLAN_BIND, .target = bad, .source = bad, .is_directory = true},
+        {.kind = PLAN_CGROUP, .target = own_cgroup, .makes_target = true},
 };
 
 static char make[] = "make", quoted[] = "it's $x", empty[] = "", host[] = "box", path[] = "PATH=/bin",
@@ -61,6 +62,8 @@ static struct nsrun_plan new_plan(void) {
                 .left_out = left_out,
                 .unseen = unseen,
                 .uid = 1000,
+                .host_uid = 1000,
+                .host_gid = 100,
                 .gid = 100,
                 .project = project,
                 .seccomp_name = strict,
@@ -89,20 +92,21 @@ TEST(text_has_one_operation_a_line) {
                                   "withheld    A_TOKEN DISPLAY\n"
                                   "not seen    GOROOT=/g isn't visible inside\n"
                                   "mounts      the root: a tmpfs, at most 1M, read-only in the end\n"
-                                  "  symlink  /bin         -> usr/bin\n"
+                                  "  symlink  /bin            -> usr/bin\n"
                                   "  dir      /dev\n"
-                                  "  bind     /dev/null    device\n"
+                                  "  bind     /dev/null       device\n"
                                   "  devpts   /dev/pts\n"
-                                  "  tmpfs    /dev/shm     mode 1777, at most 64K\n"
+                                  "  tmpfs    /dev/shm        mode 1777, at most 64K\n"
                                   "  dir      /etc\n"
-                                  "  file     /etc/passwd  29 bytes\n"
-                                  "  proc     /proc        new\n"
-                                  "  cover    /proc/sys    read-only\n"
-                                  "  tmpfs    /tmp         mode 1777, at most 2G\n"
-                                  "  bind     /usr         read-only\n"
-                                  "  bind     /srv/a b     read-write, from /data\n"
-                                  "  overlay  /h/.npm      read-write, writes are thrown away\n"
-                                  "  bind     /d\\xff\\x1b   read-write\n");
+                                  "  file     /etc/passwd     29 bytes\n"
+                                  "  proc     /proc           new\n"
+                                  "  cover    /proc/sys       read-only\n"
+                                  "  tmpfs    /tmp            mode 1777, at most 2G\n"
+                                  "  bind     /usr            read-only\n"
+                                  "  bind     /srv/a b        read-write, from /data\n"
+                                  "  overlay  /h/.npm         read-write, writes are thrown away\n"
+                                  "  bind     /d\\xff\\x1b      read-write\n"
+                                  "  cgroup   /sys/fs/cgroup  read-only, the cgroup that has the limits\n");
         free(text);
 }
 
@@ -289,6 +293,7 @@ TEST(json_has_every_operation) {
                 "\"command\": [\n    \"make\",\n    \"it's $x\",\n    \"\"\n  ],",
                 "\"project\": \"/srv/a b\",",
                 "\"uid\": 1000,",
+                "\"host_uid\": 1000,",
                 "\"gid\": 100,",
                 "\"hostname\": \"box\",",
                 "\"net\": \"none\",",
@@ -306,7 +311,7 @@ TEST(json_has_every_operation) {
                 "{\n      \"op\": \"overlay\",\n      \"target\": \"/h/.npm\",\n      \"source\": \"/h/.npm\",\n"
                 "      \"layer\": \"h-.npm\",\n      \"makes_target\": true\n    }",
                 "{\n      \"op\": \"tmpfs\",\n      \"target\": \"/tmp\",\n      \"mode\": \"1777\",\n      "
-                "\"size\": 2147483648,\n      \"makes_target\": true\n    }",
+                "\"size\": 2147483648,\n      \"read_only\": false,\n      \"makes_target\": true\n    }",
                 "{\n      \"op\": \"proc\",\n      \"target\": \"/proc\",\n      \"proc\": \"new\",\n      "
                 "\"makes_target\": true\n    }",
                 "{\n      \"op\": \"cover\",\n      \"target\": \"/proc/sys\"\n    }",
@@ -374,6 +379,45 @@ TEST(json_keys_and_numbers_are_safe) {
         json_add_strings(&d, json_add_object(&d, array, NULL), "c", NULL);
         assert_int_equal(json_finish(&d, false, &text, NULL), 0);
         assert_string_equal(text, "{\"a\xef\xbf\xbd\":9223372036854775807,\"b\":[0,false,{\"c\":[]}]}");
+}
+
+TEST(ids_of_ones_own_choice_are_told_beside_the_hosts) {
+        struct nsrun_plan plan = new_plan();
+        struct nsrun_error err = {0};
+        char *text = NULL;
+
+        plan.uid = 0;
+        assert_int_equal(plan_print_text(&plan, &text, &err), 0);
+        assert_non_null(
+                strstr(text, "ids         uid 0, gid 100, on the host 1000 and 100; no capabilities\n"));
+        free(text);
+        assert_int_equal(plan_print_bwrap(&plan, &text, &err), 0);
+        assert_non_null(strstr(text, " --unshare-net --uid 0 --die-with-parent "));
+        free(text);
+}
+
+TEST(a_tmpfs_that_ends_read_only_says_so) {
+        static char folder[] = "/h/src";
+        struct plan_op few[] = {{.kind = PLAN_TMPFS,
+                                 .target = folder,
+                                 .mode = 0755,
+                                 .size = 4096,
+                                 .is_read_only = true,
+                                 .makes_target = true}};
+        struct nsrun_plan plan = new_plan();
+        char *text = NULL;
+
+        plan.ops = few;
+        plan.n_ops = 1;
+        assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
+        assert_non_null(strstr(text, "  tmpfs    /h/src  read-only, empty but for what is shown in it\n"));
+        free(text);
+        assert_int_equal(plan_print_json(&plan, &text, NULL), 0);
+        assert_non_null(strstr(text, "\"size\": 4096,\n      \"read_only\": true,"));
+        free(text);
+        assert_int_equal(plan_print_bwrap(&plan, &text, NULL), 0);
+        assert_non_null(strstr(text, " --size 4096 --tmpfs /h/src --remount-ro /h/src --remount-ro / "));
+        free(text);
 }
 
 int main(void) {

@@ -16,6 +16,13 @@ static int make_tree(void **state) {
         scratch_folder(top, "plain/in");
         scratch_folder(top, "homes/u/x");
         scratch_link(top, "home-link", "homes/u");
+        scratch_folder(top, "dots/.git");
+        scratch_folder(top, "dots/other/in");
+        scratch_folder(top, "dots/u/.git");
+        scratch_folder(top, "dots/u/src/deep");
+        scratch_folder(top, "dots/u/repo/.git");
+        scratch_folder(top, "dots/u/repo/in");
+        scratch_link(top, "dots-link", "dots/u");
         *state = top;
         return 0;
 }
@@ -42,9 +49,35 @@ TEST(a_project_begins_at_the_nearest_git_folder_or_file) {
                 _cleanup_free_ char *expected = scratch_path(*state, cases[i].project);
                 _cleanup_free_ char *got = NULL;
 
-                assert_int_equal(project_find(start, &got), 0);
+                assert_int_equal(project_find(start, NULL, &got), 0);
                 assert_string_equal(got, expected);
         }
+}
+
+/* Dotfiles in a home, and /etc by etckeeper. */
+TEST(a_git_folder_of_a_home_is_not_what_lies_in_it_belongs_to) {
+        static const struct {
+                const char *start, *without, *with;
+        } cases[] = {
+                {"dots/u/src/deep", "dots/u", "dots/u/src/deep"},
+                {"dots/u/repo/in", "dots/u/repo", "dots/u/repo"},
+                {"dots/u", "dots/u", "dots/u"},
+                {"dots/other/in", "dots", "dots/other/in"}, /* "dots" holds the home */
+        };
+        _cleanup_free_ char *home = scratch_path(*state, "dots/u"),
+                            *link = scratch_path(*state, "dots-link");
+        const char *const spellings[] = {NULL, home, link};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                for (size_t j = 0; j < ARRAY_SIZE(spellings); j++) {
+                        _cleanup_free_ char *start = scratch_path(*state, cases[i].start);
+                        _cleanup_free_ char *expected =
+                                scratch_path(*state, j == 0 ? cases[i].without : cases[i].with);
+                        _cleanup_free_ char *got = NULL;
+
+                        assert_int_equal(project_find(start, spellings[j], &got), 0);
+                        assert_string_equal(got, expected);
+                }
 }
 
 TEST(system_roots_are_no_projects) {

@@ -281,8 +281,8 @@ int raw_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         w.mount.params = c->params;
         w.mount.error = &c->reaper.error;
         w.mount.report_fd = c->reaper.init.report_fd;
-        format_map(w.uid_map, plan->uid, raw->outer_uid);
-        format_map(w.gid_map, plan->gid, raw->outer_gid);
+        format_map(w.uid_map, plan->uid, plan->host_uid);
+        format_map(w.gid_map, plan->gid, plan->host_gid);
         format_map(w.inner_uid_map, plan->uid, plan->uid);
         format_map(w.inner_gid_map, plan->gid, plan->gid);
         r = child_prepare(c, 1, err);

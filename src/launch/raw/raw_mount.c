@@ -379,6 +379,7 @@ static int raw_operation(struct raw *w, const struct plan_op *op) {
         case PLAN_PROC:
                 return raw_proc(w, op);
         case PLAN_HIDE:
+        case PLAN_CGROUP:
                 break; /* nsrun's own plans alone have it */
         case PLAN_COVER:
                 return raw_cover(w, op);

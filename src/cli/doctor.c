@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun doctor`: whether nsrun works on this host, what is missing, and what mends it. */
+#include "run/doctor.h"
+
+#include "base/json.h"
+#include "option.h"
+
+struct doctor_options {
+        bool is_json;
+};
+
+static int cli_doctor_apply_json(void *target, nsrun_unused const struct option_spec *spec,
+                                 nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct doctor_options *options = target;
+
+        options->is_json = true;
+        return 0;
+}
+
+const struct option_spec doctor_options[] = {
+        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", cli_doctor_apply_json},
+};
+const size_t n_doctor_options = ARRAY_SIZE(doctor_options);
+
+static int doctor_print_text(const struct doctor *d, struct nsrun_error *err) {
+        for (size_t i = 0; i < d->n_lines; i++) {
+                const struct doctor_line *line = &d->lines[i];
+                _cleanup_free_ char *text = str_visible(line->text);
+
+                if (!text)
+                        return error_oom(err);
+                (void)printf("%-8s  %-17s  %s%s%s\n", doctor_state_name(line->state), line->check, text,
+                             line->fix ? "; " : "", line->fix ? line->fix : "");
+        }
+        if (!d->works) {
+                (void)puts("nsrun doesn't work here: mend what says \"no\"");
+        } else if (!d->options) {
+                (void)puts("nsrun works here without an option");
+        } else {
+                (void)fputs("run with", stdout);
+                STRV_FOREACH (option, d->options)
+                        (void)printf(" %s", *option);
+                (void)puts(d->is_weaker ? ", which may leave out a protection: better mend what says \"no\""
+                                        : "");
+        }
+        return 0;
+}
+
+static int doctor_print_json(const struct doctor *d, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document document = {0};
+        _cleanup_free_ char *text = NULL;
+        struct json_value *checks;
+        int r;
+
+        r = json_open(&document, err);
+        if (r < 0)
+                return r;
+        json_add_number(&document, document.root, "version", 1);
+        checks = json_add_array(&document, document.root, "checks");
+        for (size_t i = 0; i < d->n_lines; i++) {
+                struct json_value *line = json_add_object(&document, checks, NULL);
+
+                json_add_string(&document, line, "check", d->lines[i].check);
+                json_add_string(&document, line, "state", doctor_state_name(d->lines[i].state));
+                json_add_string(&document, line, "text", d->lines[i].text);
+                json_add_string(&document, line, "fix", d->lines[i].fix);
+        }
+        json_add_bool(&document, document.root, "works", d->works);
+        json_add_bool(&document, document.root, "weaker", d->is_weaker);
+        json_add_strings(&document, document.root, "options", d->options);
+        r = json_finish(&document, true, &text, err);
+        if (r >= 0)
+                (void)printf("%s\n", text);
+        return r;
+}
+
+int doctor_main(const struct command *command, char **argv) {
+        _cleanup_doctor_ struct doctor d = {.lines = NULL};
+        struct doctor_options options = {.is_json = false};
+        struct common_options common = {0};
+        void *const targets[] = {&options, &common};
+        struct nsrun_error err = {0};
+        size_t first = 0;
+        int r;
+
+        r = option_parse(command, argv, targets, &first, &err);
+        if (r > 0)
+                return help_answer(command, &common);
+        if (r >= 0 && argv[first])
+                r = option_usage_error(command, argv[first], "unexpected argument", &err);
+        if (r >= 0)
+                r = doctor_examine(&d, &err);
+        if (r >= 0)
+                r = options.is_json ? doctor_print_json(&d, &err) : doctor_print_text(&d, &err);
+        if (r < 0)
+                return option_fail(&err);
+        r = option_close_stdout();
+        return r ? r : !d.works || d.options;
+}

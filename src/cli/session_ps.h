@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun session ps`, `kill ID PID|NAME`, and the columns of `list`. */
+#pragma once
+
+#include "base/json.h"
+
+/* The value of --signal: "TERM", "SIGTERM" or "15".  0: it is none. */
+int session_parse_signal(const char *text);
+
+int session_print_processes(const char *id, bool wants_json, struct nsrun_error *err);
+/* Sends a signal to one process of a session (`who` is a number) or to those of a name. */
+int session_send_signal(const char *id, const char *who, int signal, struct nsrun_error *err);
+
+void session_print_header(void);
+void session_print_row(const struct nsrun_session_info *info, const struct nsrun_session_usage *usage);
+/* The last lines of `show`. */
+void session_print_usage(const struct nsrun_session_info *info, const struct nsrun_session_usage *usage);
+void session_add_usage(struct json_document *d, struct json_value *o, const struct nsrun_session_info *info,
+                       const struct nsrun_session_usage *usage);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a sandbox gets of the user's own settings of npm, pip, cargo and Maven: named keys whose values are
+ * yes or no, numbers, a few words, and addresses without a credential.  These files hold tokens, and names
+ * of programs and files, too: whatever a reader doesn't know or doesn't understand is left out.  Pure, but
+ * for toolsettings_read(). */
+#pragma once
+
+#include "base/str.h"
+
+/* What a key's value may be. */
+enum setting_kind {
+        SETTING_FLAG,    /* yes or no */
+        SETTING_NUMBER,  /* up to nine digits */
+        SETTING_WORD,    /* up to 24 small letters, and what stands between them */
+        SETTING_NAME,    /* up to 64 letters, digits, '-' and '_' */
+        SETTING_ADDRESS, /* of a web server, without a user, a query, or what looks like a token in its path
+                          */
+        SETTING_ADDRESSES,
+        SETTING_PATTERN, /* Maven's mirrorOf: names, '*', '!' and commas */
+};
+
+/* One entry of a file, in its order. */
+struct setting {
+        char *section; /* "" outside of all */
+        char *key;
+        enum setting_kind kind;
+        char *value; /* NULL: it is left out */
+};
+
+struct settings {
+        struct setting *items;
+        size_t n;
+};
+
+/* Adds an entry, which is left out if its `value` is NULL or not fit.  -EBADMSG: there are too many;
+ * -ENOMEM. */
+int settings_add(struct settings *s, const char *section, const char *key, enum setting_kind kind,
+                 const char *value);
+struct setting *settings_find(const struct settings *s, const char *section, const char *key);
+void settings_clear(struct settings *s);
+#define _cleanup_settings_ _cleanup_(settings_clear)
+
+/* Adds the entries that aren't left out, as "[section]" and "key = value", each section once and what is
+ * outside of all where it comes first; the value between two `quote`s unless it is a flag or a number. */
+void settings_write(const struct settings *s, const char *quote, struct strbuf *to);
+
+bool setting_is_fit(enum setting_kind kind, const char *value);
+
+/* The readers.  Each adds to *to what `text` says in harmless keys, in the same grammar; nothing where it
+ * says nothing of that kind.  -EBADMSG: the program would not read it, or this reader gives up; -ENOMEM. */
+int toolsettings_npm(const char *text, struct strbuf *to);
+int toolsettings_pip(const char *text, struct strbuf *to);
+int toolsettings_cargo(const char *text, struct strbuf *to);
+int toolsettings_maven(const char *text, struct strbuf *to);
+
+/* A file of the user's, and who reads it. */
+struct toolsettings_file {
+        const char *tool;
+        struct {
+                const char *variable; /* that names the file, or a folder around it; NULL: none */
+                const char *below;    /* the file in that folder; "": the variable names the file */
+        } moved[2];
+        const char *path; /* below the home, where no variable is set */
+        int (*reader)(const char *text, struct strbuf *to);
+};
+extern const struct toolsettings_file toolsettings_files[];
+extern const size_t n_toolsettings_files;
+
+/* The text that stands for the file at `path` (absolute, normalised); *ret is NULL if it is missing, has
+ * nothing harmless in it, is no plain file of this user's, or is reached through a symlink below `home` (or
+ * anywhere, if it isn't below): one that a command has planted would have another file read.  -ENOMEM. */
+int toolsettings_read(const struct toolsettings_file *file, const char *home, const char *path, char **ret);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Overlays, each with upper and work folders of its own; and what takes the place of a default cache's
+ * overlay where none can be made. */
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/mount.h>
+
+#include "base/beneath.h"
+#include "base/path.h"
+#include "mount.h"
+#include "number.h"
+#include "report.h"
+
+/* Where overlays in memory keep the upper layers: a tmpfs laid over the old root's /proc, which nothing
+ * needs any more (the descriptors folder is already the working directory) and which goes when the old root
+ * goes. The overlays hold on to it. */
+static int overlay_tmpfs(struct mounting *m, const struct plan_op *op) {
+        _cleanup_close_ int place = -EBADF;
+        char data[64] = "mode=0700,size=", number[24];
+        int r;
+
+        place = beneath_open(m->old_root, "proc", O_PATH | O_DIRECTORY, 0);
+        if (place < 0)
+                return place;
+        strcat(data, number_format(number, op->size));
+        r = mount_filesystem(place, "tmpfs", MS_NOSUID | MS_NODEV, data);
+        if (r < 0)
+                return r;
+        return beneath_open(m->old_root, "proc", O_RDONLY | O_DIRECTORY, 0);
+}
+
+/* Where layers are kept: the run directory, or the tmpfs instead of it.  The descriptor is m's. */
+static int overlay_folder(struct mounting *m, const struct plan_op *op, bool is_disk) {
+        int r;
+
+        if (is_disk) {
+                r = mount_open_rundir(m);
+                return r < 0 ? r : m->rundir_fd;
+        }
+        if (m->overlay_fd < 0)
+                m->overlay_fd = overlay_tmpfs(m, op);
+        return m->overlay_fd;
+}
+
+static int make_layer(int parent, const char *name, mode_t mode) {
+        int fd, r;
+
+        r = sys_mkdirat(parent, name, 0700);
+        if (r < 0 && r != -EEXIST)
+                return r;
+        fd = beneath_open(parent, name, O_RDONLY | O_DIRECTORY, 0);
+        if (fd < 0)
+                return fd;
+        /* The upper folder's mode is what the merged root shows. */
+        r = sys_fchmod(fd, mode);
+        if (r < 0) {
+                (void)sys_close(fd);
+                return r;
+        }
+        return fd;
+}
+
+static void add_number(char *to, const char *key, int fd) {
+        char number[24];
+
+        strcat(to, key);
+        strcat(to, number_format(number, (uint64_t)fd));
+}
+
+/* Lays an overlay over `lower` with layers of its own below `parent`, in a folder called `name`.
+ * The options are descriptors, relative to the working directory: no path to escape, none to walk again,
+ * none to see in the sandbox's mountinfo.  "volatile" (5.10): what is written is thrown away, and without it
+ * the end of every run would sync the cache folder's whole disk. */
+static int lay_overlay(int target, int lower, int parent, const char *name) {
+        _cleanup_close_ int folder = make_layer(parent, name, 0700), upper = -EBADF, work = -EBADF;
+        char options[128] = "userxattr,volatile";
+        struct stat st;
+        int r = folder < 0 ? folder : sys_fstat(lower, &st);
+
+        if (r < 0)
+                return r;
+        upper = make_layer(folder, "upper", st.st_mode & 07777);
+        work = upper < 0 ? upper : make_layer(folder, "work", 0700);
+        if (work < 0)
+                return work;
+        add_number(options, ",lowerdir=", lower);
+        add_number(options, ",upperdir=", upper);
+        add_number(options, ",workdir=", work);
+        return mount_filesystem(target, "overlay", MS_NOSUID | MS_NODEV, options);
+}
+
+/* The mount point of an overlay that was made before, and what lies on it by now. */
+static int open_again(const struct mounting *m, const struct plan_op *op) {
+        return beneath_open(m->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
+}
+
+static int overlay_try(struct mounting *m, const struct plan_op *op, int lower, bool is_disk) {
+        _cleanup_close_ int target = open_again(m, op), merged = -EBADF;
+        unsigned long flags = MS_RDONLY;
+        int r = target < 0 ? target : overlay_folder(m, op, is_disk);
+
+        if (r >= 0)
+                r = lay_overlay(target, lower, r, op->text);
+        if (r < 0)
+                return r;
+        /* Unable to make its work folder, overlayfs mounts all the same, read-only: that won't do. */
+        merged = open_again(m, op);
+        r = merged < 0 ? merged : sys_mount_flags(merged, &flags);
+        return r < 0 ? r : flags & MS_RDONLY ? -ENOSPC : 0;
+}
+
+/* Whether something is mounted below the folder, which overlayfs doesn't take and a bind of the one mount
+ * neither, since a user namespace shall not see what such mounts hide. */
+static bool has_submounts(int lower) {
+        _cleanup_close_ int tree =
+                sys_open_tree(lower, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+
+        return tree == -EINVAL;
+}
+
+/* Whether the kernel lays overlays over `lower` at all: tried read-only, with an empty folder in memory as
+ * the other layer, so that nothing else can be at fault. */
+static bool can_be_below(struct mounting *m, const struct plan_op *op, int lower) {
+        _cleanup_close_ int target = open_again(m, op), empty = -EBADF;
+        char options[128] = "userxattr";
+        int r = target < 0 ? target : overlay_folder(m, op, false);
+
+        empty = r < 0 ? r : make_layer(r, "empty", 0700);
+        if (empty < 0)
+                return true;
+        add_number(options, ",lowerdir=", lower);
+        add_number(options, ":", empty);
+        return mount_filesystem(target, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, options) >= 0;
+}
+
+/* Whether an overlay over an empty folder can keep its layers in memory. */
+static bool can_be_in_memory(struct mounting *m, const struct plan_op *op) {
+        _cleanup_close_ int target = open_again(m, op), empty = -EBADF;
+        int folder = target < 0 ? target : overlay_folder(m, op, false);
+
+        empty = folder < 0 ? folder : make_layer(folder, "empty", 0700);
+        return empty >= 0 && lay_overlay(target, empty, folder, "probe") >= 0;
+}
+
+/* The folder of all run directories; `to` has PATH_MAX bytes.  A run's own is gone when a user reads of it.
+ */
+static const char *rundirs_of(const struct mounting *m, char *to) {
+        const char *path = m->params->rundir_path;
+        size_t n = path ? (size_t)(path_basename(path) - path) : 0;
+
+        if (n < 2 || n >= PATH_MAX)
+                return path;
+        memcpy(to, path, n - 1);
+        to[n - 1] = '\0';
+        return to;
+}
+
+static int overlay_fail_layers(struct mounting *m, const struct plan_op *op, int r) {
+        bool is_disk = m->plan->backing == POLICY_BACKING_DISK;
+        char path[PATH_MAX];
+
+        if (!is_disk)
+                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target,
+                                 "a tmpfs can't carry an overlay's upper layer on this kernel",
+                                 "use --overlay-backing=disk");
+        return error_set(m->error, NSRUN_STAGE_OVERLAY, r, rundirs_of(m, path),
+                         "the cache folder's file system can't carry an overlay's upper layer",
+                         can_be_in_memory(m, op)
+                                 ? "use --overlay-backing=tmpfs, or point XDG_CACHE_HOME at a local disk"
+                                 : "point XDG_CACHE_HOME at a local disk");
+}
+
+static int overlay_fail(struct mounting *m, const struct plan_op *op, int lower, int r) {
+        bool is_disk = m->plan->backing == POLICY_BACKING_DISK;
+        char path[PATH_MAX];
+
+        if (r == -ENODEV)
+                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target, "the kernel has no overlayfs",
+                                 "load the module: modprobe overlay (CONFIG_OVERLAY_FS)");
+        if (r == -EPERM)
+                return error_set(
+                        m->error, NSRUN_STAGE_OVERLAY, r, op->target,
+                        "the kernel refuses overlays in a user namespace",
+                        "Linux before 5.11 does, or AppArmor or SELinux (see the kernel log): use --ro "
+                        "or --rw for this folder, which takes the overlay's place");
+        if ((r == -EINVAL || r == -EOPNOTSUPP) && !can_be_below(m, op, lower))
+                return error_set(
+                        m->error, NSRUN_STAGE_OVERLAY, r, op->source,
+                        has_submounts(lower)
+                                ? "a folder in which something is mounted can't be below an overlay"
+                                : "the folder's file system can't be below an overlay",
+                        has_submounts(lower)
+                                ? "use --ro or --rw for it, which takes the overlay's place"
+                                : "one that is made of overlays on overlays can't, nor one that folds case: use "
+                                  "--ro or --rw for it, which takes the overlay's place");
+        if (r == -EINVAL || r == -EOPNOTSUPP)
+                return overlay_fail_layers(m, op, r);
+        if (r == -ENOSPC || r == -EDQUOT)
+                return error_set(m->error, NSRUN_STAGE_OVERLAY, r,
+                                 is_disk ? rundirs_of(m, path) : op->target,
+                                 "there is no room for the overlay's layers",
+                                 is_disk ? "the cache folder's disk is full: make room, or use "
+                                           "--overlay-backing=tmpfs"
+                                         : "raise --tmpfs-size");
+        return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target, "the overlay can't be mounted", NULL);
+}
+
+/* Whether nothing else of the plan lies on the mount point, which is on a tmpfs of the plan's own. */
+static bool can_be_absent(const struct mounting *m, const struct plan_op *op) {
+        for (size_t i = 0; i < m->plan->n_ops; i++) {
+                const struct plan_op *other = &m->plan->ops[i];
+
+                if (other != op && other->target && path_is_beneath(other->target, op->target))
+                        return false;
+        }
+        return op->makes_target;
+}
+
+/* Puts in the place of a default cache's overlay the best that can be had: layers in memory, the folder
+ * itself read-only, or an empty folder.  None of them writes to the host. */
+static int cache_degrade(struct mounting *m, const struct plan_op *op, int lower) {
+        _cleanup_close_ int target = -EBADF;
+        int r;
+
+        if (lower >= 0 && m->plan->backing == POLICY_BACKING_DISK && overlay_try(m, op, lower, false) >= 0) {
+                report_note(m->report_fd,
+                            "no overlay on disk can be had for this cache: its overlay is in memory",
+                            op->target);
+                return 0;
+        }
+        r = target = lower < 0 ? lower : open_again(m, op);
+        if (r >= 0)
+                r = mount_attach(m, op, lower, target,
+                                 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
+        if (r >= 0) {
+                report_note(m->report_fd, "no overlay can be had for this cache: it is read-only",
+                            op->target);
+                return 0;
+        }
+        /* Without mount_setattr(2) a bind that can't be made read-only lies there, writable. */
+        if ((lower >= 0 && m->is_legacy) || !can_be_absent(m, op))
+                return r;
+        m->error->stage = NSRUN_STAGE_NONE;
+        report_note(m->report_fd, "this cache can't be shown: it is empty inside", op->target);
+        return 0;
+}
+
+int mount_overlay(struct mounting *m, const struct plan_op *op) {
+        _cleanup_close_ int lower = -EBADF, target = -EBADF;
+        bool is_disk = m->plan->backing == POLICY_BACKING_DISK;
+        int r;
+
+        target = mount_point(m, op);
+        if (target < 0)
+                return target;
+        lower = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
+        if (lower < 0 && (lower != -EACCES || op->was_asked_for || !can_be_absent(m, op)))
+                return error_set(m->error, NSRUN_STAGE_OVERLAY, lower, op->source,
+                                 "the lower folder can't be opened", NULL);
+        r = lower < 0 ? lower : overlay_folder(m, op, is_disk);
+        if (r < 0 && lower >= 0 && op->was_asked_for)
+                return error_set(m->error, NSRUN_STAGE_OVERLAY, r,
+                                 is_disk ? m->params->rundir_path : op->target,
+                                 is_disk ? "the run directory can't be opened"
+                                         : "the tmpfs for the upper layers can't be mounted",
+                                 NULL);
+        if (r >= 0)
+                r = overlay_try(m, op, lower, is_disk);
+        if (r >= 0)
+                return 0;
+        return op->was_asked_for ? overlay_fail(m, op, lower, r) : cache_degrade(m, op, lower);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "outside.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "exec.h"
+#include "number.h"
+#include "report.h"
+
+/* How long outside_end() tries, and how many looks in a row must find nobody: few where all that was listed
+ * could be looked at, many where some of it had ended by then, as it may have forked before. */
+#define END_PATIENCE_MS 5000
+#define CLEAN_LOOKS     2
+#define UNSURE_LOOKS    30
+/* How long a command may be on its way to its exec when it is to end already. */
+#define EXEC_PATIENCE_MS 5000
+
+/* The inode of a process's uts namespace, as "uts:[4026531838]" tells; 0: it has none any more; -errno. */
+static int64_t read_mark(int proc, const char *path) {
+        char text[64];
+        ssize_t n = sys_readlinkat(proc, path, text, sizeof(text) - 1);
+
+        if (n < 0)
+                return n;
+        text[n] = '\0';
+        return startswith(text, "uts:[") ? strtoll(text + 5, NULL, 10) : -EBADMSG;
+}
+
+/* Whether the session's pid 1 has exited: then it has no memory any more (proc_pid_statm(5)). */
+static bool has_session_ended(const struct init *init) {
+        char path[64], text[64] = "";
+        _cleanup_close_ int fd = -EBADF;
+
+        strcat(number_format(path, (uint64_t)init->session_pid), "/statm");
+        fd = sys_open(init->proc_fd, path, O_RDONLY, 0);
+        return fd < 0 || sys_read(fd, text, sizeof(text) - 1) <= 0 || startswith(text, "0 ");
+}
+
+int outside_explain(int r, const char *id, bool has_ended, struct nsrun_error *err) {
+        /* ENOMEM: the session's pid 1 is dead, and no process can be started in its namespace. */
+        if (r == -ESRCH || r == -ENOMEM || (r == -EPERM && has_ended))
+                return error_set(err, NSRUN_STAGE_NAMESPACE, -ESRCH, id, "the session has ended", NULL);
+        if (r == -EAGAIN)
+                return error_set(
+                        err, NSRUN_STAGE_NAMESPACE, r, id, "the session has no room for another process",
+                        "what earlier commands left behind counts: --kill-leftovers ends that with them");
+        return error_set(
+                err, NSRUN_STAGE_NAMESPACE, r, id, "the session can't be entered",
+                r == -EPERM || r == -EINVAL
+                        ? "Linux 5.8 or later and a caller from outside any sandbox are needed, and "
+                          "no seccomp filter that refuses setns"
+                : r == -ENOSYS ? LAUNCH_FILTER_HINT("setns")
+                               : NULL);
+}
+
+int outside_enter(struct reaper *p, uint64_t namespaces, const char *id) {
+        int r = sys_setns(p->init.session_fd, namespaces);
+        int64_t mark;
+
+        if (r < 0)
+                return outside_explain(r, id, has_session_ended(&p->init), &p->error);
+        /* ENOSPC: the user has as many as the kernel allows.  Then the command's session tells. */
+        r = sys_unshare(CLONE_NEWUTS);
+        if (r < 0 && r != -ENOSPC)
+                return error_set(&p->error, NSRUN_STAGE_NAMESPACE, r, NULL,
+                                 "no mark can be put on the command", NULL);
+        mark = read_mark(p->init.proc_fd, "self/ns/uts");
+        if (mark <= 0)
+                return error_set(&p->error, NSRUN_STAGE_NAMESPACE, mark < 0 ? (int)mark : -ENOENT, "/proc",
+                                 "the reaper can't find itself",
+                                 "nsrun needs a mounted /proc of its own pid namespace");
+        p->mark = r < 0 ? 0 : (uint64_t)mark;
+        p->init.namespaces.uts = (uint64_t)mark;
+        return 0;
+}
+
+/* ------------------------------------------------------- whose a process is */
+
+/* Fields of proc_pid_stat(5). */
+struct outside_stat {
+        char state;
+        long parent, group, session;
+};
+
+static bool read_stat(int proc, pid_t pid, struct outside_stat *ret) {
+        char path[64], text[512], *end;
+        _cleanup_close_ int fd = -EBADF;
+        ssize_t n;
+
+        strcat(number_format(path, (uint64_t)pid), "/stat");
+        fd = sys_open(proc, path, O_RDONLY, 0);
+        n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
+        if (n <= 0)
+                return false;
+        text[n] = '\0';
+        /* The program's name, before the state, may have any character in it. */
+        end = strrchr(text, ')');
+        if (!end || end[1] != ' ' || !end[2])
+                return false;
+        ret->state = end[2];
+        ret->parent = strtol(end + 3, &end, 10);
+        ret->group = strtol(end, &end, 10);
+        ret->session = strtol(end, NULL, 10);
+        return true;
+}
+
+struct threads {
+        int folder;
+        uint64_t mark;
+        bool is_found;
+};
+
+static void look_for_mark(void *data, int tid) {
+        struct threads *threads = data;
+        char path[64];
+
+        strcat(number_format(path, (uint64_t)tid), "/ns/uts");
+        threads->is_found |= read_mark(threads->folder, path) == (int64_t)threads->mark;
+}
+
+/* A process whose first thread has ended has no namespaces by that. */
+static bool has_marked_thread(const struct reaper *p, pid_t pid) {
+        struct threads threads = {.mark = p->mark};
+        char path[64];
+
+        strcat(number_format(path, (uint64_t)pid), "/task");
+        threads.folder = sys_open(p->init.proc_fd, path, O_RDONLY | O_DIRECTORY, 0);
+        if (threads.folder < 0)
+                return false;
+        (void)number_each(threads.folder, look_for_mark, &threads);
+        (void)sys_close(threads.folder);
+        return threads.is_found;
+}
+
+/* A process that nobody may look into (EACCES) is told by its session, while the command is the reaper's
+ * child, so that its number is nobody else's. */
+bool outside_has(const struct reaper *p, pid_t pid) {
+        struct outside_stat stat;
+        char path[64];
+        int64_t mark;
+
+        if (pid == getpid())
+                return false;
+        strcat(number_format(path, (uint64_t)pid), "/ns/uts");
+        mark = read_mark(p->init.proc_fd, path);
+        if (p->mark != 0 && mark > 0)
+                return (uint64_t)mark == p->mark;
+        if (p->mark != 0 && mark == -ENOENT)
+                return has_marked_thread(p, pid);
+        return p->command > 0 && p->init.terminal == INIT_TERMINAL_SESSION &&
+               read_stat(p->init.proc_fd, pid, &stat) && stat.session == p->command;
+}
+
+/* ------------------------------------------------------------------ signals */
+
+struct signalling {
+        const struct reaper *reaper;
+        int signal;
+        bool of_children; /* to the reaper's children alone */
+        size_t n_found, n_vanished;
+};
+
+static bool is_child(const struct reaper *p, pid_t pid) {
+        struct outside_stat stat;
+
+        return read_stat(p->init.proc_fd, pid, &stat) && stat.parent == getpid() && stat.state != 'Z';
+}
+
+/* Kills the process group of one that the command has started, in one step of the kernel's, which no member
+ * can outrun by forking.  Not one of the reaper's own session, the caller's terminal's, which others may be
+ * in. */
+static void kill_group(const struct reaper *p, pid_t pid) {
+        struct outside_stat stat;
+
+        if (read_stat(p->init.proc_fd, pid, &stat) && stat.group > 1 && stat.session > 0 &&
+            stat.session != getsid(0) && outside_has(p, pid))
+                (void)sys_kill((pid_t)-stat.group, SIGKILL);
+}
+
+/* The pidfd comes first: whatever was looked at under that number after it, nobody but the process that had
+ * the number then gets the signal. */
+static void signal_if_ours(void *data, int pid) {
+        struct signalling *s = data;
+        _cleanup_close_ int pidfd = sys_pidfd_open(pid);
+
+        if (pidfd < 0 || !(s->of_children ? is_child(s->reaper, pid) : outside_has(s->reaper, pid))) {
+                s->n_vanished += pidfd < 0 || sys_pidfd_send_signal(pidfd, 0) == -ESRCH;
+                return;
+        }
+        s->n_found++;
+        if (s->signal == SIGKILL && !s->of_children)
+                kill_group(s->reaper, pid);
+        (void)sys_pidfd_send_signal(pidfd, s->signal);
+        if (s->signal == SIGTERM)
+                (void)sys_pidfd_send_signal(pidfd, SIGCONT);
+}
+
+/* How many there were; and of those that were listed how many had ended before they could be looked at. */
+static size_t signal_each(const struct reaper *p, int signal, bool of_children, size_t *ret_vanished) {
+        struct signalling s = {.reaper = p, .signal = signal, .of_children = of_children};
+
+        if (lseek(p->init.proc_fd, 0, SEEK_SET) >= 0)
+                (void)number_each(p->init.proc_fd, signal_if_ours, &s);
+        if (ret_vanished)
+                *ret_vanished = s.n_vanished;
+        return s.n_found;
+}
+
+void outside_signal(const struct reaper *p, int signal) {
+        (void)signal_each(p, signal, false, NULL);
+}
+
+static int64_t now_ms(void) {
+        struct timespec now = {0};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void outside_end(const struct reaper *p) {
+        int64_t begin = now_ms();
+        int n_clean = 0, n_unsure = 0;
+
+        if (p->mark == 0)
+                report_note(
+                        p->init.report_fd,
+                        "the user has no uts namespace left to know the command's processes by: those that "
+                        "left its session live on",
+                        NULL);
+
+        /* In one step, all that kept to the command's process group. */
+        if (p->command > 0)
+                (void)sys_kill(-p->command, SIGKILL);
+        while (n_clean < CLEAN_LOOKS && n_unsure < UNSURE_LOOKS) {
+                size_t n_vanished = 0, n_found = signal_each(p, SIGKILL, false, &n_vanished);
+
+                n_clean = n_found == 0 && n_vanished == 0 ? n_clean + 1 : 0;
+                n_unsure = n_found == 0 ? n_unsure + 1 : 0;
+                if (now_ms() - begin < END_PATIENCE_MS)
+                        continue;
+                report_note(p->init.report_fd,
+                            "not all that the command had started could be ended: 'nsrun session kill' ends "
+                            "the session with it",
+                            NULL);
+                return;
+        }
+}
+
+void outside_end_children(const struct reaper *p) {
+        int64_t begin = now_ms();
+
+        while (init_has_others() && now_ms() - begin < END_PATIENCE_MS) {
+                (void)signal_each(p, SIGKILL, true, NULL);
+                (void)sys_poll(NULL, 0, 1);
+        }
+}
+
+/* -------------------------------------------------------------- the command */
+
+/* Waits until the command is on its own.  Any command of the session may have stopped it: whoever then wants
+ * the reaper to do something, or the stop itself (SIGCHLD), ends the command. */
+static void await_exec(struct reaper *p, pid_t command) {
+        struct pollfd fds[] = {
+                {.fd = p->init.control_fd, .events = POLLIN},
+                {.fd = p->init.outlives_supervisor ? -1 : p->init.supervisor_fd, .events = POLLIN},
+                {.fd = p->signal_fd, .events = POLLIN}};
+
+        if (sys_await_gone(&p->busy, fds, ARRAY_SIZE(fds), -1) == 0)
+                return;
+        if (sys_await_gone(&p->busy, NULL, 0, EXEC_PATIENCE_MS) != 0)
+                (void)sys_kill(command, SIGKILL);
+        (void)sys_await_gone(&p->busy, NULL, 0, -1);
+}
+
+pid_t outside_start(struct reaper *p) {
+        pid_t command =
+                sys_clone_beside(exec_command, p, p->stack_top, p->init.listener_socket >= 0, &p->busy);
+
+        if (command > 0)
+                await_exec(p, command);
+        return command;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Moves what a command made, and programs on the host would obey, to a name that nothing obeys. */
+#pragma once
+
+#include "base/macro.h"
+
+/* Gives the owner of a folder, a descriptor that may be O_PATH, all rights in it; nobody else's change. */
+int aside_open_folder(int folder);
+/* Renames the entry `base` of the folder `parent` to BASE.aside-N, of a long BASE what fits, which *ret is,
+ * for the caller to free.  A folder that the command has closed to its owner is opened for it.  -ENOENT:
+ * there is none; -errno. */
+int aside_move(int parent, const char *base, char **ret);

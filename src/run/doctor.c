@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The list of what was found, and the kernel's part of it. */
+#include "doctor.h"
+
+#include <sched.h>
+#include <stdarg.h>
+#include <sys/utsname.h>
+
+#include "base/str.h"
+#include "base/sys.h"
+#include "launch/launch.h"
+#include "policy/refuse.h"
+
+const char *doctor_state_name(enum doctor_state state) {
+        static const char *const names[] = {"ok", "degraded", "no"};
+
+        return names[state];
+}
+
+static void clear_line(struct doctor_line *line) {
+        free(line->check);
+        free(line->text);
+        free(line->fix);
+}
+
+/* Takes the texts; `fix` may be NULL. */
+static struct doctor_line *doctor_take_line(struct doctor *d, enum doctor_state state, const char *check,
+                                            char *text, char *fix) {
+        struct doctor_line line = {.check = strdup(check), .state = state, .text = text, .fix = fix}, *lines;
+
+        lines = line.check && text ? reallocarray(d->lines, d->n_lines + 1, sizeof(*lines)) : NULL;
+        if (!lines) {
+                d->has_failed = true;
+                clear_line(&line);
+                return NULL;
+        }
+        d->lines = lines;
+        lines[d->n_lines] = line;
+        return &lines[d->n_lines++];
+}
+
+void doctor_say(struct doctor *d, const char *check, const char *text, ...) {
+        va_list arguments;
+        char *said = NULL;
+
+        va_start(arguments, text);
+        if (vasprintf(&said, text, arguments) < 0)
+                said = NULL;
+        va_end(arguments);
+        (void)doctor_take_line(d, DOCTOR_OK, check, said, NULL);
+}
+
+void doctor_add(struct doctor *d, const char *check, enum doctor_state state, const char *text,
+                const char *fix) {
+        char *copy = fix ? strdup(fix) : NULL;
+
+        d->has_failed |= fix && !copy;
+        (void)doctor_take_line(d, state, check, strdup(text), copy);
+}
+
+struct doctor_line *doctor_add_error(struct doctor *d, const char *check, enum doctor_state state,
+                                     const struct nsrun_error *error) {
+        struct nsrun_error cause = *error;
+        char *fix = error->hint[0] ? strdup(error->hint) : NULL;
+
+        d->has_failed |= error->hint[0] && !fix;
+        cause.hint[0] = '\0';
+        return doctor_take_line(d, state, check, nsrun_error_format(&cause), fix);
+}
+
+static void look_at_kernel(struct doctor *d) {
+        struct utsname name;
+
+        if (uname(&name) >= 0)
+                doctor_say(d, "kernel", "%s %s %s", name.sysname, name.release, name.machine);
+}
+
+/* Landlock keeps abstract sockets and signals inside, where the kernel's version of it can; runs go on
+ * without. */
+static void say_landlock(struct doctor *d) {
+        int abi = sys_landlock_abi();
+        struct nsrun_error error = {0};
+
+        if (refuse_landlock(&error) >= 0) {
+                doctor_say(d, "landlock", "ABI %d: abstract sockets and signals stay inside", abi);
+                return;
+        }
+        (void)snprintf(error.hint, sizeof(error.hint), "%s",
+                       abi > 0 ? "boot Linux 6.12 or later"
+                       : abi == -EOPNOTSUPP
+                               ? "add landlock to the parameter lsm= of the kernel"
+                               : "boot a kernel with CONFIG_SECURITY_LANDLOCK=y; in a container, "
+                                 "have its seccomp profile allow landlock_create_ruleset");
+        (void)doctor_add_error(d, "landlock", DOCTOR_DEGRADED, &error);
+}
+
+static void try_kernel(struct doctor *d) {
+        bool has_namespaces = true;
+        struct nsrun_error error;
+        int r;
+
+        for (size_t i = 0; i < n_launch_trials; i++) {
+                const struct launch_trial *trial = &launch_trials[i];
+                bool is_landlock = streq(trial->name, "landlock");
+
+                /* Why there is no user namespace is said once. */
+                if (trial->namespaces && !has_namespaces)
+                        continue;
+                error = (struct nsrun_error){0};
+                r = launch_try(trial, &error);
+                if (r < 0)
+                        (void)doctor_add_error(d, trial->name, DOCTOR_NO, &error);
+                else if (is_landlock)
+                        say_landlock(d);
+                else
+                        doctor_say(d, trial->name, "can be had");
+                if (r < 0 && trial->namespaces == CLONE_NEWUSER)
+                        has_namespaces = false;
+        }
+        error = (struct nsrun_error){0};
+        r = launch_try_binds(&error);
+        if (r < 0)
+                (void)doctor_add_error(d, "binds", DOCTOR_NO, &error);
+        else
+                doctor_say(d, "binds", "%s",
+                           r == 0 ? "by mount_setattr(2)" : "by mount(2) and libmount, which is slower");
+}
+
+int doctor_examine(struct doctor *ret, struct nsrun_error *err) {
+        _cleanup_doctor_ struct doctor d = {.lines = NULL};
+
+        look_at_kernel(&d);
+        try_kernel(&d);
+        doctor_run(&d);
+        doctor_look_at_host(&d);
+        if (d.has_failed)
+                return error_oom(err);
+        *ret = d;
+        d = (struct doctor){.lines = NULL};
+        return 0;
+}
+
+void doctor_clear(struct doctor *d) {
+        for (size_t i = 0; i < d->n_lines; i++)
+                clear_line(&d->lines[i]);
+        free(d->lines);
+        strv_free(d->options);
+}

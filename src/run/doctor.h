@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether nsrun works on this host, found out by trying: each step that a host may refuse, alone
+ * (launch_try()), and real runs.  Nothing is told from a version.  What is said of a failure are the words
+ * in which a run refuses, as the code that says them is the same. */
+#pragma once
+
+#include "base/error.h"
+
+enum doctor_state {
+        DOCTOR_OK,
+        DOCTOR_DEGRADED, /* something can't be had, and `nsrun run` goes on without */
+        DOCTOR_NO,       /* `nsrun run` doesn't work with this */
+};
+
+struct doctor_line {
+        char *check;
+        enum doctor_state state;
+        char *text; /* what was found, or the cause */
+        char *fix;  /* what mends it; NULL: nothing is to be mended, or nobody knows how */
+};
+
+struct doctor {
+        struct doctor_line *lines;
+        size_t n_lines;
+        char **options;  /* "--proc=subset": what `nsrun run` needs on this host; NULL: nothing */
+        bool works;      /* `nsrun run` works here, with these options */
+        bool is_weaker;  /* one of them leaves out something that protects */
+        bool has_failed; /* memory has run out */
+};
+
+/* Examines this host for the calling process's user, folder and environment.  -ENOMEM. */
+int doctor_examine(struct doctor *ret, struct nsrun_error *err);
+void doctor_clear(struct doctor *d);
+#define _cleanup_doctor_ _cleanup_(doctor_clear)
+/* "ok", "degraded", "no". */
+const char *doctor_state_name(enum doctor_state state);
+
+/* For the files of doctor_*.c.  The first for what is found to be well. */
+void doctor_say(struct doctor *d, const char *check, const char *text, ...) nsrun_printf(3, 4);
+void doctor_add(struct doctor *d, const char *check, enum doctor_state state, const char *text,
+                const char *fix);
+/* A line with an error's words.  Returns it, or NULL. */
+struct doctor_line *doctor_add_error(struct doctor *d, const char *check, enum doctor_state state,
+                                     const struct nsrun_error *error);
+/* doctor_host.c: what can be seen without a run.  doctor_runs.c: real runs. */
+void doctor_look_at_host(struct doctor *d);
+void doctor_run(struct doctor *d);

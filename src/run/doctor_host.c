@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a look at the host tells without a run: folders, programs, limits, standard streams. */
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/resource.h>
+#include <sys/sysmacros.h>
+
+#include "base/null.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "cgroup_place.h"
+#include "disk/exposed.h"
+#include "disk/records.h"
+#include "disk/rundir.h"
+#include "doctor.h"
+#include "host/user.h"
+#include "policy/policy.h"
+#include "programs.h"
+
+static const char *file_system_name(const char *path) {
+        static const struct {
+                unsigned long magic;
+                const char *name;
+        } all[] = {{0xef53, "ext4"},        {0x9123683e, "btrfs"},     {0x58465342, "xfs"},
+                   {0x01021994, "tmpfs"},   {0x794c7630, "overlayfs"}, {0x6969, "NFS"},
+                   {0x65735546, "FUSE"},    {0x4d44, "vfat"},          {0xff534d42, "CIFS"},
+                   {0x01021997, "9p"},      {0x2fc12fc1, "ZFS"},       {0xf2f52010, "f2fs"},
+                   {0xca451a4e, "bcachefs"}};
+        _cleanup_close_ int fd = sys_open(AT_FDCWD, path, O_PATH, 0);
+        struct statfs found;
+
+        if (fd < 0 || sys_fstatfs(fd, &found) < 0)
+                return "an unknown file system";
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+                if ((unsigned long)found.f_type == all[i].magic)
+                        return all[i].name;
+        return "another file system";
+}
+
+/* What mends HOME: the home that passwd has, if it is there and another. */
+static int find_home_fix(const char *home, char *to, size_t size) {
+        const char *otherwise =
+                home && *home == '/' ? "mkdir -p \"$HOME\"" : "export HOME=/a/folder/of/yours";
+        _cleanup_free_ char *own = NULL, *quoted = NULL;
+        struct stat st;
+        int r = user_find_home(NULL, &own);
+
+        if (r < 0)
+                return r;
+        if (own && (!home || !streq(own, home)) && sys_stat(own, &st) >= 0 && st.st_uid == geteuid())
+                quoted = str_shell_quote(own);
+        (void)snprintf(to, size, "%s%s", quoted ? "export HOME=" : "", quoted ? quoted : otherwise);
+        return 0;
+}
+
+/* Without a home nothing of it is shown, and runs keep nothing. */
+static void look_at_home(struct doctor *d) {
+        const char *home = getenv("HOME");
+        struct nsrun_error error = {0};
+        struct stat st = {.st_mode = S_IFDIR};
+        char fix[PATH_MAX + 32];
+        int r = home && *home == '/' ? sys_stat(home, &st) : -ENOENT;
+
+        if (find_home_fix(home, fix, sizeof(fix)) < 0) {
+                d->has_failed = true;
+                return;
+        }
+        if (!home || *home != '/')
+                (void)error_set(&error, NSRUN_STAGE_POLICY, 0, home, "HOME doesn't name a folder", fix);
+        else if (r < 0 || !S_ISDIR(st.st_mode))
+                (void)error_set(&error, NSRUN_STAGE_POLICY, r < 0 ? r : -ENOTDIR, home,
+                                "HOME doesn't lead to a folder", fix);
+        else if (st.st_uid != geteuid())
+                (void)error_set(&error, NSRUN_STAGE_POLICY, 0, home, "HOME belongs to another user", fix);
+        else if (st.st_mode & 022)
+                (void)error_set(&error, NSRUN_STAGE_POLICY, 0, home, "others may write to HOME",
+                                "chmod go-w \"$HOME\"");
+        if (error.stage != NSRUN_STAGE_NONE)
+                (void)doctor_add_error(d, "HOME", DOCTOR_DEGRADED, &error);
+        else
+                doctor_say(d, "HOME", "%s, on %s", home, file_system_name(home));
+}
+
+/* Whether the file can be read and says what a configuration may.  Where it lies is judged by a run. */
+static void look_at_configuration(struct doctor *d) {
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_error error = {0};
+        int r = nsrun_policy_new(&policy);
+
+        if (r >= 0)
+                r = nsrun_policy_find_config(policy, &error);
+        if (r == -ENOMEM)
+                d->has_failed = true;
+        else if (r < 0)
+                (void)doctor_add_error(d, "configuration", DOCTOR_NO, &error);
+        else
+                doctor_say(d, "configuration", "%s", policy->config ? policy->config : "there is none");
+        (void)nsrun_policy_free(policy);
+}
+
+/* Where runs keep their folders, and what is remembered of them. */
+static void look_at_folders(struct doctor *d) {
+        _cleanup_free_ char *cache = NULL, *state = NULL, *records = NULL;
+        _cleanup_exposed_ struct exposed known = {.text = NULL};
+        _cleanup_strv_ char **sessions = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        struct nsrun_error error = {0};
+        int r;
+
+        /* Default caches and a run of nothing else do without, all else needs it. */
+        if (rundir_open_base(&fd, &cache, &error) < 0)
+                (void)doctor_add_error(d, "cache folder", DOCTOR_DEGRADED, &error);
+        else
+                doctor_say(d, "cache folder", "%s, on %s", cache, file_system_name(cache));
+        error = (struct nsrun_error){0};
+        r = exposed_find_base(&state, &error);
+        if (r >= 0)
+                r = exposed_make_base();
+        if (r >= 0 && exposed_read(&known) < 0)
+                d->has_failed = true;
+        if (r < 0 || known.state == EXPOSED_UNKNOWN) {
+                (void)error_set(
+                        &error, NSRUN_STAGE_WORKSPACE, r, state,
+                        r < 0 ? "what commands could write can't be remembered"
+                              : "what is remembered of earlier runs is damaged, or others may write it",
+                        r < 0 ? "set XDG_STATE_HOME to a folder of your own on a local disk"
+                              : "remove the file \"exposed\" there");
+                (void)doctor_add_error(d, "state folder", DOCTOR_DEGRADED, &error);
+        } else {
+                doctor_say(d, "state folder", "%s, on %s", state, file_system_name(state));
+        }
+        error = (struct nsrun_error){0};
+        r = records_find_base(&records, &error);
+        if (r >= 0)
+                r = records_list(&sessions, &error);
+        if (r < 0)
+                (void)doctor_add_error(d, "sessions' folder", DOCTOR_DEGRADED, &error);
+        else
+                doctor_say(d, "sessions' folder", "%s", records);
+}
+
+static void look_at_program(struct doctor *d, const char *name, const char *path, const char *without) {
+        _cleanup_free_ char *what = str_concat(name, " can't be executed, and without it ", without);
+        struct nsrun_error error = {0};
+        int r = sys_is_executable(path);
+
+        if (!what) {
+                d->has_failed = true;
+        } else if (r < 0) {
+                (void)error_set(&error, NSRUN_STAGE_SUPERVISE, r, path, what, "install nsrun completely");
+                (void)doctor_add_error(d, name, DOCTOR_DEGRADED, &error);
+        } else {
+                doctor_say(d, name, "%s", path);
+        }
+}
+
+static void look_at_cgroup(struct doctor *d) {
+        _cleanup_free_ char *path = NULL;
+        bool has_v1 = false;
+        int r = cgroup_find_own(&path, &has_v1);
+
+        if (r == -ENOMEM)
+                d->has_failed = true;
+        else if (r >= 0)
+                doctor_say(d, "cgroup", "version 2, at %s", path);
+        else if (has_v1)
+                doctor_add(d, "cgroup", DOCTOR_DEGRADED, "version 1, which nsrun bounds nothing with",
+                           "boot with systemd.unified_cgroup_hierarchy=1");
+        else
+                doctor_add(d, "cgroup", DOCTOR_DEGRADED,
+                           "no cgroup2 file system is mounted that shows this process",
+                           "mount -t cgroup2 none /sys/fs/cgroup, as root");
+}
+
+/* The least that nsrun, and a command of any size, get along with. */
+static void look_at_limits(struct doctor *d) {
+        static const struct {
+                int resource;
+                uint64_t least;
+                const char *text, *fix;
+        } all[] = {
+                {RLIMIT_NOFILE, 256, "fewer than 256 open files are allowed", "ulimit -n 1024"},
+                {RLIMIT_NPROC, 64, "fewer than 64 processes are allowed", "ulimit -u 1024"},
+                {RLIMIT_FSIZE, 1 << 20, "files may not have 1 MiB", "ulimit -f unlimited"},
+                {RLIMIT_STACK, 1 << 20, "stacks may not have 1 MiB", "ulimit -s 8192"},
+                {RLIMIT_AS, 256 << 20, "address spaces may not have 256 MiB", "ulimit -v unlimited"},
+        };
+        bool is_low = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+                struct sys_rlimit own;
+
+                if (sys_prlimit(all[i].resource, NULL, &own) < 0 || own.soft >= all[i].least)
+                        continue;
+                is_low = true;
+                doctor_add(d, "limits", DOCTOR_DEGRADED, all[i].text, all[i].fix);
+        }
+        if (!is_low)
+                doctor_say(d, "limits", "open files, processes, sizes and memory are enough");
+}
+
+static void look_at_null(struct doctor *d) {
+        struct nsrun_error error = {0};
+        _cleanup_close_ int fd = null_open(O_RDWR, &error);
+        struct stat st;
+
+        if (fd >= 0 && sys_fstat(fd, &st) >= 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)) {
+                doctor_say(d, "/dev/null", "can be opened");
+                return;
+        }
+        if (fd >= 0)
+                (void)error_set(&error, NSRUN_STAGE_SUPERVISE, 0, "/dev/null", "this is not the null device",
+                                "sudo rm -f /dev/null; sudo mknod -m 666 /dev/null c 1 3");
+        (void)doctor_add_error(d, "/dev/null", DOCTOR_DEGRADED, &error);
+}
+
+void doctor_look_at_host(struct doctor *d) {
+        look_at_cgroup(d);
+        look_at_program(d, "nsrun-init", program_init(), "a program that embeds the library starts nothing");
+        look_at_program(d, "nsrun-monitor", program_monitor(), "no session can be started");
+        look_at_configuration(d);
+        look_at_home(d);
+        look_at_folders(d);
+        look_at_limits(d);
+        look_at_null(d);
+}

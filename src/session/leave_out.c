@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See leave_out.h. */
+#include "leave_out.h"
+
+#include <unistd.h>
+
+#include "changes/git.h"
+#include "changes/ignored.h"
+#include "host/identity.h"
+#include "policy/protect.h"
+
+/* Whether the caller's `paths` name a change that git would obey: by its own path, or by that of a
+ * folder that git would obey as a whole.  A glob names none. */
+static int is_named(struct git_view *view, char *const *paths, const struct change *change) {
+        STRV_FOREACH (path, paths) {
+                char *const alone[] = {*path, NULL};
+                int r = **path == '/' || !changes_selects(alone, change) ? 0
+                        : streq(*path, change->path)                     ? 1
+                                                                         : git_view_obeys(view, *path);
+
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int note_left_out(const char *path, struct changes_report *report) {
+        _cleanup_free_ char *visible = str_visible(path);
+        char *note = NULL;
+
+        if (!visible ||
+            asprintf(&note, "%s: left out, git would do what it says; name it to commit it", visible) < 0)
+                return -ENOMEM;
+        return strv_consume(&report->notes, note);
+}
+
+int leave_out_mark_orders(const struct taking *t, const struct changes *c, const bool *is_asked, bool *ret) {
+        _cleanup_git_view_ struct git_view view = {0};
+        int r = git_view_open(&view, t->layer, t->chosen->op->source, c);
+
+        for (size_t i = 0; i < c->n && r >= 0; i++) {
+                const struct change *change = &c->list[i];
+
+                ret[i] = false;
+                if (is_asked && !is_asked[i])
+                        continue;
+                r = git_view_obeys_change(&view, change);
+                if (r <= 0)
+                        continue;
+                r = is_named(&view, t->chosen->paths, change);
+                ret[i] = r == 0;
+        }
+        return r < 0 ? r : 0;
+}
+
+static int leave_out_orders(const struct taking *t, const struct changes *c, bool *is_chosen) {
+        _cleanup_free_ bool *is_marked = calloc(c->n + 1, sizeof(*is_marked));
+        int r = is_marked ? leave_out_mark_orders(t, c, is_chosen, is_marked) : -ENOMEM, has_left_out = 0;
+
+        for (size_t i = 0; i < c->n && r >= 0; i++) {
+                if (!is_marked[i])
+                        continue;
+                is_chosen[i] = false;
+                has_left_out = 1;
+                r = note_left_out(c->list[i].path, t->report);
+        }
+        return r < 0 ? r : has_left_out;
+}
+
+char *leave_out_count(size_t n) {
+        char digits[24];
+        struct strbuf b = {0};
+        int length = snprintf(digits, sizeof(digits), "%zu", n);
+
+        for (int i = 0; i < length; i++)
+                strbuf_addf(&b, "%s%c", i > 0 && (length - i) % 3 == 0 ? "," : "", digits[i]);
+        strbuf_addf(&b, " path%s", n == 1 ? "" : "s");
+        return strbuf_finish(&b);
+}
+
+static int note_ignored(size_t n, struct changes_report *report) {
+        _cleanup_free_ char *count = leave_out_count(n);
+        char *note = NULL;
+
+        if (!count || asprintf(&note, "ignored by git: %s stay%s in the session (--ignored commits %s)",
+                               count, n == 1 ? "s" : "", n == 1 ? "it" : "them") < 0)
+                return -ENOMEM;
+        return strv_consume(&report->notes, note);
+}
+
+int leave_out_mark(const struct taking *t, const struct changes *c, bool *ret) {
+        const struct ignored_question question = {.layer = t->layer,
+                                                  .top = t->chosen->op->source,
+                                                  .global = t->user_ignores,
+                                                  .is_protected = protect_covers};
+
+        return ignored_mark(&question, c, t->chosen->paths, ret);
+}
+
+static int leave_out_ignored(const struct taking *t, const struct changes *c, bool *is_chosen) {
+        _cleanup_free_ bool *is_marked = calloc(c->n + 1, sizeof(*is_marked));
+        size_t n = 0;
+        int r;
+
+        if (t->with_ignored || !is_marked)
+                return is_marked ? 0 : -ENOMEM;
+        r = leave_out_mark(t, c, is_marked);
+        for (size_t i = 0; i < c->n && r >= 0; i++) {
+                if (!is_marked[i] || !is_chosen[i])
+                        continue;
+                is_chosen[i] = false;
+                n++;
+        }
+        if (r >= 0 && n > 0)
+                r = note_ignored(n, t->report);
+        return r < 0 ? r : n > 0;
+}
+
+int leave_out_some(void *data, const struct changes *c, bool *is_chosen) {
+        const struct taking *t = data;
+        int ignored = leave_out_ignored(t, c, is_chosen), r;
+
+        if (ignored < 0)
+                return ignored;
+        r = leave_out_orders(t, c, is_chosen);
+        return r < 0 ? r : r || ignored;
+}
+
+/* The folders of the host that commands write to at once: what lies there is not the user's word. */
+static int list_bound(const struct nsrun_plan *plan, char ***ret) {
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                if (op->kind == PLAN_BIND && !op->is_read_only && op->is_directory && op->source &&
+                    strv_add(ret, op->source) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+int leave_out_read(const struct asking *a, char **ret) {
+        const struct nsrun_plan *plan = a->record.plan;
+        _cleanup_strv_ char **writable = NULL;
+        _cleanup_identity_ struct identity id = {0};
+        struct identity_request request = {.project = plan->project ? plan->project : "/",
+                                           .environ = environ};
+        int r = list_bound(plan, &writable);
+
+        request.untrusted = writable;
+        if (r >= 0)
+                r = identity_find(&request, &id);
+        if (r >= 0)
+                *ret = TAKE_PTR(id.ignores);
+        return r;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a commit leaves in the session unless it was asked for: what git would obey, and what git ignores. */
+#pragma once
+
+#include "overlays.h"
+
+/* A diff or a commit of one overlay. */
+struct taking {
+        struct chosen *chosen;
+        const struct changes_layer *layer;
+        const char *user_ignores; /* of leave_out_read() */
+        bool with_ignored;
+        struct changes_report *report; /* where notes go */
+};
+
+/* The text of the user's own file of patterns for git, or NULL.  -ENOMEM. */
+int leave_out_read(const struct asking *a, char **ret);
+
+/* Marks in ret[c->n] what git ignores and the caller's paths don't name.  -ENOMEM. */
+int leave_out_mark(const struct taking *t, const struct changes *c, bool *ret);
+
+/* Marks in ret[c->n] what the user's next git command would obey (hooks, configuration) and the caller's
+ * paths don't name; of those alone that are marked in is_asked[c->n], unless that is NULL.  -ENOMEM. */
+int leave_out_mark_orders(const struct taking *t, const struct changes *c, const bool *is_asked, bool *ret);
+
+/* For struct changes_filter; `data` is a struct taking. */
+int leave_out_some(void *data, const struct changes *c, bool *is_chosen);
+
+/* "1,996 paths": how many there are, for the caller to free; NULL for want of memory. */
+char *leave_out_count(size_t n);

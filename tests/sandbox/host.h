@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs on a staged host, for the tests of hosts that don't give a sandbox what it needs. */
+#pragma once
+
+#include "faults.h"
+#include "stage.h"
+
+struct host {
+        const struct site *site;
+        const char *path; /* what the stage is about */
+        const char *text;
+        const char *folder; /* where things are mounted */
+};
+
+/* `nsrun run --project PROJECT OPTIONS… -- sh -c SCRIPT` on a stage, behind a filter
+ * where `calls` is not NULL. */
+static inline void run_on(const struct site *s, void (*stage)(void *), struct host *host, const char *calls,
+                          const char *const *options, const char *script, struct outcome *ret) {
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EPERM);
+        const char *argv[32] = {deny, number, calls ? calls : "", program(), "run", "--project", s->project};
+        size_t n = 7;
+
+        while (*options)
+                argv[n++] = *options++;
+        argv[n++] = "--";
+        argv[n++] = "sh";
+        argv[n++] = "-c";
+        argv[n] = script;
+        host->site = s;
+        outcome_clear(ret);
+        run(
+                &(struct request){
+                        .argv = calls ? argv : argv + 3, .cwd = s->root, .in_child = stage, .data = host},
+                ret);
+}
+
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NO_OPTIONS   ((const char *const[]){NULL})
+
+static inline void expect_fine(const struct outcome *o) {
+        expect_status(o, 0);
+        expect_out(o, "fine\n");
+        assert_string_equal(o->err, "");
+}
+
+static inline void stage_plain(nsrun_unused void *data) {
+        stage_enter();
+}
