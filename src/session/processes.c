@@ -74,7 +74,7 @@ static int process_read_stat(int folder, struct process *ret) {
         (void)snprintf(ret->name, sizeof(ret->name), "%s", name + 1);
         ret->state = at[2];
         at += 3;
-        for (int field = 4; field <= 24; field++) {
+        for (int field = 4; field <= 22; field++) {
                 unsigned long long number = strtoull(at, &at, 10);
 
                 if (field == 4)
@@ -83,10 +83,21 @@ static int process_read_stat(int folder, struct process *ret) {
                         ret->n_threads = number;
                 else if (field == 22)
                         ret->start = number;
-                else if (field == 24)
-                        ret->memory = number * (uint64_t)sysconf(_SC_PAGESIZE);
         }
         return 0;
+}
+
+/* Bytes in memory, of proc_pid_statm(5): since 6.17 the kernel adds up there what its processors count,
+ * while in "stat" a small process may have no memory at all.  A process that has ended has none. */
+static uint64_t read_memory(int folder) {
+        _cleanup_close_ int fd = sys_open(folder, "statm", O_RDONLY, 0);
+        char text[128] = "", *at = text;
+        size_t n = 0;
+
+        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
+                return 0;
+        (void)strtoull(text, &at, 10);
+        return strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 struct thread_search {
@@ -105,7 +116,6 @@ static bool look_for_living(void *data, int task, const char *name) {
                 return true;
         t->process->thread = (pid_t)number;
         t->process->state = thread.state;
-        t->process->memory = thread.memory;
         t->folder = TAKE_FD(folder);
         return false;
 }
@@ -209,6 +219,7 @@ static int process_read(const struct process_view *v, int folder, int number, st
                 return -ENOENT;
         if (!v->is_own && !is_number_in_namespace(v, p.parent_number))
                 p.parent_number = 0;
+        p.memory = read_memory(living);
         p.pid = numbers[v->level];
         p.innermost = numbers[n - 1];
         p.depth = (size_t)n - 1 - v->level;
