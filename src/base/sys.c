@@ -350,6 +350,16 @@ int sys_prctl(int option, unsigned long a, unsigned long b) {
         return result(prctl(option, a, b, 0, 0));
 }
 
+int sys_set_uid(uid_t id) {
+        SYS_FAULT("setresuid");
+        return result(syscall(SYS_setresuid, id, id, id));
+}
+
+int sys_set_gid(gid_t id) {
+        SYS_FAULT("setresgid");
+        return result(syscall(SYS_setresgid, id, id, id));
+}
+
 int sys_capset_empty(void) {
         return sys_capset(0, 0);
 }
@@ -398,15 +408,26 @@ int sys_signalfd(const sigset_t *set) {
         return result(signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-int sys_seccomp_filter(unsigned flags, const struct sock_filter *code, size_t n) {
-        struct sock_filter *mutable;
+/* struct sock_fprog has no const, though the kernel only reads the filter. */
+static struct sock_fprog filter_program(const struct sock_filter *code, size_t n) {
         struct sock_fprog program = {.len = (unsigned short)n};
 
+        memcpy(&program.filter, &code, sizeof(program.filter));
+        return program;
+}
+
+int sys_seccomp_filter(unsigned flags, const struct sock_filter *code, size_t n) {
+        struct sock_fprog program = filter_program(code, n);
+
         SYS_FAULT("seccomp");
-        /* struct sock_fprog has no const, though the kernel only reads the filter. */
-        memcpy(&mutable, &code, sizeof(mutable));
-        program.filter = mutable;
         return result(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program));
+}
+
+int sys_prctl_filter(const struct sock_filter *code, size_t n) {
+        struct sock_fprog program = filter_program(code, n);
+
+        SYS_FAULT("prctl");
+        return result(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
 }
 
 /* The running kernel's seccomp_notif may be longer than the one of the headers: it needs room for what it

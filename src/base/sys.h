@@ -154,12 +154,17 @@ int sys_capset_empty(void);
 int sys_capset(uint64_t permitted, uint64_t inheritable);
 /* The permitted set. */
 int sys_capget(uint64_t *ret);
+/* The real, effective and saved id. */
+int sys_set_uid(uid_t id);
+int sys_set_gid(gid_t id);
 int sys_sethostname(const char *name, size_t n);
 int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old);
 int sys_signalfd(const sigset_t *set);
 /* Installs a filter for the calling thread; `flags`: SECCOMP_FILTER_FLAG_*.  With
  * NEW_LISTENER the result is the listener, close-on-exec. */
 int sys_seccomp_filter(unsigned flags, const struct sock_filter *code, size_t n);
+/* The same by prctl(2), without a flag: a filter that is installed already may allow that call alone. */
+int sys_prctl_filter(const struct sock_filter *code, size_t n);
 /* Takes one notification from a listener, and answers one.  -ENOENT: whoever asked is gone. */
 int sys_seccomp_receive(int listener, struct seccomp_notif *ret);
 int sys_seccomp_answer(int listener, const struct seccomp_notif *to, int error);

@@ -22,12 +22,18 @@ static struct plan_op *build_add_op(struct nsrun_plan *plan, enum plan_op_kind k
             asprintf(&path, "%s%s%s", target, *below ? "/" : "", below) < 0)
                 return NULL;
         op = &plan->ops[plan->n_ops++];
-        *op = (struct plan_op){.kind = kind, .target = path};
+        *op = (struct plan_op){.kind = kind, .target = path, .parent_mode = 0755};
         return op;
 }
 
-/* The whole of what a descriptor holds; closes it. */
-static int read_descriptor(int fd, char **ret, size_t *ret_n, struct nsrun_error *err) {
+/* The mode of folders that are made on the way to what has this mode: where group or others get nothing of
+ * that, they get nothing of these. */
+static mode_t parent_mode(mode_t mode) {
+        return 0755 & ~((mode & 0070) ? 0U : 0050U) & ~((mode & 0007) ? 0U : 0005U);
+}
+
+/* The whole of what a descriptor holds; closes it.  `what`: the beginning of the message of a failure. */
+static int read_descriptor(int fd, const char *what, char **ret, size_t *ret_n, struct nsrun_error *err) {
         _cleanup_strbuf_ struct strbuf text = {0};
         char part[4096];
         ssize_t got;
@@ -36,8 +42,7 @@ static int read_descriptor(int fd, char **ret, size_t *ret_n, struct nsrun_error
                 if (got > 0)
                         strbuf_add_bytes(&text, part, (size_t)got);
                 else if (got != -EINTR)
-                        return fail(err, (int)got, "Can't read data from fd %d: %s", fd,
-                                    strerror((int)-got));
+                        return fail(err, (int)got, "%s: %s", what, strerror((int)-got));
         (void)sys_close(fd);
         *ret_n = text.length;
         *ret = strbuf_finish(&text);
@@ -52,12 +57,27 @@ static int canonical(const char *path, char **ret, struct nsrun_error *err) {
 
 /* ------------------------------------------------------------------- binds */
 
+/* Whether the path is a link of /proc to a namespace of whoever asks, which has no other name.  bubblewrap
+ * binds what it is for the child (flatpak writes "--bind-try /proc/self/ns/user /run/.userns"). */
+static bool is_namespace_link(const char *path) {
+        const char *below = startswith(path, "/proc/self/ns/");
+        struct stat st;
+
+        return below && !strchr(below, '/') && sys_stat(path, &st) >= 0;
+}
+
 static int add_bind(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
         char *source = NULL;
         struct plan_op *op;
+        bool is_magic;
         int r;
 
         r = path_canonical(from->source, &source, NULL);
+        is_magic = r == -ENOENT && from->is_optional && is_namespace_link(from->source);
+        if (is_magic) {
+                source = path_normalise(from->source);
+                r = source ? 0 : -ENOMEM;
+        }
         if (r == -ENOENT && from->is_optional)
                 return 0;
         if (r < 0)
@@ -70,6 +90,7 @@ static int add_bind(struct nsrun_plan *plan, const struct bwrap_op *from, struct
         op->source = source;
         op->is_read_only = from->is_read_only;
         op->is_device = from->is_device;
+        op->is_own_link = is_magic;
         return 0;
 }
 
@@ -122,14 +143,18 @@ static int add_overlay(struct nsrun_plan *plan, const struct bwrap_op *from, str
 static int add_data(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
         bool is_bound = from->kind == BWRAP_BIND_DATA;
         struct plan_op *op = build_add_op(plan, is_bound ? PLAN_DATA : PLAN_FILE, from->target, "");
+        _cleanup_free_ char *what = str_concat("Can't write data to file ", from->target, "");
         size_t n = 0;
         int r;
 
-        if (!op)
+        if (!op || !what)
                 return error_oom(err);
         op->mode = from->has_perms ? from->perms : is_bound ? 0600 : 0666;
         op->is_read_only = from->is_read_only;
-        r = read_descriptor(from->fd, &op->text, &n, err);
+        /* The file's own folder shows no more than the file. */
+        if (from->has_perms || is_bound)
+                op->parent_mode = parent_mode(op->mode);
+        r = read_descriptor(from->fd, what, &op->text, &n, err);
         op->size = n;
         return r;
 }
@@ -141,6 +166,8 @@ static int add_simple(struct nsrun_plan *plan, enum plan_op_kind kind, const str
         if (!op || (kind == PLAN_SYMLINK && !(op->text = strdup(from->source))))
                 return error_oom(err);
         op->mode = from->has_perms || kind == PLAN_CHMOD ? from->perms : 0755;
+        if (from->has_perms)
+                op->parent_mode = parent_mode(op->mode);
         return 0;
 }
 
@@ -151,6 +178,7 @@ static int build_add_tmpfs(struct nsrun_plan *plan, const struct bwrap_op *from,
 
         if (!op)
                 return error_oom(err);
+        op->parent_mode = parent_mode(mode);
         if (from->size > 0)
                 r = asprintf(&op->text, "mode=%#o,size=%ju", mode, (uintmax_t)from->size);
         else
@@ -390,7 +418,7 @@ static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, 
                 size_t n = 0;
                 int r;
 
-                r = read_descriptor(config->seccomp_fds[i], &text, &n, err);
+                r = read_descriptor(config->seccomp_fds[i], "Can't read seccomp data", &text, &n, err);
                 if (r < 0)
                         return r;
                 raw->filters[raw->n_filters].filter = (struct sock_filter *)(void *)text;
@@ -403,15 +431,25 @@ static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, 
         return 0;
 }
 
-/* The reaper keeps --sync-fd's; the command gets none of these. */
-static void keep_from_command(const struct bwrap_config *config) {
+/* The reaper keeps --sync-fd's, and the command does where there is no reaper.  The command gets none of the
+ * others. */
+static int keep_from_command(struct plan_raw *raw, const struct bwrap_config *config) {
         const int own[] = {config->block_fd,       config->userns_block_fd, config->info_fd,
                            config->json_status_fd, config->userns_fd,       config->userns2_fd,
-                           config->pidns_fd,       config->sync_fd};
+                           config->pidns_fd};
 
         for (size_t i = 0; i < ARRAY_SIZE(own); i++)
                 if (own[i] >= 0)
                         (void)fcntl(own[i], F_SETFD, FD_CLOEXEC);
+        if (!raw->has_reaper)
+                return 0;
+        for (size_t i = 0; i < config->n_sync_fds; i++) {
+                (void)fcntl(config->sync_fds[i], F_SETFD, FD_CLOEXEC);
+                if (ARRAY_GROW(raw->held_fds, raw->n_held_fds) < 0)
+                        return -ENOMEM;
+                raw->held_fds[raw->n_held_fds++] = config->sync_fds[i];
+        }
+        return 0;
 }
 
 static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *config,
@@ -431,12 +469,15 @@ static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *co
         plan->new_session = config->new_session;
 
         raw->has_reaper =
-                !config->as_pid_1 && (config->unshare_pid || config->lock_files || config->sync_fd >= 0);
+                !config->as_pid_1 && (config->unshare_pid || config->lock_files || config->n_sync_fds > 0);
         raw->disables_userns = config->disable_userns;
         raw->asserts_no_userns = config->assert_userns_disabled;
         choose_namespaces(raw, config);
         choose_capabilities(raw, config);
-        keep_from_command(config);
+        raw->takes_uid = config->has_uid && config->userns_fd >= 0;
+        raw->takes_gid = config->has_gid && config->userns_fd >= 0;
+        if (keep_from_command(raw, config) < 0)
+                return error_oom(err);
         for (size_t i = 0; i < config->n_ops && r >= 0; i++)
                 r = add_operation(plan, config, &config->ops[i], err);
         if (r >= 0)
@@ -455,6 +496,7 @@ static void raw_free(struct plan_raw *raw) {
         for (size_t i = 0; i < raw->n_filters; i++)
                 free(raw->filters[i].filter);
         free(raw->filters);
+        free(raw->held_fds);
         free(raw->file);
         free(raw->exec_label);
         free(raw->file_label);

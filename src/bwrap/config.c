@@ -12,7 +12,6 @@ int bwrap_config_init(struct bwrap_config *config) {
                 .userns_fd = -1,
                 .userns2_fd = -1,
                 .pidns_fd = -1,
-                .sync_fd = -1,
                 .block_fd = -1,
                 .userns_block_fd = -1,
                 .info_fd = -1,
@@ -45,6 +44,7 @@ void bwrap_config_clear(struct bwrap_config *config) {
         free(config->argv0);
         strv_free(config->lock_files);
         free(config->seccomp_fds);
+        free(config->sync_fds);
         free(config->exec_label);
         free(config->file_label);
         strv_free(config->warnings);

@@ -66,12 +66,14 @@ struct bwrap_config {
         char **argv; /* the command; argv[0] is what is executed */
         char *argv0; /* --argv0: what it is told as its own name; or NULL */
         char **lock_files;
-        int sync_fd;      /* kept open as long as the sandbox runs; -1: not given */
+        int *sync_fds; /* kept open as long as the sandbox runs */
+        size_t n_sync_fds;
         int *seccomp_fds; /* in the order in which they are installed */
         size_t n_seccomp_fds;
         int block_fd, userns_block_fd, info_fd, json_status_fd; /* -1: not given */
         char *exec_label, *file_label;                          /* SELinux' */
         bool new_session, die_with_parent, as_pid_1;
+        bool is_no_boundary; /* --not-a-security-boundary, which changes nothing here */
         /* --cap-add and --cap-drop in their order: the command gets (start & caps_kept) | caps_added,
          * bit n for capability n, where `start` is what root has, and nothing for anyone else.
          * ALL sets every bit, beyond the kernel's last capability too. */
@@ -96,5 +98,5 @@ int bwrap_parse(int argc, char *const *argv, struct bwrap_config *config, struct
 /* "usage: ARGV0 [OPTIONS...] [--] COMMAND [ARGS...]" and every option, from the parser's table.
  * NULL for want of memory. */
 char *bwrap_help(const char *program);
-/* "bubblewrap 0.11.1 (nsrun VERSION)", without a newline: whose command line this is. */
+/* "bubblewrap 0.13.1 (nsrun VERSION)", without a newline: whose command line this is. */
 char *bwrap_version(void);

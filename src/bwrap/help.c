@@ -4,7 +4,7 @@
 #include "options.h"
 
 /* The interface that is spoken here. */
-#define SPOKEN_VERSION "0.11.1"
+#define SPOKEN_VERSION "0.13.1"
 
 char *bwrap_help(const char *program) {
         _cleanup_strbuf_ struct strbuf b = {0};

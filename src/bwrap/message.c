@@ -71,16 +71,16 @@ static char *map_message(const struct nsrun_error *failure) {
                 return format("error writing to setgroups: %s", error);
         if (startswith(failure->what, "creation of"))
                 return format("%s", failure->what);
+        if (startswith(failure->what, "unable to switch"))
+                return format("%s %s: %s", failure->what, failure->path, error);
         return format("%s: %s", failure->what, error);
 }
 
 static char *filter_message(const struct nsrun_error *failure) {
-        return format(
-                "%s: %s",
-                failure->error == EINVAL
-                        ? "Unable to set up system call filtering as requested: prctl(PR_SET_SECCOMP) reported EINVAL. (Hint: this requires a kernel configured with CONFIG_SECCOMP and CONFIG_SECCOMP_FILTER.)"
-                        : "prctl(PR_SET_SECCOMP)",
-                strerror(failure->error));
+        if (failure->error == EINVAL)
+                return format(
+                        "Unable to set up system call filtering as requested: prctl(PR_SET_SECCOMP) reported EINVAL. (Hint: this requires a kernel configured with CONFIG_SECCOMP and CONFIG_SECCOMP_FILTER.)");
+        return format("prctl(PR_SET_SECCOMP): %s", strerror(failure->error));
 }
 
 char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *failure) {

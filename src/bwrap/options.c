@@ -72,6 +72,26 @@ static int bwrap_options_read_text(struct bwrap_parser *p, const struct bwrap_op
         return 0;
 }
 
+/* --sync-fd: all that are given are kept open. */
+static int read_sync_fd(struct bwrap_parser *p, const struct bwrap_option *option nsrun_unused,
+                        const char *const *values) {
+        struct bwrap_config *config = p->config;
+        int fd = -1, r = bwrap_read_fd(p, values[0], &fd);
+
+        if (r < 0)
+                return r;
+        if (ARRAY_GROW(config->sync_fds, config->n_sync_fds) < 0)
+                return -ENOMEM;
+        config->sync_fds[config->n_sync_fds++] = fd;
+        return 0;
+}
+
+static int read_argv0(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values) {
+        if (p->config->argv0)
+                return bwrap_refuse(p, -EINVAL, "%s used multiple times", option->name);
+        return bwrap_options_read_text(p, option, values);
+}
+
 static int read_lock_file(struct bwrap_parser *p, const struct bwrap_option *option,
                           const char *const *values) {
         return strv_add(bwrap_options_field(p, option), values[0]);
@@ -189,14 +209,15 @@ static int read_args(struct bwrap_parser *p, const struct bwrap_option *option n
 #define FLAG(name)   .read = read_flag, FIELD(name)
 #define FD(name)     .read = read_fd_field, FIELD(name)
 #define TEXT(name)   .read = bwrap_options_read_text, FIELD(name)
-#define OP(op, bits) .read = bwrap_operation, .kind = BWRAP_##op, .flags = (bits)
+#define OP(op, bits) .read = bwrap_operation, .kind = BWRAP_##op, .flags = BWRAP_WANTS_PATHS | (bits)
 
 /* In the order in which --help lists them. */
 const struct bwrap_option bwrap_options[] = {
         {"--help", NULL, "List the options and exit", .read = read_question, FIELD(wants_help)},
         {"--version", NULL, "Say the version and exit", .read = read_question, FIELD(wants_version)},
         {"--args", "FD", "Read more options, each ended by a NUL, from FD", .read = read_args},
-        {"--argv0", "VALUE", "The command's argv[0] is VALUE", TEXT(argv0), .flags = BWRAP_SAYS_ONE},
+        {"--argv0", "VALUE", "The command's argv[0] is VALUE", .read = read_argv0, FIELD(argv0),
+         .flags = BWRAP_SAYS_ONE},
         {"--level-prefix", NULL, "Begin messages with <3> or <4>, as sd-daemon(3) has it",
          FLAG(has_level_prefix)},
 
@@ -226,13 +247,14 @@ const struct bwrap_option bwrap_options[] = {
         {"--gid", "GID", "Group id inside (needs a user namespace)", .read = read_id},
         {"--hostname", "NAME", "Host name inside (needs --unshare-uts)", TEXT(hostname)},
 
-        {"--chdir", "DIR", "Working directory inside", TEXT(chdir), .flags = BWRAP_SAYS_ONE},
+        {"--chdir", "DIR", "Working directory inside", TEXT(chdir),
+         .flags = BWRAP_SAYS_ONE | BWRAP_WANTS_PATHS},
         {"--clearenv", NULL, "Unset every variable but PWD", .read = read_clearenv},
         {"--setenv", "VAR VALUE", "Set a variable", .read = read_setenv},
         {"--unsetenv", "VAR", "Unset a variable", .read = read_unsetenv},
         {"--lock-file", "DEST", "Hold a lock on DEST as long as the sandbox runs; repeatable",
-         .read = read_lock_file, FIELD(lock_files)},
-        {"--sync-fd", "FD", "Hold FD open as long as the sandbox runs", FD(sync_fd)},
+         .read = read_lock_file, FIELD(lock_files), .flags = BWRAP_WANTS_PATHS},
+        {"--sync-fd", "FD", "Hold FD open as long as the sandbox runs; repeatable", .read = read_sync_fd},
 
         {"--bind", "SRC DEST", "Show the host's SRC at DEST", OP(BIND, 0)},
         {"--bind-try", "SRC DEST", "Like --bind, left out where SRC is missing",
@@ -251,7 +273,7 @@ const struct bwrap_option bwrap_options[] = {
          OP(REMOUNT_RO, BWRAP_SAYS_ONE)},
 
         {"--overlay-src", "SRC", "A lower folder of the next overlay; the last one lies uppermost",
-         .read = bwrap_overlay_source},
+         .read = bwrap_overlay_source, .flags = BWRAP_WANTS_PATHS},
         {"--overlay", "RWSRC WORKDIR DEST", "Overlay at DEST, changes go to RWSRC",
          OP(OVERLAY, BWRAP_WANTS_LOWERS)},
         {"--tmp-overlay", "DEST", "Overlay at DEST, changes are lost", OP(TMP_OVERLAY, BWRAP_WANTS_LOWERS)},
@@ -291,6 +313,8 @@ const struct bwrap_option bwrap_options[] = {
         {"--cap-add", "CAP", "Give the command a capability; ALL: all of them", .read = bwrap_capability},
         {"--cap-drop", "CAP", "Take a capability from the command; ALL: all of them",
          .read = bwrap_capability},
+        {"--not-a-security-boundary", NULL, "Taken for callers of bubblewrap 0.12; changes nothing",
+         FLAG(is_no_boundary)},
 };
 
 const size_t n_bwrap_options = ARRAY_SIZE(bwrap_options);

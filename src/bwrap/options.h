@@ -19,6 +19,7 @@ enum {
         BWRAP_SAYS_ONE = 1 << 6,     /* "takes one argument", where the others say "an argument" */
         BWRAP_HAS_FD = 1 << 7,       /* an operation's first argument is a descriptor */
         BWRAP_WANTS_LOWERS = 1 << 8, /* --overlay-src comes before it */
+        BWRAP_WANTS_PATHS = 1 << 9,  /* its arguments that are paths may not be empty */
 };
 
 /* A parse that is under way. */

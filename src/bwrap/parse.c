@@ -66,6 +66,13 @@ static int parse_option(struct bwrap_parser *p, struct bwrap_args *args, const c
                                             option->flags & BWRAP_SAYS_ONE ? "one" : numbers[n],
                                             n > 1 ? "s" : "");
         }
+        /* The first argument of some is a descriptor or a mode. */
+        for (size_t i = startswith(option->arguments ? option->arguments : "", "FD ") ||
+                        option->kind == BWRAP_CHMOD;
+             i < n && (option->flags & BWRAP_WANTS_PATHS); i++)
+                if (!*values[i])
+                        return bwrap_refuse(p, -EINVAL, "%s does not take an empty path argument",
+                                            option->name);
         r = option->read(p, option, values);
         if (r < 0 || p->is_finished)
                 return r;
@@ -95,6 +102,8 @@ static int check_user_namespace(struct bwrap_parser *p) {
                 return bwrap_refuse(p, -EINVAL, "--userns-block-fd requires --unshare-user");
         if (c->userns_block_fd >= 0 && c->info_fd < 0)
                 return bwrap_refuse(p, -EINVAL, "--userns-block-fd requires --info-fd");
+        if (c->disable_userns && c->userns_block_fd >= 0)
+                return bwrap_refuse(p, -EINVAL, "--disable-userns is not compatible with --userns-block-fd");
         if (c->userns_fd >= 0 && c->unshare_user)
                 return bwrap_refuse(p, -EINVAL, "--userns not compatible --unshare-user");
         if (c->userns_fd >= 0 && c->unshare_user_try)

@@ -4,16 +4,20 @@
 #include "run.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
 #include "disk/exposed.h"
+#include "launch/harden.h"
 #include "report.h"
+#include "run/programs.h"
 
 #define EXIT_BWRAP 1
 
@@ -24,7 +28,8 @@ struct monitor {
         const struct bwrap_config *config;
         const struct nsrun_plan *plan;
         struct launch launch;
-        int go_fd; /* the write end of a pipe: closing it lets the child begin */
+        pid_t child; /* the launch's pid as the caller sees it */
+        int go_fd;   /* the write end of a pipe: closing it lets the child begin */
         bool has_started, has_exited;
         bool has_others; /* the command left processes behind */
         int status;      /* wait(2)'s */
@@ -59,7 +64,7 @@ static void add_namespaces(struct strbuf *b, const struct monitor *m, const char
                 char path[64];
                 struct stat st;
 
-                (void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", m->launch.pid, all[i].file);
+                (void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", m->child, all[i].file);
                 if ((m->plan->raw->namespaces & all[i].flag) && sys_stat(path, &st) >= 0)
                         strbuf_addf(b, ",%s\"%s\": %ju", between, all[i].key, (uintmax_t)st.st_ino);
         }
@@ -87,7 +92,7 @@ static int bwrap_run_tell_started(const struct monitor *m) {
         int r = 0;
 
         if (m->config->info_fd >= 0) {
-                strbuf_addf(&info, "{\n    \"child-pid\": %d", m->launch.pid);
+                strbuf_addf(&info, "{\n    \"child-pid\": %d", m->child);
                 add_namespaces(&info, m, "\n    ");
                 strbuf_add(&info, "\n}\n");
                 r = write_text(m->config->info_fd, strbuf_finish(&info));
@@ -96,7 +101,7 @@ static int bwrap_run_tell_started(const struct monitor *m) {
         if (r < 0)
                 return fail_errno(m->config, "Write to info_fd", r);
         if (m->config->json_status_fd >= 0) {
-                strbuf_addf(&status, "{ \"child-pid\": %d", m->launch.pid);
+                strbuf_addf(&status, "{ \"child-pid\": %d", m->child);
                 add_namespaces(&status, m, " ");
                 strbuf_add(&status, " }\n");
                 r = write_text(m->config->json_status_fd, strbuf_finish(&status));
@@ -210,6 +215,69 @@ static int enter_given_namespaces(const struct bwrap_config *config) {
         return 0;
 }
 
+/* The process that the monitor's parent becomes: it ends as the monitor does. */
+static _Noreturn void follow_monitor(pid_t monitor) {
+        int status;
+
+        /* Whoever reads --info-fd waits for its end. */
+        (void)sys_close_range(3, ~0U);
+        while (waitpid(monitor, &status, 0) < 0)
+                if (errno != EINTR)
+                        _exit(EXIT_BWRAP);
+        _exit(exit_status(status));
+}
+
+/* A process that has chosen a pid namespace for its children can make no other: only a child, which is in
+ * the one that was chosen, can make one beneath it.  The child goes on as the monitor. */
+static int become_monitor_in_namespace(const struct bwrap_config *config) {
+        struct nsrun_error err = {0};
+        int self, r;
+        pid_t monitor;
+
+        if (config->pidns_fd < 0 || !config->unshare_pid)
+                return 0;
+        self = sys_pidfd_open(getpid());
+        if (self < 0)
+                return fail_errno(config, "pidfd_open", self);
+        monitor = fork();
+        if (monitor < 0)
+                return fail_errno(config, "fork", -errno);
+        if (monitor > 0)
+                follow_monitor(monitor);
+        r = config->die_with_parent ? harden_die_with(self, &err) : 0;
+        (void)sys_close(self);
+        return r < 0 ? bwrap_run_fail(config, err.what) : 0;
+}
+
+/* The launch's pid in the caller's own namespace, which is that of the mounted /proc. */
+static pid_t find_child(const struct bwrap_config *config, const struct launch *l) {
+        char path[64], text[512] = "";
+        _cleanup_close_ int fd = -EBADF;
+        const char *number;
+        size_t n = 0;
+
+        if (config->pidns_fd < 0 || !config->unshare_pid)
+                return l->pid;
+        (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", l->pidfd);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
+                return l->pid;
+        number = strstr(text, "\nPid:");
+        return number ? (pid_t)strtol(number + strlen("\nPid:"), NULL, 10) : l->pid;
+}
+
+/* Whether the caller, who gets to know the reaper's pid, shall be able to open the namespaces of it,
+ * although nothing inside can look into it.  For the kernel a process's memory belongs to the user namespace
+ * in which it executed its program: of one that nsrun-init was executed in, the namespace's owner outside
+ * may look, and a command may that has CAP_SYS_PTRACE inside.  In a pid namespace that others are in already
+ * there would be a moment in which they could. */
+static bool wants_inspectable_reaper(const struct bwrap_config *config, const struct nsrun_plan *plan) {
+        return plan->raw->has_reaper && (config->info_fd >= 0 || config->json_status_fd >= 0) &&
+               config->unshare_pid && config->pidns_fd < 0 && geteuid() != 0 && !config->exec_label &&
+               !(plan->raw->capabilities & (UINT64_C(1) << CAP_SYS_PTRACE)) &&
+               sys_is_executable(program_init()) >= 0;
+}
+
 /* Makes the child wait until its namespaces have been reported: they can be read only while it lives. */
 static int hold_child(const struct bwrap_config *config, struct nsrun_plan *plan, int *ret_go) {
         int ends[2], r;
@@ -272,6 +340,7 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
                 .dies_with_thread = config->die_with_parent,
                 .command_line = bwrap_arguments,
                 .command_line_size = bwrap_arguments_size,
+                .init_path = wants_inspectable_reaper(config, plan) ? program_init() : NULL,
         };
         struct sigaction standard = {.sa_handler = SIG_DFL};
         struct nsrun_error err = {0};
@@ -279,6 +348,8 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
 
         (void)sigaction(SIGCHLD, &standard, NULL);
         r = enter_given_namespaces(config);
+        if (r == 0)
+                r = become_monitor_in_namespace(config);
         if (r == 0)
                 r = hold_child(config, plan, &m.go_fd);
         if (r != 0)
@@ -289,6 +360,7 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
 
                 return bwrap_run_fail(config, message);
         }
+        m.child = find_child(config, &m.launch);
         r = monitor(&m);
         launch_close(&m.launch);
         return r;

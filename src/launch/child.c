@@ -39,6 +39,7 @@ void child_free(struct child *c) {
         close_fdp(&c->init_data_fd);
         free(c->owned_filter);
         free(c->keep);
+        free(c->held);
         init_exec_free(c);
         free(c->reaper.shell_argv);
         if (c->stacks)
@@ -123,6 +124,11 @@ static void set_init(struct child *c) {
         p->argv = c->plan->argv;
         p->env = c->plan->env;
         p->file = c->plan->argv ? c->plan->argv[0] : NULL;
+        if (c->plan->raw) {
+                p->file = c->plan->raw->file;
+                p->filters = c->plan->raw->filters;
+                p->n_filters = c->plan->raw->n_filters;
+        }
 }
 
 int child_prepare(struct child *c, unsigned n_ours, struct nsrun_error *err) {

@@ -26,6 +26,9 @@ struct child {
         int init_fd;          /* O_PATH of nsrun-init; -EBADF: the child stays this program */
         int init_data_fd;     /* a memfd with the struct init for nsrun-init */
         struct init_message *message;
+        int *held; /* descriptors that the reaper only keeps open, nsrun-init too; with room for what the
+                    * child opens */
+        size_t n_held, n_held_most;
         char *stacks;
         struct sock_filter *owned_filter;
         struct sock_fprog filter;

@@ -38,7 +38,6 @@ int filter_prepare(struct child *c, struct nsrun_error *err) {
                 return 0;
         c->filter = (struct sock_fprog){.len = (unsigned short)plan->seccomp.n,
                                         .filter = (struct sock_filter *)(uintptr_t)plan->seccomp.code};
-        p->init.n_instructions = c->filter.len;
         p->init.filter_flags = plan->seccomp.flags | (plan->seccomp_log ? SECCOMP_FILTER_FLAG_LOG : 0U);
         p->filters = &c->filter;
         p->n_filters = 1;
@@ -48,7 +47,9 @@ int filter_prepare(struct child *c, struct nsrun_error *err) {
 int filter_install(struct reaper *p) {
         for (size_t i = 0; i < p->n_filters; i++) {
                 const struct sock_fprog *filter = &p->filters[i];
-                int r = sys_seccomp_filter(p->init.filter_flags, filter->filter, filter->len);
+                int r = p->init.filters_by_prctl
+                                ? sys_prctl_filter(filter->filter, filter->len)
+                                : sys_seccomp_filter(p->init.filter_flags, filter->filter, filter->len);
 
                 if (r < 0)
                         return error_set(

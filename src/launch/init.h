@@ -64,8 +64,10 @@ struct init {
         sigset_t mask;             /* the command's */
         struct launch_namespaces namespaces; /* for the report of the start */
         unsigned filter_flags;               /* SECCOMP_FILTER_FLAG_* */
-        uint32_t n_instructions;             /* length of the one filter that nsrun-init gets */
+        bool filters_by_prctl;               /* of a raw plan, whose first filter may allow no other call */
+        uint32_t n_filters;                  /* how many filters nsrun-init gets */
         uint32_t n_passed;                   /* number of descriptors that are passed to the command */
+        uint32_t n_held;                     /* and of those that nsrun-init only keeps open */
         uint32_t n_limits;                   /* number of rlimits that are set right before the exec */
         struct init_limit limits[RLIMITS_COUNT];
         /* For a process that has yet to enter a session (enter.h). */
@@ -81,7 +83,7 @@ struct init {
 #define INIT_DESCRIPTORS 10
 
 /* Raised with every change of struct init, and of struct launch_report. */
-#define INIT_VERSION 6U
+#define INIT_VERSION 7U
 
 /* A reaper: the process that goes by a struct init. */
 struct reaper {

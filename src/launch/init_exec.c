@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The two ends of the way to nsrun-init.  Its arguments are the number of a file in memory, the working
- * directory of a command that joins a session, and the command's own; its environment is the command's.  The
- * file has a struct init, the descriptors that are passed, and the command's filter. */
+ * directory of a command that joins a session, the file that is executed, and the command's own; its
+ * environment is the command's.  The file has a struct init, the descriptors that are passed, those that are
+ * held, and the command's filters, each after its length. */
 #include "init_exec.h"
 
 #include <fcntl.h>
@@ -23,11 +24,12 @@ enum {
         ARG_NAME,
         ARG_DATA,
         ARG_DIRECTORY,
+        ARG_FILE,
         ARG_COMMAND,
 };
 
 struct init_message {
-        char *bytes;
+        char *bytes; /* the file's but for the descriptors that are held, with room for them */
         size_t n;
         char number[24];
         char *argv[];
@@ -40,24 +42,32 @@ static size_t init_exec_append(char *to, size_t at, const void *from, size_t n) 
 }
 
 int init_exec_prepare(struct child *c, struct nsrun_error *err) {
-        size_t n_passed = c->params->n_pass_fds * sizeof(int),
-               n_filter = c->filter.len * sizeof(*c->filter.filter), n = strv_length(c->plan->argv);
+        const struct reaper *p = &c->reaper;
+        size_t n_passed = c->params->n_pass_fds * sizeof(int), n = strv_length(c->plan->argv), at;
         struct init_message *m;
         int r;
 
         m = c->message = calloc(1, sizeof(*m) + (ARG_COMMAND + n + 1) * sizeof(char *));
         if (!m)
                 return error_oom(err);
-        m->n = sizeof(struct init) + n_passed + n_filter;
-        m->bytes = calloc(1, m->n);
+        m->n = sizeof(struct init) + n_passed;
+        for (size_t i = 0; i < p->n_filters; i++)
+                m->n += sizeof(uint32_t) + p->filters[i].len * sizeof(*p->filters[i].filter);
+        m->bytes = calloc(1, m->n + c->n_held_most * sizeof(int));
         if (!m->bytes)
                 return error_oom(err);
-        (void)init_exec_append(
-                m->bytes, init_exec_append(m->bytes, sizeof(struct init), c->params->pass_fds, n_passed),
-                c->filter.filter, n_filter);
+        at = init_exec_append(m->bytes, sizeof(struct init), c->params->pass_fds, n_passed);
+        for (size_t i = 0; i < p->n_filters; i++) {
+                uint32_t length = p->filters[i].len;
+
+                at = init_exec_append(m->bytes, at, &length, sizeof(length));
+                at = init_exec_append(m->bytes, at, p->filters[i].filter,
+                                      length * sizeof(*p->filters[i].filter));
+        }
         m->argv[ARG_NAME] = (char *)"nsrun-init";
         m->argv[ARG_DATA] = m->number;
         m->argv[ARG_DIRECTORY] = c->plan->cwd ? c->plan->cwd : (char *)"";
+        m->argv[ARG_FILE] = p->file ? (char *)(uintptr_t)p->file : (char *)"";
         for (size_t i = 0; i < n; i++)
                 m->argv[ARG_COMMAND + i] = c->plan->argv[i];
         r = c->init_data_fd = sys_memfd("nsrun-init");
@@ -91,7 +101,11 @@ int init_exec(struct child *c) {
         ssize_t n;
         int r;
 
+        c->reaper.init.n_filters = (uint32_t)c->reaper.n_filters;
+        c->reaper.init.n_held = (uint32_t)c->n_held;
         (void)init_exec_append(m->bytes, 0, &c->reaper.init, sizeof(c->reaper.init));
+        (void)init_exec_append(m->bytes, m->n, c->held, c->n_held * sizeof(int));
+        m->n += c->n_held * sizeof(int);
         (void)number_format(m->number, (uint64_t)c->init_data_fd);
         n = sys_write(c->init_data_fd, m->bytes, m->n);
         r = n < 0 ? (int)n : (size_t)n != m->n ? -EIO : lseek(c->init_data_fd, 0, SEEK_SET) < 0 ? -errno : 0;
@@ -99,6 +113,9 @@ int init_exec(struct child *c) {
         fds[INIT_DESCRIPTORS] = c->init_data_fd;
         for (size_t i = 0; i < ARRAY_SIZE(fds) && r >= 0; i++)
                 if (fds[i] > 2 && fcntl(fds[i], F_SETFD, 0) < 0)
+                        r = -errno;
+        for (size_t i = 0; i < c->n_held && r >= 0; i++)
+                if (fcntl(c->held[i], F_SETFD, 0) < 0)
                         r = -errno;
         if (r < 0)
                 return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, NULL,
@@ -124,12 +141,37 @@ static void *take_items(int fd, size_t n, size_t size) {
         return items;
 }
 
+static void take_filters(int fd, struct reaper *p) {
+        struct sock_fprog *filters = calloc((size_t)p->init.n_filters + 1, sizeof(*filters));
+
+        if (!filters)
+                _exit(125);
+        for (uint32_t i = 0; i < p->init.n_filters; i++) {
+                uint32_t length;
+
+                if (sys_read(fd, &length, sizeof(length)) != (ssize_t)sizeof(length) || length > UINT16_MAX)
+                        _exit(125);
+                filters[i].len = (unsigned short)length;
+                filters[i].filter = take_items(fd, length, sizeof(*filters[i].filter));
+        }
+        p->filters = filters;
+        p->n_filters = p->init.n_filters;
+}
+
+/* The descriptors stay open as long as this process lives, and the command doesn't get them. */
+static void keep_held(int fd, size_t n) {
+        _cleanup_free_ int *held = take_items(fd, n, sizeof(*held));
+
+        for (size_t i = 0; i < n; i++)
+                if (!held || fcntl(held[i], F_SETFD, FD_CLOEXEC) < 0)
+                        _exit(125);
+}
+
 static void take_init(int fd, struct reaper *p) {
         static const struct nsrun_error other = {.stage = NSRUN_STAGE_SUPERVISE,
                                                  .error = EPROTO,
                                                  .what = "nsrun-init is of another version",
                                                  .hint = "install nsrun completely"};
-        static struct sock_fprog filter;
         struct init *init = &p->init;
         ssize_t n = sys_read(fd, init, sizeof(*init));
 
@@ -138,10 +180,8 @@ static void take_init(int fd, struct reaper *p) {
         if (n != (ssize_t)sizeof(*init) || init->size != sizeof(*init) || init->version != INIT_VERSION)
                 report_failure(init->report_fd, -1, &other);
         p->passed = take_items(fd, init->n_passed, sizeof(*p->passed));
-        filter.len = (unsigned short)init->n_instructions;
-        filter.filter = take_items(fd, filter.len, sizeof(*filter.filter));
-        p->filters = &filter;
-        p->n_filters = filter.filter ? 1 : 0;
+        take_filters(fd, p);
+        keep_held(fd, init->n_held);
         (void)sys_close(fd);
 }
 
@@ -175,7 +215,7 @@ int init_exec_main(int argc, char **argv, char **env) {
                 if (fds[i] > 2 && fcntl(fds[i], F_SETFD, FD_CLOEXEC) < 0)
                         return 125;
         p.argv = argv + ARG_COMMAND;
-        p.file = argv[ARG_COMMAND];
+        p.file = argv[ARG_FILE];
         p.env = env;
         p.stack_top = stack + sizeof(stack);
         p.shell_argv = calloc((size_t)(argc - ARG_COMMAND) + 2, sizeof(char *));

@@ -64,6 +64,8 @@ struct plan_op {
                                    is missing of it */
         char **layers;      /* PLAN_OVERLAY of a raw plan: lower folders, the uppermost last */
         char *work;         /* PLAN_OVERLAY of a raw plan: its work folder (source: the upper) */
+        bool is_own_link; /* PLAN_BIND of a raw plan: source is a link of the child's own in /proc/self/ns */
+        mode_t parent_mode; /* of a raw plan: of the folders that are made on the way to target */
         int source_fd; /* PLAN_BIND of a raw plan, where has_source_fd: the file that source must lead to */
         bool has_source_fd;
         bool is_optional;  /* PLAN_COVER of a raw plan: covers only what the command could write to */
@@ -76,7 +78,7 @@ struct plan_op {
 /* What a plan has besides when bwrap/ made it of bubblewrap's command line, a raw plan: its
  * operations are carried out in the order in which they come.  A target is resolved when its
  * operation's turn comes, beneath the new root, where symlinks are followed; folders that are
- * missing on the way are made (0755). */
+ * missing on the way are made. */
 struct plan_raw {
         uint64_t namespaces; /* CLONE_NEW* */
         uint64_t optional;   /* those of `namespaces` that the launch goes without where they can't be had */
@@ -92,9 +94,12 @@ struct plan_raw {
         int block_fd;        /* once it is readable the command starts */
         char **directories;  /* the first of these that can be entered is the working directory */
         bool needs_first_directory;
-        char **pwd;                 /* "PWD=…", one for each of `directories` */
-        char *file;                 /* the file that is executed; argv[0] need not name it */
-        char **lock_files;          /* paths inside of files that the reaper locks for its life */
+        char **pwd;        /* "PWD=…", one for each of `directories` */
+        char *file;        /* the file that is executed; argv[0] need not name it */
+        char **lock_files; /* paths inside of files that the reaper locks for its life */
+        int *held_fds;     /* the reaper keeps these open for its life */
+        size_t n_held_fds;
+        bool takes_uid, takes_gid;  /* the plan's ids are taken in a user namespace that was given */
         struct sock_fprog *filters; /* seccomp filters, in the order in which they are installed */
         size_t n_filters;
         char *file_label; /* SELinux label of what is mounted in the new root, or NULL */

@@ -73,6 +73,8 @@
         M(BOOL, makes_on_host)    \
         M(NOTHING, layers)        \
         M(NOTHING, work)          \
+        M(NOTHING, is_own_link)   \
+        M(NOTHING, parent_mode)   \
         M(NOTHING, source_fd)     \
         M(NOTHING, has_source_fd) \
         M(NOTHING, is_optional)   \

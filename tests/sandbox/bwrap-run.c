@@ -149,9 +149,12 @@ static int fd_with_text(const char *spelled) {
 }
 
 static int fd_with_filter(const char *name) {
+        unsigned number = streq(name, "getsid")    ? SYS_getsid
+                          : streq(name, "seccomp") ? SYS_seccomp
+                                                   : SYS_getppid;
         const struct sock_filter filter[] = {
                 BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, streq(name, "getsid") ? SYS_getsid : SYS_getppid, 0, 1),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV),
                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         };

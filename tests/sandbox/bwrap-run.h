@@ -29,7 +29,7 @@ enum bwrap_user {
  *     %r:TEXT    one to read TEXT from; "," stands for NUL, "~" for a space
  *     %w         one to write to; what was written is in the report
  *     %o:PATH    PATH opened with O_PATH     %f:PATH    PATH opened to be read
- *     %bpf:NAME  a filter that makes getppid or getsid fail
+ *     %bpf:NAME  a filter that makes getppid, getsid or seccomp fail
  *     %userns    a user namespace with our own ids
  *     %closed    the end of a pipe whose other end is closed
  *

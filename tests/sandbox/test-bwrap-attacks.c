@@ -445,15 +445,14 @@ TEST(die_with_parent_has_no_window) {
 
 /* ----------------------------------------------------------------- the reaper */
 
-/* It has the command's uid, and no filter. */
-TEST(the_reaper_can_not_be_reached) {
+/* It has the command's uid, and no filter.  `option`: a last one. */
+static void expect_unreachable(const struct site *s, const char *option, const char *value) {
         static const char script[] =
                 "readlink /proc/1/fd/0; cat /proc/1/environ; head -c 1 /proc/1/exe; (: 3<>/proc/1/mem); "
-                "cat /proc/1/fd/9/../file; readlink /proc/$$/fd/0 >&2 && echo control";
-        const struct site *s = *state;
+                "cat /proc/1/fd/9/../file; readlink /proc/1/ns/user; readlink /proc/$$/fd/0 >&2 && echo control";
         const char *const argv[] = {"sh",
                                     "-c",
-                                    "exec \"$0\" \"$@\" 9<\"$FOLDER\"",
+                                    "exec \"$0\" \"$@\" 8>&2 9<\"$FOLDER\"",
                                     our_bwrap(),
                                     "--unshare-all",
                                     "--ro-bind",
@@ -464,6 +463,8 @@ TEST(the_reaper_can_not_be_reached) {
                                     "--bind-fd",
                                     "9",
                                     "/mnt",
+                                    option,
+                                    value,
                                     "sh",
                                     "-c",
                                     script,
@@ -479,6 +480,19 @@ TEST(the_reaper_can_not_be_reached) {
         expect_out(&o, "control\n");
         expect_in(o.err, "/proc/1/environ: Permission denied");
         expect_in(o.err, "/proc/1/mem: Permission denied");
+}
+
+TEST(the_reaper_can_not_be_reached) {
+        expect_unreachable(*state, "--chdir", "/");
+}
+
+/* With a descriptor that tells its pid it is one that the caller can look into. */
+TEST(the_reaper_can_not_be_reached_where_its_pid_is_told) {
+        expect_unreachable(*state, "--json-status-fd", "8");
+}
+
+TEST(the_reaper_can_not_be_reached_where_its_pid_is_told_once) {
+        expect_unreachable(*state, "--info-fd", "8");
 }
 
 /* ------------------------------------------------------------------- nesting */

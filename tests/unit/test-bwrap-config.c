@@ -8,8 +8,8 @@
 
 TEST(a_later_option_warns_of_an_earlier_one) {
         static const char *const once[] = {
-                "--argv0",          "--chdir",   "--uid",     "--gid",      "--hostname",        "--userns",
-                "--userns2",        "--pidns",   "--sync-fd", "--block-fd", "--userns-block-fd", "--info-fd",
+                "--chdir",          "--uid",     "--gid",      "--hostname",        "--userns",
+                "--userns2",        "--pidns",   "--block-fd", "--userns-block-fd", "--info-fd",
                 "--json-status-fd", "--seccomp",
         };
         struct parsed *p;
@@ -190,7 +190,6 @@ TEST(each_descriptor_has_its_own_field) {
                 {"--userns", offsetof(struct bwrap_config, userns_fd)},
                 {"--userns2", offsetof(struct bwrap_config, userns2_fd)},
                 {"--pidns", offsetof(struct bwrap_config, pidns_fd)},
-                {"--sync-fd", offsetof(struct bwrap_config, sync_fd)},
                 {"--block-fd", offsetof(struct bwrap_config, block_fd)},
                 {"--info-fd", offsetof(struct bwrap_config, info_fd)},
                 {"--json-status-fd", offsetof(struct bwrap_config, json_status_fd)},
@@ -208,6 +207,11 @@ TEST(each_descriptor_has_its_own_field) {
         }
         p = ACCEPT("--unshare-user", "--info-fd", "4", "--userns-block-fd", "5", "true");
         assert_int_equal(p->config.userns_block_fd, 5);
+        parsed_free(p);
+        p = ACCEPT("--sync-fd", "8", "--sync-fd", "7", "true");
+        assert_int_equal(p->config.n_sync_fds, 2);
+        assert_memory_equal(p->config.sync_fds, ((const int[]){8, 7}), 2 * sizeof(int));
+        assert_null(p->config.warnings);
         parsed_free(p);
         p = ACCEPT("--add-seccomp-fd", "8", "--add-seccomp-fd", "7", "--add-seccomp-fd", "8", "true");
         assert_int_equal(p->config.n_seccomp_fds, 3);
@@ -414,7 +418,7 @@ TEST(help_and_version_end_the_parse) {
 TEST(version_names_both) {
         _cleanup_free_ char *version = bwrap_version(), *expected = NULL;
 
-        assert_true(asprintf(&expected, "bubblewrap 0.11.1 (nsrun %s)", nsrun_version()) > 0);
+        assert_true(asprintf(&expected, "bubblewrap 0.13.1 (nsrun %s)", nsrun_version()) > 0);
         assert_string_equal(version, expected);
 }
 
@@ -458,8 +462,8 @@ TEST(help_and_man_page_know_every_option) {
                 assert_int_equal(count(help, line), 1);
                 free(line);
         }
-        /* And no others: bubblewrap 0.11.1's are 67. */
-        assert_int_equal(n_bwrap_options, 67);
+        /* And no others: bubblewrap 0.13.1's are 68. */
+        assert_int_equal(n_bwrap_options, 68);
         assert_int_equal(count(page, "\n.It Fl -"), n_bwrap_options);
         assert_int_equal(count(help, "\n    --"), n_bwrap_options);
         free(path);

@@ -132,7 +132,7 @@ int late_open(int root, const char *path, int flags, mode_t mode) {
         return r == -ENOSYS || r == -EPERM ? walk_by_hand(root, path, flags, mode) : r;
 }
 
-int late_parent(int root, const char *path, char ret_name[256]) {
+int late_parent(int root, const char *path, mode_t parent_mode, char ret_name[256]) {
         char above[PATH_MAX];
         size_t n = strlen(path), end, start;
         int fd = -EBADF, r;
@@ -178,7 +178,9 @@ int late_parent(int root, const char *path, char ret_name[256]) {
                         continue;
                 memcpy(name, path + from, length);
                 name[length] = '\0';
-                r = sys_mkdirat(parent, name, 0755);
+                r = sys_mkdirat(parent, name, parent_mode);
+                /* There is a symlink, which leads nowhere. */
+                r = r == -EEXIST ? -ENOENT : r;
                 fd = r < 0 ? r : sys_open(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
         }
         return fd;
@@ -198,27 +200,72 @@ static int open_made(int parent, const char *name) {
         return r < 0 ? r : fd;
 }
 
-int late_mount_point(int root, const char *path, bool is_folder, mode_t mode, bool *ret_is_new) {
-        _cleanup_close_ int parent = -EBADF;
-        char name[256];
-        int fd;
+/* The path that the symlink `name` of `parent`, at `path`, leads to. */
+static int follow_link(int parent, const char *path, const char *name, char to[PATH_MAX]) {
+        size_t n = strlen(path);
+        ssize_t length;
+
+        while (n > 0 && path[n - 1] == '/')
+                n--;
+        while (n > 0 && path[n - 1] != '/')
+                n--;
+        if (n >= PATH_MAX)
+                return -ENAMETOOLONG;
+        memmove(to, path, n);
+        length = sys_readlinkat(parent, name, to + n, PATH_MAX - n - 1);
+        if (length < 0)
+                return length == -EINVAL ? -EEXIST : (int)length;
+        to[n + (size_t)length] = '\0';
+        if (to[n] == '/')
+                memmove(to, to + n, (size_t)length + 1);
+        return 0;
+}
+
+static int make_mount_point(int parent, const char *name, bool is_folder, mode_t mode) {
+        int fd = is_folder ? sys_mkdirat(parent, name, mode)
+                           : sys_open(parent, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, mode);
+
+        if (fd >= 0 && !is_folder)
+                (void)sys_close(fd);
+        return fd < 0 ? fd : 0;
+}
+
+/* Whether the folder is the new root's own, and none of the host's that is bound: there a command may have
+ * left links, for something to be made where it likes. */
+static bool is_on_root(int root, int folder) {
+        struct stat a, b;
+
+        return sys_fstat(root, &a) >= 0 && sys_fstat(folder, &b) >= 0 && a.st_dev == b.st_dev;
+}
+
+int late_mount_point(int root, int own, const char *path, bool is_folder, mode_t mode, mode_t parent_mode,
+                     bool *ret_is_new) {
+        char name[256], led[PATH_MAX];
 
         *ret_is_new = false;
-        fd = late_open(root, path, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
-        if (fd != -ENOENT)
-                return fd;
-        parent = late_parent(root, path, name);
-        if (parent < 0)
-                return parent;
-        if (!name[0])
-                return late_open(root, path, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
-        if (is_folder) {
-                fd = sys_mkdirat(parent, name, mode);
-        } else {
-                fd = sys_open(parent, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, mode);
-                if (fd >= 0)
-                        (void)sys_close(fd);
+        for (unsigned links = 0; links < LINKS_MAX; links++) {
+                _cleanup_close_ int parent = -EBADF;
+                int fd = late_open(root, path, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
+
+                if (fd != -ENOENT)
+                        return fd;
+                parent = late_parent(root, path, parent_mode, name);
+                if (parent < 0)
+                        return parent;
+                if (!name[0])
+                        return late_open(root, path, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
+                if (links > 0 && !is_on_root(own, parent))
+                        return -ENOENT;
+                fd = make_mount_point(parent, name, is_folder, mode);
+                if (fd >= 0) {
+                        *ret_is_new = true;
+                        return open_made(parent, name);
+                }
+                if (fd == -EEXIST)
+                        fd = is_on_root(own, parent) ? follow_link(parent, path, name, led) : -ENOENT;
+                if (fd < 0)
+                        return fd;
+                path = led;
         }
-        *ret_is_new = fd >= 0;
-        return fd < 0 ? fd : open_made(parent, name);
+        return -ELOOP;
 }

@@ -10,9 +10,11 @@
 
 /* Opens `path` beneath `root`.  `flags` may make a file, with `mode`.  Errors are open(2)'s. */
 int late_open(int root, const char *path, int flags, mode_t mode);
-/* Opens (O_PATH) the folder above `path`, after making those above it that are missing, 0755.
+/* Opens (O_PATH) the folder above `path`, after making those above it that are missing.
  * *ret_name is the path's last component: "" if `path` ends in "..", or is the root. */
-int late_parent(int root, const char *path, char ret_name[256]);
+int late_parent(int root, const char *path, mode_t parent_mode, char ret_name[256]);
 /* Opens (O_PATH) a folder or a file to mount on.  If it is missing it is made with `mode`, and
- * *ret_is_new says so. */
-int late_mount_point(int root, const char *path, bool is_folder, mode_t mode, bool *ret_is_new);
+ * *ret_is_new says so.  Of a symlink that leads nowhere the place that it names is made, if both are on the
+ * file system of the folder `own`, where no command has been. */
+int late_mount_point(int root, int own, const char *path, bool is_folder, mode_t mode, mode_t parent_mode,
+                     bool *ret_is_new);

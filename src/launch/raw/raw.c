@@ -9,6 +9,8 @@
 
 #include "launch/exec.h"
 #include "launch/harden.h"
+#include "launch/init_exec.h"
+#include "launch/number.h"
 #include "launch/report.h"
 
 /* Waits until `fd` can be read or its other end is closed, and closes it. */
@@ -91,6 +93,28 @@ static int assert_no_userns(struct raw *w) {
         return 0;
 }
 
+/* Takes the ids that were asked for in a user namespace that was given, if they are mapped there. */
+static int take_ids(struct raw *w) {
+        const struct nsrun_plan *plan = w->child->plan;
+        char number[24];
+        int r = 0;
+
+        if (!w->plan->takes_uid && !w->plan->takes_gid)
+                return 0;
+        r = sys_prctl(PR_SET_KEEPCAPS, 1, 0);
+        if (r >= 0 && w->plan->takes_gid)
+                r = sys_set_gid(plan->gid);
+        if (r < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, r,
+                                 number_format(number, plan->gid), "unable to switch to gid", NULL);
+        if (w->plan->takes_uid)
+                r = sys_set_uid(plan->uid);
+        if (r < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, r,
+                                 number_format(number, plan->uid), "unable to switch to uid", NULL);
+        return 0;
+}
+
 static int set_capabilities(struct raw *w) {
         const struct plan_raw *raw = w->plan;
 
@@ -109,6 +133,7 @@ static int lock_files(struct raw *w) {
                 if (r < 0)
                         return error_set(&w->child->reaper.error, NSRUN_STAGE_SUPERVISE, r, *path,
                                          "Unable to lock file", NULL);
+                w->child->held[w->child->n_held++] = fd;
         }
         return 0;
 }
@@ -163,6 +188,8 @@ static int raw_build(struct raw *w) {
                 r = enter_userns(w, self);
         if (r >= 0)
                 r = assert_no_userns(w);
+        if (r >= 0)
+                r = take_ids(w);
         if (r >= 0)
                 r = set_capabilities(w);
         if (r >= 0)
@@ -221,6 +248,8 @@ static _Noreturn void raw_run(struct raw *w) {
         }
         if (r >= 0)
                 r = lock_files(w);
+        if (r >= 0 && w->child->init_fd >= 0)
+                r = init_exec(w->child);
         if (r >= 0)
                 r = hide_reaper(w);
         if (r < 0)
@@ -234,6 +263,7 @@ static void describe_raw(const struct child *c, struct init *init) {
 
         init->has_command = true;
         init->terminal = INIT_TERMINAL_CALLER;
+        init->filters_by_prctl = true;
         init->leftovers = INIT_LEFTOVERS_REAP;
         init->outlives_supervisor = !dies;
         init->command_dies_with_it = dies && !(c->namespaces & CLONE_NEWPID);
@@ -270,6 +300,19 @@ static void format_map(char to[48], unsigned inside, unsigned outside) {
         (void)snprintf(to, 48, "%u %u 1\n", inside, outside);
 }
 
+/* What the reaper holds open: what was given, and the files that it will lock. */
+static int hold_descriptors(struct child *c, struct nsrun_error *err) {
+        const struct plan_raw *raw = c->plan->raw;
+
+        c->n_held_most = raw->n_held_fds + strv_length(raw->lock_files);
+        c->held = calloc(c->n_held_most + 1, sizeof(*c->held));
+        if (!c->held)
+                return error_oom(err);
+        for (size_t i = 0; i < raw->n_held_fds; i++)
+                c->held[c->n_held++] = raw->held_fds[i];
+        return 0;
+}
+
 int raw_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         const struct nsrun_plan *plan = c->plan;
         const struct plan_raw *raw = plan->raw;
@@ -285,10 +328,9 @@ int raw_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         format_map(w.gid_map, plan->gid, plan->host_gid);
         format_map(w.inner_uid_map, plan->uid, plan->uid);
         format_map(w.inner_gid_map, plan->gid, plan->gid);
-        r = child_prepare(c, 1, err);
-        c->reaper.file = raw->file;
-        c->reaper.filters = raw->filters;
-        c->reaper.n_filters = raw->n_filters;
+        r = hold_descriptors(c, err);
+        if (r >= 0)
+                r = child_prepare(c, 1, err);
         if (r >= 0)
                 r = legacy_prepare(&w.mount, err);
         if (r >= 0)

@@ -29,7 +29,8 @@ static int open_new_root(struct raw *w) {
  * and more by symlinks in bound folders. */
 static int open_mount_point(struct raw *w, const struct plan_op *op, bool is_folder, mode_t mode) {
         bool is_new;
-        int fd = late_mount_point(w->mount.new_root, op->target, is_folder, mode, &is_new);
+        int fd = late_mount_point(w->mount.new_root, w->base_root, op->target, is_folder, mode,
+                                  op->parent_mode, &is_new);
 
         w->covers_root = !is_new;
         return fd;
@@ -71,7 +72,9 @@ int raw_mount_root(struct raw *w) {
 /* ------------------------------------------------------------------- binds */
 
 static int open_source(struct raw *w, const struct plan_op *op) {
-        int fd = beneath_open(w->mount.old_root, op->source + 1, O_PATH, 0);
+        /* A magic link can't be resolved beneath a folder.  What it leads to is this process's own. */
+        int fd = op->is_own_link ? sys_open(w->mount.old_root, op->source + 1, O_PATH, 0)
+                                 : beneath_open(w->mount.old_root, op->source + 1, O_PATH, 0);
         struct stat given, found;
         int r;
 
@@ -156,14 +159,20 @@ static int raw_data(struct raw *w, const struct plan_op *op) {
 
 static int raw_file(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int parent = -EBADF, fd = -EBADF;
+        size_t n = strlen(op->target);
         char name[256];
         int r;
 
-        parent = late_parent(w->mount.new_root, op->target, name);
-        /* O_NONBLOCK: a fifo that a command left at the target must not make the launch wait. */
+        /* "--file FD /a/b/" makes the file /a/b. */
+        while (n > 1 && op->target[n - 1] == '/')
+                op->target[--n] = '\0';
+        parent = late_parent(w->mount.new_root, op->target, op->parent_mode, name);
+        /* O_NONBLOCK: a fifo that a command left at the target must not make the launch wait.  O_NOFOLLOW:
+         * nor may a link that it left lead the text into another file, which would be emptied. */
         fd = parent < 0 ? parent
                         : late_open(w->mount.new_root, op->target,
-                                    O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY, op->mode);
+                                    O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW,
+                                    op->mode);
         r = fd < 0 ? fd : raw_mount_write_all(fd, op->text, op->size);
         if (r < 0)
                 return raw_mount_fail(w, r, op->target,
@@ -173,7 +182,8 @@ static int raw_file(struct raw *w, const struct plan_op *op) {
 
 static int raw_folder(struct raw *w, const struct plan_op *op) {
         bool is_new;
-        _cleanup_close_ int fd = late_mount_point(w->mount.new_root, op->target, true, op->mode, &is_new);
+        _cleanup_close_ int fd = late_mount_point(w->mount.new_root, w->base_root, op->target, true,
+                                                  op->mode, op->parent_mode, &is_new);
 
         return fd < 0 ? raw_mount_fail(w, fd, op->target, "Can't mkdir") : 0;
 }
@@ -185,7 +195,7 @@ static int raw_symlink(struct raw *w, const struct plan_op *op) {
         ssize_t n;
         int r;
 
-        parent = late_parent(w->mount.new_root, op->target, name);
+        parent = late_parent(w->mount.new_root, op->target, op->parent_mode, name);
         r = parent < 0 ? parent : name[0] ? sys_symlinkat(op->text, parent, name) : -EEXIST;
         if (r != -EEXIST)
                 return r < 0 ? raw_mount_fail(w, r, op->target, "Can't make symlink at") : 0;

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Namespaces that a caller hands from one nsrun-bwrap to another by the pid that it is told, as flatpak
+ * does: which of them the caller can open, and what comes of them. */
+#include "bwrap-run.h"
+
+#include <sys/wait.h>
+
+/* A sandbox that runs, and whose child-pid is known. */
+struct held {
+        struct running r;
+        int input; /* closed, the sandbox ends */
+        pid_t child;
+};
+
+static void keep_30(void *data) {
+        if (dup2(*(const int *)data, 30) < 0)
+                _exit(117);
+}
+
+/* `option`: "--unshare-pid" or one more of a pid namespace's own. */
+static void hold(const struct site *s, const char *option, const char *command, struct held *ret) {
+        const char *const argv[] = {our_bwrap(),
+                                    "--unshare-user",
+                                    "--unshare-pid",
+                                    "--unshare-net",
+                                    "--ro-bind",
+                                    "/",
+                                    "/",
+                                    "--proc",
+                                    "/proc",
+                                    "--info-fd",
+                                    "30",
+                                    option,
+                                    "sh",
+                                    "-c",
+                                    command,
+                                    NULL};
+        int info[2], input[2];
+        char text[1024] = "";
+        ssize_t n;
+
+        assert_int_equal(pipe2(info, O_CLOEXEC), 0);
+        assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+        spawn(&(struct request){.argv = argv,
+                                .cwd = s->root,
+                                .standard_input = input[0],
+                                .in_child = keep_30,
+                                .data = &info[1]},
+              &ret->r);
+        (void)close(info[1]);
+        (void)close(input[0]);
+        ret->input = input[1];
+        n = read(info[0], text, sizeof(text) - 1);
+        (void)close(info[0]);
+        assert_true(n > 0 && strstr(text, "\"child-pid\": "));
+        ret->child = (pid_t)strtol(strstr(text, "\"child-pid\": ") + strlen("\"child-pid\": "), NULL, 10);
+}
+
+static void let_go(struct held *h, struct outcome *o) {
+        (void)close(h->input);
+        finish(&h->r, o);
+}
+
+static int open_namespace(pid_t pid, const char *name) {
+        _cleanup_free_ char *path = text_of("/proc/%d/ns/%s", (int)pid, name);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0)
+                fail_msg("%s: %s", path, strerror(errno));
+        return fd;
+}
+
+/* slirp4netns, pasta and flatpak open the namespaces of the pid that they are told.  The command still can't
+ * look into that process: test-bwrap-attacks. */
+TEST(the_caller_opens_the_namespaces_of_the_pid_that_it_is_told) {
+        static const char *const names[] = {"user", "pid", "net", "mnt"};
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *line = NULL;
+        struct held h;
+
+        hold(*state, "--new-session",
+             "echo ready; read word; readlink /proc/self/ns/user /proc/self/ns/pid /proc/self/ns/net "
+             "/proc/self/ns/mnt",
+             &h);
+        line = read_line(h.r.out);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                (void)close(open_namespace(h.child, names[i]));
+        let_go(&h, &o);
+        expect_status(&o, 0);
+        assert_string_equal(line, "ready\n");
+        expect_in(o.out, "user:[");
+}
+
+/* With an agent's or a debugger's capability the command could look into a reaper of the same user
+ * namespace, so that the caller can't either. */
+TEST(a_reaper_is_not_for_the_caller_where_the_command_may_trace_all) {
+        const struct site *s = *state;
+        const char *const argv[] = {"sh",
+                                    "-c",
+                                    "exec \"$0\" \"$@\" 8>/dev/null",
+                                    our_bwrap(),
+                                    "--unshare-user",
+                                    "--unshare-pid",
+                                    "--cap-add",
+                                    "CAP_SYS_PTRACE",
+                                    "--json-status-fd",
+                                    "8",
+                                    "--ro-bind",
+                                    "/",
+                                    "/",
+                                    "--proc",
+                                    "/proc",
+                                    "sh",
+                                    "-c",
+                                    "readlink /proc/1/ns/user && exit; readlink /proc/self/ns/user >&2 && "
+                                    "echo hidden",
+                                    NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (geteuid() == 0)
+                return; /* may trace every process of the machine, and keeps that */
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "hidden\n");
+}
+
+struct given {
+        int user, pid;
+};
+
+static void keep_both(void *data) {
+        const struct given *g = data;
+
+        if (dup2(g->user, 30) < 0 || dup2(g->pid, 31) < 0)
+                _exit(117);
+}
+
+static void run_in(const struct site *s, const struct given *given, const char *const *argv,
+                   struct outcome *o) {
+        run(&(struct request){.argv = argv,
+                              .cwd = s->root,
+                              .in_child = keep_both,
+                              .data = (void *)(uintptr_t)given},
+            o);
+}
+
+/* flatpak run --parent-pid --parent-share-pids. */
+TEST(a_sandbox_shares_another_ones_processes) {
+        const struct site *s = *state;
+        static const char look[] = "readlink /proc/self/ns/pid; cat /proc/[0-9]*/comm | tr '\\n' ' '";
+        const char *const shared[] = {our_bwrap(), "--userns", "30",    "--pidns", "31", "--ro-bind", "/",
+                                      "/",         "--proc",   "/proc", "sh",      "-c", look,        NULL};
+        const char *const beneath[] = {our_bwrap(),     "--userns",  "30", "--pidns", "31",
+                                       "--unshare-pid", "--ro-bind", "/",  "/",       "--proc",
+                                       "/proc",         "sh",        "-c", look,      NULL};
+        _cleanup_free_ char *path = NULL, *line = NULL, *expected = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, one = {0}, two = {0};
+        struct given given;
+        char own[64] = "";
+        struct held h;
+
+        hold(s, "--new-session", "echo ready; read word", &h);
+        line = read_line(h.r.out);
+        given = (struct given){open_namespace(h.child, "user"), open_namespace(h.child, "pid")};
+        path = text_of("/proc/%d/ns/pid", (int)h.child);
+        assert_true(readlink(path, own, sizeof(own) - 1) > 0);
+        expected = text_of("%s\n", own);
+        run_in(s, &given, shared, &one);
+        run_in(s, &given, beneath, &two);
+        (void)close(given.user);
+        (void)close(given.pid);
+        let_go(&h, &o);
+        expect_status(&one, 0);
+        assert_ptr_equal(strstr(one.out, expected), one.out);
+        /* The other sandbox's shell, and none of the host's. */
+        expect_in(one.out, " sh ");
+        assert_null(strstr(one.out, "systemd"));
+        expect_status(&two, 0);
+        assert_null(strstr(two.out, expected));
+        /* A reaper, the shell, cat and tr. */
+        expect_in(two.out, " sh cat tr ");
+}
+
+/* The status of a sandbox beneath a given pid namespace is its command's, and its pid the caller's number.
+ */
+TEST(a_sandbox_beneath_a_given_pid_namespace_ends_as_its_command) {
+        const struct site *s = *state;
+        const char *const ends[] = {
+                our_bwrap(), "--userns",         "30", "--pidns", "31", "--unshare-pid", "--ro-bind", "/",
+                "/",         "--json-status-fd", "2",  "sh",      "-c", "kill -TERM $$", NULL};
+        _cleanup_outcome_ struct outcome o = {0}, of = {0};
+        _cleanup_free_ char *line = NULL;
+        struct given given;
+        struct held h;
+
+        hold(s, "--new-session", "echo ready; read word", &h);
+        line = read_line(h.r.out);
+        given = (struct given){open_namespace(h.child, "user"), open_namespace(h.child, "pid")};
+        run_in(s, &given, ends, &of);
+        (void)close(given.user);
+        (void)close(given.pid);
+        let_go(&h, &o);
+        expect_status(&of, 128 + SIGTERM);
+        expect_in(of.err, "\"pid-namespace\": ");
+        expect_in(of.err, "\"exit-code\": 143");
+}
+
+/* flatpak writes it on every run. */
+TEST(the_childs_own_namespace_is_bound) {
+        const struct site *s = *state;
+        static const char compare[] =
+                "[ \"$(readlink /proc/self/ns/user)\" = \"user:[$(stat -c %i /run/.userns)]\" ] && echo same";
+        const char *const bound[] = {our_bwrap(),
+                                     "--unshare-user",
+                                     "--ro-bind",
+                                     "/",
+                                     "/",
+                                     "--tmpfs",
+                                     "/run",
+                                     "--proc",
+                                     "/proc",
+                                     "--bind-try",
+                                     "/proc/self/ns/user",
+                                     "/run/.userns",
+                                     "sh",
+                                     "-c",
+                                     compare,
+                                     NULL};
+        const char *const missing[] = {our_bwrap(),
+                                       "--ro-bind",
+                                       "/",
+                                       "/",
+                                       "--tmpfs",
+                                       "/run",
+                                       "--bind-try",
+                                       "/proc/self/ns/nothing",
+                                       "/run/.userns",
+                                       "sh",
+                                       "-c",
+                                       "ls -A /run; echo on",
+                                       NULL};
+        _cleanup_outcome_ struct outcome o = {0}, none = {0};
+
+        run(&(struct request){.argv = bound, .cwd = s->root}, &o);
+        expect_out(&o, "same\n");
+        run(&(struct request){.argv = missing, .cwd = s->root}, &none);
+        expect_out(&none, "on\n");
+}
+
+int main(void) {
+        return run_all_tests();
+}
