@@ -3,9 +3,7 @@
  * by whoever runs this: everything that bwrap-run.c reports is the same, but for what is
  * excused below with its reason.  An excuse that nothing needs is a failure as well. */
 #include "bwrap-cases.h"
-
-#include <fnmatch.h>
-#include <sys/wait.h>
+#include "bwrap-differ.h"
 
 #define PARENTS(args)                                                                \
         {                                                                            \
@@ -13,14 +11,7 @@
                         "parents are 0755, as the manual says of them", false, false \
         }
 
-static struct excuse {
-        enum bwrap_user by;
-        const char *args; /* patterns of fnmatch(3): the case */
-        const char *line; /* and "-LINE" that bubblewrap alone has, or "+LINE" that nsrun-bwrap has */
-        const char *reason;
-        bool may_be_idle; /* what asks for it is this machine's */
-        bool is_used;
-} excuses[] = {
+static struct excuse excuses[] = {
         {BY_ANYBODY, "*", "+mount /*/sys ro,nosuid,nodev,*relatime proc root /sys rw",
          "/proc/sys is never writable", false, false},
         {BY_ROOT, "*", "[-+]open /proc/sys/kernel/domainname: *", "/proc/sys is never writable", false,
@@ -76,159 +67,6 @@ static struct excuse {
         PARENTS("--dev /d/ev"),
 };
 
-static const struct excuse *excuse_of(const struct bwrap_case *c, const char *line) {
-        for (size_t i = 0; i < ARRAY_SIZE(excuses); i++) {
-                struct excuse *e = &excuses[i];
-
-                if (e->by != BY_ANYBODY && (e->by == BY_ROOT) != (geteuid() == 0))
-                        continue;
-                if (fnmatch(e->args, c->args, 0) == 0 && fnmatch(e->line, line, 0) == 0) {
-                        e->is_used = true;
-                        return e;
-                }
-        }
-        return NULL;
-}
-
-/* ----------------------------------------------------------------- comparing */
-
-struct lines {
-        char *text, **lines;
-        size_t n;
-};
-
-/* What bubblewrap says of a failure is compared only where callers match it. */
-static bool is_compared(const struct bwrap_case *c, const char *line) {
-        return c->same_words || strncmp(line, "error ", 6) != 0;
-}
-
-static void split(const struct bwrap_case *c, const char *report, struct lines *ret) {
-        char *rest;
-
-        *ret = (struct lines){.text = strdup(report)};
-        rest = ret->text;
-        for (char *line; (line = strsep(&rest, "\n"));)
-                if (*line && is_compared(c, line)) {
-                        ret->lines = reallocarray(ret->lines, ret->n + 1, sizeof(*ret->lines));
-                        ret->lines[ret->n++] = line;
-                }
-}
-
-static void lines_clear(struct lines *l) {
-        free(l->text);
-        free(l->lines);
-}
-
-/* Takes the first line equal to `line` out of `l`. */
-static bool take(struct lines *l, const char *line) {
-        for (size_t i = 0; i < l->n; i++)
-                if (l->lines[i] && streq(l->lines[i], line)) {
-                        l->lines[i] = NULL;
-                        return true;
-                }
-        return false;
-}
-
-static size_t complain(const struct bwrap_case *c, char sign, const char *line) {
-        _cleanup_free_ char *signed_line = text_of("%c%s", sign, line);
-
-        if (excuse_of(c, signed_line))
-                return 0;
-        print_message("    %s\n", signed_line);
-        return 1;
-}
-
-/* How many lines differ without an excuse. */
-static size_t compare_reports(const struct bwrap_case *c, const char *theirs, const char *ours) {
-        struct lines left, right;
-        size_t n_differences = 0, n_excused = 0;
-        bool is_same_order = true;
-
-        split(c, theirs, &left);
-        split(c, ours, &right);
-        for (size_t i = 0; i < left.n && i < right.n; i++)
-                is_same_order = is_same_order && streq(left.lines[i], right.lines[i]);
-        for (size_t i = 0; i < left.n; i++)
-                if (!take(&right, left.lines[i])) {
-                        size_t n = complain(c, '-', left.lines[i]);
-
-                        n_differences += n;
-                        n_excused += !n;
-                }
-        for (size_t i = 0; i < right.n; i++)
-                if (right.lines[i]) {
-                        size_t n = complain(c, '+', right.lines[i]);
-
-                        n_differences += n;
-                        n_excused += !n;
-                }
-        /* Of mounts on top of each other, the order tells. */
-        if (n_differences + n_excused == 0 && !is_same_order) {
-                print_message("    the same lines in another order\n");
-                n_differences++;
-        }
-        lines_clear(&left);
-        lines_clear(&right);
-        return n_differences;
-}
-
-/* Each message is bubblewrap's by its first word, but for the help; no failure goes without one. */
-static size_t judge_messages(const struct bwrap_case *c, const char *report) {
-        size_t n_wrong = 0, n = 0;
-
-        for (const char *at = report; (at = strstr(at, "\nerror ")); at++, n++)
-                if (strncmp(at + 7, "usage: ", 7) == 0)
-                        return n_wrong;
-                else if (strncmp(at + 7, "bwrap: ", 7) != 0) {
-                        print_message("    a message without \"bwrap: \": %.*s\n",
-                                      (int)strcspn(at + 7, "\n"), at + 7);
-                        n_wrong++;
-                }
-        if (n == 0 && strncmp(report, "status 1\n", 9) == 0 && !strstr(c->args, "false")) {
-                print_message("    a failure without a message\n");
-                n_wrong++;
-        }
-        return n_wrong;
-}
-
-static bool differs(const struct site *s, const char *judge, const struct bwrap_case *c) {
-        _cleanup_free_ char *theirs = bwrap_report(s, judge, c), *ours = NULL;
-        _cleanup_free_ char *expected = text_of("status %d\n", expected_status(c));
-        siginfo_t info;
-        size_t n;
-
-        /* bubblewrap leaves its dead to whoever comes after it. */
-        collect_orphans();
-        print_message("  %s%s%s\n", c->args, c->cwd ? " in " : "", c->cwd ? c->cwd : "");
-        if (strncmp(theirs, expected, strlen(expected)) != 0) {
-                const char *error = strstr(theirs, "\nerror ");
-
-                print_message("    the table is wrong: bubblewrap itself: %.*s, %.200s\n",
-                              (int)strcspn(theirs, "\n"), theirs, error ? error + 1 : "");
-                return true;
-        }
-        ours = bwrap_report(s, our_bwrap(), c);
-        /* What a command leaves behind lives on, and ends by itself. */
-        if (strstr(c->args, "@/leave"))
-                collect_orphans();
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
-                print_message("    nsrun-bwrap leaves a process behind\n");
-                return true;
-        }
-        n = compare_reports(c, theirs, ours);
-        if (n > 0 && !strstr(ours, "\nmount "))
-                print_message("    nsrun-bwrap: %.300s\n", ours);
-        return n + judge_messages(c, ours) > 0;
-}
-
-/* The simplest of all. */
-static bool works_here(const struct site *s, const char *judge) {
-        _cleanup_free_ char *report = bwrap_report(s, judge, &(struct bwrap_case){.args = "--unshare-pid"});
-
-        collect_orphans();
-        return strncmp(report, "status 7\n", 9) == 0;
-}
-
 static void compare_cases(const struct site *s, const struct bwrap_case *cases, size_t n) {
         const char *judge = judging_bwrap();
         size_t n_wrong = 0, n_run = 0;
@@ -236,11 +74,12 @@ static void compare_cases(const struct site *s, const struct bwrap_case *cases, 
         if (!judge)
                 skip_because("skipped: bubblewrap 0.8.0 is not installed");
         deadline_seconds = 30;
-        if (!works_here(s, judge))
+        if (!bwrap_works_here(s, judge))
                 skip_because("skipped: bubblewrap runs no static program here");
         for (size_t i = 0; i < n; i++)
                 if (case_is_for_us(&cases[i])) {
-                        n_wrong += differs(s, judge, &cases[i]);
+                        n_wrong +=
+                                bwrap_differs(s, judge, &cases[i], excuses, ARRAY_SIZE(excuses), true) > 0;
                         n_run++;
                 }
         print_message("%zu command lines compared\n", n_run);
@@ -314,18 +153,9 @@ TEST(help_lists_every_option_of_bubblewraps) {
 
 /* Runs last. */
 TEST(every_excuse_is_needed) {
-        size_t n_idle = 0;
-
         if (!judging_bwrap())
                 skip_because("skipped: bubblewrap 0.8.0 is not installed");
-        for (size_t i = 0; i < ARRAY_SIZE(excuses); i++)
-                if (!excuses[i].is_used && !excuses[i].may_be_idle &&
-                    (excuses[i].by == BY_ANYBODY || (excuses[i].by == BY_ROOT) == (geteuid() == 0))) {
-                        print_message("    nothing needs: %s, %s: %s\n", excuses[i].args, excuses[i].line,
-                                      excuses[i].reason);
-                        n_idle++;
-                }
-        assert_int_equal(n_idle, 0);
+        expect_no_idle(excuses, ARRAY_SIZE(excuses));
 }
 
 int main(void) {

@@ -118,6 +118,8 @@ static const struct expectation small_options[] = {
          "error bwrap: Can't mkdir /newroot/l: Too many levels of symbolic links"},
         {{.args = "--symlink nowhere /l --bind @/a /l/y", .status = 1},
          "error bwrap: Can't mkdir /newroot/l/y: No such file or directory"},
+        {{.args = "--dir /y --bind @/a /x/../y", .look = "/x /y/file"},
+         "path /x mode 40755 *\nmount /y rw,*\nread /y/file: a|"},
         {{.args = "--file %r:text /f/", .look = "/f"}, "read /f: text"},
         {{.args = "--add-seccomp-fd 77", .status = 1},
          "error bwrap: Can't read seccomp data: Bad file descriptor"},

@@ -261,8 +261,13 @@ int late_mount_point(int root, int own, const char *path, bool is_folder, mode_t
                         *ret_is_new = true;
                         return open_made(parent, name);
                 }
-                if (fd == -EEXIST)
+                if (fd == -EEXIST) {
+                        /* Of "/new/../there" only /new was missing. */
+                        fd = late_open(root, path, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
+                        if (fd != -ENOENT)
+                                return fd;
                         fd = is_on_root(own, parent) ? follow_link(parent, path, name, led) : -ENOENT;
+                }
                 if (fd < 0)
                         return fd;
                 path = led;
