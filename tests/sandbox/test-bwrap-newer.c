@@ -175,6 +175,26 @@ TEST(newer_options_are_as_the_manual_has_them) {
         check_all(*state, small_options, ARRAY_SIZE(small_options));
 }
 
+/* A walk by hand stands in for openat2(2) where that is missing. */
+TEST(no_file_is_written_through_a_link_without_openat2) {
+        static const struct {
+                const char *args, *line;
+        } cases[] = {
+                {"--dir /d --symlink d/f /l --file %r:text /l",
+                 "error bwrap: Can't create file /l: Too many levels of symbolic links"},
+                {"--dir /d --symlink d /l --file %r:text /l/f", "read /d/f: text"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *report = bwrap_report_denied(
+                        *state, our_bwrap(), "openat2",
+                        &(struct bwrap_case){.args = cases[i].args, .look = "/d/f"});
+
+                if (!has_line(report, cases[i].line))
+                        fail_msg("%s: %.2000s", cases[i].args, report);
+        }
+}
+
 /* -------------------------------------------------------- with a caller's help */
 
 static void keep(void *data) {

@@ -79,7 +79,9 @@ static int late_step(struct walk *w, const char *name, int flags, mode_t mode, b
         if (fd < 0)
                 return fd;
         r = sys_fstat(fd, &st);
-        if (r >= 0 && S_ISLNK(st.st_mode))
+        if (r >= 0 && S_ISLNK(st.st_mode) && is_last && (flags & O_NOFOLLOW))
+                r = -ELOOP;
+        else if (r >= 0 && S_ISLNK(st.st_mode))
                 r = put_before_rest(w, fd);
         else if (r >= 0 && is_last && !S_ISDIR(st.st_mode)) {
                 *ret_is_last = true;
