@@ -436,7 +436,7 @@ static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, 
 static int keep_from_command(struct plan_raw *raw, const struct bwrap_config *config) {
         const int own[] = {config->block_fd,       config->userns_block_fd, config->info_fd,
                            config->json_status_fd, config->userns_fd,       config->userns2_fd,
-                           config->pidns_fd};
+                           config->pidns_fd,       config->netns_fd};
 
         for (size_t i = 0; i < ARRAY_SIZE(own); i++)
                 if (own[i] >= 0)

@@ -12,6 +12,7 @@ int bwrap_config_init(struct bwrap_config *config) {
                 .userns_fd = -1,
                 .userns2_fd = -1,
                 .pidns_fd = -1,
+                .netns_fd = -1,
                 .block_fd = -1,
                 .userns_block_fd = -1,
                 .info_fd = -1,

@@ -55,7 +55,7 @@ struct bwrap_config {
         bool unshare_user, unshare_user_try, unshare_ipc, unshare_pid, unshare_net, unshare_uts;
         bool unshare_cgroup, unshare_cgroup_try;
         bool disable_userns, assert_userns_disabled;
-        int userns_fd, userns2_fd, pidns_fd; /* -1: not given */
+        int userns_fd, userns2_fd, pidns_fd, netns_fd; /* -1: not given */
         bool has_uid, has_gid;
         uid_t uid;
         gid_t gid;

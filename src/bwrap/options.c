@@ -315,6 +315,9 @@ const struct bwrap_option bwrap_options[] = {
          .read = bwrap_capability},
         {"--not-a-security-boundary", NULL, "Taken for callers of bubblewrap 0.12; changes nothing",
          FLAG(is_no_boundary)},
+
+        /* nsrun's own, which no bubblewrap knows. */
+        {"--netns", "FD", "Enter the network namespace FD (an ordinary user: with --userns)", FD(netns_fd)},
 };
 
 const size_t n_bwrap_options = ARRAY_SIZE(bwrap_options);

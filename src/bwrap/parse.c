@@ -110,6 +110,8 @@ static int check_user_namespace(struct bwrap_parser *p) {
                 return bwrap_refuse(p, -EINVAL, "--userns not compatible --unshare-user-try");
         if (c->disable_userns && !c->unshare_user)
                 return bwrap_refuse(p, -EINVAL, "--disable-userns requires --unshare-user");
+        if (c->netns_fd >= 0 && c->unshare_net)
+                return bwrap_refuse(p, -EINVAL, "--netns not compatible --unshare-net");
         return 0;
 }
 

@@ -212,6 +212,15 @@ static int enter_given_namespaces(const struct bwrap_config *config) {
                 if (r < 0)
                         return fail_errno(config, "Setting pidns failed", r);
         }
+        if (config->netns_fd >= 0) {
+                r = sys_setns(config->netns_fd, CLONE_NEWNET);
+                if (r == -EPERM && config->userns_fd < 0)
+                        return bwrap_run_fail(config,
+                                              "Joining specified network namespace failed: Operation not "
+                                              "permitted (--userns with the user namespace that owns it?)");
+                if (r < 0)
+                        return fail_errno(config, "Joining specified network namespace failed", r);
+        }
         return 0;
 }
 

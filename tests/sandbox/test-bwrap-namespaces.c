@@ -125,7 +125,7 @@ TEST(a_reaper_is_not_for_the_caller_where_the_command_may_trace_all) {
 }
 
 struct given {
-        int user, pid;
+        int user, pid; /* or another namespace in the place of the pid namespace */
 };
 
 static void keep_both(void *data) {
@@ -203,6 +203,75 @@ TEST(a_sandbox_beneath_a_given_pid_namespace_ends_as_its_command) {
         expect_status(&of, 128 + SIGTERM);
         expect_in(of.err, "\"pid-namespace\": ");
         expect_in(of.err, "\"exit-code\": 143");
+}
+
+/* A network that somebody else has set up: the command is in it, has loopback as it was left there, and gets
+ * no descriptor of it. */
+TEST(a_given_network_namespace_is_entered) {
+        static const char look[] = "readlink /proc/self/ns/net; [ -e /proc/self/fd/31 ] || echo none; "
+                                   "exec tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '";
+        const struct site *s = *state;
+        const char *const entered[] = {our_bwrap(),  "--userns", "30", "--netns", "31",
+                                       "--dev-bind", "/",        "/",  "--proc",  "/proc",
+                                       "sh",         "-c",       look, NULL};
+        const char *const without[] = {our_bwrap(), "--dev-bind", "/",  "/",  "--proc",
+                                       "/proc",     "sh",         "-c", look, NULL};
+        _cleanup_outcome_ struct outcome o = {0}, inside = {0}, outside = {0};
+        _cleanup_free_ char *path = NULL, *line = NULL, *expected = NULL;
+        struct given given;
+        char own[64] = "";
+        struct held h;
+
+        hold(s, "--new-session", "echo ready; read word", &h);
+        line = read_line(h.r.out);
+        given = (struct given){open_namespace(h.child, "user"), open_namespace(h.child, "net")};
+        path = text_of("/proc/%d/ns/net", (int)h.child);
+        assert_true(readlink(path, own, sizeof(own) - 1) > 0);
+        expected = text_of("%s\nnone\nlo\n", own);
+        run_in(s, &given, entered, &inside);
+        (void)close(given.user);
+        (void)close(given.pid);
+        run(&(struct request){.argv = without, .cwd = s->root}, &outside);
+        let_go(&h, &o);
+        expect_status(&inside, 0);
+        expect_out(&inside, expected);
+        expect_status(&outside, 0);
+        assert_null(strstr(outside.out, own));
+}
+
+TEST(a_network_namespace_that_can_not_be_entered_is_an_error) {
+        static const char not_ours[] =
+                "bwrap: Joining specified network namespace failed: Operation not permitted (--userns with the "
+                "user namespace that owns it?)\n";
+        static const char wrong[] = "bwrap: Joining specified network namespace failed: Invalid argument\n";
+        static const char closed[] =
+                "bwrap: Joining specified network namespace failed: Bad file descriptor\n";
+        const struct site *s = *state;
+        const char *const others[] = {our_bwrap(), "--netns", "31", "--dev-bind", "/", "/", "true", NULL};
+        const char *const user[] = {our_bwrap(),  "--userns", "30", "--netns", "30",
+                                    "--dev-bind", "/",        "/",  "true",    NULL};
+        const char *const none[] = {our_bwrap(), "--netns", "77", "--dev-bind", "/", "/", "true", NULL};
+        _cleanup_outcome_ struct outcome o = {0}, of_others = {0}, of_user = {0}, of_none = {0};
+        _cleanup_free_ char *line = NULL;
+        struct given given;
+        struct held h;
+
+        hold(s, "--new-session", "echo ready; read word", &h);
+        line = read_line(h.r.out);
+        given = (struct given){open_namespace(h.child, "user"), open_namespace(h.child, "net")};
+        run_in(s, &given, others, &of_others);
+        run_in(s, &given, user, &of_user);
+        run_in(s, &given, none, &of_none);
+        (void)close(given.user);
+        (void)close(given.pid);
+        let_go(&h, &o);
+        /* Root has every privilege over the namespaces of its users. */
+        expect_status(&of_others, geteuid() == 0 ? 0 : 1);
+        assert_string_equal(of_others.err, geteuid() == 0 ? "" : not_ours);
+        expect_status(&of_user, 1);
+        assert_string_equal(of_user.err, wrong);
+        expect_status(&of_none, 1);
+        assert_string_equal(of_none.err, closed);
 }
 
 /* flatpak writes it on every run. */

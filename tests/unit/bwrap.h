@@ -11,6 +11,10 @@
 
 #define MOST_WORDS 24
 
+/* How many options there are: bubblewrap 0.13.1's, and nsrun's own after them. */
+#define BWRAP_OPTIONS 68
+#define OWN_OPTIONS   1
+
 struct parsed {
         struct bwrap_config config;
         struct nsrun_error err;
