@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
+#include "launch/harden.h"
 
 /* *err's words are the whole message, as the parser's are. */
 #define fail(err, r, ...) error_setf(err, NSRUN_STAGE_POLICY, r, NULL, NULL, __VA_ARGS__)
@@ -431,6 +432,28 @@ static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, 
         return 0;
 }
 
+/* A kernel that can't is refused, for without the scope the command reaches X11 and D-Bus. */
+static int choose_scopes(struct plan_raw *raw, const struct bwrap_config *config, struct nsrun_error *err) {
+        static const char what[] = "Can't scope abstract unix sockets";
+        int abi = config->scopes_sockets ? sys_landlock_abi() : LANDLOCK_ABI_SCOPES;
+
+        if (abi == -ENOSYS)
+                return fail(err, abi, "%s: the kernel, or a seccomp filter, has no Landlock", what);
+        if (abi == -EOPNOTSUPP)
+                return fail(err, abi,
+                            "%s: Landlock is switched off: the kernel's lsm= parameter has to name it",
+                            what);
+        if (abi < 0)
+                return fail(err, abi, "%s: %s", what, strerror(-abi));
+        if (abi < LANDLOCK_ABI_SCOPES)
+                return fail(err, -EOPNOTSUPP,
+                            "%s: the kernel's Landlock has ABI %d, and that takes %d, of Linux 6.12", what,
+                            abi, LANDLOCK_ABI_SCOPES);
+        if (config->scopes_sockets)
+                raw->scopes = HARDEN_SCOPE_SOCKETS;
+        return 0;
+}
+
 /* The reaper keeps --sync-fd's, and the command does where there is no reaper.  The command gets none of the
  * others. */
 static int keep_from_command(struct plan_raw *raw, const struct bwrap_config *config) {
@@ -480,6 +503,8 @@ static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *co
                 return error_oom(err);
         for (size_t i = 0; i < config->n_ops && r >= 0; i++)
                 r = add_operation(plan, config, &config->ops[i], err);
+        if (r >= 0)
+                r = choose_scopes(raw, config, err);
         if (r >= 0)
                 r = add_filters(raw, config, err);
         if (r >= 0 && build_add_command(plan, config) < 0)

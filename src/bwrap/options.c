@@ -318,6 +318,8 @@ const struct bwrap_option bwrap_options[] = {
 
         /* nsrun's own, which no bubblewrap knows. */
         {"--netns", "FD", "Enter the network namespace FD (an ordinary user: with --userns)", FD(netns_fd)},
+        {"--scope-abstract-unix-sockets", NULL, "No abstract socket of processes outside (Linux 6.12)",
+         FLAG(scopes_sockets)},
 };
 
 const size_t n_bwrap_options = ARRAY_SIZE(bwrap_options);

@@ -190,8 +190,10 @@ int exec_fail(struct reaper *p) {
 }
 
 void exec_directly(struct reaper *p) {
-        int r = sys_sigmask(SIG_SETMASK, &p->init.mask, NULL);
+        int r = p->init.command_scopes ? harden_scope(p->init.command_scopes, &p->error) : 0;
 
+        if (r >= 0)
+                r = sys_sigmask(SIG_SETMASK, &p->init.mask, NULL);
         (void)umask(p->init.umask);
         p->exec_error = r < 0 ? r : exec_search(p);
         (void)exec_fail(p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `--landlock`: the host's abstract sockets and processes are out of reach even with its
  * network; what belongs to the sandbox works; and where the kernel can't, that is said.  Also
- * --seccomp-log, which like it is only seen in what the kernel is asked for. */
+ * --seccomp-log, which like it is only seen in what the kernel is asked for; and nsrun-bwrap's
+ * --scope-abstract-unix-sockets. */
 #include "faults.h"
 
 #include <sys/socket.h>
@@ -143,6 +144,84 @@ TEST(the_hosts_abstract_sockets_are_out_of_reach) {
                 expect_status(&o, 0);
                 expect_out(&o, scoped);
                 assert_string_equal(o.err, "");
+        }
+}
+
+/* The same of nsrun-bwrap, with a reaper and without one. */
+static void run_bwrap_attempt(const struct site *s, const struct sockets *k, const char *const *before,
+                              const char *const *options, struct outcome *ret) {
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
+        const char *const rest[] = {"--dev-bind",     "/",          "/", self, "attempt", k->stream_name,
+                                    k->datagram_name, k->path_name, NULL};
+        const char *bwrap = getenv("NSRUN_BWRAP"), *argv[24];
+        size_t n = 0;
+
+        while (*before)
+                argv[n++] = *before++;
+        argv[n++] = bwrap && *bwrap ? bwrap : "./nsrun-bwrap";
+        while (*options)
+                argv[n++] = *options++;
+        memcpy(argv + n, rest, sizeof(rest));
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = s->root}, ret);
+}
+
+TEST(nsrun_bwrap_scopes_abstract_sockets_alone) {
+        static const char *const without[] = {"--unshare-pid", NULL};
+        static const char *const options[][4] = {
+                {"--scope-abstract-unix-sockets", NULL},
+                {"--unshare-pid", "--scope-abstract-unix-sockets", NULL},
+                {"--scope-abstract-unix-sockets", "--unshare-pid", "--as-pid-1", NULL},
+        };
+        const struct site *s = *state;
+        _cleanup_(close_sockets) struct sockets k;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        open_sockets(&k, s);
+        run_bwrap_attempt(s, &k, nothing, without, &o);
+        expect_out(&o, not_scoped);
+        NEED_SCOPES();
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                run_bwrap_attempt(s, &k, nothing, options[i], &o);
+                expect_status(&o, 0);
+                expect_out(&o, scoped);
+                assert_string_equal(o.err, "");
+        }
+}
+
+TEST(nsrun_bwrap_starts_nothing_where_it_can_not_scope) {
+        static const char *const option[] = {"--scope-abstract-unix-sockets", NULL};
+        static const struct {
+                const char *call;
+                int error;
+                const char *message;
+        } cases[] = {
+                {"landlock_create_ruleset", ENOSYS,
+                 "bwrap: Can't scope abstract unix sockets: the kernel, or a seccomp filter, has no Landlock\n"},
+                {"landlock_create_ruleset", EOPNOTSUPP,
+                 "bwrap: Can't scope abstract unix sockets: Landlock is switched off: the kernel's lsm= "
+                 "parameter has to name it\n"},
+                {"landlock_create_ruleset", EPERM,
+                 "bwrap: Can't scope abstract unix sockets: Operation not permitted\n"},
+                {"landlock_restrict_self", E2BIG,
+                 "bwrap: Landlock can't keep abstract sockets and signals inside: Argument list too long\n"},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny");
+        _cleanup_(close_sockets) struct sockets k;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        open_sockets(&k, s);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *number = text_of("%d", cases[i].error);
+                const char *const before[] = {deny, number, cases[i].call, NULL};
+
+                if (streq(cases[i].call, "landlock_restrict_self"))
+                        NEED_SCOPES();
+                run_bwrap_attempt(s, &k, before, option, &o);
+                expect_status(&o, 1);
+                expect_out(&o, "");
+                assert_string_equal(o.err, cases[i].message);
         }
 }
 

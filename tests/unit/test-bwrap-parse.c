@@ -84,6 +84,7 @@ static const struct {
         {"--not-a-security-boundary", 0},
         /* nsrun's own. */
         {"--netns", 1},
+        {"--scope-abstract-unix-sockets", 0},
 };
 
 _Static_assert(ARRAY_SIZE(options) == BWRAP_OPTIONS + OWN_OPTIONS,

@@ -264,6 +264,7 @@ static void describe_raw(const struct child *c, struct init *init) {
         init->has_command = true;
         init->terminal = INIT_TERMINAL_CALLER;
         init->filters_by_prctl = true;
+        init->command_scopes = c->plan->raw->scopes;
         init->leftovers = INIT_LEFTOVERS_REAP;
         init->outlives_supervisor = !dies;
         init->command_dies_with_it = dies && !(c->namespaces & CLONE_NEWPID);
