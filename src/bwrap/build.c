@@ -432,6 +432,23 @@ static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, 
         return 0;
 }
 
+/* It is installed after the caller's own filters: of all verdicts on a call the kernel takes the strictest.
+ */
+static int build_load_policy(struct nsrun_plan *plan, const struct bwrap_config *config,
+                             struct nsrun_error *err) {
+        struct nsrun_error why = {0};
+        int r;
+
+        if (!config->seccomp_policy)
+                return 0;
+        r = seccomp_load(config->seccomp_policy, false, &plan->seccomp, &why);
+        if (r < 0)
+                return fail(err, r, "Can't load seccomp policy %s: %s%s%s", config->seccomp_policy, why.what,
+                            why.error ? ": " : "", why.error ? strerror(why.error) : "");
+        plan->seccomp_name = strdup(config->seccomp_policy);
+        return plan->seccomp_name ? 0 : error_oom(err);
+}
+
 /* A kernel that can't is refused, for without the scope the command reaches X11 and D-Bus. */
 static int choose_scopes(struct plan_raw *raw, const struct bwrap_config *config, struct nsrun_error *err) {
         static const char what[] = "Can't scope abstract unix sockets";
@@ -507,6 +524,8 @@ static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *co
                 r = choose_scopes(raw, config, err);
         if (r >= 0)
                 r = add_filters(raw, config, err);
+        if (r >= 0)
+                r = build_load_policy(plan, config, err);
         if (r >= 0 && build_add_command(plan, config) < 0)
                 r = error_oom(err);
         return r;

@@ -45,6 +45,7 @@ void bwrap_config_clear(struct bwrap_config *config) {
         free(config->argv0);
         strv_free(config->lock_files);
         free(config->seccomp_fds);
+        free(config->seccomp_policy);
         free(config->sync_fds);
         free(config->exec_label);
         free(config->file_label);

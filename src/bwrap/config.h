@@ -70,6 +70,7 @@ struct bwrap_config {
         size_t n_sync_fds;
         int *seccomp_fds; /* in the order in which they are installed */
         size_t n_seccomp_fds;
+        char *seccomp_policy;                                   /* --seccomp-policy; or NULL */
         int block_fd, userns_block_fd, info_fd, json_status_fd; /* -1: not given */
         char *exec_label, *file_label;                          /* SELinux' */
         bool new_session, die_with_parent, as_pid_1;

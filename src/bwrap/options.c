@@ -320,6 +320,8 @@ const struct bwrap_option bwrap_options[] = {
         {"--netns", "FD", "Enter the network namespace FD (an ordinary user: with --userns)", FD(netns_fd)},
         {"--scope-abstract-unix-sockets", NULL, "No abstract socket of processes outside (Linux 6.12)",
          FLAG(scopes_sockets)},
+        {"--seccomp-policy", "NAME|FILE", "nsrun's policy default, strict or nested; or a file",
+         TEXT(seccomp_policy)},
 };
 
 const size_t n_bwrap_options = ARRAY_SIZE(bwrap_options);

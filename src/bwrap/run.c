@@ -385,6 +385,8 @@ int bwrap_run(const struct bwrap_config *config, nsrun_unused const char *progra
         r = bwrap_build(config, &plan, &err);
         if (r < 0)
                 return bwrap_run_fail(config, err.what);
+        STRV_FOREACH (line, plan->seccomp.warnings)
+                bwrap_report(config, BWRAP_WARNING, *line);
         r = remember_exposed(config, plan);
         if (r == 0)
                 r = launch(config, plan);

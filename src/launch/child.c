@@ -38,6 +38,7 @@ void child_free(struct child *c) {
         close_fdp(&c->init_fd);
         close_fdp(&c->init_data_fd);
         free(c->owned_filter);
+        free(c->filters);
         free(c->keep);
         free(c->held);
         init_exec_free(c);

@@ -32,8 +32,9 @@ struct child {
         char *stacks;
         struct sock_filter *owned_filter;
         struct sock_fprog filter;
-        uint64_t namespaces; /* CLONE_NEW*: the namespaces that the clone makes */
-        bool joins_cgroup;   /* the child joins the cgroup itself, since it couldn't be started in it */
+        struct sock_fprog *filters; /* a raw plan's own, and `filter` after them */
+        uint64_t namespaces;        /* CLONE_NEW*: the namespaces that the clone makes */
+        bool joins_cgroup; /* the child joins the cgroup itself, since it couldn't be started in it */
 };
 
 #define CHILD_INIT                                                                                \

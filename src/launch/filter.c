@@ -30,6 +30,20 @@ static int ask_about_denials(struct child *c) {
         return 0;
 }
 
+/* The plan's filter is the last, after those that a raw plan's caller brought. */
+static int put_last(struct child *c) {
+        struct reaper *p = &c->reaper;
+
+        c->filters = calloc(p->n_filters + 1, sizeof(*c->filters));
+        if (!c->filters)
+                return -ENOMEM;
+        for (size_t i = 0; i < p->n_filters; i++)
+                c->filters[i] = p->filters[i];
+        c->filters[p->n_filters++] = c->filter;
+        p->filters = c->filters;
+        return 0;
+}
+
 int filter_prepare(struct child *c, struct nsrun_error *err) {
         const struct nsrun_plan *plan = c->plan;
         struct reaper *p = &c->reaper;
@@ -39,17 +53,18 @@ int filter_prepare(struct child *c, struct nsrun_error *err) {
         c->filter = (struct sock_fprog){.len = (unsigned short)plan->seccomp.n,
                                         .filter = (struct sock_filter *)(uintptr_t)plan->seccomp.code};
         p->init.filter_flags = plan->seccomp.flags | (plan->seccomp_log ? SECCOMP_FILTER_FLAG_LOG : 0U);
-        p->filters = &c->filter;
-        p->n_filters = 1;
-        return p->init.listener_socket >= 0 && ask_about_denials(c) < 0 ? error_oom(err) : 0;
+        if (p->init.listener_socket >= 0 && ask_about_denials(c) < 0)
+                return error_oom(err);
+        return put_last(c) < 0 ? error_oom(err) : 0;
 }
 
 int filter_install(struct reaper *p) {
         for (size_t i = 0; i < p->n_filters; i++) {
                 const struct sock_fprog *filter = &p->filters[i];
-                int r = p->init.filters_by_prctl
+                unsigned flags = i + 1 == p->n_filters ? p->init.filter_flags : 0; /* the plan's filter's */
+                int r = p->init.filters_by_prctl && flags == 0
                                 ? sys_prctl_filter(filter->filter, filter->len)
-                                : sys_seccomp_filter(p->init.filter_flags, filter->filter, filter->len);
+                                : sys_seccomp_filter(flags, filter->filter, filter->len);
 
                 if (r < 0)
                         return error_set(
@@ -58,7 +73,7 @@ int filter_install(struct reaper *p) {
                                 r == -EBUSY && p->init.listener_socket >= 0
                                         ? "an outer sandbox listens already: leave --report out"
                                         : "the kernel needs CONFIG_SECCOMP_FILTER (and 5.0 for --report); --seccomp=none goes on without");
-                if (p->init.filter_flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)
+                if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)
                         p->listener = r;
         }
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What nsrun-bwrap understands that Debian's bubblewrap 0.8.0 can't judge: the options of
- * 0.9 to 0.11, after their manual, and what takes a caller on the other side of a descriptor.
- * The expectations are written down by hand. */
+ * 0.9 to 0.11, after their manual, nsrun-bwrap's own after ours, and what takes a caller on the other side
+ * of a descriptor. The expectations are written down by hand. */
 #include "bwrap-run.h"
 
 #include <fnmatch.h>
@@ -132,6 +132,27 @@ static const struct expectation small_options[] = {
          "mount /usr/share ro,*\nread /usr/share/file: a|"},
 };
 
+/* What no bubblewrap has. */
+static const struct expectation own_options[] = {
+        {{.args = "--seccomp-policy default"},
+         "no_new_privs 1 seccomp 2 *\na user namespace: Operation not permitted\n!error *"},
+        {{.args = "--seccomp-policy strict --unshare-pid"},
+         "no_new_privs 1 seccomp 2 *\na user namespace: Operation not permitted\n!error *"},
+        {{.args = "--seccomp-policy nested"}, "no_new_privs 1 seccomp 2 *\na user namespace: ok\n!error *"},
+        {{.args = "--seccomp-policy none"}, "no_new_privs 1 seccomp 0 *\na user namespace: ok\n!error *"},
+        {{.args = "--seccomp-policy none --seccomp-policy nested"},
+         "no_new_privs 1 seccomp 2 *\n"
+         "error bwrap: Only the last --seccomp-policy option will take effect"},
+        {{.args = "--seccomp-policy missing", .status = 1},
+         "error bwrap: Can't load seccomp policy missing: no such seccomp policy, and no such file: No such "
+         "file or directory\n!name *"},
+        {{.args = "--seccomp-policy @/a", .status = 1},
+         "error bwrap: Can't load seccomp policy @/a: the seccomp policy is no plain file: Invalid argument"},
+        {{.args = "--seccomp-policy @/file", .status = 1},
+         "error bwrap: Can't load seccomp policy @/file: *\n!name *"},
+        {{.args = "--json-status-fd %w --seccomp-policy missing", .status = 1}, "written to 20: nothing"},
+};
+
 static bool has_line(const char *report, const char *pattern) {
         _cleanup_free_ char *copy = strdup(report);
         char *rest = copy;
@@ -175,6 +196,10 @@ TEST(newer_options_are_as_the_manual_has_them) {
         check_all(*state, small_options, ARRAY_SIZE(small_options));
 }
 
+TEST(own_options_are_as_our_manual_has_them) {
+        check_all(*state, own_options, ARRAY_SIZE(own_options));
+}
+
 /* A walk by hand stands in for openat2(2) where that is missing. */
 TEST(no_file_is_written_through_a_link_without_openat2) {
         static const struct {
@@ -186,9 +211,9 @@ TEST(no_file_is_written_through_a_link_without_openat2) {
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                _cleanup_free_ char *report = bwrap_report_denied(
-                        *state, our_bwrap(), "openat2",
-                        &(struct bwrap_case){.args = cases[i].args, .look = "/d/f"});
+                _cleanup_free_ char *report =
+                        bwrap_report_denied(*state, our_bwrap(), "openat2",
+                                            &(struct bwrap_case){.args = cases[i].args, .look = "/d/f"});
 
                 if (!has_line(report, cases[i].line))
                         fail_msg("%s: %.2000s", cases[i].args, report);

@@ -85,6 +85,7 @@ static const struct {
         /* nsrun's own. */
         {"--netns", 1},
         {"--scope-abstract-unix-sockets", 0},
+        {"--seccomp-policy", 1},
 };
 
 _Static_assert(ARRAY_SIZE(options) == BWRAP_OPTIONS + OWN_OPTIONS,

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* nsrun-bwrap's own options, which no bubblewrap has, where a line of test-bwrap-newer.c doesn't show what
+ * they are for: several together, what was there before, and what a command tries against them. */
+#include "bwrap-run.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+static void keep_30(void *data) {
+        if (dup2(*(const int *)data, 30) < 0)
+                _exit(117);
+}
+
+/* Runs nsrun-bwrap with these words, `fd` at 30. */
+static void run_bwrap(const struct site *s, struct outcome *o, int fd, const char *const *words) {
+        const char *argv[40] = {our_bwrap()};
+
+        for (size_t i = 0; words[i]; i++) {
+                assert_true(i < ARRAY_SIZE(argv) - 2);
+                argv[i + 1] = words[i];
+        }
+        outcome_clear(o);
+        run(
+                &(struct request){
+                        .argv = argv, .cwd = s->root, .in_child = fd < 0 ? NULL : keep_30, .data = &fd},
+                o);
+}
+
+#define BWRAP(site, outcome, fd, ...) run_bwrap(site, outcome, fd, (const char *const[]){__VA_ARGS__, NULL})
+
+/* ------------------------------------------------------------ --seccomp-policy */
+
+/* A filter by which `number` fails with EXDEV, for a caller to bring. */
+static int filter_fd(unsigned number) {
+        const struct sock_filter filter[] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        int fd = memfd_create("filter", MFD_CLOEXEC);
+
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, filter, sizeof(filter)), sizeof(filter));
+        assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+        return fd;
+}
+
+/* A file's rules and the filter that the caller brings, each with its errno; with flags and without. */
+TEST(a_policy_file_goes_together_with_the_callers_filters) {
+        static const char *const flags[] = {"", "\"flags\": [\"SECCOMP_FILTER_FLAG_LOG\"], "};
+        static const char script[] =
+                "mkdir new; rmdir there; grep Seccomp_filters /proc/self/status | tr -dc '0-9\\n'";
+        const struct site *s = *state;
+        _cleanup_free_ char *file = path_of(s->outside, "own.json");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+                _cleanup_free_ char *policy = text_of(
+                        "{%s\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [{\"names\": "
+                        "[\"mkdir\", \"mkdirat\"], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": 5}]}",
+                        flags[i]);
+                _cleanup_close_ int filter = filter_fd(
+#ifdef SYS_rmdir
+                        SYS_rmdir
+#else
+                        SYS_unlinkat
+#endif
+                );
+
+                make_file(s->outside, "own.json", policy);
+                make_folder(s->project, "there");
+                BWRAP(s, &o, filter, "--dev-bind", "/", "/", "--chdir", s->project, "--add-seccomp-fd", "30",
+                      "--seccomp-policy", file, "sh", "-c", script);
+                expect_in(o.err, "Input/output error");
+                expect_in(o.err, "Invalid cross-device link");
+                expect_out(&o, "2\n");
+                BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--chdir", s->project, "sh", "-c",
+                      "mkdir new && rmdir there new && echo both");
+                expect_out(&o, "both\n");
+        }
+}
+
+TEST(a_call_that_a_policy_names_and_nobody_knows_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = path_of(s->outside, "own.json");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "own.json",
+                  "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [{\"names\": "
+                  "[\"no_such_call\"], \"action\": \"SCMP_ACT_ERRNO\"}]}");
+        BWRAP(s, &o, -1, "--level-prefix", "--dev-bind", "/", "/", "--seccomp-policy", file, "echo", "ran");
+        expect_status(&o, 0);
+        expect_out(&o, "ran\n");
+        expect_in(o.err, "<4>bwrap: ");
+        expect_in(o.err, "no_such_call");
+}
+
+int main(void) {
+        return run_all_tests();
+}
