@@ -124,6 +124,14 @@ static int add_overlay(struct nsrun_plan *plan, const struct bwrap_op *from, str
         if (!op)
                 return error_oom(err);
         op->is_ephemeral = from->kind == BWRAP_TMP_OVERLAY;
+        STRV_FOREACH (option, from->overlay_options) {
+                char *text = str_concat(op->text ? op->text : "", op->text ? "," : "", *option);
+
+                if (!text)
+                        return error_oom(err);
+                free(op->text);
+                op->text = text;
+        }
         STRV_FOREACH (lower, from->lowers) {
                 char *path = NULL;
 

@@ -36,6 +36,7 @@ void bwrap_config_clear(struct bwrap_config *config) {
                 free(op->target);
                 free(op->work);
                 strv_free(op->lowers);
+                strv_free(op->overlay_options);
         }
         free(config->ops);
         free(config->hostname);

@@ -33,11 +33,12 @@ struct bwrap_op {
         char *source;       /* as it was given */
         char *target;
         char *work;
-        char **lowers;     /* --overlay-src's, in the order given: the last is the uppermost */
-        int fd;            /* or -1 */
-        bool is_read_only; /* --ro-bind, --ro-bind-fd, --ro-bind-data */
-        bool is_device;    /* --dev-bind: device files work */
-        bool is_optional;  /* -try: left out where the source is missing */
+        char **lowers;          /* --overlay-src's, in the order given: the last is the uppermost */
+        char **overlay_options; /* --overlay-opt's, "index=off" and so on; NULL: none */
+        int fd;                 /* or -1 */
+        bool is_read_only;      /* --ro-bind, --ro-bind-fd, --ro-bind-data */
+        bool is_device;         /* --dev-bind: device files work */
+        bool is_optional;       /* -try: left out where the source is missing */
         bool has_perms;
         mode_t perms;  /* --perms' for the next operation; --chmod's */
         uint64_t size; /* --size' for a tmpfs in bytes; 0: not given */

@@ -21,7 +21,8 @@ static int take_lowers(struct bwrap_parser *p, const struct bwrap_option *option
         if (n < 1)
                 return bwrap_refuse(p, -EINVAL, "%s requires at least one --overlay-src", option->name);
         op->lowers = TAKE_PTR(p->lowers);
-        return 0;
+        op->overlay_options = TAKE_PTR(p->overlay_options);
+        return bwrap_check_overlay(p, op);
 }
 
 static void take_modifiers(struct bwrap_parser *p, const struct bwrap_option *option, struct bwrap_op *op) {
@@ -119,10 +120,17 @@ int bwrap_check_waiting(struct bwrap_parser *p, const struct bwrap_option *last)
          * with. */
         bool is_modifier = last && (last->flags & BWRAP_IS_MODIFIER);
 
-        if (p->lowers && !(last && last->read == bwrap_overlay_source))
+        bool is_for_overlay =
+                last && (last->read == bwrap_overlay_source || last->read == bwrap_overlay_option);
+
+        if (p->lowers && !is_for_overlay)
                 return bwrap_refuse(p, -EINVAL,
                                     "--overlay-src must be followed by another --overlay-src or one of "
                                     "--overlay, --tmp-overlay, or --ro-overlay");
+        if (p->overlay_options && !is_for_overlay)
+                return bwrap_refuse(p, -EINVAL,
+                                    "--overlay-opt must be followed by --overlay-src or one of --overlay, "
+                                    "--tmp-overlay, or --ro-overlay");
         if (p->has_perms && last && !is_modifier)
                 return bwrap_refuse(p, -EINVAL, "--perms must be followed by an option that creates a file");
         if (p->size && last && !is_modifier)

@@ -322,6 +322,8 @@ const struct bwrap_option bwrap_options[] = {
          FLAG(scopes_sockets)},
         {"--seccomp-policy", "NAME|FILE", "nsrun's policy default, strict or nested; or a file",
          TEXT(seccomp_policy)},
+        {"--overlay-opt", "OPTIONS", "overlayfs' options for the next overlay: volatile, index=off, ...",
+         .read = bwrap_overlay_option},
 };
 
 const size_t n_bwrap_options = ARRAY_SIZE(bwrap_options);

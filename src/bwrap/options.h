@@ -34,6 +34,7 @@ struct bwrap_parser {
         mode_t perms;
         uint64_t size;
         char **lowers;
+        char **overlay_options;
 };
 
 struct bwrap_option {
@@ -71,6 +72,11 @@ int bwrap_parse_options(struct bwrap_parser *p, struct bwrap_args *args);
 int bwrap_operation(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values);
 int bwrap_overlay_source(struct bwrap_parser *p, const struct bwrap_option *option,
                          const char *const *values);
+/* overlay.c: --overlay-opt. */
+int bwrap_overlay_option(struct bwrap_parser *p, const struct bwrap_option *option,
+                         const char *const *values);
+/* -EINVAL where the overlay that was just read can't have what --overlay-opt said of it. */
+int bwrap_check_overlay(struct bwrap_parser *p, const struct bwrap_op *op);
 int bwrap_perms(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values);
 int bwrap_size(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values);
 /* -EINVAL where something still waits for an operation although `last` has been read.  NULL: at the

@@ -158,5 +158,6 @@ int bwrap_parse(int argc, char *const *argv, struct bwrap_config *config, struct
 
         r = argc > 0 ? bwrap_bwrap_parse(&p, argv + 1) : bwrap_bwrap_parse(&p, argv);
         strv_free(p.lowers);
+        strv_free(p.overlay_options);
         return r == -ENOMEM ? error_oom(err) : r;
 }

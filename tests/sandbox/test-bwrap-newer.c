@@ -150,6 +150,17 @@ static const struct expectation own_options[] = {
          "error bwrap: Can't load seccomp policy @/a: the seccomp policy is no plain file: Invalid argument"},
         {{.args = "--seccomp-policy @/file", .status = 1},
          "error bwrap: Can't load seccomp policy @/file: *\n!name *"},
+        {{.args = "--overlay-opt volatile --overlay-src @/a --overlay-opt xino=off,index=off --tmp-overlay /x "
+                  "--overlay-src @/b --tmp-overlay /y",
+          .look = "/x /x/file /y /y/file"},
+         "mount /x rw,* overlay root / rw,*volatile*\nread /x/file: a|\nwrite /x/file: ok\n"
+         "!mount /y *volatile*\nread /y/file: b|\n!error *"},
+        {{.args = "--overlay-opt index=off,xino=on --overlay-src @/a --overlay-src @/b --ro-overlay /x",
+          .look = "/x/file"},
+         "read /x/file: b|\nwrite /x/file: Read-only file system\n!error *"},
+        {{.args = "--overlay-opt upperdir=@/b --overlay-src @/a --tmp-overlay /x", .status = 1},
+         "error bwrap: --overlay-opt does not take 'upperdir=@/b', only volatile, index=on|off, "
+         "redirect_dir=nofollow, metacopy=off and xino=on|off|auto\n!name *"},
         {{.args = "--json-status-fd %w --seccomp-policy missing", .status = 1}, "written to 20: nothing"},
 };
 

@@ -98,6 +98,53 @@ TEST(a_call_that_a_policy_names_and_nobody_knows_is_told) {
         expect_in(o.err, "no_such_call");
 }
 
+/* ---------------------------------------------------------------- --overlay-opt */
+
+/* The kernel marks the work folder, and mounts no overlay on it again before somebody has looked. */
+TEST(a_volatile_overlay_is_marked_until_its_mark_is_removed) {
+        static const char used[] = "bwrap: Can't make overlay mount on /newroot/mnt: Invalid argument\n";
+        static const char marked[] = "chmod -R u+rwx work && ls -d work/work/incompat/volatile";
+        const struct site *s = *state;
+        _cleanup_free_ char *lower = path_of(s->project, "lower"), *upper = path_of(s->project, "upper"),
+                            *work = path_of(s->project, "work");
+        const char *const words[] = {
+                "--dev-bind",
+                "/",
+                "/",
+                "--overlay-opt",
+                "volatile,index=off,redirect_dir=nofollow,metacopy=off,xino=auto",
+                "--overlay-src",
+                lower,
+                "--overlay",
+                upper,
+                work,
+                "/mnt",
+                "sh",
+                "-c",
+                "grep -c ' /mnt overlay .*volatile' /proc/mounts; cat /mnt/file; echo new >/mnt/new",
+                NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "lower");
+        make_file(s->project, "lower/file", "lower\n");
+        make_folder(s->project, "upper");
+        make_folder(s->project, "work");
+        run_bwrap(s, &o, -1, words);
+        expect_status(&o, 0);
+        expect_out(&o, "1\nlower\n");
+        run_bwrap(s, &o, -1, words);
+        expect_status(&o, 1);
+        assert_string_equal(o.err, used);
+        run_outside(s, &o, marked);
+        expect_out(&o, "work/work/incompat/volatile\n");
+        run_outside(s, &o, "cat upper/new; rm -rf work/work/incompat");
+        expect_out(&o, "new\n");
+        run_bwrap(s, &o, -1, words);
+        expect_status(&o, 0);
+        run_outside(s, &o, "chmod -R u+rwx work && rm -rf work");
+        expect_status(&o, 0);
+}
+
 int main(void) {
         return run_all_tests();
 }

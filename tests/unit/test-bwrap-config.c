@@ -131,6 +131,26 @@ TEST(operations_keep_their_order_and_their_modifiers) {
         parsed_free(p);
 }
 
+TEST(options_go_to_the_next_overlay_alone) {
+        static const char *const orders[][MOST_WORDS] = {
+                {"--overlay-opt", "index=off,xino=off", "--overlay-src", "/1", "--tmp-overlay", "/e",
+                 "--overlay-src", "/2", "--tmp-overlay", "/f", "true"},
+                {"--overlay-src", "/1", "--overlay-opt", "index=off", "--overlay-opt", "xino=off",
+                 "--tmp-overlay", "/e", "--overlay-src", "/2", "--tmp-overlay", "/f", "true"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+                struct parsed *p = accepted(parse_as(0, orders[i]));
+
+                assert_int_equal(p->config.n_ops, 2);
+                assert_int_equal(strv_length(p->config.ops[0].overlay_options), 2);
+                assert_string_equal(p->config.ops[0].overlay_options[0], "index=off");
+                assert_string_equal(p->config.ops[0].overlay_options[1], "xino=off");
+                assert_null(p->config.ops[1].overlay_options);
+                parsed_free(p);
+        }
+}
+
 TEST(lower_folders_go_to_the_next_overlay) {
         static const struct expected_op expected[] = {
                 {{.kind = BWRAP_OVERLAY, .option = "--overlay"}, "/u", "/d", "/w"},

@@ -337,6 +337,10 @@ static int raw_overlay(struct raw *w, const struct plan_op *op) {
         if (n > LAYERS_MAX)
                 return raw_mount_fail(w, -E2BIG, op->target, "too many overlay sources for");
         strcpy(options, "userxattr");
+        if (op->text) {
+                strcat(options, ",");
+                strncat(options, op->text, sizeof(options) / 2);
+        }
         memset(layers, 0xff, sizeof(layers));
         r = add_layers(w, op, options, sizeof(options), layers, n);
         if (r >= 0 && op->is_ephemeral) {
