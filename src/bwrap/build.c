@@ -74,6 +74,12 @@ static int add_bind(struct nsrun_plan *plan, const struct bwrap_op *from, struct
         int r;
 
         r = path_canonical(from->source, &source, NULL);
+        if (r == -ENOENT && from->makes_source) {
+                r = bwrap_make_source(from->source);
+                if (r < 0)
+                        return fail(err, r, "Can't create source path %s: %s", from->source, strerror(-r));
+                r = path_canonical(from->source, &source, NULL);
+        }
         is_magic = r == -ENOENT && from->is_optional && is_namespace_link(from->source);
         if (is_magic) {
                 source = path_normalise(from->source);

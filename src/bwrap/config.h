@@ -39,6 +39,7 @@ struct bwrap_op {
         bool is_read_only;      /* --ro-bind, --ro-bind-fd, --ro-bind-data */
         bool is_device;         /* --dev-bind: device files work */
         bool is_optional;       /* -try: left out where the source is missing */
+        bool makes_source;      /* -create: a source that is missing is made */
         bool has_perms;
         mode_t perms;  /* --perms' for the next operation; --chmod's */
         uint64_t size; /* --size' for a tmpfs in bytes; 0: not given */

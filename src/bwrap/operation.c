@@ -74,6 +74,7 @@ int bwrap_operation(struct bwrap_parser *p, const struct bwrap_option *option, c
                 .is_read_only = option->flags & BWRAP_IS_READ_ONLY,
                 .is_device = option->flags & BWRAP_IS_DEVICE,
                 .is_optional = option->flags & BWRAP_IS_OPTIONAL,
+                .makes_source = option->flags & BWRAP_MAKES_SOURCE,
         };
         take_modifiers(p, option, op);
         return operation_fill(p, option, values, op);

@@ -324,6 +324,12 @@ const struct bwrap_option bwrap_options[] = {
          TEXT(seccomp_policy)},
         {"--overlay-opt", "OPTIONS", "overlayfs' options for the next overlay: volatile, index=off, ...",
          .read = bwrap_overlay_option},
+        {"--bind-create", "SRC DEST", "Like --bind, a SRC that is missing is made, as a folder",
+         OP(BIND, BWRAP_MAKES_SOURCE)},
+        {"--dev-bind-create", "SRC DEST", "Like --dev-bind, a SRC that is missing is made, as a folder",
+         OP(BIND, BWRAP_IS_DEVICE | BWRAP_MAKES_SOURCE)},
+        {"--ro-bind-create", "SRC DEST", "Like --ro-bind, a SRC that is missing is made, as a folder",
+         OP(BIND, BWRAP_IS_READ_ONLY | BWRAP_MAKES_SOURCE)},
 };
 
 const size_t n_bwrap_options = ARRAY_SIZE(bwrap_options);

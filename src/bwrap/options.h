@@ -20,6 +20,7 @@ enum {
         BWRAP_HAS_FD = 1 << 7,       /* an operation's first argument is a descriptor */
         BWRAP_WANTS_LOWERS = 1 << 8, /* --overlay-src comes before it */
         BWRAP_WANTS_PATHS = 1 << 9,  /* its arguments that are paths may not be empty */
+        BWRAP_MAKES_SOURCE = 1 << 10,
 };
 
 /* A parse that is under way. */

@@ -161,6 +161,34 @@ static const struct expectation own_options[] = {
         {{.args = "--overlay-opt upperdir=@/b --overlay-src @/a --tmp-overlay /x", .status = 1},
          "error bwrap: --overlay-opt does not take 'upperdir=@/b', only volatile, index=on|off, "
          "redirect_dir=nofollow, metacopy=off and xino=on|off|auto\n!name *"},
+        {{.args = "--bind-create @/new/deep/er/ /x", .look = "/x"},
+         "mount /x rw,nosuid,nodev,*\nmake in /x: ok\ntree /new mode 40700 *\ntree /new/deep mode 40700 *\n"
+         "tree /new/deep/er mode 40700 *\n!error *"},
+        {{.args = "--ro-bind-create @/new /x", .look = "/x"},
+         "mount /x ro,nosuid,nodev,*\nmake in /x: Read-only file system\ntree /new mode 40700 *"},
+        {{.args = "--dev-bind-create @/new /x", .look = "/x"},
+         "mount /x rw,nosuid,relatime*\ntree /new mode 40700 *"},
+        {{.args = "--bind-create new /x", .look = "/x", .cwd = "@"},
+         "make in /x: ok\ntree /new mode 40700 *"},
+        {{.args = "--bind-create ./new/../new /x", .cwd = "@", .status = 1},
+         "error bwrap: Can't create source path ./new/../new: No such file or directory\n!name *"},
+        {{.args = "--bind-create @/a /x --bind-create @/file /y --bind-create @/link-a/new /z",
+          .look = "/x/file /y /z"},
+         "read /x/file: a|\nread /y: text|\nmake in /z: ok\ntree /a mode 40755 *\ntree /a/new mode 40700 *"},
+        {{.args = "--bind-create @/dangling /x", .status = 1},
+         "error bwrap: Can't create source path @/dangling: Too many levels of symbolic links\n"
+         "!tree /nothing*\n!name *"},
+        {{.args = "--bind-create @/dangling/sub /x", .status = 1},
+         "error bwrap: Can't create source path @/dangling/sub: Too many levels of symbolic links\n"
+         "!tree /nothing*"},
+        {{.args = "--bind-create @/loop/sub /x", .status = 1},
+         "error bwrap: Can't find source path @/loop/sub: Too many levels of symbolic links"},
+        {{.args = "--bind-create @/file/sub /x", .status = 1},
+         "error bwrap: Can't find source path @/file/sub: Not a directory"},
+        {{.args = "--bind-create /proc/new /x", .status = 1},
+         "error bwrap: Can't create source path /proc/new: No such file or directory"},
+        {{.args = "--bind-create @/new /x --bind @/missing /y", .status = 1},
+         "error bwrap: Can't find source path @/missing: No such file or directory\ntree /new mode 40700 *"},
         {{.args = "--json-status-fd %w --seccomp-policy missing", .status = 1}, "written to 20: nothing"},
 };
 

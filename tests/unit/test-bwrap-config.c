@@ -58,6 +58,7 @@ static void assert_op(const struct bwrap_op *op, const struct expected_op *e) {
         assert_int_equal(op->is_read_only, e->op.is_read_only);
         assert_int_equal(op->is_device, e->op.is_device);
         assert_int_equal(op->is_optional, e->op.is_optional);
+        assert_int_equal(op->makes_source, e->op.makes_source);
         assert_int_equal(op->has_perms, e->op.has_perms);
         assert_int_equal(op->perms, e->op.perms);
         assert_int_equal(op->size, e->op.size);
@@ -76,6 +77,11 @@ TEST(each_operation_carries_what_was_given) {
                 {{"--ro-bind", "a", "b"}, {{.kind = BWRAP_BIND, .is_read_only = true}, "a", "b", NULL}},
                 {{"--ro-bind-try", "a", "b"},
                  {{.kind = BWRAP_BIND, .is_read_only = true, .is_optional = true}, "a", "b", NULL}},
+                {{"--bind-create", "a", "b"}, {{.kind = BWRAP_BIND, .makes_source = true}, "a", "b", NULL}},
+                {{"--dev-bind-create", "a", "b"},
+                 {{.kind = BWRAP_BIND, .is_device = true, .makes_source = true}, "a", "b", NULL}},
+                {{"--ro-bind-create", "a", "b"},
+                 {{.kind = BWRAP_BIND, .is_read_only = true, .makes_source = true}, "a", "b", NULL}},
                 {{"--bind-fd", "7", "b"}, {{.kind = BWRAP_BIND_FD, .fd = 7}, NULL, "b", NULL}},
                 {{"--ro-bind-fd", "7", "b"},
                  {{.kind = BWRAP_BIND_FD, .fd = 7, .is_read_only = true}, NULL, "b", NULL}},

@@ -31,6 +31,13 @@ static const struct {
         {{"--netns", "7", "--unshare-net"}, "--netns not compatible --unshare-net"},
         {{"--unshare-all", "--netns", "7", "true"}, "--netns not compatible --unshare-net"},
 
+        {{"--bind-create", "", "/x"}, "--bind-create does not take an empty path argument"},
+        {{"--bind-create", "/x", ""}, "--bind-create does not take an empty path argument"},
+        {{"--ro-bind-create", "", "/x"}, "--ro-bind-create does not take an empty path argument"},
+        {{"--dev-bind-create", "/", ""}, "--dev-bind-create does not take an empty path argument"},
+        {{"--perms", "700", "--bind-create", "/", "/"},
+         "--perms must be followed by an option that creates a file"},
+
         NO_OVERLAY_OPTION(""),
         NO_OVERLAY_OPTION("volatil"),
         NO_OVERLAY_OPTION("volatile="),

@@ -87,6 +87,9 @@ static const struct {
         {"--scope-abstract-unix-sockets", 0},
         {"--seccomp-policy", 1},
         {"--overlay-opt", 1},
+        {"--bind-create", 2},
+        {"--dev-bind-create", 2},
+        {"--ro-bind-create", 2},
 };
 
 _Static_assert(ARRAY_SIZE(options) == BWRAP_OPTIONS + OWN_OPTIONS,
