@@ -332,6 +332,18 @@ static int add_operation(struct nsrun_plan *plan, const struct bwrap_config *con
         return fail(err, -EINVAL, "Unexpected type %d", (int)from->kind);
 }
 
+/* The hidden come last of all: they win over the protected. */
+static int add_covers(struct nsrun_plan *plan, enum plan_op_kind kind, char *const *paths,
+                      struct nsrun_error *err) {
+        STRV_FOREACH (path, paths) {
+                _cleanup_free_ char *whole = path_join("/", *path);
+
+                if (!whole || !build_add_op(plan, kind, whole, ""))
+                        return error_oom(err);
+        }
+        return 0;
+}
+
 /* ----------------------------------------------------------------- the rest */
 
 /* The old working directory, else home, else the root; or what --chdir says. */
@@ -534,6 +546,10 @@ static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *co
                 return error_oom(err);
         for (size_t i = 0; i < config->n_ops && r >= 0; i++)
                 r = add_operation(plan, config, &config->ops[i], err);
+        if (r >= 0)
+                r = add_covers(plan, PLAN_PROTECT, config->protect, err);
+        if (r >= 0)
+                r = add_covers(plan, PLAN_HIDE, config->hide, err);
         if (r >= 0)
                 r = choose_scopes(raw, config, err);
         if (r >= 0)

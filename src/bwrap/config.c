@@ -45,6 +45,8 @@ void bwrap_config_clear(struct bwrap_config *config) {
         strv_free(config->argv);
         free(config->argv0);
         strv_free(config->lock_files);
+        strv_free(config->protect);
+        strv_free(config->hide);
         free(config->seccomp_fds);
         free(config->seccomp_policy);
         free(config->sync_fds);

@@ -76,8 +76,9 @@ struct bwrap_config {
         int block_fd, userns_block_fd, info_fd, json_status_fd; /* -1: not given */
         char *exec_label, *file_label;                          /* SELinux' */
         bool new_session, die_with_parent, as_pid_1;
-        bool scopes_sockets; /* --scope-abstract-unix-sockets */
-        bool is_no_boundary; /* --not-a-security-boundary, which changes nothing here */
+        char **protect, **hide; /* paths inside */
+        bool scopes_sockets;    /* --scope-abstract-unix-sockets */
+        bool is_no_boundary;    /* --not-a-security-boundary, which changes nothing here */
         /* --cap-add and --cap-drop in their order: the command gets (start & caps_kept) | caps_added,
          * bit n for capability n, where `start` is what root has, and nothing for anyone else.
          * ALL sets every bit, beyond the kernel's last capability too. */

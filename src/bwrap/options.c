@@ -92,8 +92,7 @@ static int read_argv0(struct bwrap_parser *p, const struct bwrap_option *option,
         return bwrap_options_read_text(p, option, values);
 }
 
-static int read_lock_file(struct bwrap_parser *p, const struct bwrap_option *option,
-                          const char *const *values) {
+static int read_path(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values) {
         return strv_add(bwrap_options_field(p, option), values[0]);
 }
 
@@ -253,7 +252,7 @@ const struct bwrap_option bwrap_options[] = {
         {"--setenv", "VAR VALUE", "Set a variable", .read = read_setenv},
         {"--unsetenv", "VAR", "Unset a variable", .read = read_unsetenv},
         {"--lock-file", "DEST", "Hold a lock on DEST as long as the sandbox runs; repeatable",
-         .read = read_lock_file, FIELD(lock_files), .flags = BWRAP_WANTS_PATHS},
+         .read = read_path, FIELD(lock_files), .flags = BWRAP_WANTS_PATHS},
         {"--sync-fd", "FD", "Hold FD open as long as the sandbox runs; repeatable", .read = read_sync_fd},
 
         {"--bind", "SRC DEST", "Show the host's SRC at DEST", OP(BIND, 0)},
@@ -330,6 +329,10 @@ const struct bwrap_option bwrap_options[] = {
          OP(BIND, BWRAP_IS_DEVICE | BWRAP_MAKES_SOURCE)},
         {"--ro-bind-create", "SRC DEST", "Like --ro-bind, a SRC that is missing is made, as a folder",
          OP(BIND, BWRAP_IS_READ_ONLY | BWRAP_MAKES_SOURCE)},
+        {"--protect", "PATH", "When all is mounted, make PATH and what is in it read-only; repeatable",
+         .read = read_path, FIELD(protect), .flags = BWRAP_WANTS_PATHS},
+        {"--hide", "PATH", "When all is mounted, put nothing in the place of PATH; repeatable",
+         .read = read_path, FIELD(hide), .flags = BWRAP_WANTS_PATHS},
 };
 
 const size_t n_bwrap_options = ARRAY_SIZE(bwrap_options);

@@ -367,6 +367,7 @@ static int mount_operation(struct mounting *m, const struct plan_op *op) {
         case PLAN_MQUEUE:
         case PLAN_CHMOD:
         case PLAN_REMOUNT_RO:
+        case PLAN_PROTECT:
                 break; /* raw/raw_mount.c carries those out */
         }
         return error_set(m->error, NSRUN_STAGE_MOUNT, -EINVAL, op->target,

@@ -36,13 +36,15 @@ enum plan_op_kind {
         PLAN_MQUEUE,     /* target */
         PLAN_CHMOD,      /* target, mode */
         PLAN_REMOUNT_RO, /* the mount at target */
+        PLAN_PROTECT,    /* target over itself, read-only, with all that is mounted beneath it */
 };
 
 struct plan_op {
         enum plan_op_kind kind;
         char *target; /* absolute in the new root, normalised, no symlink in it */
         char *source; /* canonical host path */
-        char *text;   /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options of overlayfs */
+        char *text;   /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options
+                         of overlayfs */
         mode_t mode;
         uint64_t size;      /* bytes, PLAN_TMPFS */
         bool was_asked_for; /* PLAN_OVERLAY: the user named it, nsrun didn't choose it */

@@ -121,6 +121,7 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
         case PLAN_MQUEUE:
         case PLAN_CHMOD:
         case PLAN_REMOUNT_RO:
+        case PLAN_PROTECT:
                 return;
         }
 }

@@ -141,6 +141,7 @@ static void print_bwrap_add_op(struct printing *p, const struct plan_op *op) {
         case PLAN_MQUEUE:
         case PLAN_CHMOD:
         case PLAN_REMOUNT_RO:
+        case PLAN_PROTECT:
                 return;
         }
 }

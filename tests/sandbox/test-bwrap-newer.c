@@ -189,6 +189,38 @@ static const struct expectation own_options[] = {
          "error bwrap: Can't create source path /proc/new: No such file or directory"},
         {{.args = "--bind-create @/new /x --bind @/missing /y", .status = 1},
          "error bwrap: Can't find source path @/missing: No such file or directory\ntree /new mode 40700 *"},
+        {{.args = "--bind @/a /x --protect /x/sub", .look = "/x /x/file /x/sub /x/sub/deep"},
+         "make in /x: ok\nwrite /x/file: ok\nmake in /x/sub: Read-only file system\n"
+         "read /x/sub/deep: deep|\nwrite /x/sub/deep: Read-only file system\n!error *"},
+        {{.args = "--protect x/./sub/../file --bind @/a /x", .look = "/x /x/file"},
+         "make in /x: ok\nread /x/file: a|\nwrite /x/file: Read-only file system\n!error *"},
+        {{.args = "--protect /x --bind @/a /x --bind @/b /x/sub", .look = "/x /x/file /x/sub/file"},
+         "make in /x: Read-only file system\nwrite /x/file: Read-only file system\n"
+         "write /x/sub/file: Read-only file system\n!error *"},
+        {{.args = "--protect / --bind @/a /x", .look = "/ /x"},
+         "make in /: Read-only file system\nmake in /x: Read-only file system\n!error *"},
+        {{.args = "--file %r:text /etc/f --protect /etc/f", .look = "/etc /etc/f"},
+         "make in /etc: ok\nread /etc/f: text\nwrite /etc/f: Read-only file system"},
+        {{.args = "--bind @/a /x --protect /x/none", .status = 1},
+         "error bwrap: Can't protect /x/none: No such file or directory\n!tree /a/none*\n!name *"},
+        {{.args = "--bind @/a /x --protect /x/file/none", .status = 1},
+         "error bwrap: Can't protect /x/file/none: Not a directory"},
+        {{.args = "--bind @/a /x --symlink x /l --protect /l/sub", .status = 1},
+         "error bwrap: Can't protect /l/sub: Too many levels of symbolic links"},
+        {{.args = "--bind @ /x --protect /x/link-a", .status = 1},
+         "error bwrap: Can't protect /x/link-a: Too many levels of symbolic links"},
+        {{.args = "--hide /x/sub --bind @/a /x", .look = "/x /x/file /x/sub /x/sub/deep"},
+         "write /x/file: ok\npath /x/sub mode 40555 *\nmake in /x/sub: Read-only file system\n"
+         "path /x/sub/deep: No such file or directory\n!in /x/sub *\n!error *"},
+        {{.args = "--bind @/a /x --hide /x/file --protect /x/file", .look = "/x /x/file"},
+         "make in /x: ok\npath /x/file mode 100000 * size 0*\n!read /x/file: a|\n"
+         "tree /a/file mode 100644 *a\n!error *"},
+        {{.args = "--bind @/a /x --hide /x/none --hide /none/at/all", .look = "/x"},
+         "make in /x: ok\n!tree /a/none*\n!error *"},
+        {{.args = "--bind @/a /x --symlink x /l --hide /l/file", .status = 1},
+         "error bwrap: Can't hide /l/file: Too many levels of symbolic links\n!name *"},
+        {{.args = "--bind @/a /x --hide /x/file/sub", .status = 1},
+         "error bwrap: Can't hide /x/file/sub: Not a directory"},
         {{.args = "--json-status-fd %w --seccomp-policy missing", .status = 1}, "written to 20: nothing"},
 };
 

@@ -145,6 +145,104 @@ TEST(a_volatile_overlay_is_marked_until_its_mark_is_removed) {
         expect_status(&o, 0);
 }
 
+/* ------------------------------------------------------------ --protect, --hide */
+
+/* What the command tries against a protected file and a hidden one, and by which it succeeds where neither
+ * is asked for. */
+static const struct {
+        const char *script, *refusal;
+} attacks[] = {
+        {"mv top/sub top/moved", "Device or resource busy"},
+        {"mv top moved", "Device or resource busy"},
+        {"mv top/sub/kept top/sub/moved", "Device or resource busy"},
+        {"mv top/sub/secret top/sub/moved", "Device or resource busy"},
+        {"rm -f top/sub/kept", "Device or resource busy"},
+        {"rm -f top/sub/secret", "Device or resource busy"},
+        {"echo evil >top/sub/kept", "Read-only file system"},
+        {"chmod 777 top/sub/kept", "Read-only file system"},
+        {"touch new && mv -f new top/sub/kept", "Device or resource busy"},
+        {"ln top/sub/secret link && cat link >&2 && rm -f link", "Invalid cross-device link"},
+};
+
+static void make_attacked(const struct site *s) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(
+                s, &o,
+                "rm -rf top moved new link && mkdir -p top/sub && echo kept >top/sub/kept && echo secret "
+                ">top/sub/secret");
+        expect_status(&o, 0);
+}
+
+TEST(what_is_protected_or_hidden_stays_in_its_place) {
+        const struct site *s = *state;
+        _cleanup_free_ char *kept = path_of(s->project, "top/sub/kept"),
+                            *secret = path_of(s->project, "top/sub/secret");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(attacks); i++) {
+                make_attacked(s);
+                BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--unshare-user", "--chdir", s->project, "sh", "-c",
+                      attacks[i].script);
+                expect_status(&o, 0);
+                make_attacked(s);
+                BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--unshare-user", "--chdir", s->project,
+                      "--protect", kept, "--hide", secret, "sh", "-c", attacks[i].script);
+                if (o.status == 0 || !strstr(o.err, attacks[i].refusal))
+                        fail_msg("%s: %d %s", attacks[i].script, o.status, o.err);
+                run_outside(s, &o, "cat top/sub/kept top/sub/secret");
+                expect_out(&o, "kept\nsecret\n");
+        }
+}
+
+/* A namespace of the command's own has the mounts, too, and they are locked in it. */
+TEST(a_nested_namespace_takes_no_cover_away) {
+        static const char script[] =
+                "unshare -Urm sh -c 'umount top/sub/kept; umount -l top/sub/secret; umount -l top/sub; "
+                "mount -o remount,bind,rw top/sub/kept; echo evil >top/sub/kept; cat top/sub/secret; "
+                "echo tried'";
+        const struct site *s = *state;
+        _cleanup_free_ char *kept = path_of(s->project, "top/sub/kept"),
+                            *secret = path_of(s->project, "top/sub/secret");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_attacked(s);
+        BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--unshare-user", "--chdir", s->project, "--protect", kept,
+              "--hide", secret, "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_out(&o, "tried\n");
+        run_outside(s, &o, "cat top/sub/kept top/sub/secret");
+        expect_out(&o, "kept\nsecret\n");
+}
+
+/* The flags of what is mounted beneath can't be set by mount(2): that is said, and nothing runs. */
+TEST(nothing_is_protected_in_part_on_an_old_kernel) {
+        const struct site *s = *state;
+        const char *folder = getenv("NSRUN_HELPERS");
+        _cleanup_free_ char *deny = path_of(folder && *folder ? folder : "tests/sandbox", "deny"),
+                            *bwrap = path_of(folder && *folder ? folder : "tests/sandbox", "bwrap-dynamic"),
+                            *number = text_of("%d", ENOSYS), *file = path_of(s->project, "file");
+        const char *const protects[] = {deny,        number, "mount_setattr", bwrap, "--dev-bind", "/", "/",
+                                        "--protect", file,   "true",          NULL};
+        const char *const hides[] = {deny,  number,       "mount_setattr",
+                                     bwrap, "--dev-bind", "/",
+                                     "/",   "--hide",     file,
+                                     "sh",  "-c",         "[ ! -s \"$0\" ] && echo hidden",
+                                     file,  NULL};
+        _cleanup_free_ char *expected = text_of(
+                "bwrap: Without mount_setattr(2), of Linux 5.12, can't protect %s: Function not implemented\n",
+                file);
+        _cleanup_outcome_ struct outcome o = {0}, hidden = {0};
+
+        make_file(s->project, "file", "text\n");
+        run(&(struct request){.argv = protects, .cwd = s->root}, &o);
+        expect_status(&o, 1);
+        assert_string_equal(o.err, expected);
+        run(&(struct request){.argv = hides, .cwd = s->root}, &hidden);
+        expect_status(&hidden, 0);
+        expect_out(&hidden, "hidden\n");
+}
+
 int main(void) {
         return run_all_tests();
 }

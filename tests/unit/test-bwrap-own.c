@@ -38,6 +38,9 @@ static const struct {
         {{"--perms", "700", "--bind-create", "/", "/"},
          "--perms must be followed by an option that creates a file"},
 
+        {{"--protect", ""}, "--protect does not take an empty path argument"},
+        {{"--hide", ""}, "--hide does not take an empty path argument"},
+
         NO_OVERLAY_OPTION(""),
         NO_OVERLAY_OPTION("volatil"),
         NO_OVERLAY_OPTION("volatile="),

@@ -90,6 +90,8 @@ static const struct {
         {"--bind-create", 2},
         {"--dev-bind-create", 2},
         {"--ro-bind-create", 2},
+        {"--protect", 1},
+        {"--hide", 1},
 };
 
 _Static_assert(ARRAY_SIZE(options) == BWRAP_OPTIONS + OWN_OPTIONS,

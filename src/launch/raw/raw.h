@@ -21,3 +21,10 @@ struct raw {
 int raw_mount_root(struct raw *w);
 int raw_mount_operations(struct raw *w);
 int raw_mount_seal(struct raw *w);
+/* Fails with what went wrong on which path.  bwrap/message.c, which knows the option, makes
+ * bubblewrap's sentence of it. */
+int raw_mount_fail(struct raw *w, int r, const char *path, const char *what);
+
+/* raw_cover.c: what comes over the finished tree. */
+int raw_protect(struct raw *w, const struct plan_op *op);
+int raw_hide(struct raw *w, const struct plan_op *op);

@@ -98,9 +98,7 @@ static void close_sources(const struct nsrun_plan *plan) {
                         (void)sys_close(plan->ops[i].source_fd);
 }
 
-/* Fails with what went wrong on which path.  bwrap/message.c, which knows the option, makes
- * bubblewrap's sentence of it. */
-static int raw_mount_fail(struct raw *w, int r, const char *path, const char *what) {
+int raw_mount_fail(struct raw *w, int r, const char *path, const char *what) {
         return error_set(w->mount.error, NSRUN_STAGE_MOUNT, r, path, what, NULL);
 }
 
@@ -392,9 +390,12 @@ static int raw_operation(struct raw *w, const struct plan_op *op) {
                 return raw_filesystem(w, op, "mqueue", 0, NULL, "Can't mount mqueue on");
         case PLAN_PROC:
                 return raw_proc(w, op);
-        case PLAN_HIDE:
         case PLAN_CGROUP:
                 break; /* nsrun's own plans alone have it */
+        case PLAN_HIDE:
+                return raw_hide(w, op);
+        case PLAN_PROTECT:
+                return raw_protect(w, op);
         case PLAN_COVER:
                 return raw_cover(w, op);
         case PLAN_REMOUNT_RO:
