@@ -35,8 +35,9 @@ TEST(options_come_from_a_descriptor) {
         assert_string_equal(p->config.argv[0], "true");
         parsed_free(p);
         /* An empty word is a word. */
-        p = accepted(PARSE_DATA("--symlink\0\0/a\0", "true"));
-        assert_string_equal(p->config.ops[0].source, "");
+        p = accepted(PARSE_DATA("--argv0\0\0--dir\0/a\0", "true"));
+        assert_string_equal(p->config.argv0, "");
+        assert_string_equal(p->config.ops[0].target, "/a");
         parsed_free(p);
         parsed_free(accepted(PARSE_DATA("", "true")));
         p = accepted(PARSE_DATA("--dir\0/a\0--help\0--nope\0", "--nope"));
