@@ -4,15 +4,14 @@
 
 #include <fcntl.h>
 
+#include "causes.h"
 #include "file.h"
 #include "sys.h"
 
 int null_fail(int r, struct nsrun_error *err) {
-        return error_set(err, NSRUN_STAGE_SUPERVISE, r, "/dev/null", "the null device can't be opened",
-                         r == -ENOENT                  ? "sudo mknod -m 666 /dev/null c 1 3"
-                         : r == -EACCES || r == -EPERM ? "sudo chmod 666 /dev/null; or /dev is mounted "
-                                                         "nodev: sudo mount -o remount,dev /dev"
-                                                       : NULL);
+        if (r == -ENOENT || r == -EACCES || r == -EPERM)
+                return error_cause(err, r == -ENOENT ? CAUSE_NO_NULL : CAUSE_CLOSED_NULL, r, "/dev/null");
+        return error_set(err, NSRUN_STAGE_SUPERVISE, r, "/dev/null", causes[CAUSE_NO_NULL].what, NULL);
 }
 
 int null_open(int flags, struct nsrun_error *err) {

@@ -7,6 +7,13 @@
 
 struct doctor_options {
         bool is_json;
+        bool is_for;
+};
+
+/* The words of the command line, from which each trial's policy is made anew. */
+struct doctor_words {
+        const struct command *command;
+        char **argv;
 };
 
 static int cli_doctor_apply_json(void *target, nsrun_unused const struct option_spec *spec,
@@ -17,7 +24,18 @@ static int cli_doctor_apply_json(void *target, nsrun_unused const struct option_
         return 0;
 }
 
+static int apply_for(void *target, nsrun_unused const struct option_spec *spec,
+                     nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct doctor_options *options = target;
+
+        options->is_for = true;
+        return 0;
+}
+
 const struct option_spec doctor_options[] = {
+        {"for", 0, NULL, OPTION_COMPLETES_NOTHING, "Judged",
+         "judge a run with those of the sandbox's options that are given beside this, and no other",
+         apply_for},
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", cli_doctor_apply_json},
 };
 const size_t n_doctor_options = ARRAY_SIZE(doctor_options);
@@ -32,7 +50,10 @@ static int doctor_print_text(const struct doctor *d, struct nsrun_error *err) {
                 (void)printf("%-8s  %-17s  %s%s%s\n", doctor_state_name(line->state), line->check, text,
                              line->fix ? "; " : "", line->fix ? line->fix : "");
         }
-        if (!d->works) {
+        if (d->asked) {
+                (void)puts(d->works ? "nsrun works here with these options"
+                                    : "nsrun doesn't work here with these options: mend what says \"no\"");
+        } else if (!d->works) {
                 (void)puts("nsrun doesn't work here: mend what says \"no\"");
         } else if (!d->options) {
                 (void)puts("nsrun works here without an option");
@@ -74,22 +95,64 @@ static int doctor_print_json(const struct doctor *d, struct nsrun_error *err) {
         return r;
 }
 
-int doctor_main(const struct command *command, char **argv) {
-        _cleanup_doctor_ struct doctor d = {.lines = NULL};
+static int parse_words(const struct doctor_words *words, struct nsrun_policy *policy,
+                       struct doctor_options *options, struct common_options *common,
+                       struct nsrun_error *err) {
+        void *const targets[] = {policy, options, common};
+        size_t first = 0;
+        int r = option_parse(words->command, words->argv, targets, &first, err);
+
+        return r == 0 && words->argv[first]
+                       ? option_usage_error(words->command, words->argv[first], "unexpected argument", err)
+                       : r;
+}
+
+static int apply_words(void *data, struct nsrun_policy *policy, struct nsrun_error *err) {
         struct doctor_options options = {.is_json = false};
         struct common_options common = {0};
-        void *const targets[] = {&options, &common};
+
+        return parse_words(data, policy, &options, &common, err);
+}
+
+/* Reads the command line once, for what is wrong with it.  What is wrong with the configuration doctor
+ * itself tells. */
+static int check_words(const struct doctor_words *words, struct doctor_options *options,
+                       struct common_options *common, struct nsrun_error *err) {
+        struct nsrun_policy *policy = NULL;
+        int r = nsrun_policy_new(&policy);
+
+        if (r < 0)
+                return error_oom(err);
+        r = parse_words(words, policy, options, common, err);
+        if (r < 0 && err->stage != NSRUN_STAGE_USAGE) {
+                *err = (struct nsrun_error){0};
+                r = 0;
+        }
+        if (r == 0 && policy->given && !options->is_for) {
+                char name[64];
+
+                (void)snprintf(name, sizeof(name), "--%s", policy->given[0]);
+                r = option_usage_error(words->command, name,
+                                       "without --for doctor itself looks for the options of a run", err);
+        }
+        (void)nsrun_policy_free(policy);
+        return r;
+}
+
+int doctor_main(const struct command *command, char **argv) {
+        _cleanup_doctor_ struct doctor d = {.lines = NULL};
+        struct doctor_words words = {.command = command, .argv = argv};
+        const struct doctor_asked asked = {.apply = apply_words, .data = &words};
+        struct doctor_options options = {.is_json = false};
+        struct common_options common = {0};
         struct nsrun_error err = {0};
-        size_t first = 0;
         int r;
 
-        r = option_parse(command, argv, targets, &first, &err);
+        r = check_words(&words, &options, &common, &err);
         if (r > 0)
                 return help_answer(command, &common);
-        if (r >= 0 && argv[first])
-                r = option_usage_error(command, argv[first], "unexpected argument", &err);
         if (r >= 0)
-                r = doctor_examine(&d, &err);
+                r = doctor_examine(options.is_for ? &asked : NULL, &d, &err);
         if (r >= 0)
                 r = options.is_json ? doctor_print_json(&d, &err) : doctor_print_text(&d, &err);
         if (r < 0)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "base/causes.h"
 #include "base/null.h"
 #include "option.h"
 
@@ -36,8 +37,7 @@ static int check_limits(struct nsrun_error *err) {
         (void)sigprocmask(SIG_BLOCK, &set, NULL);
         if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_LEAST)
                 return 0;
-        return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOMEM), NULL,
-                         "the limit of the stack is too small for nsrun", "ulimit -s 256, or more");
+        return error_cause(err, CAUSE_SMALL_STACK, UNSAID(-ENOMEM), NULL);
 }
 
 int main(int argc, char **argv) {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "base/array.h"
+#include "base/causes.h"
 #include "run/supervise.h"
 
 char *program_arguments;
@@ -240,10 +241,14 @@ bool option_parse_common(const struct command *command, char **argv, size_t *ret
 }
 
 int option_fail(const struct nsrun_error *err) {
+        const struct cause *cause = error_find_cause(err);
         char *line = nsrun_error_format(err);
 
         (void)fflush(stdout);
         (void)fprintf(stderr, "nsrun: %s\n", line ? line : "out of memory");
+        /* What ends doctor itself it can't tell about. */
+        if (cause && cause != &causes[CAUSE_SMALL_STACK])
+                (void)fputs("nsrun: see nsrun doctor\n", stderr);
         free(line);
         return supervise_failure_status(err);
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "host/user.h"
@@ -78,11 +79,9 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_WORKSPACE, -errno, path, "the cache folder can't be read",
                                  NULL);
         if (st.st_uid != geteuid())
-                return error_set(err, NSRUN_STAGE_WORKSPACE, -EPERM, path,
-                                 "the cache folder belongs to another user", cache_hint);
+                return error_cause(err, CAUSE_CACHE_FOREIGN, -EPERM, path);
         if (st.st_mode & 022)
-                return error_set(err, NSRUN_STAGE_WORKSPACE, -EPERM, path,
-                                 "others may write to the cache folder", "chmod go-w it");
+                return error_cause(err, CAUSE_CACHE_WRITABLE, -EPERM, path);
         return 0;
 }
 
@@ -117,8 +116,7 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
                         r = path_canonical(cache, &canonical, NULL);
         }
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_WORKSPACE, r, cache, "the cache folder can't be made",
-                                 cache_hint);
+                return error_cause(err, CAUSE_CACHE_UNMADE, r, cache);
         path = path_join(canonical, "nsrun");
         if (!path)
                 return error_oom(err);
@@ -127,8 +125,7 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
         if (fd < 0 && errno == ENOENT) {
                 r = rundir_make_folder(path);
                 if (r < 0)
-                        return error_set(err, NSRUN_STAGE_WORKSPACE, r, path,
-                                         "the cache folder can't be made", cache_hint);
+                        return error_cause(err, CAUSE_CACHE_UNMADE, r, path);
                 fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         }
         if (fd < 0)

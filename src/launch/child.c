@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "base/causes.h"
 #include "base/file.h"
 #include "harden.h"
 #include "init_exec.h"
@@ -190,9 +191,9 @@ static int write_map(struct child *c, int dir, const char *prefix, const char *n
         if (n == -ENOENT && streq(name, "setgroups"))
                 return 0;
         if (n < 0)
-                return error_set(&c->reaper.error, NSRUN_STAGE_IDMAP, (int)n, path,
-                                 "the id map can't be written",
-                                 n == -ENOENT ? "nsrun needs a mounted /proc to start from" : NULL);
+                return n == -ENOENT ? error_cause(&c->reaper.error, CAUSE_NO_PROC_FOR_IDS, (int)n, path)
+                                    : error_set(&c->reaper.error, NSRUN_STAGE_IDMAP, (int)n, path,
+                                                causes[CAUSE_NO_PROC_FOR_IDS].what, NULL);
         return 0;
 }
 

@@ -2,6 +2,7 @@
 /* The command's seccomp filter, from the plan to the kernel. */
 #include <linux/seccomp.h>
 
+#include "base/causes.h"
 #include "child.h"
 #include "exec.h"
 
@@ -67,12 +68,11 @@ int filter_install(struct reaper *p) {
                                 : sys_seccomp_filter(flags, filter->filter, filter->len);
 
                 if (r < 0)
-                        return error_set(
-                                &p->error, NSRUN_STAGE_HARDENING, r, NULL,
-                                "the seccomp filter can't be installed",
-                                r == -EBUSY && p->init.listener_socket >= 0
-                                        ? "an outer sandbox listens already: leave --report out"
-                                        : "the kernel needs CONFIG_SECCOMP_FILTER (and 5.0 for --report); --seccomp=none goes on without");
+                        return r == -EBUSY && p->init.listener_socket >= 0
+                                       ? error_set(&p->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                                   causes[CAUSE_NO_SECCOMP].what,
+                                                   "an outer sandbox listens already: leave --report out")
+                                       : error_cause(&p->error, CAUSE_NO_SECCOMP, r, NULL);
                 if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)
                         p->listener = r;
         }

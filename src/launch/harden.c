@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 
+#include "base/causes.h"
 #include "base/sys.h"
 #include "harden.h"
 #include "number.h"
@@ -86,9 +87,7 @@ int harden_scope(uint64_t scopes, struct nsrun_error *err) {
         int r = ruleset < 0 ? ruleset : sys_landlock_restrict(ruleset);
 
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL,
-                                 "Landlock can't keep abstract sockets and signals inside",
-                                 "--landlock=off goes on without");
+                return error_cause(err, CAUSE_LANDLOCK_REFUSED, r, NULL);
         return 0;
 }
 

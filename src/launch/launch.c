@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include "base/causes.h"
 #include "base/file.h"
 #include "base/null.h"
 #include "child.h"
@@ -53,12 +54,10 @@ static int open_descriptors(struct child *c, int *ret_report, struct nsrun_error
         if (r >= 0)
                 r = fd_lift(&init->supervisor_fd);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                 "no descriptors to watch the sandbox with",
-                                 r == -ENOSYS ? "nsrun needs Linux 5.3 or later, and no seccomp filter that "
-                                                "refuses pidfd_open"
-                                 : r == -EPERM ? LAUNCH_FILTER_HINT("pidfd_open")
-                                               : NULL);
+                return r == -ENOSYS || r == -EPERM
+                               ? error_cause(err, r == -EPERM ? CAUSE_FILTER_PIDFD : CAUSE_NO_PIDFD, r, NULL)
+                               : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, causes[CAUSE_NO_PIDFD].what,
+                                           NULL);
         if (c->params->init_path) {
                 r = c->init_fd = sys_open(AT_FDCWD, c->params->init_path, O_PATH, 0);
                 if (r >= 0)

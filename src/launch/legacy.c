@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
+#include "base/causes.h"
 #include "base/dl.h"
 #include "base/path.h"
 #include "mount.h"
@@ -105,12 +106,7 @@ int legacy_prepare(struct mounting *m, struct nsrun_error *err) {
         m->is_legacy = true;
         r = load_libmount(&libmount);
         if (r < 0) {
-                (void)error_set(
-                        &m->legacy_error, NSRUN_STAGE_MOUNT, r, NULL,
-                        "the kernel or its seccomp filter lacks mount_setattr(2), of Linux 5.12, and "
-                        "libmount, which stands in for it, can't be loaded",
-                        "use a newer kernel; or install libmount.so.1 and an nsrun that is linked "
-                        "dynamically (configure --disable-static-program)");
+                (void)error_cause(&m->legacy_error, CAUSE_NO_MOUNT_CALLS, r, NULL);
                 return 0;
         }
         m->submounts = calloc(m->plan->n_ops + 1, sizeof(*m->submounts));

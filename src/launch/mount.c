@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
+#include "base/causes.h"
 #include "base/file.h"
 #include "mount.h"
 #include "number.h"
@@ -37,9 +38,7 @@ int mount_private_root(struct mounting *m, unsigned long propagation, const char
                                  NULL);
         m->descriptors = sys_open(AT_FDCWD, "/proc/self/fd", O_PATH | O_DIRECTORY, 0);
         if (m->descriptors < 0)
-                return error_set(err, NSRUN_STAGE_MOUNT, m->descriptors, "/proc/self/fd",
-                                 "the host's /proc can't be opened",
-                                 "nsrun needs a mounted /proc to start from");
+                return error_cause(err, CAUSE_NO_PROC_FOR_MOUNTS, m->descriptors, "/proc/self/fd");
         r = sys_mount(NULL, "/", NULL, MS_REC | propagation, NULL);
         if (r < 0)
                 /* Ubuntu's AppArmor lets the namespace be made and refuses what it is
@@ -55,12 +54,10 @@ int mount_private_root(struct mounting *m, unsigned long propagation, const char
         if (r >= 0)
                 r = sys_pivot_root(".", ".");
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_MOUNT, r, "/", "pivot_root to the sandbox's root failed",
-                                 r == -EINVAL
-                                         ? "the host runs from an initramfs (rootfs); start nsrun from a "
-                                           "real root file system"
-                                 : launch_is_filtered(r) ? LAUNCH_FILTER_HINT("pivot_root")
-                                                         : NULL);
+                return r == -EINVAL            ? error_cause(err, CAUSE_INITRAMFS, r, "/")
+                       : launch_is_filtered(r) ? error_cause(err, CAUSE_FILTER_PIVOT, r, "/")
+                                               : error_set(err, NSRUN_STAGE_MOUNT, r, "/",
+                                                           causes[CAUSE_FILTER_PIVOT].what, NULL);
         m->new_root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
         if (m->new_root < 0)
                 return error_set(err, NSRUN_STAGE_MOUNT, m->new_root, "/",
@@ -170,11 +167,9 @@ int mount_attach(struct mounting *m, const struct plan_op *op, int source, int t
                 return error_set(m->error, NSRUN_STAGE_MOUNT, -ENOTDIR, op->target,
                                  "the mount point and the source are not both folders or both files", NULL);
         if (r < 0)
-                return error_set(
-                        m->error, NSRUN_STAGE_MOUNT, r, op->target, "the bind can't be attached",
-                        r == -EPERM
-                                ? "a seccomp filter refuses move_mount: allow it, or refuse it with ENOSYS"
-                                : NULL);
+                return r == -EPERM ? error_cause(m->error, CAUSE_FILTER_MOVE, r, op->target)
+                                   : error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
+                                               causes[CAUSE_FILTER_MOVE].what, NULL);
         return 0;
 }
 
@@ -455,8 +450,9 @@ static int mount_seal(struct mounting *m) {
         if (r >= 0)
                 r = sys_chdir("/");
         if (r < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, r, "/", "the host's root can't be detached",
-                                 launch_is_filtered(r) ? LAUNCH_FILTER_HINT("umount2") : NULL);
+                return launch_is_filtered(r) ? error_cause(m->error, CAUSE_FILTER_UMOUNT, r, "/")
+                                             : error_set(m->error, NSRUN_STAGE_MOUNT, r, "/",
+                                                         causes[CAUSE_FILTER_UMOUNT].what, NULL);
         close_fdp(&m->old_root);
         close_fdp(&m->descriptors);
         close_fdp(&m->rundir_fd);

@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
+#include "base/causes.h"
 #include "base/path.h"
 #include "mount.h"
 #include "number.h"
@@ -160,14 +161,10 @@ static int overlay_fail_layers(struct mounting *m, const struct plan_op *op, int
         char path[PATH_MAX];
 
         if (!is_disk)
-                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target,
-                                 "a tmpfs can't carry an overlay's upper layer on this kernel",
-                                 "use --overlay-backing=disk");
-        return error_set(m->error, NSRUN_STAGE_OVERLAY, r, rundirs_of(m, path),
-                         "the cache folder's file system can't carry an overlay's upper layer",
-                         can_be_in_memory(m, op)
-                                 ? "use --overlay-backing=tmpfs, or point XDG_CACHE_HOME at a local disk"
-                                 : "point XDG_CACHE_HOME at a local disk");
+                return error_cause(m->error, CAUSE_OVERLAY_IN_MEMORY, r, op->target);
+        return error_cause(m->error,
+                           can_be_in_memory(m, op) ? CAUSE_OVERLAY_IN_CACHE : CAUSE_OVERLAY_IN_CACHE_ALONE,
+                           r, rundirs_of(m, path));
 }
 
 static int overlay_fail(struct mounting *m, const struct plan_op *op, int lower, int r) {
@@ -175,33 +172,21 @@ static int overlay_fail(struct mounting *m, const struct plan_op *op, int lower,
         char path[PATH_MAX];
 
         if (r == -ENODEV)
-                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target, "the kernel has no overlayfs",
-                                 "load the module: modprobe overlay (CONFIG_OVERLAY_FS)");
+                return error_cause(m->error, CAUSE_NO_OVERLAYFS, r, op->target);
         if (r == -EPERM)
-                return error_set(
-                        m->error, NSRUN_STAGE_OVERLAY, r, op->target,
-                        "the kernel refuses overlays in a user namespace",
-                        "Linux before 5.11 does, or AppArmor or SELinux (see the kernel log): use --ro "
-                        "or --rw for this folder, which takes the overlay's place");
+                return error_cause(m->error, CAUSE_OVERLAY_REFUSED, r, op->target);
         if ((r == -EINVAL || r == -EOPNOTSUPP) && !can_be_below(m, op, lower))
-                return error_set(
-                        m->error, NSRUN_STAGE_OVERLAY, r, op->source,
-                        has_submounts(lower)
-                                ? "a folder in which something is mounted can't be below an overlay"
-                                : "the folder's file system can't be below an overlay",
-                        has_submounts(lower)
-                                ? "use --ro or --rw for it, which takes the overlay's place"
-                                : "one that is made of overlays on overlays can't, nor one that folds case: use "
-                                  "--ro or --rw for it, which takes the overlay's place");
+                return error_cause(m->error,
+                                   has_submounts(lower) ? CAUSE_OVERLAY_OVER_MOUNTS
+                                                        : CAUSE_OVERLAY_OVER_OVERLAYS,
+                                   r, op->source);
         if (r == -EINVAL || r == -EOPNOTSUPP)
                 return overlay_fail_layers(m, op, r);
+        if ((r == -ENOSPC || r == -EDQUOT) && is_disk)
+                return error_cause(m->error, CAUSE_OVERLAY_DISK_FULL, r, rundirs_of(m, path));
         if (r == -ENOSPC || r == -EDQUOT)
-                return error_set(m->error, NSRUN_STAGE_OVERLAY, r,
-                                 is_disk ? rundirs_of(m, path) : op->target,
-                                 "there is no room for the overlay's layers",
-                                 is_disk ? "the cache folder's disk is full: make room, or use "
-                                           "--overlay-backing=tmpfs"
-                                         : "raise --tmpfs-size");
+                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target,
+                                 causes[CAUSE_OVERLAY_DISK_FULL].what, "raise --tmpfs-size");
         return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target, "the overlay can't be mounted", NULL);
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
+#include "base/causes.h"
 #include "base/path.h"
 #include "mount.h"
 #include "number.h"
@@ -105,13 +106,11 @@ int mount_proc(struct mounting *m, const struct plan_op *op) {
         }
         if (r == -EPERM)
                 /* mount_too_revealing(): a masked /proc outside forbids a full one inside. */
-                return error_set(
-                        m->error, NSRUN_STAGE_PROC, r, op->target, "a new /proc can't be mounted",
-                        "a container masks parts of /proc; run it with an unmasked one, or choose "
-                        "--proc=auto, --proc=none, or --proc=bind (which shows the host's processes)");
+                return error_cause(m->error, CAUSE_PROC_MASKED, r, op->target);
+        if (r < 0 && op->proc == POLICY_PROC_SUBSET)
+                return error_cause(m->error, CAUSE_NO_PROC_SUBSET, r, op->target);
         if (r < 0)
-                return error_set(m->error, NSRUN_STAGE_PROC, r, op->target, "/proc can't be mounted",
-                                 op->proc == POLICY_PROC_SUBSET ? "subset=pid needs Linux 5.8; see --proc"
-                                                                : NULL);
+                return error_set(m->error, NSRUN_STAGE_PROC, r, op->target,
+                                 causes[CAUSE_NO_PROC_SUBSET].what, NULL);
         return 0;
 }

@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include "base/causes.h"
 #include "base/sys.h"
 #include "launch.h"
 
@@ -56,30 +57,17 @@ static const struct {
         uint64_t kind; /* CLONE_NEW*: the namespaces that it is about */
         const char *path;
         char forbids;
-        const char *what;
-        const char *hint;
+        enum cause_id cause;
 } switches[] = {
-        {CLONE_NEWUSER, "/proc/sys/kernel/unprivileged_userns_clone", '0',
-         "user namespaces are switched off for ordinary users",
-         "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
-        {CLONE_NEWUSER, "/proc/sys/user/max_user_namespaces", '0', "user namespaces are switched off",
-         "sudo sysctl -w user.max_user_namespaces=15000"},
-        {CLONE_NEWUSER, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
-         "AppArmor restricts user namespaces to programs with a profile",
-         "give nsrun a profile that allows userns (nsrun(1), APPARMOR), or: sudo sysctl -w "
-         "kernel.apparmor_restrict_unprivileged_userns=0"},
-        {CLONE_NEWNS, "/proc/sys/user/max_mnt_namespaces", '0', "mount namespaces are switched off",
-         "sudo sysctl -w user.max_mnt_namespaces=15000"},
-        {CLONE_NEWPID, "/proc/sys/user/max_pid_namespaces", '0', "pid namespaces are switched off",
-         "sudo sysctl -w user.max_pid_namespaces=15000"},
-        {CLONE_NEWIPC, "/proc/sys/user/max_ipc_namespaces", '0', "ipc namespaces are switched off",
-         "sudo sysctl -w user.max_ipc_namespaces=15000"},
-        {CLONE_NEWUTS, "/proc/sys/user/max_uts_namespaces", '0', "uts namespaces are switched off",
-         "sudo sysctl -w user.max_uts_namespaces=15000"},
-        {CLONE_NEWNET, "/proc/sys/user/max_net_namespaces", '0', "network namespaces are switched off",
-         "sudo sysctl -w user.max_net_namespaces=15000"},
-        {CLONE_NEWCGROUP, "/proc/sys/user/max_cgroup_namespaces", '0', "cgroup namespaces are switched off",
-         "sudo sysctl -w user.max_cgroup_namespaces=15000"},
+        {CLONE_NEWUSER, "/proc/sys/kernel/unprivileged_userns_clone", '0', CAUSE_USERNS_CLONE},
+        {CLONE_NEWUSER, "/proc/sys/user/max_user_namespaces", '0', CAUSE_MAX_USER},
+        {CLONE_NEWUSER, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1', CAUSE_APPARMOR},
+        {CLONE_NEWNS, "/proc/sys/user/max_mnt_namespaces", '0', CAUSE_MAX_MNT},
+        {CLONE_NEWPID, "/proc/sys/user/max_pid_namespaces", '0', CAUSE_MAX_PID},
+        {CLONE_NEWIPC, "/proc/sys/user/max_ipc_namespaces", '0', CAUSE_MAX_IPC},
+        {CLONE_NEWUTS, "/proc/sys/user/max_uts_namespaces", '0', CAUSE_MAX_UTS},
+        {CLONE_NEWNET, "/proc/sys/user/max_net_namespaces", '0', CAUSE_MAX_NET},
+        {CLONE_NEWCGROUP, "/proc/sys/user/max_cgroup_namespaces", '0', CAUSE_MAX_CGROUP},
 };
 
 /* Whether a switch can lead to that error: a bound on how many there may be is always told as one. */
@@ -140,30 +128,14 @@ int launch_explain_ids(struct nsrun_error *err) {
         if (r != -EPERM || geteuid() != 0 || sys_capget(&own) < 0 || (own & UINT64_C(1) << CAP_SETFCAP))
                 return r;
         memset(err, 0, sizeof(*err));
-        return error_set(
-                err, NSRUN_STAGE_IDMAP, r, NULL,
-                "root has not the capability CAP_SETFCAP, without which nobody can have root's id in "
-                "a new user namespace",
-                "give it that one (a container: --cap-add=SETFCAP), or run nsrun as another user (a "
-                "container: --user 1000)");
+        return error_cause(err, CAUSE_SETFCAP, r, NULL);
 }
 
 /* What the kernel asks of the process itself, so that it refuses with EPERM. */
 static int explain_refusal(struct nsrun_error *err) {
-        static const char map_hint[] =
-                "give it one (unshare --map-current-user), or run nsrun outside of it";
-
         if (is_unmapped("/proc/self/uid_map", geteuid()) || is_unmapped("/proc/self/gid_map", getegid()))
-                return error_set(err, NSRUN_STAGE_NAMESPACE, -EPERM, "/proc/self/uid_map",
-                                 "this user or its group has no id in the user namespace that nsrun is in",
-                                 map_hint);
-        if (is_chroot())
-                return error_set(
-                        err, NSRUN_STAGE_NAMESPACE, -EPERM, NULL,
-                        "nsrun is in a chroot, where the kernel lets nobody make user namespaces",
-                        "enter the folder another way: bwrap --bind FOLDER / --dev /dev --proc /proc, "
-                        "or systemd-nspawn -D FOLDER");
-        return 0;
+                return error_cause(err, CAUSE_UNMAPPED, -EPERM, "/proc/self/uid_map");
+        return is_chroot() ? error_cause(err, CAUSE_CHROOT, -EPERM, NULL) : 0;
 }
 
 int launch_explain_namespaces(int r, struct nsrun_error *err) {
@@ -178,43 +150,24 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
         if (!err)
                 return r;
         memset(err, 0, sizeof(*err));
-        if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EAGAIN)
-                return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL,
-                                 "no process for the sandbox can be made",
-                                 r == -EAGAIN ? "raise the limit of processes (ulimit -u)" : NULL);
+        if (r == -EAGAIN)
+                return error_cause(err, CAUSE_PROCESSES_USED_UP, r, NULL);
+        if (r == -EMFILE || r == -ENFILE || r == -ENOMEM)
+                return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, causes[CAUSE_PROCESSES_USED_UP].what,
+                                 NULL);
         if (sys_stat("/proc/self/status", &st) == -ENOENT)
-                return error_set(
-                        err, NSRUN_STAGE_NAMESPACE, r, NULL,
-                        "the kernel refuses the new namespaces, and no /proc is mounted that tells why",
-                        "mount -t proc proc /proc");
+                return error_cause(err, CAUSE_NO_PROC_TO_TELL, r, NULL);
         if (sys_stat("/proc/self/ns/user", &st) == -ENOENT)
-                return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, "the kernel has no user namespaces",
-                                 "it needs CONFIG_USER_NS=y");
+                return error_cause(err, CAUSE_NO_USERNS, r, NULL);
         found = find_switch(kinds, r);
         if (found < ARRAY_SIZE(switches))
-                return error_set(err, NSRUN_STAGE_NAMESPACE, r, switches[found].path, switches[found].what,
-                                 switches[found].hint);
+                return error_cause(err, switches[found].cause, r, switches[found].path);
         if (r == -ENOSPC || r == -EUSERS)
-                return error_set(err, NSRUN_STAGE_NAMESPACE, r, "/proc/sys/user",
-                                 "the limit of namespaces is reached, or they are nested too deep",
-                                 "raise user.max_*_namespaces (32 levels are the kernel's own end)");
+                return error_cause(err, CAUSE_NAMESPACES_USED_UP, r, "/proc/sys/user");
         made = probe_namespace(&use);
         if (made == -EPERM && explain_refusal(err) < 0)
                 return r;
         if (file_says("/proc/self/status", "\nSeccomp:\t2"))
-                return error_set(
-                        err, NSRUN_STAGE_NAMESPACE, r, NULL,
-                        made < 0 ? "a seccomp filter, as containers have one, refuses user namespaces"
-                                 : "a seccomp filter, as containers have one, refuses mounts in a user "
-                                   "namespace",
-                        "start the container with a profile that allows them, for instance "
-                        "--security-opt seccomp=unconfined");
-        if (made >= 0 && use < 0)
-                return error_set(
-                        err, NSRUN_STAGE_NAMESPACE, r, NULL,
-                        "a security module lets user namespaces be made but not used",
-                        "AppArmor or SELinux confines this program: see the kernel log, and nsrun(1), "
-                        "APPARMOR");
-        return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, "the kernel refuses the new namespaces",
-                         "a chroot, a security module or a kernel setting forbids them here");
+                return error_cause(err, made < 0 ? CAUSE_FILTER_USERNS : CAUSE_FILTER_MOUNTS, r, NULL);
+        return error_cause(err, made >= 0 && use < 0 ? CAUSE_MODULE : CAUSE_NAMESPACES_REFUSED, r, NULL);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Refusals about seccomp and Landlock.  The seccomp filter itself is loaded when the plan is made. */
+#include "base/causes.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "refuse.h"
 #include "seccomp/load.h"
 
 int refuse_landlock(struct nsrun_error *err) {
-        static const char what[] = "Landlock can't keep abstract sockets and signals inside";
         int abi = sys_landlock_abi();
 
         if (abi >= LANDLOCK_ABI_SCOPES)
@@ -14,12 +14,9 @@ int refuse_landlock(struct nsrun_error *err) {
         if (abi > 0)
                 return error_setf(err, NSRUN_STAGE_POLICY, -EOPNOTSUPP, NULL,
                                   "it takes Linux 6.12 (ABI 6); --landlock=auto goes on without",
-                                  "%s: the kernel has ABI %d", what, abi);
-        return error_set(
-                err, NSRUN_STAGE_POLICY, abi, NULL, what,
-                abi == -EOPNOTSUPP
-                        ? "the kernel has it switched off: add landlock to its lsm= parameter, or use --landlock=auto"
-                        : "the kernel was built without it (CONFIG_SECURITY_LANDLOCK); --landlock=auto goes on without");
+                                  "the kernel's Landlock has ABI %d: %s", abi,
+                                  causes[CAUSE_NO_LANDLOCK].what);
+        return error_cause(err, abi == -EOPNOTSUPP ? CAUSE_LANDLOCK_OFF : CAUSE_NO_LANDLOCK, abi, NULL);
 }
 
 /* Refuses a policy file that has no canonical path.  Reading it tells what is wrong with it.  If

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/causes.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -308,12 +309,13 @@ static bool is_crowded(const char *own, unsigned wanted) {
 
 static int cgroup_place_fail(const char *cgroup, const char *own, unsigned wanted, struct nsrun_error *err) {
         bool has_systemd = access("/run/systemd/system", F_OK) == 0, is_shared = is_crowded(own, wanted);
-        const char *what = is_shared ? "no cgroup can be made, as other processes are in the one above it"
-                                     : "no cgroup can be made that has the controllers",
-                   *hint = is_shared && !has_systemd ? move_hint
-                           : geteuid() == 0
+        const struct cause *cause = &causes[!own        ? CAUSE_NO_CGROUP
+                                            : is_shared ? CAUSE_CGROUP_CROWDED
+                                                        : CAUSE_CGROUP_REFUSED];
+        const char *hint = is_shared && !has_systemd ? move_hint
+                           : own && geteuid() == 0
                                    ? "systemd-run --scope -p Delegate=yes nsrun ... gives one"
-                                   : "systemd-run --user --scope -p Delegate=yes nsrun ... gives one";
+                                   : cause->fix;
         char list[32];
 
         cgroup_names(wanted, list);
@@ -321,8 +323,8 @@ static int cgroup_place_fail(const char *cgroup, const char *own, unsigned wante
                 if ((wanted & (1U << i)) && is_in_v1(cgroup, names[i]))
                         hint = "this machine has them in cgroup v1; with systemd, "
                                "systemd.unified_cgroup_hierarchy=1 on the kernel's command line changes that";
-        return error_setf(err, NSRUN_STAGE_HARDENING, UNSAID(-EOPNOTSUPP), own, hint, "--limit %s: %s", list,
-                          own ? what : "no cgroup2 file system is mounted that shows this process");
+        return error_setf(err, cause->stage, UNSAID(-EOPNOTSUPP), own, hint, "--limit %s: %s", list,
+                          cause->what);
 }
 
 int cgroup_find_own(char **ret, bool *ret_has_v1) {

@@ -75,6 +75,20 @@ static void look_at_kernel(struct doctor *d) {
                 doctor_say(d, "kernel", "%s %s %s", name.sysname, name.release, name.machine);
 }
 
+/* Whether a run as it is asked for takes what the trial tries. */
+static bool doctor_needs(const struct doctor *d, const struct launch_trial *trial) {
+        const struct nsrun_plan *plan = d->plan;
+
+        if (!plan)
+                return true;
+        if (trial->namespaces & CLONE_NEWNET)
+                return !plan->plain && !plan->join && plan->net == POLICY_NET_NONE;
+        if (trial->namespaces)
+                return !plan->plain && !plan->join;
+        return streq(trial->name, "landlock") ? !plan->plain && plan->landlock != POLICY_LANDLOCK_OFF
+                                              : plan->seccomp.code != NULL;
+}
+
 /* Landlock keeps abstract sockets and signals inside, where the kernel's version of it can; runs go on
  * without. */
 static void say_landlock(struct doctor *d) {
@@ -101,15 +115,16 @@ static void try_kernel(struct doctor *d) {
 
         for (size_t i = 0; i < n_launch_trials; i++) {
                 const struct launch_trial *trial = &launch_trials[i];
-                bool is_landlock = streq(trial->name, "landlock");
+                bool is_landlock = streq(trial->name, "landlock"), is_needed = doctor_needs(d, trial);
 
                 /* Why there is no user namespace is said once. */
-                if (trial->namespaces && !has_namespaces)
+                if ((trial->namespaces && !has_namespaces) || (d->asked && !is_needed))
                         continue;
                 error = (struct nsrun_error){0};
                 r = launch_try(trial, &error);
                 if (r < 0)
-                        (void)doctor_add_error(d, trial->name, DOCTOR_NO, &error);
+                        (void)doctor_add_error(d, trial->name, is_needed ? DOCTOR_NO : DOCTOR_DEGRADED,
+                                               &error);
                 else if (is_landlock)
                         say_landlock(d);
                 else
@@ -117,6 +132,8 @@ static void try_kernel(struct doctor *d) {
                 if (r < 0 && trial->namespaces == CLONE_NEWUSER)
                         has_namespaces = false;
         }
+        if (d->asked && d->plan && (d->plan->plain || d->plan->join))
+                return;
         error = (struct nsrun_error){0};
         r = launch_try_binds(&error);
         if (r < 0)
@@ -126,13 +143,16 @@ static void try_kernel(struct doctor *d) {
                            r == 0 ? "by mount_setattr(2)" : "by mount(2) and libmount, which is slower");
 }
 
-int doctor_examine(struct doctor *ret, struct nsrun_error *err) {
-        _cleanup_doctor_ struct doctor d = {.lines = NULL};
+int doctor_examine(const struct doctor_asked *asked, struct doctor *ret, struct nsrun_error *err) {
+        _cleanup_doctor_ struct doctor d = {.asked = asked};
 
+        doctor_make_plan(&d);
         look_at_kernel(&d);
+        doctor_look_at_modules(&d);
         try_kernel(&d);
         doctor_run(&d);
         doctor_look_at_host(&d);
+        doctor_look_at_caller(&d);
         if (d.has_failed)
                 return error_oom(err);
         *ret = d;
@@ -145,4 +165,5 @@ void doctor_clear(struct doctor *d) {
                 clear_line(&d->lines[i]);
         free(d->lines);
         strv_free(d->options);
+        plan_free(d->plan);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "plan/plan.h"
 
 enum doctor_state {
         DOCTOR_OK,
@@ -19,17 +20,27 @@ struct doctor_line {
         char *fix;  /* what mends it; NULL: nothing is to be mended, or nobody knows how */
 };
 
+/* Options of a run that are judged alone. */
+struct doctor_asked {
+        /* Applies them to a new policy and reads the configuration, as a run with them would. */
+        int (*apply)(void *data, struct nsrun_policy *policy, struct nsrun_error *err);
+        void *data;
+};
+
 struct doctor {
         struct doctor_line *lines;
         size_t n_lines;
-        char **options;  /* "--proc=subset": what `nsrun run` needs on this host; NULL: nothing */
-        bool works;      /* `nsrun run` works here, with these options */
-        bool is_weaker;  /* one of them leaves out something that protects */
-        bool has_failed; /* memory has run out */
+        const struct doctor_asked *asked; /* NULL: it is found out which options a run needs here */
+        struct nsrun_plan *plan; /* of a run as it is asked for; NULL: it is refused before it has one */
+        char **options;          /* "--proc=subset": what `nsrun run` needs on this host; NULL: nothing */
+        bool works;              /* `nsrun run` works here, with these options */
+        bool is_weaker;          /* one of them leaves out something that protects */
+        bool has_failed;         /* memory has run out */
 };
 
-/* Examines this host for the calling process's user, folder and environment.  -ENOMEM. */
-int doctor_examine(struct doctor *ret, struct nsrun_error *err);
+/* Examines this host for the calling process's user, folder and environment; `asked` may be NULL.  -ENOMEM.
+ */
+int doctor_examine(const struct doctor_asked *asked, struct doctor *ret, struct nsrun_error *err);
 void doctor_clear(struct doctor *d);
 #define _cleanup_doctor_ _cleanup_(doctor_clear)
 /* "ok", "degraded", "no". */
@@ -42,6 +53,10 @@ void doctor_add(struct doctor *d, const char *check, enum doctor_state state, co
 /* A line with an error's words.  Returns it, or NULL. */
 struct doctor_line *doctor_add_error(struct doctor *d, const char *check, enum doctor_state state,
                                      const struct nsrun_error *error);
-/* doctor_host.c: what can be seen without a run.  doctor_runs.c: real runs. */
+/* doctor_host.c, doctor_caller.c, doctor_modules.c: what can be seen without a run. */
 void doctor_look_at_host(struct doctor *d);
+void doctor_look_at_caller(struct doctor *d);
+void doctor_look_at_modules(struct doctor *d);
+/* doctor_runs.c: real runs, and what they are to be. */
+void doctor_make_plan(struct doctor *d);
 void doctor_run(struct doctor *d);

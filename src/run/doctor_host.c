@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a look at the host tells without a run: folders, programs, limits, standard streams. */
+/* What a look at the host tells without a run: folders, programs, the cgroup. */
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/resource.h>
-#include <sys/sysmacros.h>
 
-#include "base/null.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "cgroup_place.h"
@@ -88,7 +85,8 @@ static void look_at_configuration(struct doctor *d) {
         int r = nsrun_policy_new(&policy);
 
         if (r >= 0)
-                r = nsrun_policy_find_config(policy, &error);
+                r = d->asked ? d->asked->apply(d->asked->data, policy, &error)
+                             : nsrun_policy_find_config(policy, &error);
         if (r == -ENOMEM)
                 d->has_failed = true;
         else if (r < 0)
@@ -172,48 +170,6 @@ static void look_at_cgroup(struct doctor *d) {
                            "mount -t cgroup2 none /sys/fs/cgroup, as root");
 }
 
-/* The least that nsrun, and a command of any size, get along with. */
-static void look_at_limits(struct doctor *d) {
-        static const struct {
-                int resource;
-                uint64_t least;
-                const char *text, *fix;
-        } all[] = {
-                {RLIMIT_NOFILE, 256, "fewer than 256 open files are allowed", "ulimit -n 1024"},
-                {RLIMIT_NPROC, 64, "fewer than 64 processes are allowed", "ulimit -u 1024"},
-                {RLIMIT_FSIZE, 1 << 20, "files may not have 1 MiB", "ulimit -f unlimited"},
-                {RLIMIT_STACK, 1 << 20, "stacks may not have 1 MiB", "ulimit -s 8192"},
-                {RLIMIT_AS, 256 << 20, "address spaces may not have 256 MiB", "ulimit -v unlimited"},
-        };
-        bool is_low = false;
-
-        for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-                struct sys_rlimit own;
-
-                if (sys_prlimit(all[i].resource, NULL, &own) < 0 || own.soft >= all[i].least)
-                        continue;
-                is_low = true;
-                doctor_add(d, "limits", DOCTOR_DEGRADED, all[i].text, all[i].fix);
-        }
-        if (!is_low)
-                doctor_say(d, "limits", "open files, processes, sizes and memory are enough");
-}
-
-static void look_at_null(struct doctor *d) {
-        struct nsrun_error error = {0};
-        _cleanup_close_ int fd = null_open(O_RDWR, &error);
-        struct stat st;
-
-        if (fd >= 0 && sys_fstat(fd, &st) >= 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)) {
-                doctor_say(d, "/dev/null", "can be opened");
-                return;
-        }
-        if (fd >= 0)
-                (void)error_set(&error, NSRUN_STAGE_SUPERVISE, 0, "/dev/null", "this is not the null device",
-                                "sudo rm -f /dev/null; sudo mknod -m 666 /dev/null c 1 3");
-        (void)doctor_add_error(d, "/dev/null", DOCTOR_DEGRADED, &error);
-}
-
 void doctor_look_at_host(struct doctor *d) {
         look_at_cgroup(d);
         look_at_program(d, "nsrun-init", program_init(), "a program that embeds the library starts nothing");
@@ -221,6 +177,4 @@ void doctor_look_at_host(struct doctor *d) {
         look_at_configuration(d);
         look_at_home(d);
         look_at_folders(d);
-        look_at_limits(d);
-        look_at_null(d);
 }

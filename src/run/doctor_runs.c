@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "doctor.h"
+#include "policy/refuse.h"
 #include "run.h"
 
 /* Of what a run's command prints no more is read. */
@@ -22,6 +23,7 @@ struct doctor_option {
 
 /* One run, with what it had to say. */
 struct doctor_attempt {
+        const struct doctor_asked *asked; /* come before `options`; or NULL */
         struct doctor_option options[MOST_OPTIONS];
         size_t n_options;
         bool is_weaker; /* one of the options leaves out something that protects */
@@ -66,16 +68,21 @@ static int make_plan(struct doctor_attempt *a) {
         struct nsrun_policy *policy = NULL;
         int r = nsrun_policy_new(&policy);
 
+        if (r >= 0 && a->asked)
+                r = a->asked->apply(a->asked->data, policy, &a->error);
         for (size_t i = 0; i < a->n_options && r >= 0; i++)
                 r = nsrun_policy_set(policy, a->options[i].name, a->options[i].value, &a->error);
-        if (r >= 0)
+        if (r >= 0 && !a->asked)
                 r = nsrun_policy_find_config(policy, &a->error);
         if (r >= 0)
                 r = nsrun_policy_set_command(policy, a->argv, &a->error);
         if (r >= 0) {
-                const struct policy_request request = {.policy = policy, .starts_here = true};
+                const struct policy_request request = {
+                        .policy = policy, .starts_here = true, .is_plain = policy_is_plain(policy)};
 
-                r = plan_make(&request, &a->plan, &a->error);
+                r = request.is_plain ? refuse_plain_config(policy, &a->error) : 0;
+                if (r >= 0)
+                        r = plan_make(&request, &a->plan, &a->error);
         }
         (void)nsrun_policy_free(policy);
         return r;
@@ -154,8 +161,11 @@ static bool is_same_refusal(const struct doctor_attempt *a, const struct doctor_
 }
 
 static struct doctor_attempt with_options_of(const struct doctor_attempt *a) {
-        struct doctor_attempt next = {
-                .argv = a->argv, .n_options = a->n_options, .is_weaker = a->is_weaker, .out = -1};
+        struct doctor_attempt next = {.asked = a->asked,
+                                      .argv = a->argv,
+                                      .n_options = a->n_options,
+                                      .is_weaker = a->is_weaker,
+                                      .out = -1};
 
         memcpy(next.options, a->options, sizeof(next.options));
         return next;
@@ -212,7 +222,8 @@ static void find_options(struct doctor *d, struct doctor_attempt *a) {
 
         d->works = attempt(a);
         if (d->works) {
-                doctor_say(d, "run", "\"nsrun run -- true\" works");
+                doctor_say(d, "run", "%s",
+                           a->asked ? "works with these options" : "\"nsrun run -- true\" works");
                 return;
         }
         if (a->r >= 0)
@@ -223,7 +234,7 @@ static void find_options(struct doctor *d, struct doctor_attempt *a) {
         first = a->error;
         do
                 d->works = a->r >= 0 && a->status == 0;
-        while (!d->works && get_further(a));
+        while (!d->works && !a->asked && get_further(a));
         line = doctor_add_error(d, "run", DOCTOR_NO, &first);
         if (!d->works || !line)
                 return;
@@ -317,6 +328,12 @@ static void say_no_limit(struct doctor *d, const char *name, const struct nsrun_
         (void)doctor_add_error(d, name, DOCTOR_DEGRADED, &said);
 }
 
+/* What counts the processes of a run, where a limit was asked for that takes a cgroup. */
+static void say_limits(struct doctor *d, const struct doctor_attempt *a) {
+        if (a->pids_place)
+                doctor_say(d, "--limit", "by a cgroup in %s", a->pids_place);
+}
+
 static void try_limits(struct doctor *d, const struct doctor_attempt *a) {
         static const struct {
                 const char *name, *value;
@@ -401,15 +418,27 @@ static void look_inside(struct doctor *d, const struct doctor_attempt *a) {
                 say_inside(d, text);
 }
 
+void doctor_make_plan(struct doctor *d) {
+        _cleanup_attempt_ struct doctor_attempt a = {.asked = d->asked, .argv = nothing, .out = -1};
+
+        if (make_plan(&a) >= 0)
+                d->plan = TAKE_PTR(a.plan);
+}
+
 void doctor_run(struct doctor *d) {
-        _cleanup_attempt_ struct doctor_attempt a = {.argv = nothing, .out = -1};
+        _cleanup_attempt_ struct doctor_attempt a = {.asked = d->asked, .argv = nothing, .out = -1};
 
         find_options(d, &a);
-        if (!d->works)
+        if (!d->works || a.plan->plain)
                 return;
-        say_proc(d, &a);
+        if (!a.plan->join)
+                say_proc(d, &a);
         say_caches(d, &a);
-        try_overlay(d, &a);
-        try_limits(d, &a);
+        if (d->asked) {
+                say_limits(d, &a);
+        } else {
+                try_overlay(d, &a);
+                try_limits(d, &a);
+        }
         look_inside(d, &a);
 }

@@ -348,6 +348,12 @@ void expect_refusal(const struct outcome *o, int status, const char *line) {
         expect_out(o, "");
 }
 
+void expect_host_refusal(const struct outcome *o, int status, const char *line) {
+        _cleanup_free_ char *lines = text_of("%s%s", line, by_the_library() ? "" : SEE_DOCTOR);
+
+        expect_refusal(o, status, lines);
+}
+
 /* ---------------------------------------------------------------- snapshots */
 
 /* nftw(3) hands nothing through. */

@@ -130,6 +130,17 @@ void expect_in(const char *text, const char *part);
 void expect_not_in(const char *text, const char *part);
 /* Expects the status, exactly one line on standard error, and nothing on standard output. */
 void expect_refusal(const struct outcome *o, int status, const char *line);
+/* The same of a refusal of which the host is the cause: then a second line points at doctor, but not from a
+ * host of the library. */
+void expect_host_refusal(const struct outcome *o, int status, const char *line);
+#define SEE_DOCTOR "\nnsrun: see nsrun doctor"
+/* Whether a refusal is one line, but for the one that points at doctor. */
+static inline bool is_one_line(const char *text) {
+        const char *end = strchr(text, '\n');
+
+        return startswith(text, "nsrun: ") && text[7] != '\n' && end &&
+               (end[1] == '\0' || streq(end, SEE_DOCTOR "\n"));
+}
 
 /* Everything below `path` as text, sorted: names, inodes, types, modes, owners, times, link
  * texts, hashes of contents. */

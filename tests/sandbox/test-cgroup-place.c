@@ -50,14 +50,49 @@ TEST(a_cgroup_with_other_processes_is_left_as_it_is) {
 
         make_cgroup(s, "domain\n", "1\n2\n");
         run_in_cgroup(s, &o, "cpu=0.5");
-        expect_refusal(&o, 125, line);
+        expect_host_refusal(&o, 125, line);
         text = file_text(control);
         assert_string_equal(text, "");
         /* What the kernel calls a cgroup with processes and such children. */
         make_file(s->outside, "cgroup.subtree_control", "cpu pids\n");
         make_file(s->outside, "cgroup.type", "domain threaded\n");
         run_in_cgroup(s, &o, "cpu=0.5");
-        expect_refusal(&o, 125, line);
+        expect_host_refusal(&o, 125, line);
+}
+
+TEST(a_host_without_cgroups_is_named) {
+        const struct site *s = *state;
+        _cleanup_free_ char *mountinfo = path_of(s->root, "mountinfo");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_cgroup(s, "domain\n", "");
+        assert_int_equal(unlink(mountinfo), 0);
+        make_file(s->root, "mountinfo", "29 23 0:26 / /sys rw - sysfs sysfs rw\n");
+        run_in_cgroup(s, &o, "cpu=0.5");
+        expect_host_refusal(&o, 125,
+                            "nsrun: --limit cpu: no cgroup2 file system is mounted that shows this process; "
+                            "mount -t cgroup2 none /sys/fs/cgroup, as root");
+}
+
+TEST(a_cgroup_without_controllers_is_named) {
+        const struct site *s = *state;
+        _cleanup_free_ char *controllers = path_of(s->outside, "cgroup.controllers");
+        _cleanup_free_ char *line = text_of(
+                "nsrun: --limit cpu: no cgroup can be made that has the controllers: /sys/fs/cgroup; "
+                "systemd-run %s--scope -p Delegate=yes nsrun ... gives one",
+                geteuid() == 0 ? "" : "--user ");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_cgroup(s, "domain\n", "");
+        assert_int_equal(unlink(controllers), 0);
+        make_file(s->outside, "cgroup.controllers", "memory pids\n");
+        run_in_cgroup(s, &o, "cpu=0.5");
+        expect_host_refusal(&o, 125, line);
+        /* With the controller it gets further. */
+        assert_int_equal(unlink(controllers), 0);
+        make_file(s->outside, "cgroup.controllers", "cpu memory pids\n");
+        run_in_cgroup(s, &o, "cpu=0.5");
+        expect_refusal(&o, 125, "nsrun: a cgroup can't be made: /sys/fs/cgroup: No such file or directory");
 }
 
 TEST(what_was_enabled_in_a_cgroup_is_disabled_again) {

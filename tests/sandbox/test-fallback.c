@@ -11,7 +11,8 @@
 static const char no_libmount[] =
         "nsrun: the kernel or its seccomp filter lacks mount_setattr(2), of Linux 5.12, and libmount, which "
         "stands in for it, can't be loaded: Operation not supported; use a newer kernel; or install "
-        "libmount.so.1 and an nsrun that is linked dynamically (configure --disable-static-program)\n";
+        "libmount.so.1 and an nsrun that is linked dynamically (configure --disable-static-program)" SEE_DOCTOR
+        "\n";
 static const char no_pidfd_unknown[] = "nsrun: no descriptors to watch the sandbox with: Function not "
                                        "implemented; nsrun needs Linux 5.3 or later, and no "
                                        "seccomp filter that refuses pidfd_open\n";

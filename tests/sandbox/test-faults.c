@@ -18,12 +18,6 @@ static bool is_late(const char *line) {
         return false;
 }
 
-static bool is_one_line(const char *text) {
-        const char *end = strchr(text, '\n');
-
-        return startswith(text, "nsrun: ") && end && end[1] == '\0';
-}
-
 /* The command's work and status are what they should be: only the reader of the
  * status lines lost something, and is told. */
 static bool is_warning(const char *text) {

@@ -37,7 +37,7 @@ TEST(a_cache_that_carries_no_overlay_is_refused) {
         run_on(s, stage_plain, &host, NULL, OPTIONS("--overlay", layered), script, &o);
         expect_fine(&o);
         run_on(s, stage_overlaid_cache, &host, NULL, OPTIONS("--overlay", layered), script, &o);
-        expect_refusal(&o, 125, line);
+        expect_host_refusal(&o, 125, line);
         run_on(s, stage_overlaid_cache, &host, NULL,
                OPTIONS("--overlay", layered, "--overlay-backing=tmpfs"), script, &o);
         expect_fine(&o);
@@ -85,10 +85,10 @@ TEST(a_folder_that_no_overlay_can_be_laid_over_is_named) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_stacked, &host, NULL, OPTIONS("--overlay", b), script, &o);
-        expect_refusal(&o, 125, line);
+        expect_host_refusal(&o, 125, line);
         run_on(s, stage_stacked, &host, NULL, OPTIONS("--overlay", b, "--overlay-backing=tmpfs"), script,
                &o);
-        expect_refusal(&o, 125, line);
+        expect_host_refusal(&o, 125, line);
         /* The same layers over another folder, and this folder as the message advises. */
         run_on(s, stage_stacked, &host, NULL, OPTIONS("--overlay", a), other, &o);
         expect_status(&o, 0);
@@ -116,7 +116,7 @@ TEST(a_folder_with_a_mount_in_it_is_named) {
         expect_status(&o, 0);
         expect_out(&o, "below\n");
         run_on(s, stage_mounted, &host, NULL, OPTIONS("--overlay", folder), script, &o);
-        expect_refusal(&o, 125, line);
+        expect_host_refusal(&o, 125, line);
         run_on(s, stage_mounted, &host, NULL, OPTIONS("--ro", folder), script, &o);
         expect_status(&o, 0);
         expect_out(&o, "below\n");
@@ -185,7 +185,7 @@ TEST(a_default_cache_without_a_run_directory_has_its_overlay_in_memory) {
         run_on(s, stage_read_only_cache, &host, NULL, OPTIONS("--overlay-backing=disk"), write_to_cache, &o);
         expect_cache(&o, "as it was\nnew\n", IN_MEMORY, npm);
         run_on(s, stage_read_only_cache, &host, NULL, OPTIONS("--overlay", npm), write_to_cache, &o);
-        expect_refusal(&o, 125, line);
+        expect_host_refusal(&o, 125, line);
 }
 
 static void stage_stacked_cache(void *data) {

@@ -21,6 +21,23 @@ static const char masked_line[] =
 
 /* ---------------------------------------------------------- namespaces refused */
 
+/* As the kernel answers where RLIMIT_NPROC or a cgroup allows no further process. */
+TEST(no_room_for_a_process_is_named) {
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EAGAIN);
+        const char *const argv[] = {deny,       number, "clone-newuser", program(), "run", "--project",
+                                    s->project, "--",   "true",          NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_host_refusal(&o, 125,
+                            "nsrun: no process for the sandbox can be made: Resource temporarily "
+                            "unavailable; raise the limit of processes (ulimit -u)");
+        outcome_clear(&o);
+        run(&(struct request){.argv = argv + 3, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+}
+
 static void stage_limited(void *data) {
         const struct host *host = data;
 
@@ -47,7 +64,7 @@ TEST(a_limit_of_no_namespaces_is_named) {
 
                 run_on(s, stage_limited, &(struct host){.path = path}, NULL, OPTIONS("--net=none"),
                        "echo fine", &o);
-                expect_refusal(&o, 125, line);
+                expect_host_refusal(&o, 125, line);
         }
 }
 
@@ -70,10 +87,11 @@ TEST(a_nesting_too_deep_is_named) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_deep, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
-        expect_refusal(&o, 125,
-                       "nsrun: the limit of namespaces is reached, or they are nested too deep: "
-                       "/proc/sys/user: No space left on device; raise user.max_*_namespaces (32 levels are "
-                       "the kernel's own end)");
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: the limit of namespaces is reached, or they are nested too deep: "
+                "/proc/sys/user: No space left on device; raise user.max_*_namespaces (32 levels are "
+                "the kernel's own end)");
 }
 
 TEST(a_filter_that_refuses_namespaces_is_named) {
@@ -84,7 +102,7 @@ TEST(a_filter_that_refuses_namespaces_is_named) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, NULL, &(struct host){0}, "clone-newuser", NO_OPTIONS, "echo fine", &o);
-        expect_refusal(&o, 125, line);
+        expect_host_refusal(&o, 125, line);
         run_on(s, NULL, &(struct host){0}, "clone3", NO_OPTIONS, "echo fine", &o);
         expect_fine(&o);
 }
@@ -98,7 +116,7 @@ TEST(a_filter_that_refuses_mounts_is_named) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, NULL, &(struct host){0}, "mount", NO_OPTIONS, "echo fine", &o);
-        expect_refusal(&o, 125, line);
+        expect_host_refusal(&o, 125, line);
 }
 
 #define ALLOW(call)                                                                                         \
@@ -123,7 +141,7 @@ TEST(a_filter_that_refuses_one_call_is_named) {
                 _cleanup_free_ char *line = text_of("nsrun: %s", cases[i].line);
 
                 run_on(s, NULL, &(struct host){0}, cases[i].call, NO_OPTIONS, "echo fine", &o);
-                expect_refusal(&o, 125, line);
+                expect_host_refusal(&o, 125, line);
         }
         /* As libseccomp of before faccessat2(2) refuses it, and others. */
         run_on(s, NULL, &(struct host){0}, "faccessat2,execveat", NO_OPTIONS, "echo fine", &o);
@@ -202,12 +220,13 @@ TEST(debians_switch_is_named) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_kernel_file, &off, "clone-newuser", NO_OPTIONS, "echo fine", &o);
-        expect_refusal(&o, 125,
-                       "nsrun: user namespaces are switched off for ordinary users: "
-                       "/proc/sys/kernel/unprivileged_userns_clone: Operation not permitted; sudo sysctl -w "
-                       "kernel.unprivileged_userns_clone=1");
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: user namespaces are switched off for ordinary users: "
+                "/proc/sys/kernel/unprivileged_userns_clone: Operation not permitted; sudo sysctl -w "
+                "kernel.unprivileged_userns_clone=1");
         run_on(s, stage_kernel_file, &on, "clone-newuser", NO_OPTIONS, "echo fine", &o);
-        expect_refusal(&o, 125, other);
+        expect_host_refusal(&o, 125, other);
 }
 
 /* Ubuntu lets the namespaces be made and then refuses the mounts in them. */
@@ -222,14 +241,14 @@ TEST(apparmors_switch_is_named) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_kernel_file, &on, "mount", NO_OPTIONS, "echo fine", &o);
-        expect_refusal(
+        expect_host_refusal(
                 &o, 125,
                 "nsrun: AppArmor restricts user namespaces to programs with a profile: "
                 "/proc/sys/kernel/apparmor_restrict_unprivileged_userns: Operation not permitted; give "
                 "nsrun a profile that allows userns (nsrun(1), APPARMOR), or: sudo sysctl -w "
                 "kernel.apparmor_restrict_unprivileged_userns=0");
         run_on(s, stage_kernel_file, &off, "mount", NO_OPTIONS, "echo fine", &o);
-        expect_refusal(&o, 125, other);
+        expect_host_refusal(&o, 125, other);
 }
 
 static void stage_chroot(void *data) {
@@ -246,9 +265,10 @@ TEST(a_chroot_is_among_the_reasons) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_chroot, &(struct host){.folder = s->outside}, NULL, NO_OPTIONS, "echo fine", &o);
-        expect_refusal(&o, 125,
-                       "nsrun: the kernel refuses the new namespaces: Operation not permitted; a chroot, a "
-                       "security module or a kernel setting forbids them here");
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: the kernel refuses the new namespaces: Operation not permitted; a chroot, a "
+                "security module or a kernel setting forbids them here");
 }
 
 /* As debootstrap's are: what is in the root folder is mounted in a folder that is none itself. */
@@ -284,16 +304,38 @@ TEST_IF(!IS_SANITIZED, a_chroot_is_named, site_setup, site_teardown) {
 
         run_on(s, stage_chroot_without_mount, &(struct host){.folder = s->outside}, NULL, NO_OPTIONS,
                "echo fine", &o);
-        expect_refusal(&o, 125,
-                       "nsrun: nsrun is in a chroot, where the kernel lets nobody make user namespaces: "
-                       "Operation not permitted; enter the folder another way: bwrap --bind FOLDER / --dev "
-                       "/dev --proc /proc, or systemd-nspawn -D FOLDER");
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: nsrun is in a chroot, where the kernel lets nobody make user namespaces: "
+                "Operation not permitted; enter the folder another way: bwrap --bind FOLDER / --dev "
+                "/dev --proc /proc, or systemd-nspawn -D FOLDER");
         run_on(s, stage_chroot_without_mount, &(struct host){.folder = s->outside, .text = "proc"}, NULL,
                NO_OPTIONS, "echo fine", &o);
-        expect_refusal(
+        expect_host_refusal(
                 &o, 125,
                 "nsrun: the kernel refuses the new namespaces, and no /proc is mounted that tells why: "
                 "Operation not permitted; mount -t proc proc /proc");
+}
+
+static void stage_without_kinds(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        stage_bind(host->folder, "/proc/self/ns");
+}
+
+TEST(a_kernel_without_user_namespaces_is_named) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_without_kinds, &(struct host){.folder = s->outside}, "clone-newuser", NO_OPTIONS,
+               "echo fine", &o);
+        expect_host_refusal(&o, 125,
+                            "nsrun: the kernel has no user namespaces: Operation not permitted; it needs "
+                            "CONFIG_USER_NS=y");
+        run_on(s, stage_without_kinds, &(struct host){.folder = s->outside}, NULL, OPTIONS("--proc=none"),
+               "echo fine", &o);
+        expect_fine(&o);
 }
 
 static void stage_unmapped(nsrun_unused void *data) {
@@ -306,10 +348,11 @@ TEST(a_user_without_an_id_is_named) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_unmapped, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
-        expect_refusal(&o, 125,
-                       "nsrun: this user or its group has no id in the user namespace that nsrun is in: "
-                       "/proc/self/uid_map: Operation not permitted; give it one (unshare "
-                       "--map-current-user), or run nsrun outside of it");
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: this user or its group has no id in the user namespace that nsrun is in: "
+                "/proc/self/uid_map: Operation not permitted; give it one (unshare "
+                "--map-current-user), or run nsrun outside of it");
 }
 
 /* As --cap-drop=ALL and --cap-add do: the exec that follows loses all other capabilities. */
@@ -328,7 +371,7 @@ TEST_IF(geteuid() == 0, a_root_that_may_not_map_its_id_is_named, site_setup, sit
         run_on(s, stage_capabilities, &(struct host){.text = "setfcap"}, NULL, NO_OPTIONS, "echo fine", &o);
         expect_fine(&o);
         run_on(s, stage_capabilities, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
-        expect_refusal(
+        expect_host_refusal(
                 &o, 125,
                 "nsrun: root has not the capability CAP_SETFCAP, without which nobody can have root's "
                 "id in a new user namespace: Operation not permitted; give it that one (a container: "
@@ -366,11 +409,11 @@ TEST(a_missing_null_device_is_named) {
         run_on(s, stage_no_input, &(struct host){0}, NULL, NO_OPTIONS, "cat; echo fine", &o);
         expect_fine(&o);
         run_on(s, stage_no_input, &host, NULL, NO_OPTIONS, "cat; echo fine", &o);
-        expect_refusal(&o, 125, refusal);
+        expect_host_refusal(&o, 125, refusal);
         outcome_clear(&o);
         run(&(struct request){.argv = session, .cwd = s->root, .in_child = stage_no_input, .data = &host},
             &o);
-        expect_refusal(&o, 125, refusal);
+        expect_host_refusal(&o, 125, refusal);
         outcome_clear(&o);
         run(&(struct request){.argv = bash, .cwd = s->root, .in_child = stage_no_devices}, &o);
         expect_status(&o, 125);
@@ -397,7 +440,7 @@ TEST(a_host_without_proc_is_refused) {
                 expect_out(&o, "");
                 expect_in(o.err, line);
         } else
-                expect_refusal(&o, 125, line);
+                expect_host_refusal(&o, 125, line);
 }
 
 /* As containers mask theirs: the kernel then gives no full /proc to any namespace below. */
@@ -417,9 +460,9 @@ TEST(a_masked_proc_is_refused_unless_another_is_chosen) {
         expect_out(&o, "2\n");
 
         run_on(s, stage_masked, &host, NULL, NO_OPTIONS, look, &o);
-        expect_refusal(&o, 125, masked_line);
+        expect_host_refusal(&o, 125, masked_line);
         run_on(s, stage_masked, &host, NULL, OPTIONS("--proc=new"), look, &o);
-        expect_refusal(&o, 125, masked_line);
+        expect_host_refusal(&o, 125, masked_line);
 
         run_on(s, stage_masked, &host, NULL, OPTIONS("--proc=none"), look, &o);
         expect_status(&o, 0);
@@ -456,7 +499,7 @@ TEST(proc_auto_takes_what_it_can_get_and_says_so) {
                 expect_out(&o, "status\n");
                 assert_string_equal(o.err, subset_note);
         } else {
-                expect_refusal(&subset, 125, masked_line);
+                expect_host_refusal(&subset, 125, masked_line);
                 expect_out(&o, "");
                 assert_string_equal(o.err, note);
         }

@@ -314,7 +314,7 @@ TEST(where_the_kernel_has_none_auto_goes_on_and_require_does_not) {
                 expect_out(&o, not_scoped);
                 assert_string_equal(o.err, "");
                 run_attempt(s, &k, before, "--landlock=require", &o);
-                expect_refusal(&o, 125, cases[i].line);
+                expect_host_refusal(&o, 125, cases[i].line);
         }
 }
 
@@ -331,7 +331,7 @@ TEST(a_scope_that_can_not_be_entered_starts_nothing) {
         expect_out(&o, not_scoped);
         NEED_SCOPES();
         run_attempt(s, &k, before, "--landlock=auto", &o);
-        expect_refusal(
+        expect_host_refusal(
                 &o, 125,
                 "nsrun: Landlock can't keep abstract sockets and signals inside: Operation not permitted; "
                 "--landlock=off goes on without");

@@ -483,7 +483,7 @@ TEST(a_cache_folder_that_is_not_ones_own_is_refused) {
         assert_int_equal(mkdir(folder, 0700), 0);
         assert_int_equal(chmod(folder, 0777), 0);
         RUN(s, &o, "--overlay", s->outside, "--", "true");
-        expect_refusal(&o, 125, line);
+        expect_host_refusal(&o, 125, line);
         RUN(s, &o, "--overlay", s->outside, "--overlay-backing=tmpfs", "--", "true");
         expect_status(&o, 0);
         assert_int_equal(chmod(folder, 0755), 0);

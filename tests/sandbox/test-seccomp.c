@@ -434,7 +434,7 @@ TEST(without_its_filter_no_command_starts) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-        expect_refusal(
+        expect_host_refusal(
                 &o, 125,
                 "nsrun: the seccomp filter can't be installed: Function not implemented; the kernel needs "
                 "CONFIG_SECCOMP_FILTER (and 5.0 for --report); --seccomp=none goes on without");

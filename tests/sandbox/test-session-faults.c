@@ -28,7 +28,6 @@ static void hide_pid(char *text) {
 }
 
 static const char *judge(const struct outcome *o, const struct outcome *expected) {
-        const char *end = strchr(o->err, '\n');
         bool has_run = o->out[0] != '\0';
 
         if (has_run && !streq(o->out, expected->out))
@@ -42,7 +41,7 @@ static const char *judge(const struct outcome *o, const struct outcome *expected
                 return NULL;
         if (o->status != 125 && o->status != 126)
                 return "neither the command's status nor 125";
-        if (!startswith(o->err, "nsrun: ") || o->err[7] == '\n' || !end || end[1])
+        if (!is_one_line(o->err))
                 return "not one line with a word in it";
         return has_run && !is_late(o->err) ? "the command ran and nsrun says it never did" : NULL;
 }

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Writes nsrun-hosts(7), which is made of the rows of causes.c and of nothing else.  POSIX awk; -v date=…
+
+function mdoc(text) {
+        gsub(/\\"/, "\"", text)
+        gsub(/\\/, "\\e", text)
+        gsub(/-/, "\\-", text)
+        return text ~ /^[.']/ ? "\\&" text : text
+}
+
+# Lines of a width that people can read in the source, too.
+function say(text,    words, n, i, line) {
+        n = split(mdoc(text), words, " ")
+        for (i = 1; i <= n; i++) {
+                if (length(line) + length(words[i]) > 100) {
+                        print line
+                        line = ""
+                }
+                line = line (line == "" ? "" : " ") words[i]
+        }
+        print line
+}
+
+function end_row() {
+        if (!("what" in row))
+                return
+        print ".It Xo"
+        say(row["what"])
+        print ".Xc"
+        say(row["when"])
+        print ".br"
+        say("Mended by: " row["fix"])
+        for (field in row)
+                delete row[field]
+}
+
+BEGIN {
+        print ".\\\" SPDX-License-Identifier: LGPL-2.1-or-later"
+        print ".\\\" Made of src/base/causes.c."
+        print ".Dd " date
+        print ".Dt NSRUN-HOSTS 7"
+        print ".Os"
+        print ".Sh NAME"
+        print ".Nm nsrun-hosts"
+        print ".Nd what nsrun is refused by a host, and what mends it"
+        print ".Sh DESCRIPTION"
+        print "Each refusal of"
+        print ".Xr nsrun 1"
+        print "of which the host is the cause, and not what was asked for:"
+        print "its words, how it is told from the others, and what mends it."
+        print "The refusal itself has the path and the kernel's error, too, and after it a line says"
+        print ".Dl nsrun: see nsrun doctor"
+        print "which tries everything that a run needs of the host, and says of each the same words."
+        print "What depends on more than the cause, as the way to a cgroup, the refusal and doctor say for the host"
+        print "at hand."
+        print ".Bl -tag -width Ds"
+}
+
+/^const struct cause causes/ { is_table = 1 }
+is_table && /^};/ { end_row(); is_table = 0 }
+is_table && /\[CAUSE_[A-Z_]*\]/ { end_row() }
+is_table && match($0, /^ *\.[a-z]+ = /) {
+        field = $1
+        sub(/^\./, "", field)
+        sub(/^ *\.[a-z]+ = /, "")
+}
+is_table && /^ *FILTER\("[a-z0-9_]*"\),$/ {
+        sub(/^ *FILTER\("/, "")
+        sub(/"\),$/, "")
+        row[field] = "a seccomp filter, as containers have one, refuses " $0 ": start the container with a profile that " \
+                "allows it, for instance --security-opt seccomp=unconfined"
+        next
+}
+is_table && /^ *".*",?$/ {
+        sub(/^ *"/, "")
+        sub(/",?$/, "")
+        row[field] = row[field] $0
+}
+
+END {
+        print ".El"
+        print ".Sh SEE ALSO"
+        print ".Xr nsrun 1 ,"
+        print ".Xr nsrun-bwrap 1"
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table, and an error's way into it and out of it.  causes.awk reads the rows as they stand here: each
+ * field begins a line. */
+#include "causes.h"
+
+#define FILTER(call)                                              \
+        "a seccomp filter, as containers have one, refuses " call \
+        ": start the container with a profile that "              \
+        "allows it, for instance --security-opt seccomp=unconfined"
+
+const struct cause causes[N_CAUSES] = {
+        [CAUSE_USERNS_CLONE] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "Debian's sysctl kernel.unprivileged_userns_clone is 0.",
+                        .what = "user namespaces are switched off for ordinary users",
+                        .fix = "sudo sysctl -w kernel.unprivileged_userns_clone=1",
+                        .test = "debians_switch_is_named",
+                },
+        [CAUSE_MAX_USER] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The sysctl user.max_user_namespaces is 0.",
+                        .what = "user namespaces are switched off",
+                        .fix = "sudo sysctl -w user.max_user_namespaces=15000",
+                        .test = "a_limit_of_no_namespaces_is_named",
+                },
+        [CAUSE_APPARMOR] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The sysctl kernel.apparmor_restrict_unprivileged_userns is 1, as on Ubuntu, and "
+                                "nsrun has no profile.",
+                        .what = "AppArmor restricts user namespaces to programs with a profile",
+                        .fix = "give nsrun a profile that allows userns (nsrun(1), APPARMOR), or: sudo sysctl -w "
+                               "kernel.apparmor_restrict_unprivileged_userns=0",
+                        .test = "apparmors_switch_is_named",
+                },
+        [CAUSE_MAX_MNT] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The sysctl user.max_mnt_namespaces is 0.",
+                        .what = "mount namespaces are switched off",
+                        .fix = "sudo sysctl -w user.max_mnt_namespaces=15000",
+                        .test = "a_limit_of_no_namespaces_is_named",
+                },
+        [CAUSE_MAX_PID] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The sysctl user.max_pid_namespaces is 0.",
+                        .what = "pid namespaces are switched off",
+                        .fix = "sudo sysctl -w user.max_pid_namespaces=15000",
+                        .test = "a_limit_of_no_namespaces_is_named",
+                },
+        [CAUSE_MAX_IPC] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The sysctl user.max_ipc_namespaces is 0.",
+                        .what = "ipc namespaces are switched off",
+                        .fix = "sudo sysctl -w user.max_ipc_namespaces=15000",
+                        .test = "a_limit_of_no_namespaces_is_named",
+                },
+        [CAUSE_MAX_UTS] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The sysctl user.max_uts_namespaces is 0.",
+                        .what = "uts namespaces are switched off",
+                        .fix = "sudo sysctl -w user.max_uts_namespaces=15000",
+                        .test = "a_limit_of_no_namespaces_is_named",
+                },
+        [CAUSE_MAX_NET] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The sysctl user.max_net_namespaces is 0.",
+                        .what = "network namespaces are switched off",
+                        .fix = "sudo sysctl -w user.max_net_namespaces=15000",
+                        .test = "a_limit_of_no_namespaces_is_named",
+                },
+        [CAUSE_MAX_CGROUP] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The sysctl user.max_cgroup_namespaces is 0.",
+                        .what = "cgroup namespaces are switched off",
+                        .fix = "sudo sysctl -w user.max_cgroup_namespaces=15000",
+                },
+        [CAUSE_NAMESPACES_USED_UP] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The kernel answers ENOSPC or EUSERS, and no switch is 0.",
+                        .what = "the limit of namespaces is reached, or they are nested too deep",
+                        .fix = "raise user.max_*_namespaces (32 levels are the kernel's own end)",
+                        .test = "a_nesting_too_deep_is_named",
+                },
+        [CAUSE_NO_USERNS] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "/proc/self/ns has no user.",
+                        .what = "the kernel has no user namespaces",
+                        .fix = "it needs CONFIG_USER_NS=y",
+                        .test = "a_kernel_without_user_namespaces_is_named",
+                },
+        [CAUSE_NO_PROC_TO_TELL] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The namespaces are refused, and no /proc is mounted.",
+                        .what = "the kernel refuses the new namespaces, and no /proc is mounted that tells why",
+                        .fix = "mount -t proc proc /proc",
+                        .test = "a_chroot_is_named",
+                },
+        [CAUSE_UNMAPPED] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The user or the group isn't in /proc/self/uid_map or gid_map.",
+                        .what = "this user or its group has no id in the user namespace that nsrun is in",
+                        .fix = "give it one (unshare --map-current-user), or run nsrun outside of it",
+                        .test = "a_user_without_an_id_is_named",
+                },
+        [CAUSE_CHROOT] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "Nothing is mounted at this process's root.",
+                        .what = "nsrun is in a chroot, where the kernel lets nobody make user namespaces",
+                        .fix = "enter the folder another way: bwrap --bind FOLDER / --dev /dev --proc /proc, or "
+                               "systemd-nspawn -D FOLDER",
+                        .test = "a_chroot_is_named",
+                },
+        [CAUSE_FILTER_USERNS] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "A user namespace is refused, and this process has a seccomp filter.",
+                        .what = "a seccomp filter, as containers have one, refuses user namespaces",
+                        .fix = "start the container with a profile that allows them, for instance --security-opt "
+                               "seccomp=unconfined",
+                        .test = "a_filter_that_refuses_namespaces_is_named",
+                },
+        [CAUSE_FILTER_MOUNTS] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "A user namespace can be made, a mount in it is refused, and this process has a "
+                                "seccomp filter.",
+                        .what = "a seccomp filter, as containers have one, refuses mounts in a user namespace",
+                        .fix = "start the container with a profile that allows them, for instance --security-opt "
+                               "seccomp=unconfined",
+                        .test = "a_filter_that_refuses_mounts_is_named",
+                },
+        [CAUSE_MODULE] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The same without a filter.",
+                        .what = "a security module lets user namespaces be made but not used",
+                        .fix = "AppArmor or SELinux confines this program: see the kernel log, and nsrun(1), "
+                               "APPARMOR",
+                },
+        [CAUSE_NAMESPACES_REFUSED] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "A user namespace is refused, and nothing of the above is so.",
+                        .what = "the kernel refuses the new namespaces",
+                        .fix = "a chroot, a security module or a kernel setting forbids them here",
+                        .test = "a_chroot_is_among_the_reasons",
+                },
+        [CAUSE_PROCESSES_USED_UP] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The kernel answers EAGAIN.",
+                        .what = "no process for the sandbox can be made",
+                        .fix = "raise the limit of processes (ulimit -u)",
+                        .test = "no_room_for_a_process_is_named",
+                },
+        [CAUSE_SETFCAP] =
+                {
+                        .stage = NSRUN_STAGE_IDMAP,
+                        .when = "A root's id map can't be written, and it hasn't that capability.",
+                        .what = "root has not the capability CAP_SETFCAP, without which nobody can have root's "
+                                "id in a new user namespace",
+                        .fix = "give it that one (a container: --cap-add=SETFCAP), or run nsrun as another user "
+                               "(a container: --user 1000)",
+                        .test = "a_root_that_may_not_map_its_id_is_named",
+                },
+        [CAUSE_NO_PROC_FOR_IDS] =
+                {
+                        .stage = NSRUN_STAGE_IDMAP,
+                        .when = "No /proc is mounted.",
+                        .what = "the id map can't be written",
+                        .fix = "nsrun needs a mounted /proc to start from",
+                        .test = "a_host_without_proc_is_refused",
+                },
+        [CAUSE_NO_PROC_FOR_MOUNTS] =
+                {
+                        .stage = NSRUN_STAGE_MOUNT,
+                        .when = "/proc is mounted in part.",
+                        .what = "the host's /proc can't be opened",
+                        .fix = "nsrun needs a mounted /proc to start from",
+                },
+        [CAUSE_NO_PIDFD] =
+                {
+                        .stage = NSRUN_STAGE_SUPERVISE,
+                        .when = "pidfd_open(2) fails with ENOSYS.",
+                        .what = "no descriptors to watch the sandbox with",
+                        .fix = "nsrun needs Linux 5.3 or later, and no seccomp filter that refuses pidfd_open",
+                        .test = "without_a_newer_call_the_sandbox_is_the_same",
+                },
+        [CAUSE_FILTER_PIDFD] =
+                {
+                        .stage = NSRUN_STAGE_SUPERVISE,
+                        .when = "pidfd_open(2) fails with EPERM.",
+                        .what = "no descriptors to watch the sandbox with",
+                        .fix = FILTER("pidfd_open"),
+                        .test = "a_filter_that_refuses_one_call_is_named",
+                },
+        [CAUSE_FILTER_PIVOT] =
+                {
+                        .stage = NSRUN_STAGE_MOUNT,
+                        .when = "pivot_root(2) fails with EPERM or ENOSYS.",
+                        .what = "pivot_root to the sandbox's root failed",
+                        .fix = FILTER("pivot_root"),
+                        .test = "a_filter_that_refuses_one_call_is_named",
+                },
+        [CAUSE_INITRAMFS] =
+                {
+                        .stage = NSRUN_STAGE_MOUNT,
+                        .when = "pivot_root(2) fails with EINVAL.",
+                        .what = "pivot_root to the sandbox's root failed",
+                        .fix = "the host runs from an initramfs (rootfs); start nsrun from a real root file "
+                               "system",
+                },
+        [CAUSE_FILTER_UMOUNT] =
+                {
+                        .stage = NSRUN_STAGE_MOUNT,
+                        .when = "umount2(2) fails with EPERM or ENOSYS.",
+                        .what = "the host's root can't be detached",
+                        .fix = FILTER("umount2"),
+                        .test = "a_filter_that_refuses_one_call_is_named",
+                },
+        [CAUSE_FILTER_MOVE] =
+                {
+                        .stage = NSRUN_STAGE_MOUNT,
+                        .when = "move_mount(2) fails with EPERM.",
+                        .what = "the bind can't be attached",
+                        .fix = "a seccomp filter refuses move_mount: allow it, or refuse it with ENOSYS",
+                        .test = "behind_a_filter_the_sandbox_is_the_same",
+                },
+        [CAUSE_NO_MOUNT_CALLS] =
+                {
+                        .stage = NSRUN_STAGE_MOUNT,
+                        .when = "mount_setattr(2) can't be had, and libmount can't be loaded.",
+                        .what = "the kernel or its seccomp filter lacks mount_setattr(2), of Linux 5.12, and "
+                                "libmount, which stands in for it, can't be loaded",
+                        .fix = "use a newer kernel; or install libmount.so.1 and an nsrun that is linked "
+                               "dynamically (configure --disable-static-program)",
+                        .test = "without_a_newer_call_the_sandbox_is_the_same",
+                },
+        [CAUSE_PROC_MASKED] =
+                {
+                        .stage = NSRUN_STAGE_PROC,
+                        .when = "A new /proc is refused with EPERM.",
+                        .what = "a new /proc can't be mounted",
+                        .fix = "a container masks parts of /proc; run it with an unmasked one, or choose "
+                               "--proc=auto, --proc=none, or --proc=bind (which shows the host's processes)",
+                        .test = "a_masked_proc_is_refused_unless_another_is_chosen",
+                },
+        [CAUSE_NO_PROC_SUBSET] =
+                {
+                        .stage = NSRUN_STAGE_PROC,
+                        .when = "--proc=subset is asked for, and fails with another errno.",
+                        .what = "/proc can't be mounted",
+                        .fix = "subset=pid needs Linux 5.8; see --proc",
+                },
+        [CAUSE_NO_OVERLAYFS] =
+                {
+                        .stage = NSRUN_STAGE_OVERLAY,
+                        .when = "An overlay's mount fails with ENODEV.",
+                        .what = "the kernel has no overlayfs",
+                        .fix = "load the module: modprobe overlay (CONFIG_OVERLAY_FS)",
+                },
+        [CAUSE_OVERLAY_REFUSED] =
+                {
+                        .stage = NSRUN_STAGE_OVERLAY,
+                        .when = "An overlay's mount fails with EPERM.",
+                        .what = "the kernel refuses overlays in a user namespace",
+                        .fix = "Linux before 5.11 does, or AppArmor or SELinux (see the kernel log): use --ro or "
+                               "--rw for this folder, which takes the overlay's place",
+                },
+        [CAUSE_OVERLAY_OVER_MOUNTS] =
+                {
+                        .stage = NSRUN_STAGE_OVERLAY,
+                        .when = "Something is mounted below the folder.",
+                        .what = "a folder in which something is mounted can't be below an overlay",
+                        .fix = "use --ro or --rw for it, which takes the overlay's place",
+                        .test = "a_folder_with_a_mount_in_it_is_named",
+                },
+        [CAUSE_OVERLAY_OVER_OVERLAYS] =
+                {
+                        .stage = NSRUN_STAGE_OVERLAY,
+                        .when = "The folder can't be the lower one of a trial.",
+                        .what = "the folder's file system can't be below an overlay",
+                        .fix = "one that is made of overlays on overlays can't, nor one that folds case: use "
+                               "--ro or --rw for it, which takes the overlay's place",
+                        .test = "a_folder_that_no_overlay_can_be_laid_over_is_named",
+                },
+        [CAUSE_OVERLAY_IN_CACHE] =
+                {
+                        .stage = NSRUN_STAGE_OVERLAY,
+                        .when = "It can, and the layers are on disk.",
+                        .what = "the cache folder's file system can't carry an overlay's upper layer",
+                        .fix = "use --overlay-backing=tmpfs, or point XDG_CACHE_HOME at a local disk",
+                        .test = "a_cache_that_carries_no_overlay_is_refused",
+                },
+        [CAUSE_OVERLAY_IN_CACHE_ALONE] =
+                {
+                        .stage = NSRUN_STAGE_OVERLAY,
+                        .when = "So it is, and the overlay can't be in memory, as a session's.",
+                        .what = "the cache folder's file system can't carry an overlay's upper layer",
+                        .fix = "point XDG_CACHE_HOME at a local disk",
+                },
+        [CAUSE_OVERLAY_IN_MEMORY] =
+                {
+                        .stage = NSRUN_STAGE_OVERLAY,
+                        .when = "It can, and the layers are in memory.",
+                        .what = "a tmpfs can't carry an overlay's upper layer on this kernel",
+                        .fix = "use --overlay-backing=disk",
+                },
+        [CAUSE_OVERLAY_DISK_FULL] =
+                {
+                        .stage = NSRUN_STAGE_OVERLAY,
+                        .when = "An overlay on disk fails with ENOSPC or EDQUOT.",
+                        .what = "there is no room for the overlay's layers",
+                        .fix = "the cache folder's disk is full: make room, or use --overlay-backing=tmpfs",
+                        .test = "a_disk_without_room_for_an_rundir_is_a_line_and_leaves_nothing",
+                },
+        [CAUSE_NO_SECCOMP] =
+                {
+                        .stage = NSRUN_STAGE_HARDENING,
+                        .when = "The kernel takes no filter.",
+                        .what = "the seccomp filter can't be installed",
+                        .fix = "the kernel needs CONFIG_SECCOMP_FILTER (and 5.0 for --report); --seccomp=none "
+                               "goes on without",
+                        .test = "without_its_filter_no_command_starts",
+                },
+        [CAUSE_NO_LANDLOCK] =
+                {
+                        .stage = NSRUN_STAGE_POLICY,
+                        .when = "--landlock=require is asked for, and the kernel answers ENOSYS.",
+                        .what = "Landlock can't keep abstract sockets and signals inside",
+                        .fix = "the kernel was built without it (CONFIG_SECURITY_LANDLOCK); --landlock=auto goes "
+                               "on without",
+                        .test = "where_the_kernel_has_none_auto_goes_on_and_require_does_not",
+                },
+        [CAUSE_LANDLOCK_OFF] =
+                {
+                        .stage = NSRUN_STAGE_POLICY,
+                        .when = "--landlock=require is asked for, and the kernel answers EOPNOTSUPP.",
+                        .what = "Landlock can't keep abstract sockets and signals inside",
+                        .fix = "the kernel has it switched off: add landlock to its lsm= parameter, or use "
+                               "--landlock=auto",
+                        .test = "where_the_kernel_has_none_auto_goes_on_and_require_does_not",
+                },
+        [CAUSE_LANDLOCK_REFUSED] =
+                {
+                        .stage = NSRUN_STAGE_HARDENING,
+                        .when = "The kernel has Landlock's scopes, and they can't be entered.",
+                        .what = "Landlock can't keep abstract sockets and signals inside",
+                        .fix = "--landlock=off goes on without",
+                        .test = "a_scope_that_can_not_be_entered_starts_nothing",
+                },
+        [CAUSE_NO_NULL] =
+                {
+                        .stage = NSRUN_STAGE_SUPERVISE,
+                        .when = "There is no /dev/null.",
+                        .what = "the null device can't be opened",
+                        .fix = "sudo mknod -m 666 /dev/null c 1 3",
+                        .test = "a_missing_null_device_is_named",
+                },
+        [CAUSE_CLOSED_NULL] =
+                {
+                        .stage = NSRUN_STAGE_SUPERVISE,
+                        .when = "/dev/null may not be opened.",
+                        .what = "the null device can't be opened",
+                        .fix = "sudo chmod 666 /dev/null; or /dev is mounted nodev: sudo mount -o remount,dev "
+                               "/dev",
+                        .test = "a_null_device_that_is_none_is_named",
+                },
+        [CAUSE_CACHE_UNMADE] =
+                {
+                        .stage = NSRUN_STAGE_WORKSPACE,
+                        .when = "The folder of runs can't be made.",
+                        .what = "the cache folder can't be made",
+                        .fix = "set XDG_CACHE_HOME to a folder of your own on a local disk",
+                        .test = "a_default_cache_without_a_run_directory_has_its_overlay_in_memory",
+                },
+        [CAUSE_CACHE_WRITABLE] =
+                {
+                        .stage = NSRUN_STAGE_WORKSPACE,
+                        .when = "Others may write to the folder of runs.",
+                        .what = "others may write to the cache folder",
+                        .fix = "chmod go-w it",
+                        .test = "a_cache_folder_that_is_not_ones_own_is_refused",
+                },
+        [CAUSE_CACHE_FOREIGN] =
+                {
+                        .stage = NSRUN_STAGE_WORKSPACE,
+                        .when = "It is another user's.",
+                        .what = "the cache folder belongs to another user",
+                        .fix = "set XDG_CACHE_HOME to a folder of your own on a local disk",
+                },
+        [CAUSE_NO_CGROUP] =
+                {
+                        .stage = NSRUN_STAGE_HARDENING,
+                        .when = "--limit is asked for, and no cgroup2 is mounted with this process in it.",
+                        .what = "no cgroup2 file system is mounted that shows this process",
+                        .fix = "mount -t cgroup2 none /sys/fs/cgroup, as root",
+                        .test = "a_host_without_cgroups_is_named",
+                },
+        [CAUSE_CGROUP_CROWDED] =
+                {
+                        .stage = NSRUN_STAGE_HARDENING,
+                        .when = "--limit is asked for, and nsrun isn't alone in its cgroup.",
+                        .what = "no cgroup can be made, as other processes are in the one above it",
+                        .fix = "systemd-run --user --scope -p Delegate=yes nsrun ... gives one",
+                        .test = "a_cgroup_with_other_processes_is_left_as_it_is",
+                },
+        [CAUSE_CGROUP_REFUSED] =
+                {
+                        .stage = NSRUN_STAGE_HARDENING,
+                        .when = "--limit is asked for, and no cgroup above may be written, or has the "
+                                "controller.",
+                        .what = "no cgroup can be made that has the controllers",
+                        .fix = "systemd-run --user --scope -p Delegate=yes nsrun ... gives one",
+                        .test = "a_cgroup_without_controllers_is_named",
+                },
+        [CAUSE_SMALL_STACK] =
+                {
+                        .stage = NSRUN_STAGE_SUPERVISE,
+                        .when = "The soft limit RLIMIT_STACK is below 64 KiB.",
+                        .what = "the limit of the stack is too small for nsrun",
+                        .fix = "ulimit -s 256, or more",
+                        .test = "a_limit_that_nsrun_cant_run_with_is_named",
+                },
+};
+
+int error_cause(struct nsrun_error *err, enum cause_id id, int r, const char *path) {
+        const struct cause *cause = &causes[id];
+
+        return error_set(err, cause->stage, r, path, cause->what, cause->fix);
+}
+
+const struct cause *error_find_cause(const struct nsrun_error *err) {
+        size_t n = strlen(err->what);
+
+        for (size_t i = 0; i < N_CAUSES; i++) {
+                size_t m = strlen(causes[i].what);
+
+                if (m <= n && streq(err->what + n - m, causes[i].what))
+                        return &causes[i];
+        }
+        return NULL;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun doctor --for`: given options are judged alone, as a run with them would be; and what doctor tells
+ * of the caller and of the kernel's security modules. */
+#include <pty.h>
+#include <sys/resource.h>
+
+#include "doctor.h"
+
+#define FOR_WORKS  "nsrun works here with these options\n"
+#define FOR_BROKEN "nsrun doesn't work here with these options: mend what says \"no\"\n"
+
+static void expect_judged(const struct outcome *o, bool works) {
+        expect_status(o, works ? 0 : 1);
+        expect_last(o, works ? FOR_WORKS : FOR_BROKEN);
+        if (works)
+                expect_not_in(o->out, "\nno ");
+        else
+                expect_in(o->out, "\nno ");
+}
+
+/* ------------------------------------------------------------------- given options */
+
+static void stage_no_network(nsrun_unused void *data) {
+        stage_enter();
+        stage_write("/proc/sys/user/max_net_namespaces", "0");
+}
+
+TEST(a_namespace_is_needed_by_those_who_ask_for_it) {
+        static const char words[] =
+                "network namespaces are switched off: /proc/sys/user/max_net_namespaces: No space left on "
+                "device; sudo sysctl -w user.max_net_namespaces=15000";
+        const struct site *s = *state;
+        const struct host host = {.site = s, .stage = stage_no_network}, plain = {.site = s};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        expect_works(&host);
+        THERE(&host, &o, "doctor");
+        expect_line(&o, "degraded", "network namespace", words);
+        THERE(&host, &o, "doctor", "--for", "--net=none");
+        expect_judged(&o, false);
+        expect_line(&o, "no", "network namespace", words);
+        expect_line(&o, "no", "run", words);
+        THERE(&host, &o, "run", "--net=none", "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, words);
+        expect_in(o.err, SEE_DOCTOR);
+        THERE(&host, &o, "doctor", "--for", "--net=host");
+        expect_judged(&o, true);
+        expect_not_in(o.out, "network namespace");
+        THERE(&plain, &o, "doctor", "--net=none", "--for");
+        expect_judged(&o, true);
+        expect_line(&o, "ok", "network namespace", "can be had");
+        expect_line(&o, "ok", "run", "works with these options");
+}
+
+TEST(a_protection_is_judged_where_it_is_asked_for) {
+        static const struct {
+                const char *calls, *check, *option;
+        } refused[] = {{"landlock_restrict_self", "\nno        landlock", "--landlock=off"},
+                       {"seccomp", "\nno        seccomp filter", "--seccomp=none"}};
+        const struct site *s = *state;
+        const struct host plain = {.site = s};
+        _cleanup_outcome_ struct outcome fine = {0};
+
+        THERE(&plain, &fine, "doctor");
+        for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+                const struct host host = {.site = s, .error = EPERM, .calls = refused[i].calls};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                /* A kernel whose Landlock has no scopes isn't asked for them. */
+                if (i == 0 && strstr(fine.out, "\ndegraded  landlock"))
+                        continue;
+                THERE(&host, &o, "doctor", "--for");
+                expect_judged(&o, false);
+                expect_in(o.out, refused[i].check);
+                THERE(&host, &o, "doctor", "--for", refused[i].option);
+                expect_judged(&o, true);
+        }
+}
+
+static void stage_masked(nsrun_unused void *data) {
+        stage_enter();
+        stage_bind("/dev/null", "/proc/interrupts");
+}
+
+TEST(no_option_is_looked_for_where_options_are_judged) {
+        const struct site *s = *state;
+        const struct host host = {.site = s, .stage = stage_masked};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&host, &o, "doctor", "--for");
+        expect_judged(&o, false);
+        THERE(&host, &o, "doctor", "--for", "--proc=none");
+        expect_judged(&o, true);
+        THERE(&host, &o, "doctor", "--for", "--proc=none", "--json");
+        expect_status(&o, 0);
+        expect_in(o.out, "\"works\": true,\n  \"weaker\": false,\n  \"options\": [\n  ]\n");
+}
+
+TEST(without_a_sandbox_nothing_of_one_is_judged) {
+        const struct site *s = *state;
+        const struct host host = {.site = s, .error = EPERM, .calls = "clone-newuser"};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&host, &o, "doctor", "--for");
+        expect_judged(&o, false);
+        expect_in(o.out, "\nno        user namespace");
+        THERE(&host, &o, "doctor", "--for", "--no-sandbox");
+        expect_judged(&o, true);
+        expect_not_in(o.out, "namespace");
+}
+
+TEST(what_the_user_gets_wrong_is_a_line_of_its_own) {
+        const struct site *s = *state;
+        const struct host host = {.site = s};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&host, &o, "doctor", "--for", "--rw", "/usr");
+        expect_judged(&o, false);
+        expect_in(o.out, "\nno        run                --rw would make a system root writable: /usr; ");
+        THERE(&host, &o, "run", "--rw", "/usr", "--", "true");
+        expect_status(&o, 125);
+        expect_not_in(o.err, SEE_DOCTOR);
+        THERE(&host, &o, "doctor", "--net=none");
+        expect_refusal(
+                &o, 125,
+                "nsrun: without --for doctor itself looks for the options of a run: --net; see 'nsrun "
+                "doctor --help'");
+        THERE(&host, &o, "doctor", "--no-config");
+        expect_refusal(&o, 125,
+                       "nsrun: without --for doctor itself looks for the options of a run: --no-config; see "
+                       "'nsrun doctor --help'");
+        THERE(&host, &o, "doctor", "--for", "--timeout", "3");
+        expect_refusal(&o, 125, "nsrun: unknown option: --timeout; see 'nsrun doctor --help'");
+        THERE(&host, &o, "doctor", "--for", "--", "true");
+        expect_refusal(&o, 125, "nsrun: unexpected argument: true; see 'nsrun doctor --help'");
+}
+
+static void set_config(void *data) {
+        const struct host *host = data;
+
+        (void)setenv("XDG_CONFIG_HOME", host->path, 1);
+}
+
+TEST(a_configuration_is_read_unless_the_options_say_otherwise) {
+        const struct site *s = *state;
+        const struct host host = {.site = s, .stage = set_config, .path = s->outside};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->outside, "nsrun");
+        make_file(s->outside, "nsrun/config.json", "{ x");
+        THERE(&host, &o, "doctor", "--for");
+        expect_judged(&o, false);
+        expect_in(o.out, "\nno        configuration      ");
+        THERE(&host, &o, "doctor", "--for", "--no-config");
+        expect_judged(&o, true);
+}
+
+/* ----------------------------------------------------------------------- the caller */
+
+static void ignore_two(nsrun_unused void *data) {
+        (void)signal(SIGTERM, SIG_IGN);
+        (void)signal(SIGUSR1, SIG_IGN);
+}
+
+static void ignore_one(nsrun_unused void *data) {
+        (void)signal(SIGHUP, SIG_IGN);
+}
+
+static void block_one(nsrun_unused void *data) {
+        sigset_t set;
+
+        (void)sigemptyset(&set);
+        (void)sigaddset(&set, SIGTERM);
+        (void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+TEST(signals_of_the_caller_are_told_and_the_command_mends_them) {
+        static const char mend[] = "env --default-signal=TERM,USR1 ";
+        const struct site *s = *state;
+        const struct host two = {.site = s, .stage = ignore_two}, one = {.site = s, .stage = ignore_one},
+                          blocked = {.site = s, .stage = block_one};
+        _cleanup_free_ char *script = text_of("%s\"$0\" doctor", mend),
+                            *words = text_of(
+                                    "the caller ignores TERM,USR1, and so does a command; %snsrun ...",
+                                    mend);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&two, &o, "doctor");
+        expect_status(&o, 0);
+        expect_line(&o, "degraded", "signals", words);
+        THERE(&one, &o, "doctor");
+        expect_line(&o, "ok", "signals", "the caller ignores HUP, and so does a command");
+        THERE(&blocked, &o, "doctor");
+        expect_line(&o, "ok", "signals", "the caller blocks TERM, a command blocks none");
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, program(), NULL},
+                              .cwd = s->project,
+                              .in_child = ignore_two},
+            &o);
+        expect_line(&o, "ok", "signals", "none is blocked or ignored");
+}
+
+TEST(a_terminal_of_another_session_is_told) {
+        const struct site *s = *state;
+        const char *const argv[] = {program(), "doctor", NULL}, *const mended[] = {"setsid", "--ctty",
+                                                                                   "--wait", program(),
+                                                                                   "doctor", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        int terminal = -1, other = -1;
+
+        assert_int_equal(openpty(&other, &terminal, NULL, NULL, NULL), 0);
+        run(&(struct request){.argv = argv, .cwd = s->project, .standard_input = terminal}, &o);
+        expect_line(
+                &o, "degraded", "terminal",
+                "it isn't this session's own: ^C and ^Z don't reach what runs; setsid --ctty --wait nsrun "
+                "...");
+        outcome_clear(&o);
+        run(&(struct request){.argv = mended, .cwd = s->project, .standard_input = terminal}, &o);
+        expect_line(&o, "ok", "terminal", "standard input is one, and nsrun is in its foreground");
+        outcome_clear(&o);
+        run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+        expect_line(&o, "ok", "terminal", "none");
+        (void)close(other);
+        (void)close(terminal);
+}
+
+static void set_small_stack(nsrun_unused void *data) {
+        struct rlimit limit = {0};
+
+        if (getrlimit(RLIMIT_STACK, &limit) < 0)
+                stage_fail("RLIMIT_STACK");
+        limit.rlim_cur = 256 << 10;
+        if (setrlimit(RLIMIT_STACK, &limit) < 0)
+                stage_fail("RLIMIT_STACK");
+}
+
+TEST_IF(!IS_SANITIZED, a_small_stack_is_told, site_setup, site_teardown) {
+        const struct site *s = *state;
+        const struct host host = {.site = s, .stage = set_small_stack};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&host, &o, "doctor");
+        expect_status(&o, 0);
+        expect_line(&o, "degraded", "limits", "stacks may not have 1 MiB; ulimit -s 8192");
+}
+
+/* ------------------------------------------------------------- the kernel's modules */
+
+static void stage_modules(nsrun_unused void *data) {
+        stage_enter();
+        stage_tmpfs("/sys/kernel", 0);
+        make_folder("/sys/kernel", "security");
+        stage_make_file("/sys/kernel/security/lsm", "lockdown,capability,landlock,selinux");
+        stage_make_file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+        stage_tmpfs("/sys/fs", 0);
+        make_folder("/sys/fs", "selinux");
+        stage_make_file("/sys/fs/selinux/enforce", "1");
+        stage_tmpfs("/sys/module", 0);
+        make_folder("/sys/module", "apparmor");
+        make_folder("/sys/module/apparmor", "parameters");
+        stage_make_file("/sys/module/apparmor/parameters/enabled", "Y\n");
+}
+
+TEST(security_modules_are_listed_as_the_kernel_tells_them) {
+        const struct site *s = *state;
+        const struct host host = {.site = s, .stage = stage_modules};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&host, &o, "doctor");
+        expect_line(&o, "ok", "security modules", "lockdown,capability,landlock,selinux");
+        expect_line(&o, "ok", "lockdown", "integrity");
+        expect_in(o.out, "\nok        SELinux            enforcing, nsrun's context is ");
+}
+
+int main(void) {
+        return run_all_tests();
+}
