@@ -471,6 +471,8 @@ static int build_load_policy(struct nsrun_plan *plan, const struct bwrap_config 
         if (r < 0)
                 return fail(err, r, "Can't load seccomp policy %s: %s%s%s", config->seccomp_policy, why.what,
                             why.error ? ": " : "", why.error ? strerror(why.error) : "");
+        if (config->report_fd >= 0 && fcntl(config->report_fd, F_GETFD) < 0)
+                return fail(err, -EBADF, "Can't write to report fd: %s", strerror(EBADF));
         plan->seccomp_name = strdup(config->seccomp_policy);
         return plan->seccomp_name ? 0 : error_oom(err);
 }
@@ -502,7 +504,7 @@ static int choose_scopes(struct plan_raw *raw, const struct bwrap_config *config
 static int keep_from_command(struct plan_raw *raw, const struct bwrap_config *config) {
         const int own[] = {config->block_fd,       config->userns_block_fd, config->info_fd,
                            config->json_status_fd, config->userns_fd,       config->userns2_fd,
-                           config->pidns_fd,       config->netns_fd};
+                           config->pidns_fd,       config->netns_fd,        config->report_fd};
 
         for (size_t i = 0; i < ARRAY_SIZE(own); i++)
                 if (own[i] >= 0)
@@ -534,8 +536,8 @@ static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *co
         plan->net = config->unshare_net ? POLICY_NET_NONE : POLICY_NET_HOST;
         plan->new_session = config->new_session;
 
-        raw->has_reaper =
-                !config->as_pid_1 && (config->unshare_pid || config->lock_files || config->n_sync_fds > 0);
+        raw->has_reaper = !config->as_pid_1 && (config->unshare_pid || config->lock_files ||
+                                                config->n_sync_fds > 0 || config->report_fd >= 0);
         raw->disables_userns = config->disable_userns;
         raw->asserts_no_userns = config->assert_userns_disabled;
         choose_namespaces(raw, config);

@@ -17,6 +17,7 @@ int bwrap_config_init(struct bwrap_config *config) {
                 .userns_block_fd = -1,
                 .info_fd = -1,
                 .json_status_fd = -1,
+                .report_fd = -1,
                 .caps_kept = UINT64_MAX,
         };
         int r;

@@ -72,9 +72,9 @@ struct bwrap_config {
         size_t n_sync_fds;
         int *seccomp_fds; /* in the order in which they are installed */
         size_t n_seccomp_fds;
-        char *seccomp_policy;                                   /* --seccomp-policy; or NULL */
-        int block_fd, userns_block_fd, info_fd, json_status_fd; /* -1: not given */
-        char *exec_label, *file_label;                          /* SELinux' */
+        char *seccomp_policy;                                              /* --seccomp-policy; or NULL */
+        int block_fd, userns_block_fd, info_fd, json_status_fd, report_fd; /* -1: not given */
+        char *exec_label, *file_label;                                     /* SELinux' */
         bool new_session, die_with_parent, as_pid_1;
         char **protect, **hide; /* paths inside */
         bool scopes_sockets;    /* --scope-abstract-unix-sockets */

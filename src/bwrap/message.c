@@ -80,6 +80,9 @@ static char *filter_message(const struct nsrun_error *failure) {
         if (failure->error == EINVAL)
                 return format(
                         "Unable to set up system call filtering as requested: prctl(PR_SET_SECCOMP) reported EINVAL. (Hint: this requires a kernel configured with CONFIG_SECCOMP and CONFIG_SECCOMP_FILTER.)");
+        if (failure->error == EBUSY)
+                return format(
+                        "Can't hear of denied calls: a sandbox around this one does (leave --report out)");
         return format("prctl(PR_SET_SECCOMP): %s", strerror(failure->error));
 }
 

@@ -333,6 +333,8 @@ const struct bwrap_option bwrap_options[] = {
          .read = read_path, FIELD(protect), .flags = BWRAP_WANTS_PATHS},
         {"--hide", "PATH", "When all is mounted, put nothing in the place of PATH; repeatable",
          .read = read_path, FIELD(hide), .flags = BWRAP_WANTS_PATHS},
+        {"--report", "FD", "Write which calls --seccomp-policy denied to FD, as lines of JSON",
+         FD(report_fd)},
 };
 
 const size_t n_bwrap_options = ARRAY_SIZE(bwrap_options);

@@ -112,6 +112,8 @@ static int check_user_namespace(struct bwrap_parser *p) {
                 return bwrap_refuse(p, -EINVAL, "--disable-userns requires --unshare-user");
         if (c->netns_fd >= 0 && c->unshare_net)
                 return bwrap_refuse(p, -EINVAL, "--netns not compatible --unshare-net");
+        if (c->report_fd >= 0 && !c->seccomp_policy)
+                return bwrap_refuse(p, -EINVAL, "--report requires --seccomp-policy");
         return 0;
 }
 
@@ -130,6 +132,8 @@ static int check_command(struct bwrap_parser *p) {
                 return bwrap_refuse(p, -EINVAL, "Specifying --as-pid-1 requires --unshare-pid");
         if (c->as_pid_1 && c->lock_files)
                 return bwrap_refuse(p, -EINVAL, "Specifying --as-pid-1 and --lock-file is not permitted");
+        if (c->as_pid_1 && c->report_fd >= 0)
+                return bwrap_refuse(p, -EINVAL, "Specifying --as-pid-1 and --report is not permitted");
         return 0;
 }
 

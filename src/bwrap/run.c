@@ -11,12 +11,14 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
 #include "disk/exposed.h"
 #include "launch/harden.h"
 #include "report.h"
+#include "run/denials.h"
 #include "run/programs.h"
 
 #define EXIT_BWRAP 1
@@ -28,8 +30,10 @@ struct monitor {
         const struct bwrap_config *config;
         const struct nsrun_plan *plan;
         struct launch launch;
-        pid_t child; /* the launch's pid as the caller sees it */
-        int go_fd;   /* the write end of a pipe: closing it lets the child begin */
+        pid_t child;             /* the launch's pid as the caller sees it */
+        struct denials *denials; /* --report's; or NULL */
+        int listener;            /* that of the command's policy; or -EBADF */
+        int go_fd;               /* the write end of a pipe: closing it lets the child begin */
         bool has_started, has_exited;
         bool has_others; /* the command left processes behind */
         int status;      /* wait(2)'s */
@@ -121,15 +125,54 @@ static void tell_exited(const struct monitor *m) {
                 (void)write_text(m->config->json_status_fd, text);
 }
 
+/* The command has run: what can't be told of it is only a warning. */
+static void tell_denied(struct monitor *m) {
+        struct nsrun_error err = {0};
+
+        if (m->denials && denials_write(m->denials, m->config->report_fd, &err) < 0)
+                bwrap_report(m->config, BWRAP_WARNING, "Can't write to report fd");
+}
+
+/* Nothing is started if the lines that are asked for couldn't be written: for want of json-c. */
+static int begin_report(const struct bwrap_config *config, const struct nsrun_plan *plan,
+                        struct denials **ret) {
+        _cleanup_json_ struct json_document d = {0};
+        struct nsrun_error err = {0};
+
+        if (config->report_fd < 0 || !plan->seccomp.code)
+                return 0;
+        if (json_open(&d, &err) < 0)
+                return bwrap_run_fail(config, err.what);
+        return denials_new(plan, ret) < 0 ? bwrap_run_fail(config, NULL) : 0;
+}
+
 /* ------------------------------------------------------------------ waiting */
+
+/* Answers the kernel's questions until there is a report. */
+static int await_report(struct monitor *m) {
+        for (;;) {
+                struct pollfd fds[] = {{.fd = m->launch.report_fd, .events = POLLIN},
+                                       {.fd = denials_fd(&m->launch, m->listener), .events = POLLIN}};
+                int r = sys_poll(fds, ARRAY_SIZE(fds), -1);
+
+                if (r < 0 && r != -EINTR)
+                        return r;
+                if (r > 0 && fds[1].revents)
+                        denials_take(m->denials, &m->launch, &m->listener, fds[1].revents);
+                if (r > 0 && fds[0].revents)
+                        return 0;
+        }
+}
 
 /* 0, or EXIT_BWRAP after a message.  The pipe ends with a direct command's exec, or with the reaper. */
 static int read_reports(struct monitor *m) {
         for (;;) {
                 _cleanup_free_ char *message = NULL;
                 struct launch_report report;
-                int r = launch_read_report(&m->launch, &report);
+                int r = m->denials ? await_report(m) : 0;
 
+                if (r >= 0)
+                        r = launch_read_report(&m->launch, &report);
                 if (r == -EINTR)
                         continue;
                 if (r < 0)
@@ -183,6 +226,7 @@ static int monitor(struct monitor *m) {
                 (void)sys_waitid(P_PIDFD, (id_t)m->launch.pidfd, &(siginfo_t){0}, WEXITED);
                 return r;
         }
+        tell_denied(m);
         if (m->has_started)
                 tell_exited(m);
         return exit_status(m->status);
@@ -340,12 +384,14 @@ static int remember_exposed(const struct bwrap_config *config, const struct nsru
 }
 
 static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
-        struct monitor m = {.config = config, .plan = plan, .launch = LAUNCH_INIT, .go_fd = -EBADF};
+        struct monitor m = {
+                .config = config, .plan = plan, .launch = LAUNCH_INIT, .listener = -EBADF, .go_fd = -EBADF};
         const struct launch_params params = {
                 .rundir_fd = -EBADF,
                 .lock_fd = -EBADF,
                 .terminal_fd = -1,
                 .wants_started = true,
+                .wants_denials = config->report_fd >= 0,
                 .dies_with_thread = config->die_with_parent,
                 .command_line = bwrap_arguments,
                 .command_line_size = bwrap_arguments_size,
@@ -361,6 +407,8 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
                 r = become_monitor_in_namespace(config);
         if (r == 0)
                 r = hold_child(config, plan, &m.go_fd);
+        if (r == 0)
+                r = begin_report(config, plan, &m.denials);
         if (r != 0)
                 return r;
         r = launch_start(plan, &params, &m.launch, &err);
@@ -372,6 +420,8 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
         m.child = find_child(config, &m.launch);
         r = monitor(&m);
         launch_close(&m.launch);
+        close_fdp(&m.listener);
+        m.denials = denials_free(m.denials);
         return r;
 }
 

@@ -129,6 +129,17 @@ int denials_answer(struct denials *denials, int listener) {
         return r == -ENOENT || r == -EINTR ? 0 : r;
 }
 
+void denials_take(struct denials *denials, struct launch *l, int *listener, int events) {
+        if (*listener < 0) {
+                *listener = launch_receive_listener(l);
+                close_fdp(&l->listener_socket);
+        } else if (!(events & POLLIN) || denials_answer(denials, *listener) < 0) {
+                /* POLLHUP: no process with that filter is left.  Before 6.6 taking a question would
+                 * then wait for ever. */
+                close_fdp(listener);
+        }
+}
+
 /* ----------------------------------------------------------------- the lines */
 
 static void add_error(struct json_document *d, struct json_value *to, uint32_t action) {

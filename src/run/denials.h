@@ -4,6 +4,7 @@
  * would have answered, which it finds out by simulating that filter. */
 #pragma once
 
+#include "launch/launch.h"
 #include "plan/plan.h"
 
 struct denials;
@@ -15,6 +16,16 @@ struct denials *denials_free(struct denials *denials);
 /* Takes one question from the listener, counts it and answers it.  -errno: the listener can't be
  * used any more. */
 int denials_answer(struct denials *denials, int listener);
+/* What to poll for a launch's questions: its listener, or until that was received the socket that brings it;
+ * or -1. */
+static inline int denials_fd(const struct launch *l, int listener) {
+        int fd = listener >= 0 ? listener : l->listener_socket;
+
+        return fd >= 0 ? fd : -1;
+}
+/* To be called on poll(2)'s `events` of that: receives the listener if there is none yet, else takes one
+ * question from it.  Without a listener the calls are denied all the same. */
+void denials_take(struct denials *denials, struct launch *l, int *listener, int events);
 /* Writes one line, a JSON object, for each kind of denied call, in the order in which they came
  * first: {"syscall":"socket","arch":"x86_64","args":{"family":"AF_VSOCK"},"errno":"EAFNOSUPPORT",
  * "pid":N,"comm":"curl","count":N}; pid and comm are those of the first such call. */

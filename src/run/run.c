@@ -183,22 +183,11 @@ int run_await_start(struct run *run, struct launch_report *ret, struct nsrun_err
 }
 
 int run_denials_fd(const struct run *run) {
-        int fd = run->listener >= 0 ? run->listener : run->launch.listener_socket;
-
-        return fd >= 0 ? fd : -1;
+        return denials_fd(&run->launch, run->listener);
 }
 
-/* Receives the listener if there is none yet; else takes one question from it.  Without a listener
- * the calls are denied all the same. */
 void run_take_denial(struct run *run, int events) {
-        if (run->listener < 0) {
-                run->listener = launch_receive_listener(&run->launch);
-                close_fdp(&run->launch.listener_socket);
-        } else if (!(events & POLLIN) || denials_answer(run->denials, run->listener) < 0) {
-                /* POLLHUP: no process with that filter is left.  Before 6.6 taking a question would
-                 * then wait for ever. */
-                close_fdp(&run->listener);
-        }
+        denials_take(run->denials, &run->launch, &run->listener, events);
 }
 
 bool run_ran_out_of_memory(struct run *run, bool was_killed) {

@@ -221,6 +221,12 @@ static const struct expectation own_options[] = {
          "error bwrap: Can't hide /l/file: Too many levels of symbolic links\n!name *"},
         {{.args = "--bind @/a /x --hide /x/file/sub", .status = 1},
          "error bwrap: Can't hide /x/file/sub: Not a directory"},
+        {{.args = "--seccomp-policy default --report %w"},
+         "a user namespace: Operation not permitted\nwritten to 20: \"flags\":\"CLONE_NEWUSER\"\nwritten to 20: \"errno\":\"EPERM\"\n!error *"},
+        {{.args = "--seccomp-policy none --report %w"},
+         "a user namespace: ok\nwritten to 20: nothing\n!error *"},
+        {{.args = "--seccomp-policy default --report 77", .status = 1},
+         "error bwrap: Can't write to report fd: Bad file descriptor\n!name *"},
         {{.args = "--json-status-fd %w --seccomp-policy missing", .status = 1}, "written to 20: nothing"},
 };
 

@@ -83,6 +83,78 @@ TEST(a_policy_file_goes_together_with_the_callers_filters) {
         }
 }
 
+/* What the policy denies is told once with its count, whoever makes it; what the caller's filter denies and
+ * what is allowed isn't; and the answers are the same as without. */
+TEST(denied_calls_are_told) {
+        static const char script[] =
+                "mkdir a 2>&1; mkdir b 2>&1; rmdir there 2>&1; sh -c 'chmod 600 file' 2>&1; exit 5";
+        static const char *const options[][2] = {{"--unshare-pid", "--json-status-fd"},
+                                                 {"--new-session", "--json-status-fd"},
+                                                 {"--unshare-pid", "--info-fd"}};
+        const struct site *s = *state;
+        _cleanup_free_ char *policy = path_of(s->outside, "own.json"),
+                            *report = path_of(s->outside, "report");
+        _cleanup_outcome_ struct outcome o = {0}, without = {0};
+
+        make_file(
+                s->outside, "own.json",
+                "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [{\"names\": [\"mkdir\", "
+                "\"mkdirat\", \"rmdir\", \"unlinkat\"], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": 5}]}");
+        make_file(s->project, "file", "");
+        make_folder(s->project, "there");
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                _cleanup_close_ int fd = open(report, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+                _cleanup_free_ char *text = NULL;
+
+                BWRAP(s, &without, -1, "--dev-bind", "/", "/", "--chdir", s->project, "--seccomp-policy",
+                      policy, options[i][0], "sh", "-c", script);
+                BWRAP(s, &o, fd, "--dev-bind", "/", "/", "--chdir", s->project, "--seccomp-policy", policy,
+                      "--report", "30", options[i][0], options[i][1], "2", "sh", "-c", script);
+                expect_status(&without, 5);
+                expect_status(&o, 5);
+                expect_out(&o, without.out);
+                text = file_text(report);
+                expect_in(text, "{\"syscall\":\"mkdir");
+                expect_in(text, "\"errno\":\"EIO\"");
+                expect_in(text, "\"comm\":\"mkdir\",\"count\":2}\n{\"syscall\":");
+                expect_in(text, "\"comm\":\"rmdir\",\"count\":1}\n");
+                assert_null(strstr(text, "chmod"));
+        }
+}
+
+/* A filter has one listener above all: told, and the sandbox without it starts. */
+TEST(a_report_within_a_report_is_refused) {
+        static const char busy[] =
+                "bwrap: Can't hear of denied calls: a sandbox around this one does (leave --report out)\n";
+        const struct site *s = *state;
+        _cleanup_free_ char *policy = path_of(s->outside, "own.json");
+        _cleanup_close_ int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        _cleanup_free_ char *bwrap = realpath(our_bwrap(), NULL);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "own.json", "{\"defaultAction\": \"SCMP_ACT_ALLOW\"}");
+        BWRAP(s, &o, fd, "--dev-bind", "/", "/", "--seccomp-policy", policy, "--report", "30", bwrap,
+              "--dev-bind", "/", "/", "--seccomp-policy", policy, "--report", "0", "echo", "ran");
+        expect_status(&o, 1);
+        assert_string_equal(o.err, busy);
+        expect_out(&o, "");
+        BWRAP(s, &o, fd, "--dev-bind", "/", "/", "--seccomp-policy", policy, "--report", "30", bwrap,
+              "--dev-bind", "/", "/", "--seccomp-policy", policy, "echo", "ran");
+        expect_status(&o, 0);
+        expect_out(&o, "ran\n");
+}
+
+TEST(a_report_that_can_not_be_written_is_a_warning) {
+        const struct site *s = *state;
+        _cleanup_close_ int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        BWRAP(s, &o, fd, "--dev-bind", "/", "/", "--level-prefix", "--seccomp-policy", "default", "--report",
+              "30", "sh", "-c", "unshare -m true; exit 4");
+        expect_status(&o, 4);
+        expect_in(o.err, "<4>bwrap: Can't write to report fd");
+}
+
 TEST(a_call_that_a_policy_names_and_nobody_knows_is_told) {
         const struct site *s = *state;
         _cleanup_free_ char *file = path_of(s->outside, "own.json");

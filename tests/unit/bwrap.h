@@ -13,7 +13,7 @@
 
 /* How many options there are: bubblewrap 0.13.1's, and nsrun's own after them. */
 #define BWRAP_OPTIONS 68
-#define OWN_OPTIONS   9
+#define OWN_OPTIONS   10
 
 struct parsed {
         struct bwrap_config config;

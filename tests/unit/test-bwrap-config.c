@@ -10,7 +10,7 @@ TEST(a_later_option_warns_of_an_earlier_one) {
         static const char *const once[] = {
                 "--chdir",          "--uid",     "--gid",      "--hostname",        "--userns",
                 "--userns2",        "--pidns",   "--block-fd", "--userns-block-fd", "--info-fd",
-                "--json-status-fd", "--seccomp", "--netns",    "--seccomp-policy",
+                "--json-status-fd", "--seccomp", "--netns",    "--seccomp-policy",  "--report",
         };
         struct parsed *p;
 

@@ -28,6 +28,11 @@ static const struct {
         const char *message;
 } mistakes[] = {
         FD_OPTION("--netns"),
+        FD_OPTION("--report"),
+        {{"--report", "7"}, "--report requires --seccomp-policy"},
+        {{"--report", "7", "--seccomp", "8", "true"}, "--report requires --seccomp-policy"},
+        {{"--unshare-pid", "--as-pid-1", "--seccomp-policy", "default", "--report", "7", "true"},
+         "Specifying --as-pid-1 and --report is not permitted"},
         {{"--netns", "7", "--unshare-net"}, "--netns not compatible --unshare-net"},
         {{"--unshare-all", "--netns", "7", "true"}, "--netns not compatible --unshare-net"},
 

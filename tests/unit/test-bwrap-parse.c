@@ -92,6 +92,7 @@ static const struct {
         {"--ro-bind-create", 2},
         {"--protect", 1},
         {"--hide", 1},
+        {"--report", 1},
 };
 
 _Static_assert(ARRAY_SIZE(options) == BWRAP_OPTIONS + OWN_OPTIONS,

@@ -331,6 +331,8 @@ int raw_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         format_map(w.inner_gid_map, plan->gid, plan->gid);
         r = hold_descriptors(c, err);
         if (r >= 0)
+                r = child_open_listener(c, l, err);
+        if (r >= 0)
                 r = child_prepare(c, 1, err);
         if (r >= 0)
                 r = legacy_prepare(&w.mount, err);
