@@ -315,6 +315,108 @@ TEST(nothing_is_protected_in_part_on_an_old_kernel) {
         expect_out(&hidden, "hidden\n");
 }
 
+/* ----------------------------------------------------- nsrun plan --format=bwrap */
+
+/* Of the shells that come between, SHLVL tells; and bubblewrap's /dev has a link more. */
+#define LOOK                                                                                                  \
+        "pwd; id -u; id -g; ls -A / . \"$HOME\"; ls /dev | grep -vx core; env | grep -v ^SHLVL= | sort; "     \
+        "grep -E 'Seccomp:|CapEff|CapBnd|NoNew' /proc/self/status; ls /sys/class/net /proc/sys/net | wc -l; " \
+        "cat .env; head -n 1 .git/config; { echo x >sub/new && echo wrote sub; rm sub/new; } 2>&1; "          \
+        "{ echo x >/usr/new || echo x >.git/config || echo x >kept; } 2>&1; unshare -m true 2>&1; exit 3"
+
+static const struct {
+        const char *options[4]; /* "@" is the site's outside folder */
+        bool is_for_debians;    /* bubblewrap 0.8.0 can say it, too: it has no overlays */
+} plans[] = {
+        {{NULL}, true},
+        {{"--net=none"}, true},
+        {{"--hide", ".env"}, true},
+        {{"--protect", "kept"}, true},
+        {{"--tmp=scratch"}, true},
+        {{"--seccomp=strict"}, true},
+        {{"--seccomp=none"}, true},
+        {{"--seccomp=@/own.json"}, true},
+        {{"--ro", "sub"}, true},
+        {{"--bind", "@:/mnt:ro", "--new-session"}, true},
+        {{"--hostname=box"}, true},
+        {{"--no-project"}, true},
+        {{"--overlay", "sub"}, false},
+};
+
+/* `line` by bash, with `folder` in front of PATH: there are nsrun, which compiles the filter, and bwrap. */
+static void run_line(const struct site *s, const char *folder, const char *line, struct outcome *o) {
+        _cleanup_free_ char *script = text_of("PATH=%s:$PATH; %s", folder, line);
+        const char *const argv[] = {"bash", "-c", script, NULL};
+
+        outcome_clear(o);
+        run(&(struct request){.argv = argv, .cwd = s->project}, o);
+        /* bash leaves the processes that hold a plan's data. */
+        collect_orphans();
+}
+
+static void plan_argv(const struct site *s, size_t i, const char *const *before, char *own[4],
+                      const char *argv[20]) {
+        size_t n = 0;
+
+        while (*before)
+                argv[n++] = *before++;
+        for (size_t j = 0; plans[i].options[j]; j++)
+                argv[n++] = own[j] = replaced(plans[i].options[j], "@", s->outside);
+        for (const char *const *word = (const char *const[]){"--", "sh", "-c", LOOK, NULL}; *word; word++)
+                argv[n++] = *word;
+        argv[n] = NULL;
+}
+
+/* The printed line, the run itself, and the line under Debian's bubblewrap. */
+static void compare_plan(const struct site *s, size_t i, const char *folder, const char *debians) {
+        const char *const plan[] = {program(), "plan", "--format=bwrap", NULL};
+        const char *const runs[] = {program(), "run", NULL};
+        char *words[2][4] = {{NULL}};
+        const char *argv[20];
+        _cleanup_outcome_ struct outcome printed = {0}, itself = {0}, line = {0};
+
+        plan_argv(s, i, plan, words[0], argv);
+        run(&(struct request){.argv = argv, .cwd = s->project}, &printed);
+        expect_status(&printed, 0);
+        plan_argv(s, i, runs, words[1], argv);
+        run(&(struct request){.argv = argv, .cwd = s->project}, &itself);
+        expect_status(&itself, 3);
+        run_line(s, folder, printed.out, &line);
+        expect_status(&line, 3);
+        expect_out(&line, itself.out);
+        assert_string_equal(line.err, itself.err);
+        if (debians && plans[i].is_for_debians) {
+                run_line(s, debians, printed.out, &line);
+                expect_status(&line, 3);
+                expect_out(&line, itself.out);
+        }
+        for (size_t j = 0; j < 4; j++) {
+                free(words[0][j]);
+                free(words[1][j]);
+        }
+}
+
+TEST(a_plan_that_is_printed_runs_the_same_under_nsrun_bwrap) {
+        const struct site *s = *state;
+        _cleanup_free_ char *ours = path_of(s->outside, "ours"), *theirs = path_of(s->outside, "theirs"),
+                            *bwrap = realpath(our_bwrap(), NULL), *nsrun = realpath(program(), NULL);
+        const char *judge = judging_bwrap();
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->outside, "ours");
+        make_folder(s->outside, "theirs");
+        make_link(s->outside, "ours/bwrap", bwrap);
+        make_link(s->outside, "ours/nsrun", nsrun);
+        make_link(s->outside, "theirs/nsrun", nsrun);
+        make_file(s->outside, "own.json",
+                  "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [{\"names\": [\"unshare\"], "
+                  "\"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": 5}]}");
+        run_outside(s, &o, "git init -q . && mkdir sub && echo secret >.env && echo kept >kept");
+        expect_status(&o, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(plans); i++)
+                compare_plan(s, i, ours, judge ? theirs : NULL);
+}
+
 int main(void) {
         return run_all_tests();
 }
