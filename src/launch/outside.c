@@ -137,21 +137,30 @@ static bool has_marked_thread(const struct reaper *p, pid_t pid) {
 
 /* A process that nobody may look into (EACCES) is told by its session, while the command is the reaper's
  * child, so that its number is nobody else's. */
-bool outside_has(const struct reaper *p, pid_t pid) {
+static bool is_of_command(const struct reaper *p, pid_t pid, bool *ret_has_ended) {
         struct outside_stat stat;
         char path[64];
         int64_t mark;
 
+        *ret_has_ended = false;
         if (pid == getpid())
                 return false;
         strcat(number_format(path, (uint64_t)pid), "/ns/uts");
         mark = read_mark(p->init.proc_fd, path);
         if (p->mark != 0 && mark > 0)
                 return (uint64_t)mark == p->mark;
-        if (p->mark != 0 && mark == -ENOENT)
-                return has_marked_thread(p, pid);
+        if (p->mark != 0 && mark == -ENOENT) {
+                *ret_has_ended = !has_marked_thread(p, pid);
+                return !*ret_has_ended;
+        }
         return p->command > 0 && p->init.terminal == INIT_TERMINAL_SESSION &&
                read_stat(p->init.proc_fd, pid, &stat) && stat.session == p->command;
+}
+
+bool outside_has(const struct reaper *p, pid_t pid) {
+        bool has_ended;
+
+        return is_of_command(p, pid, &has_ended);
 }
 
 /* ------------------------------------------------------------------ signals */
@@ -161,6 +170,7 @@ struct signalling {
         int signal;
         bool of_children; /* to the reaper's children alone */
         size_t n_found, n_vanished;
+        uint64_t ended; /* the sum of the numbers of those that have ended and that nobody has reaped */
 };
 
 static bool is_child(const struct reaper *p, pid_t pid) {
@@ -185,9 +195,12 @@ static void kill_group(const struct reaper *p, pid_t pid) {
 static void signal_if_ours(void *data, int pid) {
         struct signalling *s = data;
         _cleanup_close_ int pidfd = sys_pidfd_open(pid);
+        bool has_ended = false;
 
-        if (pidfd < 0 || !(s->of_children ? is_child(s->reaper, pid) : outside_has(s->reaper, pid))) {
+        if (pidfd < 0 ||
+            !(s->of_children ? is_child(s->reaper, pid) : is_of_command(s->reaper, pid, &has_ended))) {
                 s->n_vanished += pidfd < 0 || sys_pidfd_send_signal(pidfd, 0) == -ESRCH;
+                s->ended += has_ended ? (uint64_t)pid : 0;
                 return;
         }
         s->n_found++;
@@ -198,19 +211,13 @@ static void signal_if_ours(void *data, int pid) {
                 (void)sys_pidfd_send_signal(pidfd, SIGCONT);
 }
 
-/* How many there were; and of those that were listed how many had ended before they could be looked at. */
-static size_t signal_each(const struct reaper *p, int signal, bool of_children, size_t *ret_vanished) {
-        struct signalling s = {.reaper = p, .signal = signal, .of_children = of_children};
-
-        if (lseek(p->init.proc_fd, 0, SEEK_SET) >= 0)
-                (void)number_each(p->init.proc_fd, signal_if_ours, &s);
-        if (ret_vanished)
-                *ret_vanished = s.n_vanished;
-        return s.n_found;
+static void signal_each(struct signalling *s) {
+        if (lseek(s->reaper->init.proc_fd, 0, SEEK_SET) >= 0)
+                (void)number_each(s->reaper->init.proc_fd, signal_if_ours, s);
 }
 
 void outside_signal(const struct reaper *p, int signal) {
-        (void)signal_each(p, signal, false, NULL);
+        signal_each(&(struct signalling){.reaper = p, .signal = signal});
 }
 
 static int64_t now_ms(void) {
@@ -223,6 +230,7 @@ static int64_t now_ms(void) {
 void outside_end(const struct reaper *p) {
         int64_t begin = now_ms();
         int n_clean = 0, n_unsure = 0;
+        uint64_t ended = 0;
 
         if (p->mark == 0)
                 report_note(
@@ -235,10 +243,14 @@ void outside_end(const struct reaper *p) {
         if (p->command > 0)
                 (void)sys_kill(-p->command, SIGKILL);
         while (n_clean < CLEAN_LOOKS && n_unsure < UNSURE_LOOKS) {
-                size_t n_vanished = 0, n_found = signal_each(p, SIGKILL, false, &n_vanished);
+                struct signalling look = {.reaper = p, .signal = SIGKILL};
 
-                n_clean = n_found == 0 && n_vanished == 0 ? n_clean + 1 : 0;
-                n_unsure = n_found == 0 ? n_unsure + 1 : 0;
+                signal_each(&look);
+                /* One that has ended since the last look may have forked before, as one that is gone may;
+                 * where the session's pid 1 is slow to reap there are many such. */
+                n_clean = look.n_found == 0 && look.n_vanished == 0 && look.ended == ended ? n_clean + 1 : 0;
+                n_unsure = look.n_found == 0 ? n_unsure + 1 : 0;
+                ended = look.ended;
                 if (now_ms() - begin < END_PATIENCE_MS)
                         continue;
                 report_note(p->init.report_fd,
@@ -253,7 +265,7 @@ void outside_end_children(const struct reaper *p) {
         int64_t begin = now_ms();
 
         while (init_has_others() && now_ms() - begin < END_PATIENCE_MS) {
-                (void)signal_each(p, SIGKILL, true, NULL);
+                signal_each(&(struct signalling){.reaper = p, .signal = SIGKILL, .of_children = true});
                 (void)sys_poll(NULL, 0, 1);
         }
 }

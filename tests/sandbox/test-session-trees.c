@@ -139,6 +139,40 @@ TEST_IN_ALL_MODES(kill_leftovers_ends_them_and_nobody_elses) {
         expect_released(others);
 }
 
+/* A comet of so many generations at most: where nobody reaps it, each of them keeps its number. */
+#define SHORT_COMET                                  \
+        "cat >short <<'X'\n"                         \
+        "[ $1 -gt 0 ] && sh ./short $(($1 - 1)) &\n" \
+        "X\n"                                        \
+        "(setsid sh ./short 700 &) & (setsid sh ./short 700 &) & "
+
+/* Where the session's pid 1 is held up, what has ended stays in the list of processes: that it is there, and
+ * nothing else, doesn't say that it left nobody. */
+TEST(kill_leftovers_ends_them_where_nobody_reaps) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_close_ int init = session_pidfd(s, id, "init");
+        int n_alive = 0;
+
+        send_signal(init, SIGSTOP);
+        for (int i = 0; i < 12; i++) {
+                _cleanup_free_ char *name = text_of("own-%d", i),
+                                    *script = text_of("exec >%s 2>&1; " SHORT_COMET "sleep 0.02; exit 5",
+                                                      name);
+                _cleanup_close_ int own = open_fifo_of(s, name);
+                _cleanup_outcome_ struct outcome o = {0};
+                struct pollfd end = {.fd = own, .events = POLLIN};
+
+                JOIN(s, id, &o, "--kill-leftovers", "--", "sh", "-c", script);
+                expect_status(&o, 5);
+                /* At once: they would end by themselves. */
+                n_alive += poll(&end, 1, 0) != 1 || end.revents != POLLHUP;
+        }
+        send_signal(init, SIGCONT);
+        end_session(s, id, "stop");
+        assert_int_equal(n_alive, 0);
+}
+
 /* `tree` is a script that starts what is to die. */
 static void expect_killed_whole(const struct site *s, const char *id, const char *tree) {
         _cleanup_close_ int own = open_fifo_of(s, "own"), others = open_fifo_of(s, "others");
