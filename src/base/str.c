@@ -161,18 +161,6 @@ void strv_freep(char ***v) {
         *v = NULL;
 }
 
-void environment_drop(char **environment, const char *name, size_t length) {
-        char **to = environment;
-
-        for (char **from = environment; from && *from; from++)
-                if (strncmp(*from, name, length) == 0 && ((*from)[length] == '\0' || (*from)[length] == '='))
-                        free(*from);
-                else
-                        *to++ = *from;
-        if (to)
-                *to = NULL;
-}
-
 struct range {
         uint32_t first, last;
 };

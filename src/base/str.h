@@ -40,8 +40,6 @@ void strv_freep(char ***v);
 
 /* The value of `name` in a vector of "NAME=VALUE", or NULL. */
 const char *environment_get(char *const *environment, const char *name);
-/* Takes every entry for the `length` bytes of `name`, "NAME=VALUE" or "NAME", out of the vector. */
-void environment_drop(char **environment, const char *name, size_t length);
 
 /* A copy in which every control byte, ESC sequence and invalid or invisible
  * UTF-8 character is spelled \xNN, so that a path can't draw on a terminal. */

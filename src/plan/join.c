@@ -7,38 +7,43 @@
 
 /* Puts one entry of --env into the environment: "NAME=VALUE" as it stands, NAME with the value that
  * the caller's environment has. */
-static int set(char ***env, const struct nsrun_policy *p, const char *entry) {
+static int set(struct variables *env, const struct nsrun_policy *p, const char *entry) {
         size_t length = strcspn(entry, "=");
         const char *value;
         char *made;
 
-        environment_drop(*env, entry, length);
         if (entry[length] == '=')
-                return strv_add(env, entry);
+                return variables_set(env, strdup(entry));
         value = environment_get(environment_inherited(p), entry);
-        if (!value)
+        if (!value) {
+                variables_drop(env, entry, length);
                 return 0;
-        return asprintf(&made, "%s=%s", entry, value) < 0 ? -ENOMEM : strv_consume(env, made);
+        }
+        return variables_set(env, asprintf(&made, "%s=%s", entry, value) < 0 ? NULL : made);
 }
 
 static int plan_join_fill_environment(struct nsrun_plan *plan, const struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
+        _cleanup_variables_ struct variables env = {0};
         char *pwd = NULL;
-        int r = environment_add_usual(s, &plan->env);
+        int r = variables_set_all(&env, TAKE_PTR(plan->env));
 
+        if (r >= 0)
+                r = environment_add_usual(s, &env);
         if (r < 0)
                 return r;
-        STRV_FOREACH (entry, p->env) {
-                r = set(&plan->env, p, *entry);
+        STRV_FOREACH (entry, p->env.entries) {
+                r = set(&env, p, *entry);
                 if (r < 0)
                         return r;
         }
-        STRV_FOREACH (name, p->unset)
-                environment_drop(plan->env, *name, strlen(*name));
+        STRV_FOREACH (name, p->unset.entries)
+                variables_drop(&env, *name, strlen(*name));
         for (const char *const *name = s->unset; name && *name; name++)
-                environment_drop(plan->env, *name, strlen(*name));
-        environment_drop(plan->env, "PWD", 3);
-        return asprintf(&pwd, "PWD=%s", plan->cwd) < 0 ? -ENOMEM : strv_consume(&plan->env, pwd);
+                variables_drop(&env, *name, strlen(*name));
+        r = variables_set(&env, asprintf(&pwd, "PWD=%s", plan->cwd) < 0 ? NULL : pwd);
+        plan->env = variables_finish(&env);
+        return r;
 }
 
 static int plan_join_fill(struct nsrun_plan *plan, const struct resolved *s) {

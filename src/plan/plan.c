@@ -144,18 +144,22 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
 
 static int plan_fill_environment(struct nsrun_plan *plan, const struct resolved *s) {
         char *pwd = NULL;
-        int r = 0;
+        size_t n = 0;
 
+        plan->env = calloc(s->env.n + 2, sizeof(*plan->env));
+        if (!plan->env)
+                return -ENOMEM;
         /* PWD names the working directory inside, whatever the caller's says. */
-        STRV_FOREACH (variable, s->env) {
-                if (!startswith(*variable, "PWD="))
-                        r = strv_add(&plan->env, *variable);
-                if (r < 0)
-                        return r;
-        }
+        STRV_FOREACH (variable, s->env.entries)
+                if (!startswith(*variable, "PWD=")) {
+                        plan->env[n] = strdup(*variable);
+                        if (!plan->env[n++])
+                                return -ENOMEM;
+                }
         if (asprintf(&pwd, "PWD=%s", plan->cwd) < 0)
                 return -ENOMEM;
-        return strv_consume(&plan->env, pwd);
+        plan->env[n] = pwd;
+        return 0;
 }
 
 /* Whether an operation makes something at its target. */

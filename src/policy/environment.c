@@ -226,45 +226,25 @@ char *const *environment_inherited(const struct nsrun_policy *p) {
         return p->host_environ ? p->host_environ : environ;
 }
 
-/* Sets "NAME=VALUE" in *v, in place of an entry of the same NAME.  *v takes `entry`, which is freed
- * on failure; an `entry` of NULL means that the caller's strdup(3) or asprintf(3) failed: -ENOMEM. */
-static int set_entry(char ***v, char *entry) {
-        size_t n;
-
-        if (!entry)
-                return -ENOMEM;
-        n = (size_t)(strchrnul(entry, '=') - entry) + 1;
-        for (char **e = *v; e && *e; e++)
-                if (strncmp(*e, entry, n) == 0) {
-                        free(*e);
-                        *e = entry;
-                        return 0;
-                }
-        return strv_consume(v, entry);
-}
-
-static int set_variable(char ***v, const char *name, const char *value) {
+static int set_variable(struct variables *v, const char *name, const char *value) {
         char *entry = NULL;
 
-        if (asprintf(&entry, "%s=%s", name, value) < 0)
-                return -ENOMEM;
-        return set_entry(v, entry);
+        return variables_set(v, asprintf(&entry, "%s=%s", name, value) < 0 ? NULL : entry);
 }
 
 /* Whether an --env option names the variable `name`. */
 static bool is_asked_for(const struct nsrun_policy *p, const char *name) {
-        size_t n = strlen(name);
+        return variables_find(&p->env, name, strlen(name));
+}
 
-        STRV_FOREACH (entry, p->env)
-                if (strncmp(*entry, name, n) == 0 && ((*entry)[n] == '\0' || (*entry)[n] == '='))
-                        return true;
-        return false;
+static bool is_unset(const struct nsrun_policy *p, const char *name) {
+        return variables_find(&p->unset, name, strlen(name));
 }
 
 const char *environment_passed(const struct nsrun_policy *p, const char *name) {
-        const char *value = environment_get(p->env, name);
+        const char *value = variables_value(&p->env, name);
 
-        if (value || strv_contains(p->unset, name))
+        if (value || is_unset(p, name))
                 return value;
         value = environment_get(environment_inherited(p), name);
         if (!value || is_asked_for(p, name))
@@ -293,7 +273,7 @@ static int inherit(struct resolved *s, const char *entry) {
         name = strndup(entry, (size_t)(equals - entry));
         if (!name)
                 return -ENOMEM;
-        if (strv_contains(p->unset, name))
+        if (is_unset(p, name))
                 return 0;
         if (!is_asked_for(p, name)) {
                 if (p->clean_env && !is_clean(name))
@@ -305,9 +285,7 @@ static int inherit(struct resolved *s, const char *entry) {
                         return leave_out(s, name, why == secret);
         }
         /* Of two entries of one name the first counts, as for getenv(3). */
-        if (environment_get(s->env, name))
-                return 0;
-        return strv_add(&s->env, entry);
+        return variables_find(&s->env, name, strlen(name)) ? 0 : variables_set(&s->env, strdup(entry));
 }
 
 /* git stops where a key or a value is missing that its count promises. */
@@ -316,9 +294,9 @@ static int keep_git_whole(struct resolved *s) {
 
         STRV_FOREACH (name, s->secrets)
                 if (startswith(*name, "GIT_CONFIG_KEY_") || startswith(*name, "GIT_CONFIG_VALUE_")) {
-                        if (!environment_get(s->env, count) || is_asked_for(s->policy, count))
+                        if (!variables_value(&s->env, count) || is_asked_for(s->policy, count))
                                 return 0;
-                        environment_drop(s->env, count, strlen(count));
+                        variables_drop(&s->env, count, strlen(count));
                         return leave_out(s, count, true);
                 }
         return 0;
@@ -330,14 +308,14 @@ static int policy_environment_compare_names(const void *a, const void *b) {
 
 /* Adds the committer's name and address as git on the host has them.  A variable of the caller's
  * environment wins over them, as it does for git. */
-static int add_identity(const struct resolved *s, char ***passed) {
+static int add_identity(const struct resolved *s, struct variables *passed) {
         STRV_FOREACH (entry, s->identity) {
                 _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
                 int r;
 
                 if (!name)
                         return -ENOMEM;
-                r = environment_get(*passed, name) ? 0 : strv_add(passed, *entry);
+                r = variables_value(passed, name) ? 0 : variables_set(passed, strdup(*entry));
                 if (r < 0)
                         return r;
         }
@@ -346,37 +324,37 @@ static int add_identity(const struct resolved *s, char ***passed) {
 
 /* Sets a workspace's or an instance's variables, unless --unsetenv names them.  They win over
  * inherited ones, and --env, which is applied later, wins over them. */
-static int add_explicit(const struct nsrun_policy *p, char *const *entries, char ***passed) {
+static int add_explicit(const struct nsrun_policy *p, char *const *entries, struct variables *passed) {
         STRV_FOREACH (entry, entries) {
                 _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
                 int r;
 
                 if (!name)
                         return -ENOMEM;
-                r = strv_contains(p->unset, name) ? 0 : set_entry(passed, strdup(*entry));
+                r = is_unset(p, name) ? 0 : variables_set(passed, strdup(*entry));
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-int environment_add_usual(const struct resolved *s, char ***env) {
+int environment_add_usual(const struct resolved *s, struct variables *env) {
         for (const char *const *entry = s->usual; entry && *entry; entry++) {
                 _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
                 int r;
 
                 if (!name)
                         return -ENOMEM;
-                if (is_asked_for(s->policy, name) || strv_contains(s->policy->unset, name))
+                if (is_asked_for(s->policy, name) || is_unset(s->policy, name))
                         continue;
-                r = set_entry(env, strdup(*entry));
+                r = variables_set(env, strdup(*entry));
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-static int policy_environment_make_environment(struct resolved *s, char ***passed) {
+static int policy_environment_make_environment(struct resolved *s, struct variables *passed) {
         const struct nsrun_policy *p = s->policy;
         int r;
 
@@ -388,12 +366,12 @@ static int policy_environment_make_environment(struct resolved *s, char ***passe
         r = keep_git_whole(s);
         if (r < 0)
                 return r;
-        if (s->home && !strv_contains(p->unset, "HOME")) {
+        if (s->home && !is_unset(p, "HOME")) {
                 r = set_variable(passed, "HOME", s->home);
                 if (r < 0)
                         return r;
         }
-        if (!environment_get(*passed, "PATH") && !strv_contains(p->unset, "PATH")) {
+        if (!variables_value(passed, "PATH") && !is_unset(p, "PATH")) {
                 r = set_variable(passed, "PATH", DEFAULT_PATH);
                 if (r < 0)
                         return r;
@@ -407,9 +385,9 @@ static int policy_environment_make_environment(struct resolved *s, char ***passe
                 r = add_explicit(p, s->instance_env, passed);
         if (r < 0)
                 return r;
-        STRV_FOREACH (entry, p->env)
+        STRV_FOREACH (entry, p->env.entries)
                 if (strchr(*entry, '=')) {
-                        r = set_entry(passed, strdup(*entry));
+                        r = variables_set(passed, strdup(*entry));
                         if (r < 0)
                                 return r;
                 }
@@ -425,7 +403,7 @@ int environment_resolve(struct resolved *s, struct nsrun_error *err) {
         if (policy_environment_make_environment(s, &s->env) < 0)
                 return error_oom(err);
         for (const char *const *name = s->unset; name && *name; name++)
-                environment_drop(s->env, *name, strlen(*name));
+                variables_drop(&s->env, *name, strlen(*name));
         sort_names(s->left_out);
         sort_names(s->secrets);
         return 0;

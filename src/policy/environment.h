@@ -12,7 +12,7 @@ char *const *environment_inherited(const struct nsrun_policy *p);
 bool environment_name_is_valid(const char *name, size_t length);
 
 /* Sets the variables of s->usual, unless --env or --unsetenv names them. */
-int environment_add_usual(const struct resolved *s, char ***env);
+int environment_add_usual(const struct resolved *s, struct variables *env);
 
 /* The value that the command gets of an inherited variable, or one of --env; NULL: it gets none.  Can be
  * asked before environment_resolve(). */

@@ -119,10 +119,7 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err) {
 static bool is_explicit(const struct nsrun_policy *p, const char *name) {
         size_t n = strlen(name);
 
-        STRV_FOREACH (entry, p->env)
-                if (strncmp(*entry, name, n) == 0 && ((*entry)[n] == '=' || !(*entry)[n]))
-                        return true;
-        return strv_contains(p->unset, name);
+        return variables_find(&p->env, name, n) || variables_find(&p->unset, name, n);
 }
 
 /* Whether the committer's name is to be looked up: not where --env or --unsetenv decides one of its

@@ -339,9 +339,8 @@ static int policy_options_apply_env(void *target, const struct option_spec *spec
 
         if (!environment_name_is_valid(value, n))
                 return option_refuse(spec, value, "not NAME or NAME=VALUE", NULL, err);
-        environment_drop(p->env, value, n);
-        environment_drop(p->unset, value, n);
-        return strv_add(&p->env, value) < 0 ? error_oom(err) : 0;
+        variables_drop(&p->unset, value, n);
+        return variables_set(&p->env, strdup(value)) < 0 ? error_oom(err) : 0;
 }
 
 static int apply_unsetenv(void *target, const struct option_spec *spec, const char *value,
@@ -351,9 +350,8 @@ static int apply_unsetenv(void *target, const struct option_spec *spec, const ch
 
         if (!environment_name_is_valid(value, n))
                 return option_refuse(spec, value, "not a variable's name", NULL, err);
-        environment_drop(p->env, value, n);
-        environment_drop(p->unset, value, n);
-        return strv_add(&p->unset, value) < 0 ? error_oom(err) : 0;
+        variables_drop(&p->env, value, n);
+        return variables_set(&p->unset, strdup(value)) < 0 ? error_oom(err) : 0;
 }
 
 static int apply_clean_env(void *target, nsrun_unused const struct option_spec *spec,

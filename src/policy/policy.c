@@ -53,8 +53,8 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         free(p->instance);
         free(p->instance_workspace);
         expose_clear(&p->expose);
-        strv_free(p->env);
-        strv_free(p->unset);
+        variables_clear(&p->env);
+        variables_clear(&p->unset);
         strv_free(p->argv);
         strv_free(p->given);
         strv_free(p->protect);

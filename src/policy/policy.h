@@ -7,6 +7,7 @@
 #include "base/macro.h"
 #include "base/rlimits.h"
 #include "base/str.h"
+#include "base/variables.h"
 #include "expose.h"
 
 /* The working directory in the sandbox of a run with --no-project. */
@@ -140,13 +141,13 @@ struct nsrun_policy {
         struct policy_limits limits;
         bool new_session;
         bool clean_env;
-        char *hostname;    /* NULL: the host's */
-        uint64_t uid, gid; /* the user's inside; POLICY_SAME_ID: the host's */
-        char *chdir;       /* absolute, or relative to the project; NULL: the project */
-        char **env;        /* --env: "NAME=VALUE", or "NAME" to let it be inherited, in the order given */
-        char **unset;      /* --unsetenv: names, none of which is in `env` too */
-        char **argv;       /* the command */
-        char **given;      /* names of the options that were set, for what is refused with --session */
+        char *hostname;         /* NULL: the host's */
+        uint64_t uid, gid;      /* the user's inside; POLICY_SAME_ID: the host's */
+        char *chdir;            /* absolute, or relative to the project; NULL: the project */
+        struct variables env;   /* --env: "NAME=VALUE", or "NAME" to let it be inherited */
+        struct variables unset; /* --unsetenv: names, none of which is in `env` too */
+        char **argv;            /* the command */
+        char **given;           /* names of the options that were set, for what is refused with --session */
 
         char **protect;         /* globs of names that are protected beside nsrun's own list, relative */
         char **no_protect;      /* globs of names that are not */

@@ -42,7 +42,7 @@ void resolved_clear(struct resolved *s) {
         exposed_clear(&s->known);
         strv_free(s->exposes);
         free(s->seccomp);
-        strv_free(s->env);
+        variables_clear(&s->env);
         strv_free(s->left_out);
         strv_free(s->secrets);
         strv_free(s->identity);

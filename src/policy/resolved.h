@@ -101,12 +101,12 @@ struct resolved {
         struct exposed known; /* what earlier runs let commands write */
         char **exposes;       /* lines for exposed_add(): what this run adds to that */
 
-        char *seccomp;      /* a shipped policy's name, "none", or a file's canonical path */
-        char **env;         /* the command's environment, but for PWD */
-        char **left_out;    /* names of inherited variables that are withheld, sorted */
-        char **secrets;     /* of these, those that look like a secret, but not with --clean-env */
-        char *git_settings; /* of the user's, for git inside; NULL: none */
-        char *git_ignores;  /* the text of the user's own list of names that git ignores; NULL: none */
+        char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
+        struct variables env; /* the command's environment, but for PWD */
+        char **left_out;      /* names of inherited variables that are withheld, sorted */
+        char **secrets;       /* of these, those that look like a secret, but not with --clean-env */
+        char *git_settings;   /* of the user's, for git inside; NULL: none */
+        char *git_ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
         struct resolved_settings *settings; /* of npm, pip, cargo and Maven */
         size_t n_settings;
         char **identity;      /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */

@@ -274,7 +274,7 @@ static const char *find_why(const struct resolved *s, const char *variable) {
 }
 
 static int find_unseen_variable(struct resolved *s, const char *name, const char *below) {
-        const char *value = environment_get(s->env, name), *why = find_why(s, name);
+        const char *value = variables_value(&s->env, name), *why = find_why(s, name);
         _cleanup_free_ char *path = NULL;
         char *line = NULL;
         int r;
@@ -295,7 +295,7 @@ static int find_unseen_variable(struct resolved *s, const char *name, const char
 }
 
 static int find_unseen_path(struct resolved *s) {
-        const char *value = environment_get(s->env, "PATH");
+        const char *value = variables_value(&s->env, "PATH");
         _cleanup_strbuf_ struct strbuf names = {0};
         char *line = NULL, *list;
         int r = 0;

@@ -99,17 +99,28 @@ bwrap() {
 """
 
 
-def bwrap_argv(folder, *options, command=(TRUE,)):
+def newest_bwrap():
+    """What starts the newest bwrap of this machine: one of a newer Debian that scripts/bench has unpacked, or
+    the installed one.  Empty: there is none."""
+    newer = os.environ.get("BENCH_BWRAP")
+    return newer.splitlines() if newer else [path] if (path := shutil.which("bwrap")) else []
+
+
+def bwrap_argv(folder, *options, command=(TRUE,), disk=None):
     """The argv of `nsrun plan --format=bwrap`, which is a line for bash.  What it
-    hands over in descriptors becomes files, since hyperfine runs no shell."""
+    hands over in descriptors becomes files, since hyperfine runs no shell.  With a folder `disk` the
+    overlays' layers are on disk there, their folders at hand."""
     line = output([NSRUN, "plan", "--format=bwrap", *options, "--", *command])
     kept = tempfile.mkdtemp(dir=folder)
     subprocess.run(["bash"], input=KEEP_WORDS + line, text=True, env={**os.environ, "FOLDER": kept}, check=True)
     with open(os.path.join(kept, "words")) as f:
         words = iter(f.read().split("\0")[:-1])
-    argv = [shutil.which("bwrap")]
+    argv = newest_bwrap()
     for word in words:
-        if word == "--ro-bind-data":
+        if word == "--tmp-overlay" and disk:
+            layers = [tempfile.mkdtemp(dir=disk) for _ in range(2)]
+            argv += ["--overlay", *layers]
+        elif word == "--ro-bind-data":
             if argv[-2] == "--perms":
                 del argv[-2:]
             argv += ["--ro-bind", os.path.join(kept, f"data-{next(words)}")]
@@ -183,7 +194,7 @@ def verify_same_mounts(plan, plain):
 
 def verify_same_bwrap(argv):
     theirs = mounts_inside(argv)
-    ours = mounts_inside([NSRUN_BWRAP, *argv[1:]])
+    ours = mounts_inside([NSRUN_BWRAP, *argv[len(newest_bwrap()):]])
     if ours != theirs:
         only = [f"  nsrun-bwrap: {m}" for m in ours if m not in theirs] + [f"  bwrap: {m}" for m in theirs if m not in ours]
         sys.exit("bench: nsrun-bwrap and bwrap made different mounts:\n" + "\n".join(only or ["  in another order"]))
@@ -298,12 +309,12 @@ def cold(plan, folder, sizes):
     commands = {"nsrun": nsrun(), BASH: [NSRUN, "bash", "--json", "true"],
                 IN_BASH: [NSRUN, "run", "--", "bash", "-c", "true"], UNFILTERED: nsrun("--seccomp=none"),
                 FROM_FILE: nsrun(f"--seccomp={policy_file(folder)}"), "floor": floor_words(plan, [TRUE])}
-    if shutil.which("bwrap"):
+    if newest_bwrap():
         # Without a filter: what bubblewrap leaves to its callers nsrun does in the time that it wins.
         argv = bwrap_argv(folder, "--seccomp=none")
         if works("bwrap", argv):
             commands["bwrap"] = argv
-            commands["nsrun-bwrap"] = [NSRUN_BWRAP, *argv[1:]]
+            commands["nsrun-bwrap"] = [NSRUN_BWRAP, *argv[len(newest_bwrap()):]]
     else:
         print("bwrap: not installed")
     verify_same_mounts(plan, commands.get("bwrap"))
@@ -348,10 +359,11 @@ def developer_homes(folder, sizes):
             assert sum(op["op"] == "overlay" for op in plan["operations"]) == n_caches, "the table of toolchains has changed"
             commands = {"nsrun": nsrun(), "nsrun, on disk": nsrun("--overlay-backing=disk"),
                         "floor": floor_words(plan, [TRUE])}
-            if shutil.which("bwrap"):
+            if newest_bwrap():
                 argv = bwrap_argv(folder, "--seccomp=none")
                 if works("bwrap with overlays", argv):
                     commands["bwrap"] = argv
+                    commands["bwrap, on disk"] = bwrap_argv(folder, "--seccomp=none", disk=folder)
             verify_same_hardening(plan)
             result[n_caches] = {name: median for name, (median, _, _) in measure(commands, *sizes).items()}
         print(f"\n{f'a home with {n_caches} caches':<20} {'median ms':>10} {'x floor':>9}")
@@ -378,7 +390,7 @@ def joins(folder, sizes):
     """A command in a session that runs already, filter on, beside the floor under that, and bwrap's cold run."""
     with Session() as session:
         commands = {"join": nsrun(f"--session={session.id}"), "floor": [JOIN, str(session.init), TRUE]}
-        if shutil.which("bwrap"):
+        if newest_bwrap():
             argv = bwrap_argv(folder, "--seccomp=none")
             if works("bwrap", argv):
                 commands["bwrap"] = argv
@@ -398,9 +410,9 @@ def binds(folder, sizes):
         options = [f"--bind={source}:/m/{i}:ro" for i in range(n)]
         commands[f"nsrun {n}"] = nsrun(*options)
         commands[f"floor {n}"] = floor_words(plan_of(*options), [TRUE])
-        if shutil.which("bwrap"):
+        if newest_bwrap():
             commands[f"bwrap {n}"] = bwrap_argv(folder, "--seccomp=none", *options)
-            commands[f"nsrun-bwrap {n}"] = [NSRUN_BWRAP, *commands[f"bwrap {n}"][1:]]
+            commands[f"nsrun-bwrap {n}"] = [NSRUN_BWRAP, *commands[f"bwrap {n}"][len(newest_bwrap()):]]
     result = {name: median for name, (median, _, _) in measure(commands, *sizes).items()}
     print(f"\n{'binds':<20} {'200, ms':>10} {'2,000, ms':>10} {'ratio':>9}")
     ratios = {}
@@ -462,6 +474,8 @@ def main():
 
     print(f"user {os.getuid()}, Linux {os.uname().release}, {os.cpu_count()} CPUs, "
           f"{sizes[0]} rounds of {sizes[1]} runs each")
+    if newest_bwrap():
+        print(f"bwrap is {output([*newest_bwrap(), '--version']).strip()}")
     plan = plan_of()
     sleep = (shutil.which("sleep"), "60")
     with tempfile.TemporaryDirectory(dir=os.environ["HOME"]) as folder:
@@ -484,7 +498,7 @@ def main():
         bars.line(f"cold run with {n_caches} caches, vs floor", measured["nsrun"] / measured["floor"], 1.20)
         if "bwrap" in measured:
             bars.line("the same, vs bwrap without a filter", measured["nsrun"] / measured["bwrap"], 0.55)
-            bars.line("the same with layers on disk, vs bwrap in memory", measured["nsrun, on disk"] / measured["bwrap"], 1.64)
+            bars.line("the same with layers on disk, vs bwrap's on disk", measured["nsrun, on disk"] / measured["bwrap, on disk"], 0.85)
     bars.line("a command in a session, vs setns, fork and exec", joined["join"] / joined["floor"], 1.40)
     if "bwrap" in joined:
         bars.line("a command in a session, vs bwrap's cold run", joined["join"] / joined["bwrap"], 0.35)

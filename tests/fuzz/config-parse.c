@@ -40,7 +40,7 @@ static void check_policy(const struct nsrun_policy *p, const char *text) {
                 CHECK(streq(e->mode, "ro") || streq(e->mode, "rw"));
                 CHECK(!strstr(e->source, "/../") && !strstr(e->target, "//"));
         }
-        STRV_FOREACH (entry, p->env)
+        STRV_FOREACH (entry, p->env.entries)
                 CHECK(**entry && **entry != '=');
         CHECK(!p->project || p->project[0] == '/');
         CHECK(!p->tmp || p->tmp[0] == '/');

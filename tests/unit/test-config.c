@@ -62,11 +62,11 @@ TEST(each_key_becomes_its_option) {
         assert_int_equal(p->rules[2].access, POLICY_RW);
         assert_string_equal(p->rules[3].source, "/o");
         assert_int_equal(p->rules[3].access, POLICY_OVERLAY);
-        assert_int_equal(strv_length(p->env), 2);
-        assert_string_equal(p->env[0], "A=b=c");
-        assert_string_equal(p->env[1], "B");
-        assert_int_equal(strv_length(p->unset), 1);
-        assert_string_equal(p->unset[0], "C");
+        assert_int_equal(p->env.n, 2);
+        assert_string_equal(p->env.entries[0], "A=b=c");
+        assert_string_equal(p->env.entries[1], "B");
+        assert_int_equal(p->unset.n, 1);
+        assert_string_equal(p->unset.entries[0], "C");
         assert_int_equal(p->isolation, POLICY_ISOLATION_UNSAID);
         (void)nsrun_policy_free(p);
         p = applied("{\"temp\": \"/t\", \"seccomp\": \"~/s.json\", \"proc\": \"auto\", "
@@ -237,8 +237,8 @@ TEST(what_is_set_later_goes_before_the_configuration) {
         assert_int_equal(nsrun_policy_set(p, "env", "A=option", NULL), 0);
         assert_int_equal(nsrun_policy_set(p, "tmp", "tmpfs", NULL), 0);
         assert_int_equal(p->net, POLICY_NET_HOST);
-        assert_int_equal(strv_length(p->env), 1);
-        assert_string_equal(p->env[0], "A=option");
+        assert_int_equal(p->env.n, 1);
+        assert_string_equal(p->env.entries[0], "A=option");
         assert_null(p->tmp);
         (void)nsrun_policy_free(p);
 }

@@ -265,11 +265,11 @@ TEST(the_rest_is_inherited_in_order) {
                                                         "odd", "GITHUB_TOKEN=t", "PATH=/bin", "TMUX=y"));
 
         resolve(&s, p);
-        assert_int_equal(strv_length(s.env), 4);
-        assert_string_equal(s.env[0], "B=2");
-        assert_string_equal(s.env[1], "A=1=1");
-        assert_string_equal(s.env[2], "E=");
-        assert_string_equal(s.env[3], "PATH=/bin");
+        assert_int_equal(s.env.n, 4);
+        assert_string_equal(s.env.entries[0], "B=2");
+        assert_string_equal(s.env.entries[1], "A=1=1");
+        assert_string_equal(s.env.entries[2], "E=");
+        assert_string_equal(s.env.entries[3], "PATH=/bin");
         assert_int_equal(strv_length(s.left_out), 2);
         assert_string_equal(s.left_out[0], "GITHUB_TOKEN");
         assert_string_equal(s.left_out[1], "TMUX");
@@ -283,12 +283,12 @@ TEST(an_empty_environment_gets_a_path) {
         struct nsrun_policy *p = new_policy(nothing);
 
         resolve(&s, p);
-        assert_int_equal(strv_length(s.env), 1);
+        assert_int_equal(s.env.n, 1);
         assert_value(&s, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         assert_null(s.left_out);
         set(p, "unsetenv", "PATH");
         resolve(&s, p);
-        assert_int_equal(strv_length(s.env), 0);
+        assert_int_equal(s.env.n, 0);
         resolved_clear(&s);
         (void)nsrun_policy_free(p);
 }
@@ -315,7 +315,7 @@ TEST(env_brings_back_sets_and_removes) {
         assert_null(s.left_out);
         /* Twice is as once. */
         resolve(&s, p);
-        assert_int_equal(strv_length(s.env), 6);
+        assert_int_equal(s.env.n, 6);
         resolved_clear(&s);
         (void)nsrun_policy_free(p);
 }

@@ -305,10 +305,10 @@ TEST(the_environment_points_into_the_root) {
         assert_int_equal(nsrun_isolation_apply_user_env(p, "/r"), 0);
         for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
                 assert_string_equal(list[i], expected[i]);
-                assert_string_equal(p->env[i], expected[i]);
+                assert_string_equal(p->env.entries[i], expected[i]);
         }
         assert_int_equal(strv_length(list), ARRAY_SIZE(expected));
-        assert_int_equal(strv_length(p->env), ARRAY_SIZE(expected));
+        assert_int_equal(p->env.n, ARRAY_SIZE(expected));
         assert_int_equal(nsrun_isolation_user_env("/r", &env), 0);
         assert_string_equal(env->home, expected[0] + 5);
         assert_string_equal(env->tmp, expected[1] + 7);

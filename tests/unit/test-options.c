@@ -227,11 +227,11 @@ TEST(the_last_word_counts) {
         set(p, "env", "A=1");
         set(p, "env", "AB=1");
         set(p, "unsetenv", "A");
-        assert_int_equal(strv_length(p->env), 1);
-        assert_string_equal(p->env[0], "AB=1");
+        assert_int_equal(p->env.n, 1);
+        assert_string_equal(p->env.entries[0], "AB=1");
         set(p, "env", "A");
-        assert_int_equal(strv_length(p->unset), 0);
-        assert_string_equal(p->env[1], "A");
+        assert_int_equal(p->unset.n, 0);
+        assert_string_equal(p->env.entries[1], "A");
         (void)nsrun_policy_free(p);
 }
 
