@@ -12,7 +12,7 @@ static size_t hash(const char *name, size_t length) {
         return (size_t)(h ^ h >> 32);
 }
 
-static bool is_entry_of(const char *entry, const char *name, size_t length) {
+static bool has_variable_name(const char *entry, const char *name, size_t length) {
         return strncmp(entry, name, length) == 0 && (entry[length] == '\0' || entry[length] == '=');
 }
 
@@ -20,7 +20,7 @@ static bool is_entry_of(const char *entry, const char *name, size_t length) {
 static size_t find_slot(const struct variables *v, const char *name, size_t length) {
         size_t i = hash(name, length) & (v->n_slots - 1);
 
-        while (v->slots[i] && !is_entry_of(v->entries[v->slots[i] - 1], name, length))
+        while (v->slots[i] && !has_variable_name(v->entries[v->slots[i] - 1], name, length))
                 i = (i + 1) & (v->n_slots - 1);
         return i;
 }
