@@ -315,6 +315,20 @@ TEST(nothing_is_protected_in_part_on_an_old_kernel) {
         expect_out(&hidden, "hidden\n");
 }
 
+/* A start that waited for a reader would wait for the command of another one. */
+TEST(a_fifo_in_the_place_of_a_file_is_an_error_at_once) {
+        const struct site *s = *state;
+        _cleanup_free_ char *fifo = path_of(s->project, "fifo"), *expected = NULL;
+        _cleanup_close_ int fd = filter_fd(0);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        expected = text_of("bwrap: Can't create file %s: No such device or address\n", fifo);
+        assert_int_equal(mkfifo(fifo, 0600), 0);
+        BWRAP(s, &o, fd, "--dev-bind", "/", "/", "--file", "30", fifo, "true");
+        expect_status(&o, 1);
+        assert_string_equal(o.err, expected);
+}
+
 /* ----------------------------------------------------- nsrun plan --format=bwrap */
 
 /* Of the shells that come between, SHLVL tells; and bubblewrap's /dev has a link more. */
