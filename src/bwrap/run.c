@@ -415,11 +415,12 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
         if (r < 0) {
                 _cleanup_free_ char *message = bwrap_message(plan, &err);
 
-                return bwrap_run_fail(config, message);
+                r = bwrap_run_fail(config, message);
+        } else {
+                m.child = find_child(config, &m.launch);
+                r = monitor(&m);
+                launch_close(&m.launch);
         }
-        m.child = find_child(config, &m.launch);
-        r = monitor(&m);
-        launch_close(&m.launch);
         close_fdp(&m.listener);
         m.denials = denials_free(m.denials);
         return r;
