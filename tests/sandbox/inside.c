@@ -190,7 +190,8 @@ static void print_network(void) {
                 add(line);
         }
         print_sorted("interface");
-        if_freenameindex(all);
+        if (all)
+                if_freenameindex(all);
         (void)close(fd);
 }
 

@@ -156,6 +156,38 @@ TEST_WITH(its_namespaces_are_its_own, NULL, NULL) {
                 expect_not_in(inside.out, line);
 }
 
+/* What is mounted on /dev and /proc hides mounts of the host's, whose flags nobody sees. */
+TEST_WITH(bubblewrap_shows_it_the_same, NULL, NULL) {
+        static const char look[] =
+                "grep -E '^(Cap|NoNewPrivs|Seccomp|Uid|Gid|Groups)' /proc/self/status; pwd; ls -A . /; "
+                "env | cut -d= -f1 | sort; "
+                "awk '$5 !~ \"^/(dev|proc)\" { print $5, $6 }' /proc/self/mountinfo | sort; "
+                "ls -d /proc/[0-9]* | wc -l; cut -d: -f1 /proc/net/dev; ls /dev; echo text >/usr/made; "
+                "exec 3<>/proc/sys/kernel/domainname; unshare --user true; exit 7";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome ours = {0}, theirs = {0};
+        char *rest, *other;
+
+        if (!has_program("bwrap"))
+                skip_because("skipped: bubblewrap is not installed");
+        install(s);
+        run_srt(s, &ours, look);
+        link_bwrap(s, "/usr/bin/bwrap");
+        run_srt(s, &theirs, look);
+        expect_status(&theirs, ours.status);
+        expect_in(theirs.out, "NoNewPrivs:\t1\n");
+        rest = ours.out;
+        other = theirs.out;
+        for (char *line; (line = strsep(&rest, "\n"));) {
+                char *same = strsep(&other, "\n");
+
+                assert_non_null(same);
+                assert_string_equal(line, same);
+        }
+        assert_null(other);
+        assert_string_equal(ours.err, theirs.err);
+}
+
 /* The control for all the others: it is our program that srt has run. */
 TEST_WITH(without_our_program_the_command_does_not_run, NULL, NULL) {
         const struct site *s = *state;

@@ -40,6 +40,19 @@ static struct excuse excuses[] = {
         {BY_ANYBODY, "*--symlink * --symlink *", "*",
          "as since 0.9 an existing link with the same text is what was asked for", true, false},
         {BY_ANYBODY, "* ''*", "*", "no path is empty, as since 0.13", false, false},
+        {BY_ANYBODY, "*--sync-fd *--sync-fd *", "-fd 2? -> *", "each is held, and the command gets none",
+         true, false},
+        {BY_ANYBODY, "*--symlink x/sub *", "*", "of what a dangling link names the parents are made, too",
+         true, false},
+        {BY_ANYBODY, "*--symlink /no/where *", "*", "as above", true, false},
+        {BY_ANYBODY, "*--symlink ../y *", "*", "a link to itself is no folder", true, false},
+        {BY_ANYBODY, "* 77 *", "[-+]tree *",
+         "sources and descriptors are looked at before anything is started", true, false},
+        {BY_ANYBODY, "* 77", "[-+]tree *", "as above", true, false},
+        {BY_ANYBODY, "*--perms 0000 *--chdir *", "*",
+         "the working directory is entered with the rights of who makes the sandbox", true, false},
+        {BY_ANYBODY, "*bind-data %r*--remount-ro *", "*", "what shows data is made read-only as any mount",
+         true, false},
 };
 
 struct line {
@@ -66,8 +79,8 @@ static const char *word_of(char kind) {
                 return ONE_OF("@/a", "@/b", "@/file", "@/other", "@/a/sub", "@/private", "@/link-a",
                               "@/link-file", "@/dangling", "@/missing", "@/a/", "@/root/etc", "@/sticky");
         case 'D':
-                return ONE_OF("/x", "/y", "/x", "/y", "/x/sub", "/x/file", "/n1/t", "/n2/t/u", "x", "/x/",
-                              "//y", "/x/../y", "/l", "/y/own");
+                return ONE_OF("/x", "/y", "/x", "/y", "/x/sub", "/x/file", "/n1/t", "/n2/t/u", "x",
+                              "/y//own", "//y", "/x/../y", "/l", "/y/own");
         case 'O':
                 return ONE_OF("0700", "0755", "0711", "0000", "1777", "0640", "644", "7", "9", "010000");
         case 'R':
