@@ -435,6 +435,41 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "ulimit -s 256, or more",
                         .test = "a_limit_that_nsrun_cant_run_with_is_named",
                 },
+        [CAUSE_OUTER_FILTER] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "Namespaces are refused in a sandbox of another nsrun.",
+                        .what = "this nsrun is in a sandbox of another one, whose seccomp policy refuses namespaces",
+                        .fix = "start the outer one with --seccomp=nested",
+                        .test = "a_refusal_in_nsrun_blames_the_outer_one",
+                },
+        [CAUSE_OUTER_STRICT] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The sysctl user.max_mnt_namespaces is 0 in a sandbox of another nsrun.",
+                        .what = "this nsrun is in a sandbox of another one, whose --protect=strict forbids mount "
+                                "namespaces",
+                        .fix = "start the outer one without --protect=strict",
+                        .test = "a_refusal_in_nsrun_blames_the_outer_one",
+                },
+        [CAUSE_OUTER_ROOT] =
+                {
+                        .stage = NSRUN_STAGE_IDMAP,
+                        .when = "The user is root in a sandbox of another nsrun, where root has no capability.",
+                        .what = "root has not the capability CAP_SETFCAP, without which nobody can have root's "
+                                "id in a new user namespace",
+                        .fix = "start the nsrun around this one with --uid=1000",
+                        .test = "a_refusal_in_nsrun_blames_the_outer_one",
+                },
+        [CAUSE_OUTER_PROC] =
+                {
+                        .stage = NSRUN_STAGE_PROC,
+                        .when = "A new /proc is refused with EPERM in a sandbox of another nsrun.",
+                        .what = "a new /proc can't be mounted",
+                        .fix = "the nsrun around this one covers parts of its own: leave --proc out, or choose "
+                               "--proc=none, or --proc=bind (which shows that one's processes)",
+                        .test = "a_refusal_in_nsrun_blames_the_outer_one",
+                },
 };
 
 int error_cause(struct nsrun_error *err, enum cause_id id, int r, const char *path) {

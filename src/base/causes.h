@@ -58,6 +58,10 @@ enum cause_id {
         CAUSE_CGROUP_CROWDED,
         CAUSE_CGROUP_REFUSED,
         CAUSE_SMALL_STACK,
+        CAUSE_OUTER_FILTER,
+        CAUSE_OUTER_STRICT,
+        CAUSE_OUTER_ROOT,
+        CAUSE_OUTER_PROC,
         N_CAUSES
 };
 

@@ -34,6 +34,7 @@ struct child {
         struct sock_fprog filter;
         struct sock_fprog *filters; /* a raw plan's own, and `filter` after them */
         uint64_t namespaces;        /* CLONE_NEW*: the namespaces that the clone makes */
+        bool is_within;             /* an nsrun around this one bounds what commands use up */
         bool joins_cgroup; /* the child joins the cgroup itself, since it couldn't be started in it */
 };
 

@@ -230,6 +230,8 @@ static int mount_own_cgroup(struct mounting *m, const struct plan_op *op) {
 static int mount_cover(struct mounting *m, const struct plan_op *op) {
         _cleanup_close_ int here = -EBADF;
 
+        if (op->proc == POLICY_PROC_SUBSET && !m->proc_is_subset)
+                return 0;
         here = beneath_open(m->new_root, op->target + 1, O_PATH, 0);
         if (here == -ENOENT)
                 return 0;

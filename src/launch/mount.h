@@ -20,6 +20,8 @@ struct mounting {
         int overlay_fd;      /* the tmpfs of overlays' layers in memory, for pid 1 to keep; or -EBADF */
         int home_fd;         /* the plan's home, for pid 1 to keep; or -EBADF */
         int stubs_fd;        /* the tmpfs that has the stubs */
+        bool is_within;      /* nsrun is in a sandbox of another one */
+        bool proc_is_subset; /* /proc has the processes alone */
         bool is_legacy;      /* legacy.c makes binds and sets their flags, by mount(2) */
         char ***submounts;   /* for each operation of the plan: the submounts that its bind takes along */
         struct nsrun_error legacy_error; /* why `submounts` could not be found out */

@@ -96,6 +96,7 @@ int mount_proc(struct mounting *m, const struct plan_op *op) {
                 r = proc_new(target, NULL);
         if (op->proc == POLICY_PROC_SUBSET || (op->proc == POLICY_PROC_AUTO && r < 0)) {
                 r = proc_new(target, "subset=pid");
+                m->proc_is_subset = r >= 0;
                 if (r >= 0 && op->proc == POLICY_PROC_AUTO)
                         report_note(m->report_fd, "a full /proc is refused here: mounted with subset=pid",
                                     op->target);
@@ -106,7 +107,8 @@ int mount_proc(struct mounting *m, const struct plan_op *op) {
         }
         if (r == -EPERM)
                 /* mount_too_revealing(): a masked /proc outside forbids a full one inside. */
-                return error_cause(m->error, CAUSE_PROC_MASKED, r, op->target);
+                return error_cause(m->error, m->is_within ? CAUSE_OUTER_PROC : CAUSE_PROC_MASKED, r,
+                                   op->target);
         if (r < 0 && op->proc == POLICY_PROC_SUBSET)
                 return error_cause(m->error, CAUSE_NO_PROC_SUBSET, r, op->target);
         if (r < 0)

@@ -6,6 +6,7 @@
 #include "child.h"
 #include "counters.h"
 #include "harden.h"
+#include "host/within.h"
 #include "init_exec.h"
 #include "mount.h"
 #include "report.h"
@@ -132,6 +133,7 @@ static int own_clone(struct own *o, int *ret_pidfd, struct nsrun_error *err) {
         pid = child_clone(c, ret_pidfd);
         if (pid == -EINVAL || pid == -ENOSPC) {
                 c->namespaces = namespaces;
+                c->is_within = o->mount.is_within = pid == -ENOSPC && within_nsrun();
                 pid = child_clone(c, ret_pidfd);
         }
         if (pid == 0)

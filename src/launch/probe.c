@@ -8,6 +8,7 @@
 
 #include "base/causes.h"
 #include "base/sys.h"
+#include "host/within.h"
 #include "launch.h"
 
 /* Makes a namespace and mounts in it, since Ubuntu's AppArmor lets it be made
@@ -86,6 +87,20 @@ static size_t find_switch(uint64_t kinds, int r) {
         return i;
 }
 
+/* What the nsrun around this one refuses: by its filter, or by a bound that it has set for what is inside.
+ */
+static int explain_outer_nsrun(int r, uint64_t kinds, struct nsrun_error *err) {
+        static const char max_mnt[] = "/proc/sys/user/max_mnt_namespaces";
+
+        if (!within_nsrun())
+                return 0;
+        if (r == -EPERM && file_says("/proc/self/status", "\nSeccomp:\t2"))
+                return error_cause(err, CAUSE_OUTER_FILTER, r, NULL);
+        if (r == -ENOSPC && (kinds & CLONE_NEWNS) && file_starts(max_mnt, '0'))
+                return error_cause(err, CAUSE_OUTER_STRICT, r, max_mnt);
+        return 0;
+}
+
 /* Whether one of the ids is none in the user namespace that this process runs in, by its map's lines "INNER
  * OUTER COUNT". */
 static bool is_unmapped(const char *path, unsigned id) {
@@ -128,7 +143,7 @@ int launch_explain_ids(struct nsrun_error *err) {
         if (r != -EPERM || geteuid() != 0 || sys_capget(&own) < 0 || (own & UINT64_C(1) << CAP_SETFCAP))
                 return r;
         memset(err, 0, sizeof(*err));
-        return error_cause(err, CAUSE_SETFCAP, r, NULL);
+        return error_cause(err, within_nsrun() ? CAUSE_OUTER_ROOT : CAUSE_SETFCAP, r, NULL);
 }
 
 /* What the kernel asks of the process itself, so that it refuses with EPERM. */
@@ -139,7 +154,8 @@ static int explain_refusal(struct nsrun_error *err) {
 }
 
 int launch_explain_namespaces(int r, struct nsrun_error *err) {
-        return launch_explain_kinds(r, UINT64_MAX, err);
+        /* A cgroup namespace is gone without where there is none. */
+        return launch_explain_kinds(r, ~(uint64_t)CLONE_NEWCGROUP, err);
 }
 
 int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
@@ -159,6 +175,8 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
                 return error_cause(err, CAUSE_NO_PROC_TO_TELL, r, NULL);
         if (sys_stat("/proc/self/ns/user", &st) == -ENOENT)
                 return error_cause(err, CAUSE_NO_USERNS, r, NULL);
+        if (explain_outer_nsrun(r, kinds, err) < 0)
+                return r;
         found = find_switch(kinds, r);
         if (found < ARRAY_SIZE(switches))
                 return error_cause(err, switches[found].cause, r, switches[found].path);

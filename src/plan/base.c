@@ -16,7 +16,7 @@ static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full"
                                       "/dev/random", "/dev/urandom", "/dev/tty"};
 
 /* Files of /proc that change the kernel's settings: each is covered with a read-only mount of
- * itself, for every user. */
+ * itself, for every user, but in a whole /proc (struct resolved's has_whole_proc). */
 static const char *const proc_covers[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"};
 
 /* Files of /proc that host uid 0 owns, and may therefore write without any capability: covered too
@@ -119,17 +119,20 @@ static int collect_proc_for_root(struct entries *e, enum policy_proc proc) {
 static int collect_proc(struct entries *e, const struct resolved *s) {
         struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_PROC, "/proc");
 
-        op->proc = s->policy->proc;
+        op->proc = s->proc;
         /* Since 4.2 the kernel lets a nested user namespace mount a full /proc only if the /proc
          * that it can see has nothing covered (mount_too_revealing()).  With subset=pid alone a
          * command could so mount a full one; this cover keeps it from that. */
-        if (s->policy->proc == POLICY_PROC_SUBSET || s->policy->proc == POLICY_PROC_AUTO)
-                (void)entries_add(e, ENTRY_OWN, PLAN_COVER, "/proc/1/task");
-        if (s->policy->proc == POLICY_PROC_NONE || s->policy->proc == POLICY_PROC_SUBSET)
+        if (s->proc == POLICY_PROC_SUBSET || s->proc == POLICY_PROC_AUTO) {
+                op = entries_add(e, ENTRY_OWN, PLAN_COVER, "/proc/1/task");
+                op->proc = POLICY_PROC_SUBSET;
+        }
+        if (s->proc == POLICY_PROC_NONE || s->proc == POLICY_PROC_SUBSET ||
+            (s->has_whole_proc && s->proc != POLICY_PROC_BIND))
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers); i++)
                 (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers[i]);
-        return s->uid == 0 ? collect_proc_for_root(e, s->policy->proc) : 0;
+        return s->uid == 0 ? collect_proc_for_root(e, s->proc) : 0;
 }
 
 /* Shows which processors there are, and of the rest of /sys the run's own cgroup where there is one:

@@ -74,7 +74,7 @@ struct plan_op {
         bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder lies on a tmpfs made for it */
         bool is_hiding;    /* PLAN_TMPFS, PLAN_HIDE: skipped if it would hide nothing of the host */
         uint64_t inode;    /* PLAN_HIDE: stat(2)'s of what it hides, where that is shown as it is; else 0 */
-        enum policy_proc proc;
+        enum policy_proc proc; /* PLAN_PROC; PLAN_COVER: SUBSET where it covers nothing in a full /proc */
 };
 
 /* What a plan has besides when bwrap/ made it of bubblewrap's command line, a raw plan: its

@@ -9,8 +9,8 @@
 #define WIDEST_TARGET 36
 
 static const char *const proc_names[] = {
-        [POLICY_PROC_NEW] = "new",   [POLICY_PROC_AUTO] = "auto", [POLICY_PROC_SUBSET] = "subset",
-        [POLICY_PROC_BIND] = "bind", [POLICY_PROC_NONE] = "none",
+        [POLICY_PROC_UNSAID] = "unsaid", [POLICY_PROC_NEW] = "new",   [POLICY_PROC_AUTO] = "auto",
+        [POLICY_PROC_SUBSET] = "subset", [POLICY_PROC_BIND] = "bind", [POLICY_PROC_NONE] = "none",
 };
 
 const char *plan_op_name(const struct plan_op *op) {

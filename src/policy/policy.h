@@ -18,6 +18,7 @@ enum policy_net {
         POLICY_NET_NONE
 };
 enum policy_proc {
+        POLICY_PROC_UNSAID, /* resolve.c decides; no plan has it */
         POLICY_PROC_NEW,
         POLICY_PROC_AUTO,
         POLICY_PROC_SUBSET,

@@ -11,6 +11,7 @@
 #include "host/project.h"
 #include "host/sockets.h"
 #include "host/user.h"
+#include "host/within.h"
 #include "instance.h"
 #include "limits.h"
 #include "protect.h"
@@ -245,6 +246,20 @@ static int add_asked_rules(struct resolved *s, struct nsrun_error *err) {
                 r = resolve_rule(s, &request, err);
         }
         return r;
+}
+
+/* A sandbox of nsrun's that covers parts of its /proc lets nobody inside mount a new one.  A sandbox inside
+ * can have one where nothing is covered (mount_too_revealing()), which is so for the filter that is meant
+ * for such sandboxes and a user who can't write there: then what a cover would forbid is forbidden by the
+ * files' modes, in every namespace that can be made inside. */
+static void resolve_proc(struct resolved *s) {
+        const struct nsrun_policy *p = s->policy;
+
+        s->proc = p->proc != POLICY_PROC_UNSAID ? p->proc
+                  : within_nsrun()              ? POLICY_PROC_AUTO
+                                                : POLICY_PROC_NEW;
+        s->has_whole_proc = p->seccomp && streq(p->seccomp, "nested") && s->inner_uid == s->uid &&
+                            s->inner_gid == s->gid && within_ordinary_user();
 }
 
 /* Adds what shows nothing of the host's. */
@@ -486,6 +501,7 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
             policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 ||
             sockets_list(inherited, s->home, &s->sockets) < 0)
                 return error_oom(err);
+        resolve_proc(s);
         r = is_instance(p) ? instance_find_workspace(s, err) : 0;
         if (r >= 0)
                 r = resolve_project(s, err);

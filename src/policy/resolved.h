@@ -87,6 +87,8 @@ struct resolved {
         struct policy_tmpfs *tmpfs; /* paths normalised, all sizes said; no two with one path */
         size_t n_tmpfs;
         struct resolved_rule tmp;    /* the host's folder for /tmp, target unset; source NULL: none */
+        enum policy_proc proc;       /* never UNSAID */
+        bool has_whole_proc;         /* a new /proc has nothing covered: nobody here could write there */
         enum policy_backing backing; /* of overlays; never AUTO */
         uint64_t overlay_size;       /* bytes that all overlays together can hold in memory */
         bool has_scratch;            /* /tmp is the scratch folder of the run directory */

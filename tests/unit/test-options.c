@@ -246,7 +246,7 @@ TEST(proc_choices_are_told_apart) {
                      {"none", POLICY_PROC_NONE}};
         struct nsrun_policy *p = new_policy();
 
-        assert_int_equal(p->proc, POLICY_PROC_NEW);
+        assert_int_equal(p->proc, POLICY_PROC_UNSAID);
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 set(p, "proc", cases[i].text);
                 assert_int_equal(p->proc, cases[i].proc);
