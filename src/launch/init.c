@@ -191,6 +191,8 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
                 }
                 if (init->is_outside && command == 0 && (p->must_end || fds[3].revents))
                         return 0;
+                if (!init->has_command && p->must_end && sys_kill(-1, 0) == -ESRCH)
+                        return 0;
                 fds[1].fd = init->outlives_supervisor ? -1 : init->supervisor_fd;
                 /* A session's commands are children of their own reapers: its pid 1 gets no SIGCHLD
                  * when they end. */
@@ -198,8 +200,6 @@ nsrun_no_asan static int wait_for_command(struct reaper *p, int *ret_status) {
                 r = sys_poll(fds, ARRAY_SIZE(fds), is_behind ? 0 : wait);
                 if (r < 0 && r != -EINTR)
                         return r;
-                if (!init->has_command && p->must_end && sys_kill(-1, 0) == -ESRCH)
-                        return 0;
                 /* First: the supervisor may have released this process and ended right after that. */
                 if (fds[1].revents || fds[2].revents & POLLIN)
                         take_control(p);
