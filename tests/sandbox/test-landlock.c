@@ -70,11 +70,14 @@ struct sockets {
 };
 
 static void open_sockets(struct sockets *k, const struct site *s) {
+        /* A skipped test leaves its own open. */
+        static unsigned n_opened;
         struct sockaddr_un at;
         socklen_t size;
 
-        k->stream_name = text_of("nsrun-test-%d-stream", getpid());
-        k->datagram_name = text_of("nsrun-test-%d-datagram", getpid());
+        n_opened++;
+        k->stream_name = text_of("nsrun-test-%d-%u-stream", getpid(), n_opened);
+        k->datagram_name = text_of("nsrun-test-%d-%u-datagram", getpid(), n_opened);
         k->path_name = path_of(s->project, "socket");
         size = abstract_address(&at, k->stream_name);
         k->stream = listen_at(&at, size, SOCK_STREAM);

@@ -194,6 +194,7 @@ TEST(no_mount_is_shared_with_a_host_that_shares_its_own) {
 
 /* bubblewrap promises less: devices where --dev-bind names them, and no mounts over /proc. */
 TEST(bubblewraps_mounts_have_the_flags_that_it_gives_them) {
+        const struct site *s = *state;
         const char *path = getenv("NSRUN_BWRAP");
         const char *const argv[] = {path && *path ? path : "./nsrun-bwrap",
                                     "--ro-bind",
@@ -216,13 +217,13 @@ TEST(bubblewraps_mounts_have_the_flags_that_it_gives_them) {
                                     "--tmpfs",
                                     "/t",
                                     "--bind",
-                                    "/etc",
+                                    s->outside,
                                     "/b",
                                     "--dev-bind",
-                                    "/etc",
+                                    s->outside,
                                     "/d",
                                     "--ro-bind",
-                                    "/etc",
+                                    s->outside,
                                     "/r",
                                     "cat",
                                     "/proc/self/mountinfo",
@@ -238,7 +239,6 @@ TEST(bubblewraps_mounts_have_the_flags_that_it_gives_them) {
                                           {"/b", NULL, "rw,nosuid,nodev", false},
                                           {"/d", NULL, "rw,nosuid", false},
                                           {"/r", NULL, "ro,nosuid,nodev", false}};
-        const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);

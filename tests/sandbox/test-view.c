@@ -88,7 +88,7 @@ TEST(the_system_and_the_root_are_read_only) {
                 expect_out(&o, expected);
         }
         /* The host itself says something else of the same folders. */
-        assert_true(access("/usr", W_OK) == 0 || errno == EACCES);
+        assert_true(access("/usr", W_OK) == 0 || errno == EACCES || errno == EROFS);
         PROBE(s, &o, "create", "/tmp/x");
         expect_out(&o, "/tmp/x: ok\n");
         RUN(s, &o, "--", "sh", "-c", "echo made >made && echo home >~/made && cat made ~/made");
@@ -280,6 +280,17 @@ TEST(proc_shows_the_sandboxs_processes_alone) {
         expect_in(o.out, pid);
 }
 
+/* Whether a line is of a file that the kernel has of no process, as user-mode-linux has no "syscall". */
+static bool is_of_no_file(const char *line) {
+        const char *name = startswith(line, "/proc/1/");
+        char path[64];
+
+        if (!name)
+                return false;
+        (void)snprintf(path, sizeof(path), "/proc/self/%.*s", (int)strcspn(name, ":"), name);
+        return !strchr(path + strlen("/proc/self/"), '/') && access(path, F_OK) < 0 && errno == ENOENT;
+}
+
 TEST(pid_1_can_not_be_read_or_ended) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -287,7 +298,7 @@ TEST(pid_1_can_not_be_read_or_ended) {
         PROBE(s, &o, "pid1", "1");
         for (const char *line = o.out, *end; (end = strchr(line, '\n')); line = end + 1)
                 if (strncmp(end - 19, ": Permission denied", 19) != 0 &&
-                    strncmp(end - 25, ": Operation not permitted", 25) != 0 &&
+                    strncmp(end - 25, ": Operation not permitted", 25) != 0 && !is_of_no_file(line) &&
                     /* Root may search the folder, and learns which numbers are not open. */
                     (geteuid() != 0 || strncmp(line, "/proc/1/fd/5: ", 14) != 0 ||
                      strncmp(end - 27, ": No such file or directory", 27) != 0))
