@@ -34,8 +34,8 @@ static const char *const proc_hidden_for_root[] = {
 };
 
 /* The system roots.  One that is a symlink on the host (/lib -> usr/lib) becomes the same symlink
- * inside. */
-static void collect_roots(struct entries *e) {
+ * inside, and where it leads to is shown. */
+static int collect_roots(struct entries *e, const struct resolved *s) {
         for (size_t i = 0; i < ARRAY_SIZE(system_roots); i++) {
                 char text[PATH_MAX];
                 ssize_t n;
@@ -44,9 +44,13 @@ static void collect_roots(struct entries *e) {
                 if (n > 0) {
                         text[n] = '\0';
                         entries_add_symlink(e, ENTRY_OWN, text, system_roots[i]);
+                        /* The usual one costs no further look. */
+                        if (!startswith(text, "usr/") && entries_add_way(e, s, system_roots[i]) < 0)
+                                return -ENOMEM;
                 } else
                         entries_add_present(e, system_roots[i]);
         }
+        return 0;
 }
 
 static int base_add_device(struct entries *e, const char *source, const char *target) {
@@ -232,8 +236,9 @@ static int hide_own_folders(struct entries *e, const struct resolved *s) {
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         int r;
 
-        collect_roots(e);
-        r = collect_dev(e, s);
+        r = collect_roots(e, s);
+        if (r >= 0)
+                r = collect_dev(e, s);
         if (r < 0)
                 return r;
         r = collect_proc(e, s);

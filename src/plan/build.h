@@ -32,6 +32,9 @@ struct plan_op *entries_add(struct entries *e, enum entry_origin origin, enum pl
                             const char *target);
 /* Adds a read-only bind of what `path` leads to, at `path`, if it exists on the host. */
 void entries_add_present(struct entries *e, const char *path);
+/* way.c: adds what a path of the system's leads to, read-only and where it is, with the links on the way, as
+ * far as they aren't shown.  All rules are known.  -ENOMEM. */
+int entries_add_way(struct entries *e, const struct resolved *s, const char *path);
 void entries_add_symlink(struct entries *e, enum entry_origin origin, const char *text, const char *target);
 void entries_add_file(struct entries *e, const char *target, const char *text);
 void entries_add_tmpfs(struct entries *e, enum entry_origin origin, const char *target, mode_t mode,

@@ -57,6 +57,46 @@ static const char *const private_folders[] = {
         "/etc/pki/entitlement", "/etc/pki/consumer",
 };
 
+/* Where programs look for all certificates, in one file or in a folder; distributions link them to
+ * elsewhere. */
+static const char *const certificates[] = {
+        "/etc/ssl/certs",
+        "/etc/ssl/cert.pem",
+        "/etc/ssl/ca-bundle.pem",
+        "/etc/ssl/certs/ca-certificates.crt",
+        "/etc/ssl/certs/ca-bundle.crt",
+        "/etc/pki/tls/cert.pem",
+        "/etc/pki/tls/certs/ca-bundle.crt",
+};
+
+/* Folders of /etc in the store of NixOS. */
+static const char *const nix_links[] = {"/etc/static", "/etc/zoneinfo", "/etc/terminfo"};
+
+static int add_certificates(struct entries *e, const struct resolved *s) {
+        for (size_t i = 0; i < ARRAY_SIZE(certificates); i++) {
+                char byte;
+
+                if (readlink(certificates[i], &byte, 1) > 0 && entries_add_way(e, s, certificates[i]) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int add_nix(struct entries *e, const struct resolved *s, const struct user *u) {
+        _cleanup_free_ char *profile = NULL;
+        bool has_store = false;
+        int r = 0;
+
+        for (size_t i = 0; i < s->n_rules; i++)
+                has_store |= streq(s->rules[i].target, "/nix/store");
+        if (!has_store)
+                return 0;
+        for (size_t i = 0; i < ARRAY_SIZE(nix_links) && r >= 0; i++)
+                r = entries_add_way(e, s, nix_links[i]);
+        profile = u->name && !strchr(u->name, '/') ? path_join("/etc/profiles/per-user", u->name) : NULL;
+        return r < 0 || !profile ? r : entries_add_way(e, s, profile);
+}
+
 /* A field of a passwd or group line: `text`, or `otherwise` if text has a character that ends a
  * field. */
 static const char *etc_field(const char *text, const char *otherwise) {
@@ -207,7 +247,11 @@ int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error 
                         entries_add_hidden(e, private_folders[i], private_folders[i]);
         r = add_jdks(e);
         if (r >= 0)
+                r = add_certificates(e, s);
+        if (r >= 0)
                 r = user_find(s->uid, s->gid, &u);
+        if (r >= 0)
+                r = add_nix(e, s, &u);
         if (r >= 0)
                 r = add_passwd(e, s, &u);
         if (r >= 0)

@@ -51,12 +51,12 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan);
 }
 
-/* A rule's target with the sandbox's own symlinks resolved (/lib/x becomes /usr/lib/x where /lib is
- * one), so that no target has a symlink of the plan's in it. */
-static char *through_system_roots(const char *target, const struct entries *e) {
+/* The path with the first of the sandbox's own symlinks on its way resolved; *ret_found: there was one. */
+static char *through_one_link(const char *target, const struct entries *e, bool *ret_found) {
+        *ret_found = false;
         for (size_t i = 0; i < e->n; i++) {
                 const struct plan_op *op = &e->items[i].op;
-                _cleanup_free_ char *joined = NULL;
+                _cleanup_free_ char *joined = NULL, *parent = NULL;
                 const char *below;
 
                 if (op->kind != PLAN_SYMLINK || e->items[i].origin != ENTRY_OWN || !op->target || !op->text)
@@ -66,9 +66,27 @@ static char *through_system_roots(const char *target, const struct entries *e) {
                         continue;
                 if (asprintf(&joined, "%s/%s", op->text, below) < 0)
                         return NULL;
-                return path_join("/", joined);
+                *ret_found = true;
+                parent = path_parent(op->target);
+                return parent ? path_join(parent, joined) : NULL;
         }
         return strdup(target);
+}
+
+/* A rule's target with the sandbox's own symlinks resolved (/lib/x becomes /usr/lib/x where /lib is
+ * one), so that no target has a symlink of the plan's in it. */
+static char *through_system_roots(const char *target, const struct entries *e) {
+        bool has_link = true;
+        char *path = strdup(target);
+
+        /* They come from the host, where they end somewhere; a rule's may go in a circle. */
+        for (int i = 0; path && has_link && i < 40; i++) {
+                char *next = through_one_link(path, e, &has_link);
+
+                free(path);
+                path = next;
+        }
+        return path;
 }
 
 /* The name of an overlay's layer in the run directory.  The prefix keeps it apart from the other
@@ -102,8 +120,8 @@ static int collect_rule(struct entries *e, const struct resolved_rule *rule, uin
         if (!op->source || (rule->access == POLICY_OVERLAY && !op->text) ||
             strv_copy(rule->stubs, &op->stubs) < 0)
                 return -ENOMEM;
-        if (rule->alias)
-                entries_add_symlink(e, ENTRY_ALIAS, target, rule->alias);
+        STRV_FOREACH (alias, rule->aliases)
+                entries_add_symlink(e, ENTRY_ALIAS, target, *alias);
         return 0;
 }
 

@@ -177,12 +177,14 @@ static bool is_within_another(const struct hiding *h, const struct resolved_rule
 /* Whether what a rule names itself is hidden, by any of the names that it has on the host, in the user's
  * words and inside.  In a folder that is shown its name inside is that of what it covers. */
 static int is_rule_named(const struct hiding *h, const struct resolved_rule *rule, bool is_directory) {
-        const char *const paths[] = {rule->source, rule->spelled, rule->alias,
+        const char *const paths[] = {rule->source, rule->spelled,
                                      is_within_another(h, rule) ? NULL : rule->target};
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(paths) && r == 0; i++)
                 r = is_root_named(h, paths[i], is_directory);
+        for (size_t i = 0; rule->aliases && rule->aliases[i] && r == 0; i++)
+                r = is_root_named(h, rule->aliases[i], is_directory);
         return r;
 }
 

@@ -28,7 +28,7 @@ struct resolved_rule {
         const char *option; /* who asked for it, for messages: static, or one of the policy's labels */
         char *source;       /* canonical; a folder that the run makes first may be missing */
         char *target;       /* normalised */
-        char *alias;   /* the target as the user spelled it, if that differs: to be a symlink; or NULL */
+        char **aliases;     /* the target as each asker spelled it, where that differs: symlinks */
         char *spelled; /* the source as the user spelled it, absolute but not normalised, if that differs; or
                           NULL */
         bool is_directory;

@@ -10,7 +10,7 @@
 void resolved_rule_clear(struct resolved_rule *rule) {
         free(rule->source);
         free(rule->target);
-        free(rule->alias);
+        strv_free(rule->aliases);
         free(rule->spelled);
         strv_free(rule->stubs);
         *rule = (struct resolved_rule){0};
@@ -27,10 +27,9 @@ char *resolve_spelling(const struct resolved *s, const char *spelled) {
 /* The alias of a target: the absolute path as the user spelled it, if it differs from what it leads
  * to and the sandbox can have a symlink there; else NULL.  path_join() takes ".." out without
  * following symlinks: if that makes the spelling lead elsewhere it is no alias. */
-static int find_alias(const struct resolved *s, const char *spelled, const char *canonical, char **ret) {
+static int find_alias(const struct resolved *s, const char *spelled, const char *canonical, char ***ret) {
         _cleanup_free_ char *absolute = NULL, *leads_to = NULL;
 
-        *ret = NULL;
         if (!path_is_absolute(spelled) && !s->cwd)
                 return 0;
         absolute = path_join(s->cwd, spelled);
@@ -40,9 +39,7 @@ static int find_alias(const struct resolved *s, const char *spelled, const char 
                 return 0;
         if (path_canonical_to_be(absolute, &leads_to) < 0)
                 return -ENOMEM;
-        if (streq(leads_to, canonical))
-                *ret = TAKE_PTR(absolute);
-        return 0;
+        return streq(leads_to, canonical) ? strv_consume(ret, TAKE_PTR(absolute)) : 0;
 }
 
 static int resolve_target(const struct resolved *s, const struct rule_request *request,
@@ -51,7 +48,7 @@ static int resolve_target(const struct resolved *s, const struct rule_request *r
 
         if (!request->target) {
                 r = find_alias(s, request->spelled ? request->spelled : request->source, rule->source,
-                               &rule->alias);
+                               &rule->aliases);
                 rule->target = strdup(rule->source);
         } else {
                 if (!path_is_absolute(request->target))
@@ -186,8 +183,10 @@ static int merge_sorted(struct resolved_rule **sorted, size_t n, size_t *ret_n, 
                 }
                 if (is_contradiction(first, rule))
                         return refuse_two(rule->target, first->option, rule->option, err);
-                if (!first->alias && streq(first->source, rule->source))
-                        first->alias = TAKE_PTR(rule->alias);
+                STRV_FOREACH (alias, rule->aliases)
+                        if (streq(first->source, rule->source) && !strv_contains(first->aliases, *alias) &&
+                            strv_add(&first->aliases, *alias) < 0)
+                                return error_oom(err);
                 resolved_rule_clear(rule);
         }
         *ret_n = kept;
@@ -225,6 +224,22 @@ static int resolve_tmpfs_conflicts(struct resolved *s, struct nsrun_error *err) 
         return 0;
 }
 
+/* Leaves out the aliases at which another rule has its target. */
+static void drop_taken_aliases(struct resolved_rule *rule, struct resolved_rule *const *sorted, size_t n) {
+        size_t kept = 0;
+
+        for (size_t i = 0; rule->aliases && rule->aliases[i]; i++) {
+                char *alias = TAKE_PTR(rule->aliases[i]);
+
+                if (bsearch(alias, sorted, n, sizeof(*sorted), compare_target))
+                        free(alias);
+                else
+                        rule->aliases[kept++] = alias;
+        }
+        if (rule->aliases)
+                rule->aliases[kept] = NULL;
+}
+
 int resolve_conflicts(struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ struct resolved_rule **sorted =
                 calloc(s->n_rules + 1, sizeof(struct resolved_rule *));
@@ -240,9 +255,7 @@ int resolve_conflicts(struct resolved *s, struct nsrun_error *err) {
         if (r < 0)
                 return r;
         for (size_t i = 0; i < n; i++)
-                if (sorted[i]->alias &&
-                    bsearch(sorted[i]->alias, sorted, n, sizeof(*sorted), compare_target))
-                        free(TAKE_PTR(sorted[i]->alias));
+                drop_taken_aliases(sorted[i], sorted, n);
         for (size_t i = 0; i < s->n_links; i++) {
                 const char *path = s->links[i].path;
                 struct resolved_rule **rule =

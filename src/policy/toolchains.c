@@ -241,9 +241,11 @@ static bool is_seen(const struct resolved *s, const char *path) {
         for (size_t i = 0; i < s->n_rules; i++) {
                 const struct resolved_rule *rule = &s->rules[i];
 
-                if (path_is_beneath(path, rule->target) ||
-                    (rule->alias && path_is_beneath(path, rule->alias)))
+                if (path_is_beneath(path, rule->target))
                         return true;
+                STRV_FOREACH (alias, rule->aliases)
+                        if (path_is_beneath(path, *alias))
+                                return true;
         }
         return false;
 }

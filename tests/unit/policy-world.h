@@ -138,9 +138,12 @@ static inline void assert_rule(struct world *w, const char *target, enum policy_
         assert_int_equal(rule->access, access);
         assert_string_equal(rule->source, expected_source);
         if (!expected_alias)
-                assert_null(rule->alias);
-        else
-                assert_string_equal(rule->alias, expected_alias);
+                assert_true(!rule->aliases || !*rule->aliases);
+        else {
+                assert_non_null(rule->aliases);
+                assert_non_null(*rule->aliases);
+                assert_string_equal(*rule->aliases, expected_alias);
+        }
         free(expected_source);
         free(expected_alias);
 }
