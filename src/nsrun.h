@@ -65,7 +65,7 @@ enum nsrun_stage {
         NSRUN_STAGE_MOUNT,     /* a bind, a tmpfs, a mount point */
         NSRUN_STAGE_OVERLAY,   /* an overlay */
         NSRUN_STAGE_PROC,      /* /proc */
-        NSRUN_STAGE_NETWORK,   /* loopback */
+        NSRUN_STAGE_NETWORK,   /* loopback, nsrun-net */
         NSRUN_STAGE_HARDENING, /* capabilities, no_new_privs */
         NSRUN_STAGE_EXEC,      /* the command itself */
         NSRUN_STAGE_SUPERVISE, /* waiting for it */

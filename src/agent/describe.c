@@ -61,6 +61,23 @@ static void describe_files(struct strbuf *b, const struct nsrun_plan *plan) {
                 strbuf_addf(b, "- /tmp %s.\n", is_writable_folder(tmp) ? "is kept between commands" : life);
 }
 
+/* What may be reached by name. */
+static void describe_network(struct strbuf *b, const struct nsrun_plan *plan) {
+        size_t n = 0;
+
+        if (plan->net != POLICY_NET_ALLOW)
+                return;
+        strbuf_add(b, "- Of the network only this can be reached: ");
+        STRV_FOREACH (line, plan->network) {
+                const char *host = startswith(*line, "allow ");
+
+                if (host)
+                        strbuf_addf(b, "%s%s", n++ == 0 ? "" : ", ", host);
+        }
+        strbuf_add(b, n == 0 ? "nothing.  Everything else is refused by policy.\n"
+                             : ".  Everything else is refused by policy: trying again doesn't help.\n");
+}
+
 static void describe_sandbox(struct strbuf *b, const struct nsrun_plan *plan) {
         if (plan->plain) {
                 strbuf_add(b,
@@ -73,7 +90,9 @@ static void describe_sandbox(struct strbuf *b, const struct nsrun_plan *plan) {
                    plan->net == POLICY_NET_NONE
                            ? "- There is no network: nothing can be downloaded, and servers are reached by "
                              "nobody outside.\n"
-                           : "- The network is the machine's own.\n");
+                   : plan->net == POLICY_NET_ALLOW ? ""
+                                                   : "- The network is the machine's own.\n");
+        describe_network(b, plan);
 }
 
 static void describe_life(struct strbuf *b, const struct nsrun_plan *plan,

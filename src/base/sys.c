@@ -528,6 +528,74 @@ int sys_receive_fd(int socket) {
         return fd;
 }
 
+union descriptors_message {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(SYS_FDS_MOST * sizeof(int))];
+};
+
+int sys_send_fds(int socket, const void *data, size_t n, const int *fds, size_t n_fds) {
+        union descriptors_message control = {.room = {0}};
+        struct iovec iov = {.iov_base = (void *)(uintptr_t)data, .iov_len = n};
+        struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+
+        SYS_FAULT("sendmsg");
+        if (n_fds > 0) {
+                control.header.cmsg_level = SOL_SOCKET;
+                control.header.cmsg_type = SCM_RIGHTS;
+                control.header.cmsg_len =
+                        (__typeof__(control.header.cmsg_len))CMSG_LEN(n_fds * sizeof(*fds));
+                memcpy(CMSG_DATA(&control.header), fds, n_fds * sizeof(*fds));
+                message.msg_control = &control;
+                message.msg_controllen =
+                        (__typeof__(message.msg_controllen))CMSG_SPACE(n_fds * sizeof(*fds));
+        }
+        return result(sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 ? -errno : 0;
+}
+
+ssize_t sys_receive_fds(int socket, void *to, size_t size, int *ret_fds, size_t most, size_t *ret_n_fds) {
+        union descriptors_message control = {.room = {0}};
+        struct iovec iov = {.iov_base = to, .iov_len = size};
+        struct msghdr message = {.msg_iov = &iov,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = sizeof(control)};
+        const struct cmsghdr *header;
+        ssize_t n;
+
+        SYS_FAULT("recvmsg");
+        *ret_n_fds = 0;
+        do
+                n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+                return -errno;
+        header = CMSG_FIRSTHDR(&message);
+        if (header && header->cmsg_type == SCM_RIGHTS) {
+                size_t n_fds = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+                if (n_fds > most)
+                        return -EBADMSG;
+                memcpy(ret_fds, CMSG_DATA(header), n_fds * sizeof(int));
+                *ret_n_fds = n_fds;
+        }
+        return message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -EBADMSG : n;
+}
+
+int sys_bind(int fd, const struct sockaddr *address, unsigned length) {
+        SYS_FAULT("bind");
+        return result(bind(fd, address, length));
+}
+
+int sys_listen(int fd, int backlog) {
+        SYS_FAULT("listen");
+        return result(listen(fd, backlog));
+}
+
+int sys_setsockopt(int fd, int level, int option, int value) {
+        SYS_FAULT("setsockopt");
+        return result(setsockopt(fd, level, option, &value, sizeof(value)));
+}
+
 int sys_eventfd(void) {
         SYS_FAULT("eventfd");
         return result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

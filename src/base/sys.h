@@ -17,6 +17,8 @@
 
 #include "macro.h"
 
+struct sockaddr;
+
 /* Kernel headers older than the feature: numbers and structures are ABI. */
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000
@@ -181,6 +183,14 @@ int sys_socketpair(int ret[2]);
 int sys_send_fd(int socket, int fd);
 /* The descriptor that sys_send_fd() passed. -EPIPE: the other end was closed without sending one. */
 int sys_receive_fd(int socket);
+/* A message with up to SYS_FDS_MOST descriptors, and what came of one: its length, 0 where the other end was
+ * closed.  -EBADMSG: it was longer. */
+#define SYS_FDS_MOST 64
+int sys_send_fds(int socket, const void *data, size_t n, const int *fds, size_t n_fds);
+ssize_t sys_receive_fds(int socket, void *to, size_t size, int *ret_fds, size_t most, size_t *ret_n_fds);
+int sys_bind(int fd, const struct sockaddr *address, unsigned length);
+int sys_listen(int fd, int backlog);
+int sys_setsockopt(int fd, int level, int option, int value);
 /* A counter (eventfd(2)), non-blocking. */
 int sys_eventfd(void);
 /* A file in memory. */

@@ -46,6 +46,13 @@ const struct command commands[] = {
          false,
          {{toolchains_options, &n_toolchains_options}, {common_options, &n_common_options}},
          toolchains_main},
+        {"net",
+         "list",
+         "print the lists of hosts that --allow @NAME stands for",
+         "list",
+         false,
+         {{common_options, &n_common_options}},
+         net_main},
         {"seccomp",
          "[OPTIONS] list|show|check|compile [POLICY [CALL [ARG...]]]",
          "list seccomp policies, show one, or ask what it says of a call",
@@ -81,7 +88,7 @@ const struct command commands[] = {
         {"help",
          "[SUBCOMMAND|TOPIC]",
          "show help: a subcommand's, or some of the sandbox's options",
-         "run|plan|bash|resolve|toolchains|seccomp|session|doctor|completion|project|filesystem|protection|"
+         "run|plan|bash|resolve|toolchains|net|seccomp|session|doctor|completion|project|filesystem|protection|"
          "environment|network|limits|isolation|sessions|options",
          false,
          {{common_options, &n_common_options}},

@@ -56,6 +56,7 @@ int plan_main(const struct command *command, char **argv);
 int bash_main(const struct command *command, char **argv);
 int resolve_main(const struct command *command, char **argv);
 int toolchains_main(const struct command *command, char **argv);
+int net_main(const struct command *command, char **argv);
 int seccomp_main(const struct command *command, char **argv);
 int session_main(const struct command *command, char **argv);
 int doctor_main(const struct command *command, char **argv);

@@ -97,7 +97,7 @@ void limits_prepare(struct child *c, unsigned n_ours);
 int child_take_descriptors(struct child *c);
 /* Closes all but own[n] and what the command gets; n: CHILD_OWN_MAX at most. */
 int child_close_descriptors(struct child *c, const int *own, size_t n);
-#define CHILD_OWN_MAX 10
+#define CHILD_OWN_MAX 11
 int child_join_cgroup(struct child *c);
 /* Writes setgroups and both maps; `dir` and `prefix` say where they are. */
 int child_map_ids(struct child *c, int dir, const char *prefix, const char *uid_map, const char *gid_map);

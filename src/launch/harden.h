@@ -25,3 +25,8 @@ int harden_die_with(int supervisor_fd, struct nsrun_error *err);
 
 /* network.c: brings loopback up in the caller's network namespace. */
 int network_loopback(struct nsrun_error *err);
+/* Makes the addresses that stand for names the namespace's own, and hands the sockets that wait there to
+ * nsrun-net; waits until nsrun-net takes them over. */
+struct launch_network;
+int network_hand_over(const struct launch_network *network, struct nsrun_error *err);
+int network_await(const struct launch_network *network, struct nsrun_error *err);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include "net/layout.h"
 #include "plan/plan.h"
 
 /* Namespaces as their inode numbers, as stat(2) on /proc/PID/ns/x tells. */
@@ -45,6 +46,13 @@ struct launch_cgroup {
         uint64_t dev, inode;
 };
 
+/* The network of a sandbox with --net=allow: what pid 1 makes of it, and a socket to nsrun-net, to which it
+ * hands the sockets. */
+struct launch_network {
+        const struct net_layout *layout;
+        int socket;
+};
+
 struct launch_params {
         const int *stdio;    /* three descriptors that become the command's 0, 1 and 2, each -1 for the
                                 caller's; the caller keeps its own.  NULL: the caller's, all of them */
@@ -57,7 +65,8 @@ struct launch_params {
                         -1 */
         int terminal_fd; /* 0, 1 or 2: handed to the command's process group without a session of its own; or
                             -1 */
-        const struct launch_cgroup *cgroup; /* pid 1 is born in it; or NULL */
+        const struct launch_cgroup *cgroup;   /* pid 1 is born in it; or NULL */
+        const struct launch_network *network; /* or NULL */
         uint64_t
                 n_processes; /* the bound of RLIMIT_NPROC, refused if the kernel wouldn't keep it; 0: none */
         const char *processes_hint; /* for that refusal: what else could bound processes */

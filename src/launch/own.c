@@ -60,8 +60,15 @@ static int build(struct own *o) {
         const struct launch_params *params = c->params;
         struct init *init = &c->reaper.init;
         struct nsrun_error *err = &c->reaper.error;
-        const int own[] = {init->report_fd, init->supervisor_fd, init->control_fd, init->listener_socket,
-                           init->lock_fd,   params->rundir_fd,   c->init_fd,       c->init_data_fd};
+        const int own[] = {init->report_fd,
+                           init->supervisor_fd,
+                           init->control_fd,
+                           init->listener_socket,
+                           init->lock_fd,
+                           params->rundir_fd,
+                           c->init_fd,
+                           c->init_data_fd,
+                           params->network ? params->network->socket : -EBADF};
         int namespaces = -EBADF;
         int r = params->dies_with_thread ? harden_die_with(init->supervisor_fd, err) : 0;
 
@@ -79,6 +86,8 @@ static int build(struct own *o) {
                 r = learn_namespaces(c);
         if (r >= 0 && (c->namespaces & CLONE_NEWNET))
                 r = network_loopback(err);
+        if (r >= 0 && params->network)
+                r = network_hand_over(params->network, err);
         if (r >= 0)
                 r = child_set_hostname(c);
         if (r >= 0)
@@ -99,6 +108,10 @@ static int build(struct own *o) {
                 r = harden_process(err);
         if (r >= 0 && o->scopes_init)
                 r = harden_scope(HARDEN_SCOPE_ALL, err);
+        if (r >= 0 && params->network)
+                r = network_await(params->network, err);
+        if (params->network)
+                (void)sys_close(params->network->socket);
         return r;
 }
 
@@ -120,7 +133,7 @@ nsrun_no_asan static _Noreturn void own_run(struct own *o) {
 static int own_clone(struct own *o, int *ret_pidfd, struct nsrun_error *err) {
         struct child *c = o->child;
         uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-                              (c->plan->net == POLICY_NET_NONE ? CLONE_NEWNET : 0U);
+                              (c->plan->net != POLICY_NET_HOST ? CLONE_NEWNET : 0U);
         sigset_t own;
         int r, pid;
 

@@ -136,15 +136,40 @@ static int add_group(struct entries *e, const struct resolved *s, const struct u
         return 0;
 }
 
+/* What the C library finds names by where the sandbox has a name server of its own.  The host's /etc/hosts
+ * has addresses that lead nowhere inside. */
+static const struct {
+        const char *path, *text;
+} of_names[] = {
+        /* Without a search list the host's own domain would be tried. */
+        {"/etc/resolv.conf", "nameserver 127.0.0.1\nsearch .\n"},
+        {"/etc/hosts", "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 "},
+        {"/etc/nsswitch.conf",
+         "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\n"
+         "services: files\nethers: files\nrpc: files\n"},
+};
+
+static bool is_of_names(const char *path) {
+        for (size_t i = 0; i < ARRAY_SIZE(of_names); i++)
+                if (streq(of_names[i].path, path))
+                        return true;
+        return false;
+}
+
 static int add_hostname(struct entries *e, const struct resolved *s) {
         struct utsname names;
-        char text[sizeof(names.nodename) + 2];
+        char text[sizeof(names.nodename) + 2], hosts[sizeof(text) + 128];
 
         if (uname(&names) < 0)
                 return -errno;
         (void)snprintf(text, sizeof(text), "%s\n",
                        s->policy->hostname ? s->policy->hostname : names.nodename);
         entries_add_file(e, "/etc/hostname", text);
+        for (size_t i = 0; i < ARRAY_SIZE(of_names) && s->policy->net == POLICY_NET_ALLOW; i++) {
+                (void)snprintf(hosts, sizeof(hosts), "%s%s", of_names[i].text, text);
+                entries_add_file(e, of_names[i].path,
+                                 streq(of_names[i].path, "/etc/hosts") ? hosts : of_names[i].text);
+        }
         return 0;
 }
 
@@ -241,7 +266,8 @@ int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error 
         int r;
 
         for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
-                entries_add_present(e, allowed[i]);
+                if (s->policy->net != POLICY_NET_ALLOW || !is_of_names(allowed[i]))
+                        entries_add_present(e, allowed[i]);
         for (size_t i = 0; i < ARRAY_SIZE(private_folders); i++)
                 if (access(private_folders[i], X_OK) == 0)
                         entries_add_hidden(e, private_folders[i], private_folders[i]);

@@ -32,6 +32,7 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan->git_common_dir);
         strv_free(plan->argv);
         strv_free(plan->env);
+        strv_free(plan->network);
         strv_free(plan->left_out);
         strv_free(plan->unseen);
         strv_free(plan->secrets);
@@ -255,6 +256,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
             (s->git_common_dir && !(plan->git_common_dir = strdup(s->git_common_dir))))
                 return -ENOMEM;
         r = strv_copy(s->argv, &plan->argv);
+        if (r >= 0)
+                r = strv_copy(s->network, &plan->network);
         if (r >= 0)
                 r = strv_copy(s->protected, &plan->protected);
         if (r >= 0)

@@ -130,6 +130,7 @@ struct nsrun_plan {
         size_t n_ops;
         uint64_t root_size; /* bytes of the root tmpfs */
         enum policy_net net;
+        char **network; /* the rules of POLICY_NET_ALLOW: net/rules.h's lines */
         enum policy_backing backing;
         char *seccomp_name; /* a shipped policy's name, "none", or a policy file's path */
         struct seccomp_loaded seccomp;

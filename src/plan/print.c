@@ -37,7 +37,7 @@ char **plan_namespaces(const struct nsrun_plan *plan) {
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 if (strv_add(&list, names[i]) < 0)
                         return NULL;
-        if (plan->net == POLICY_NET_NONE && strv_add(&list, "net") < 0)
+        if (plan->net != POLICY_NET_HOST && strv_add(&list, "net") < 0)
                 return NULL;
         return TAKE_PTR(list);
 }
@@ -249,7 +249,12 @@ static void plan_print_add_sandbox(struct strbuf *b, const struct nsrun_plan *pl
                 strbuf_addf(b, "on the host %u and %u", (unsigned)plan->host_uid, (unsigned)plan->host_gid);
         strbuf_add(b, "; no capabilities\n");
         add_fact(b, "hostname", plan->hostname ? plan->hostname : "the host's");
-        add_fact(b, "network", plan->net == POLICY_NET_NONE ? "none but loopback" : "the host's");
+        add_fact(b, "network",
+                 plan->net == POLICY_NET_NONE    ? "none but loopback"
+                 : plan->net == POLICY_NET_ALLOW ? "loopback, and what follows"
+                                                 : "the host's");
+        STRV_FOREACH (line, plan->network)
+                add_fact(b, "", *line);
         plan_print_add_hardening(b, plan);
 }
 

@@ -226,6 +226,9 @@ int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_err
         if (plan->is_strict)
                 return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
                                  "bubblewrap has nothing for --protect=strict", "leave it out");
+        if (plan->net == POLICY_NET_ALLOW)
+                return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
+                                 "bubblewrap has nothing for --net=allow", "print it with --net=none");
         strbuf_add(&p.words,
                    "bwrap --unshare-user --unshare-ipc --unshare-pid --unshare-uts --unshare-cgroup-try");
         if (plan->net == POLICY_NET_NONE)

@@ -119,6 +119,10 @@ static void print_json_add_protected(struct json_document *d, const struct nsrun
         }
 }
 
+static const char *plan_net_name(enum policy_net net) {
+        return net == POLICY_NET_NONE ? "none" : net == POLICY_NET_ALLOW ? "allow" : "host";
+}
+
 int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_strv_ char **namespaces = plan_namespaces(plan);
@@ -141,7 +145,8 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         json_add_number(&d, d.root, "host_uid", plan->host_uid);
         json_add_number(&d, d.root, "host_gid", plan->host_gid);
         json_add_string(&d, d.root, "hostname", plan->hostname);
-        json_add_string(&d, d.root, "net", plan->net == POLICY_NET_NONE ? "none" : "host");
+        json_add_string(&d, d.root, "net", plan_net_name(plan->net));
+        json_add_strings(&d, d.root, "network", plan->network);
         print_json_add_hardening(&d, plan);
         print_json_add_limits(&d, &plan->limits);
         json_add_bool(&d, d.root, "new_session", plan->new_session);

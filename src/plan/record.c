@@ -100,6 +100,7 @@
         M(NOTHING, n_ops)          \
         M(NUMBER, root_size)       \
         M(NUMBER, net)             \
+        M(TEXTS, network)          \
         M(NUMBER, backing)         \
         M(TEXT, seccomp_name)      \
         M(FILTER, seccomp)         \

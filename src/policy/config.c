@@ -78,7 +78,9 @@ static int set_option(struct reader *c, size_t node, const char *option, const c
         char place[MOST_NAME + 64];
         int r;
 
+        c->policy->reads_config = true;
         r = nsrun_policy_set(c->policy, option, value, &inner);
+        c->policy->reads_config = false;
         if (strv_length(c->policy->given) > n_given)
                 free(TAKE_PTR(c->policy->given[n_given]));
         if (r < 0)
@@ -278,8 +280,7 @@ static int apply_toolchains(struct reader *c, size_t node) {
         return r;
 }
 
-/* "protect", "no_protect" and "hide": an array of what the option of that name takes; "protect" can be the
- * one word "strict", too. */
+/* An array of what the option of that name takes; "protect" can be the one word "strict", too. */
 static int apply_globs(struct reader *c, size_t node) {
         const struct json_node *nodes = c->map.nodes;
         const char *option = streq(nodes[node].key, "no_protect") ? "no-protect" : nodes[node].key;
@@ -291,7 +292,8 @@ static int apply_globs(struct reader *c, size_t node) {
         if (json_kind(nodes[node].value) != JSON_ARRAY)
                 return fail_type(c, node,
                                  streq(option, "protect") ? "an array of globs, or \"strict\""
-                                                          : "an array of globs");
+                                 : strstr(option, "tect") || streq(option, "hide") ? "an array of globs"
+                                                                                   : "an array of strings");
         for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end) {
                 _cleanup_free_ char *glob = NULL;
 
@@ -460,6 +462,9 @@ static const struct key top[] = {
         {"hide", apply_globs},
         {"env", policy_config_apply_env},
         {"net", apply_choice},
+        {"allow", apply_globs},
+        {"deny", apply_globs},
+        {"publish", apply_globs},
         {"proc", apply_choice},
         {"overlay_backing", policy_config_apply_backing},
         {"seccomp", policy_config_apply_seccomp},

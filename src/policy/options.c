@@ -8,6 +8,7 @@
 #include "host/names.h"
 #include "host/walk.h"
 #include "limits.h"
+#include "network.h"
 
 /* Bytes of a page: the kernel rounds a lower bound up to it, and takes 0 for "no bound". */
 #define SMALLEST_TMPFS UINT64_C(4096)
@@ -219,7 +220,7 @@ static int apply_tmpfs(void *target, const struct option_spec *spec, const char 
 
 static int apply_net(void *target, const struct option_spec *spec, const char *value,
                      struct nsrun_error *err) {
-        static const enum policy_net nets[] = {POLICY_NET_HOST, POLICY_NET_NONE};
+        static const enum policy_net nets[] = {POLICY_NET_HOST, POLICY_NET_NONE, POLICY_NET_ALLOW};
         struct nsrun_policy *p = target;
         int i;
 
@@ -572,8 +573,17 @@ const struct option_spec policy_options[] = {
         {"clean-env", 0, NULL, OPTION_COMPLETES_NOTHING, of_environment,
          "pass only HOME, USER, LOGNAME, SHELL, PATH, TERM, COLORTERM, LANG, LANGUAGE, LC_* and TZ",
          apply_clean_env},
-        {"net", 0, "host|none", OPTION_COMPLETES_CHOICE, of_network,
-         "share the host's network (the default), or have loopback alone", apply_net},
+        {"net", 0, "host|none|allow", OPTION_COMPLETES_CHOICE, of_network,
+         "share the host's network (the default), have loopback alone, or reach what --allow names and nothing else",
+         apply_net},
+        {"allow", 0, "HOST[:PORT,...]", OPTION_COMPLETES_NOTHING, of_network,
+         "--net=allow: let HOST be reached: a name, *.NAME, an address, ADDRESS/BITS, localhost:PORT, or a list as @npm ('nsrun net list'); ports: 80 and 443 unless said",
+         network_apply_option},
+        {"deny", 0, "HOST", OPTION_COMPLETES_NOTHING, of_network,
+         "--net=allow: don't let HOST be reached, whatever else is allowed", network_apply_option},
+        {"publish", 0, "[ADDRESS:]PORT[:INSIDE]", OPTION_COMPLETES_NOTHING, of_network,
+         "--net=allow: let the sandbox's port INSIDE be reached at the host's PORT (default: the same, on 127.0.0.1)",
+         network_apply_option},
         {"hostname", 0, "NAME", OPTION_COMPLETES_NOTHING, of_network,
          "the host name inside (default: the host's)", apply_hostname},
         {"seccomp", 0, "default|strict|nested|none|FILE", OPTION_COMPLETES_CHOICE, of_seccomp,

@@ -60,6 +60,8 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         strv_free(p->protect);
         strv_free(p->no_protect);
         strv_free(p->hide);
+        strv_free(p->network);
+        strv_free(p->network_config);
         free(p->session);
         strv_free(p->host_environ);
         strv_free(p->workspace_env);

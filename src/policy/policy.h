@@ -15,7 +15,8 @@
 
 enum policy_net {
         POLICY_NET_HOST,
-        POLICY_NET_NONE
+        POLICY_NET_NONE,
+        POLICY_NET_ALLOW /* what rules name, and nothing else */
 };
 enum policy_proc {
         POLICY_PROC_UNSAID, /* resolve.c decides; no plan has it */
@@ -133,6 +134,8 @@ struct nsrun_policy {
         char *tmp;           /* the host's folder that is /tmp inside; NULL: none */
         uint64_t tmpfs_size; /* bytes that each writable tmpfs can hold */
         enum policy_net net;
+        char **network; /* the rules of POLICY_NET_ALLOW by options: net/rules.h's lines, or "@LIST" */
+        char **network_config; /* and those of the configuration */
         enum policy_proc proc;
         enum policy_backing backing;
         enum policy_landlock landlock;
@@ -165,8 +168,9 @@ struct nsrun_policy {
          * named. */
         char *config;
         char *config_spelled;
-        bool no_config; /* nsrun_policy_find_config() does nothing */
-        char **labels;  /* "FILE:LINE:COLUMN: key": which rules' `option` points to */
+        bool reads_config; /* what is set is the configuration's, for now */
+        bool no_config;    /* nsrun_policy_find_config() does nothing */
+        char **labels;     /* "FILE:LINE:COLUMN: key": which rules' `option` points to */
         size_t n_labels;
 
         enum policy_profile profile;

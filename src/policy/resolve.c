@@ -14,6 +14,7 @@
 #include "host/within.h"
 #include "instance.h"
 #include "limits.h"
+#include "network.h"
 #include "protect.h"
 #include "refuse.h"
 #include "settings.h"
@@ -42,6 +43,7 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->unseen);
         exposed_clear(&s->known);
         strv_free(s->exposes);
+        strv_free(s->network);
         free(s->seccomp);
         variables_clear(&s->env);
         strv_free(s->left_out);
@@ -446,7 +448,9 @@ static int refuse_request(const struct resolved *s, const struct policy_request 
 static int refuse_all(struct resolved *s, struct nsrun_error *err) {
         int r;
 
-        r = refuse_hidden_project(s, err);
+        r = network_resolve(s, err);
+        if (r >= 0)
+                r = refuse_hidden_project(s, err);
         if (r >= 0)
                 r = refuse_tmp_around(s, err);
         if (r >= 0)

@@ -103,6 +103,7 @@ struct resolved {
         struct exposed known; /* what earlier runs let commands write */
         char **exposes;       /* lines for exposed_add(): what this run adds to that */
 
+        char **network;       /* the rules of --net=allow: net/rules.h's lines */
         char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
         struct variables env; /* the command's environment, but for PWD */
         char **left_out;      /* names of inherited variables that are withheld, sorted */

@@ -82,7 +82,7 @@ static bool doctor_needs(const struct doctor *d, const struct launch_trial *tria
         if (!plan)
                 return true;
         if (trial->namespaces & CLONE_NEWNET)
-                return !plan->plain && !plan->join && plan->net == POLICY_NET_NONE;
+                return !plan->plain && !plan->join && plan->net != POLICY_NET_HOST;
         if (trial->namespaces)
                 return !plan->plain && !plan->join;
         return streq(trial->name, "landlock") ? !plan->plain && plan->landlock != POLICY_LANDLOCK_OFF

@@ -174,6 +174,7 @@ void doctor_look_at_host(struct doctor *d) {
         look_at_cgroup(d);
         look_at_program(d, "nsrun-init", program_init(), "a program that embeds the library starts nothing");
         look_at_program(d, "nsrun-monitor", program_monitor(), "no session can be started");
+        look_at_program(d, "nsrun-net", program_net(), "--net=allow can't be had");
         look_at_configuration(d);
         look_at_home(d);
         look_at_folders(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The two programs' paths, as configure decided them. */
+/* The programs' paths, as configure decided them. */
 #include "programs.h"
 
 #include <stdlib.h>
@@ -12,6 +12,10 @@ static const char *programs_find(const char *variable, const char *installed) {
 
 const char *program_init(void) {
         return programs_find("NSRUN_INIT", NSRUN_INIT_PATH);
+}
+
+const char *program_net(void) {
+        return programs_find("NSRUN_NET", NSRUN_NET_PATH);
 }
 
 const char *program_monitor(void) {

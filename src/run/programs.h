@@ -2,6 +2,7 @@
 /* Where nsrun's own other programs are: where they were installed, or in a build folder. */
 #pragma once
 
-/* The environment's NSRUN_INIT and NSRUN_MONITOR replace the paths. */
+/* The environment's NSRUN_INIT, NSRUN_MONITOR and NSRUN_NET replace the paths. */
 const char *program_init(void);
+const char *program_net(void);
 const char *program_monitor(void);

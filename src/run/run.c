@@ -110,7 +110,11 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
         if (r >= 0 && (params->watches_all_memory || (run.cgroup.controllers & CGROUP_MEMORY)))
                 oom_watch_begin(&run.memory, &run.cgroup);
         if (r >= 0)
+                r = network_begin(plan, params->has_journal_dir ? params->journal_dir : -1, &run.network,
+                                  &launch_params, err);
+        if (r >= 0)
                 r = launch_start(plan, &launch_params, &run.launch, err);
+        network_launched(&run.network);
         if (r < 0) {
                 run_end(&run);
                 return r;
@@ -218,6 +222,13 @@ static void look_at_leavings(struct run *run) {
         (void)protected_end(&run->protected, take_finding, run);
 }
 
+static void tell_network(struct run *run) {
+        struct nsrun_error note = {0};
+
+        if (network_tell(&run->network, &note) > 0)
+                (void)take_note(run, &note, NULL);
+}
+
 int run_wait(struct run *run) {
         int status = 0;
 
@@ -234,6 +245,7 @@ int run_wait(struct run *run) {
                 end_session(run, status);
         }
         run->is_gone = true;
+        tell_network(run);
         look_at_leavings(run);
         marks_end(&run->marks);
         (void)hidden_end(run->hidden, take_finding, run);
@@ -250,6 +262,7 @@ void run_kill(struct run *run) {
 void run_end(struct run *run) {
         run_kill(run);
         launch_close(&run->launch);
+        network_end(&run->network);
         reopened_end(&run->streams);
         close_fdp(&run->listener);
         run->denials = denials_free(run->denials);

@@ -12,6 +12,7 @@
 #include "hidden.h"
 #include "launch/reopen.h"
 #include "marks.h"
+#include "network.h"
 #include "oom.h"
 #include "protected.h"
 
@@ -21,7 +22,9 @@ struct run_params {
         struct launch_params launch;
         bool owns_pass_fds; /* run_begin() closes the passed descriptors as soon as the command has its own
                              */
-        bool may_move;      /* cgroup_prepare()'s may_move */
+        int journal_dir;    /* network_begin()'s, where has_journal_dir */
+        bool has_journal_dir;
+        bool may_move;           /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
                                     limit */
         /* Called with each choice that was left to the start, and how it came out: 0 or -errno.
@@ -39,6 +42,7 @@ struct run {
         struct protected_names protected;
         struct marks marks;
         struct dropped dropped;
+        struct network network;
         struct reopened streams;
         char **hidden;        /* as hidden_begin() has them */
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
@@ -56,10 +60,11 @@ struct run {
         int status;                    /* the command's, as wait(2) has it */
 };
 
-#define RUN_INIT                                                                                        \
-        (struct run) {                                                                                  \
-                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                    \
-                .memory = OOM_WATCH_INIT, .streams = REOPENED_INIT, .listener = -EBADF, .is_gone = true \
+#define RUN_INIT                                                                             \
+        (struct run) {                                                                       \
+                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,         \
+                .memory = OOM_WATCH_INIT, .streams = REOPENED_INIT, .network = NETWORK_INIT, \
+                .listener = -EBADF, .is_gone = true                                          \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

@@ -145,6 +145,8 @@ static int start_sandbox(struct monitor *k) {
                                                      .wants_started = true,
                                                      .dies_with_thread = true,
                                                      .init_path = program_init()},
+                                          .journal_dir = k->folder.dir_fd,
+                                          .has_journal_dir = true,
                                           .may_move = true,
                                           .note = answer_note};
         const struct launch_namespaces *n;

@@ -187,6 +187,13 @@ TEST(a_failing_call_never_leaves_a_protected_name_open) {
         assert_int_equal(access(folder, F_OK), -1);
 }
 
+TEST(a_failing_call_opens_no_network_and_leaves_no_helper) {
+        static const int errors[] = {EIO};
+
+        fail_with(*state, errors, ARRAY_SIZE(errors),
+                  (const char *const[]){"--net=allow", "--allow=good.test", "--allow=localhost:1", NULL}, 0);
+}
+
 TEST(a_failing_call_makes_no_half_an_instance) {
         static const int errors[] = {EIO, ENOSPC};
 

@@ -249,7 +249,7 @@ TEST(a_wrong_option_is_named) {
         expect_error(nsrun_policy_set(policy, "no-such-option", "x", &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
                      "unknown option: no-such-option");
         expect_error(nsrun_policy_set(policy, "net", "everywhere", &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
-                     "--net: no such choice: everywhere; choose one of host|none");
+                     "--net: no such choice: everywhere; choose one of host|none|allow");
         expect_error(nsrun_policy_set(policy, "net", NULL, &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
                      "this option needs a value: net");
         expect_error(nsrun_policy_set(policy, "clean-env", "x", &err), -EINVAL, NSRUN_STAGE_USAGE, &err,

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the files of nsrun-net share: one loop over epoll(7), in one thread; only the lookup of names has
+ * threads of its own. */
+#pragma once
+
+#include "journal.h"
+#include "layout.h"
+#include "pool.h"
+
+struct helper;
+
+/* A descriptor in the loop. */
+struct watch {
+        int fd;
+        void (*ready)(struct helper *h, struct watch *w, uint32_t events);
+};
+
+struct flow;
+struct lookup;
+
+struct helper {
+        int epoll;
+        struct net_rules rules;
+        struct net_layout layout;
+        struct net_pool *pool;
+        struct net_journal *journal;
+        bool has_v6;      /* the sandbox has IPv6 */
+        uint64_t ends_at; /* the sandbox has ended: what it has sent goes on until then; 0: it lives */
+        /* relay.c */
+        struct watch *listeners; /* the sandbox's, then those of what is published */
+        size_t n_listeners, n_published;
+        size_t n_flows, n_flows_most;
+        bool is_full;         /* no connection is accepted */
+        struct flow *flows;   /* all */
+        struct flow *dead;    /* to be freed when all events of this turn were seen */
+        struct flow *busy;    /* with more to move than one turn lets them */
+        struct flow *waiting; /* whose next attempt to connect begins at a certain time */
+        int *inward[2];       /* unused sockets for connections into the sandbox, of IPv4 and IPv6 */
+        size_t n_inward[2];
+        char *buffer;
+        /* lookup.c */
+        struct lookup *lookups;
+        size_t n_lookups;
+        struct watch looked_up;
+};
+
+/* nsrun-net.c */
+int helper_watch(struct helper *h, struct watch *w, uint32_t events);
+void helper_unwatch(const struct helper *h, const struct watch *w);
+uint64_t helper_now(void); /* milliseconds */
+
+/* serve.c: the sandbox's name server. */
+int serve_udp(struct helper *h, int fd);
+int serve_tcp(struct helper *h, int fd);
+
+/* relay.c */
+#define RELAY_BUFFER (UINT32_C(256) << 10)
+int relay_listen(struct helper *h, int fd, bool is_published);
+int relay_prepare(struct helper *h);
+/* What is left of a turn of the loop: moves more bytes, begins attempts, frees.  For how long to wait then,
+ * in milliseconds; -1: for ever. */
+int relay_turn(struct helper *h);
+/* The sandbox has ended: nothing begins any more. */
+void relay_finish(struct helper *h);
+/* A name that a flow waits for is looked up: n addresses; n 0: there are none. */
+void relay_resolved(struct helper *h, struct flow *f, const struct net_address *addresses, size_t n);
+
+/* lookup.c: names looked up by the host's resolver. */
+#define LOOKUP_ADDRESSES 16U
+int lookup_start(struct helper *h);
+/* Calls relay_resolved(), now or later, unless lookup_forget() comes first.  -errno: it won't. */
+int lookup_name(struct helper *h, const char *name, struct flow *f);
+void lookup_forget(struct helper *h, const struct flow *f);
+
+/* confine.c: takes from this process all that it can do without. */
+int confine(void);

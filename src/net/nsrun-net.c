@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* nsrun-net: the host's side of a sandbox's network.  Started by nsrun for a run with --net=allow, it takes
+ * over sockets that wait inside of the sandbox, and decides by the rules where a connection leads.  When it
+ * ends nobody waits at these sockets any more, so that the sandbox has no network at all. */
+#include "helper.h"
+
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/str.h"
+#include "base/sys.h"
+
+#define EVENTS    64
+#define FINISH_MS 1000U /* how long it goes on after the sandbox, at most */
+
+int helper_watch(struct helper *h, struct watch *w, uint32_t events) {
+        struct epoll_event event = {.events = events, .data = {.ptr = w}};
+
+        return epoll_ctl(h->epoll, EPOLL_CTL_ADD, w->fd, &event) < 0 ? -errno : 0;
+}
+
+void helper_unwatch(const struct helper *h, const struct watch *w) {
+        struct epoll_event event = {.events = 0};
+
+        (void)epoll_ctl(h->epoll, EPOLL_CTL_DEL, w->fd, &event);
+}
+
+uint64_t helper_now(void) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static int helper_read_rules(struct helper *h) {
+        _cleanup_strv_ char **lines = NULL;
+        _cleanup_free_ char *text = NULL;
+        char *rest = NULL;
+        int r = read_small_fd(NET_FD_RULES, 1U << 20, &text);
+
+        (void)close(NET_FD_RULES);
+        if (r < 0)
+                return r;
+        for (char *line = strtok_r(text, "\n", &rest); line && r >= 0; line = strtok_r(NULL, "\n", &rest))
+                r = strv_add(&lines, line);
+        if (r >= 0)
+                r = net_rules_read(lines, &h->rules);
+        return r < 0 ? r : net_layout_make(&h->rules, &h->layout);
+}
+
+static int helper_map_journal(struct helper *h) {
+        void *at = mmap(NULL, sizeof(*h->journal), PROT_READ | PROT_WRITE, MAP_SHARED, NET_FD_JOURNAL, 0);
+
+        (void)close(NET_FD_JOURNAL);
+        if (at == MAP_FAILED)
+                return -errno;
+        h->journal = at;
+        return 0;
+}
+
+static int take_socket_at(struct helper *h, uint16_t number, int fd) {
+        const struct net_socket *s = &h->layout.sockets[number];
+        bool is_v6 = s->address.is_v6;
+
+        h->has_v6 |= is_v6;
+        switch (s->kind) {
+        case NET_SOCKET_DNS_UDP:
+                return serve_udp(h, fd);
+        case NET_SOCKET_DNS_TCP:
+                return serve_tcp(h, fd);
+        case NET_SOCKET_LISTEN:
+                return relay_listen(h, fd, false);
+        case NET_SOCKET_CONNECT:
+                if (h->n_inward[is_v6] == NET_CONNECTIONS_INWARD)
+                        return -EBADMSG;
+                h->inward[is_v6][h->n_inward[is_v6]++] = fd;
+                return 0;
+        }
+        return -EBADMSG;
+}
+
+/* Receives the sandbox's sockets until it says that these were all. */
+static int receive_sockets(struct helper *h) {
+        for (;;) {
+                uint16_t numbers[NET_HANDED_AT_ONCE];
+                int fds[NET_HANDED_AT_ONCE];
+                size_t n_fds = 0;
+                ssize_t n = sys_receive_fds(NET_FD_SANDBOX, numbers, sizeof(numbers), fds,
+                                            NET_HANDED_AT_ONCE, &n_fds);
+
+                if (n < 2)
+                        return n < 0 ? (int)n : -EPIPE;
+                if (numbers[0] == NET_HANDED_ALL)
+                        return 0;
+                if ((size_t)n != n_fds * sizeof(*numbers))
+                        return -EBADMSG;
+                for (size_t i = 0; i < n_fds; i++) {
+                        int r = numbers[i] < h->layout.n_sockets ? take_socket_at(h, numbers[i], fds[i])
+                                                                 : -EBADMSG;
+
+                        if (r < 0)
+                                return r;
+                }
+        }
+}
+
+/* Nobody writes to it: the run has ended, or the process that watched it.  What the sandbox had sent by then
+ * would have gone out without nsrun-net, too. */
+static void life_ended(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
+        helper_unwatch(h, w);
+        h->ends_at = helper_now() + FINISH_MS;
+        relay_finish(h);
+}
+
+static int helper_prepare(struct helper *h) {
+        static struct watch life = {NET_FD_LIFE, life_ended};
+        int r;
+
+        r = helper_read_rules(h);
+        if (r < 0)
+                return r;
+        (void)sys_close_range(NET_FD_PUBLISHED + (unsigned)h->rules.n_publishes, ~0U);
+        r = helper_map_journal(h);
+        if (r >= 0)
+                r = relay_prepare(h);
+        if (r >= 0)
+                r = h->epoll = epoll_create1(EPOLL_CLOEXEC);
+        if (r < 0)
+                return r < 0 && h->epoll < 0 ? -errno : r;
+        h->pool = net_pool_new(&h->layout);
+        r = h->pool ? confine() : -ENOMEM;
+        if (r >= 0)
+                r = lookup_start(h);
+        if (r >= 0)
+                r = helper_watch(h, &life, EPOLLIN);
+        if (r >= 0)
+                r = receive_sockets(h);
+        for (size_t i = 0; i < h->rules.n_publishes && r >= 0; i++)
+                r = relay_listen(h, NET_FD_PUBLISHED + (int)i, true);
+        return r;
+}
+
+static _Noreturn void serve(struct helper *h) {
+        int wait = -1;
+
+        for (;;) {
+                struct epoll_event events[EVENTS];
+                int n = epoll_wait(h->epoll, events, EVENTS, wait);
+
+                for (int i = 0; i < n; i++) {
+                        struct watch *w = events[i].data.ptr;
+
+                        w->ready(h, w, events[i].events);
+                }
+                wait = relay_turn(h);
+                if (h->ends_at == 0)
+                        continue;
+                if (h->n_flows == 0 || helper_now() >= h->ends_at)
+                        _exit(0);
+                if (wait < 0 || wait > 50)
+                        wait = 50;
+        }
+}
+
+int main(nsrun_unused int argc, nsrun_unused char **argv) {
+        static struct helper h = {.epoll = -EBADF};
+        struct stat st;
+        int32_t answer;
+
+        if (fstat(NET_FD_SANDBOX, &st) < 0 || !S_ISSOCK(st.st_mode)) {
+                (void)fputs("nsrun-net: started by nsrun, not by people\n", stderr);
+                return 125;
+        }
+        (void)signal(SIGPIPE, SIG_IGN);
+        (void)umask(077);
+        (void)chdir("/");
+        answer = helper_prepare(&h);
+        (void)send(NET_FD_SANDBOX, &answer, sizeof(answer), MSG_NOSIGNAL);
+        (void)close(NET_FD_SANDBOX);
+        if (answer < 0)
+                return 125;
+        serve(&h);
+}

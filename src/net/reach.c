@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where a connection leads: what the address that it was made to stands for, what the host's resolver says
+ * of that name, which of these addresses may be connected to, and which of them answers first. */
+#include <ifaddrs.h>
+#include <sys/epoll.h>
+
+#include "relay.h"
+
+#define NEXT_MS 250U /* between the beginnings of attempts (RFC 8305) */
+
+static void refuse_flow(struct helper *h, struct flow *f, enum net_event_kind kind, const char *text) {
+        net_journal_add(h->journal, kind, f->host, f->port, text);
+        relay_end(h, f, true);
+}
+
+/* Whether an interface of this machine has the address; also where that can't be known. */
+static bool has_interface(const struct net_address *a) {
+        struct ifaddrs *list = NULL;
+        bool has = false;
+
+        if (getifaddrs(&list) < 0)
+                return true;
+        for (const struct ifaddrs *i = list; i && !has; i = i->ifa_next) {
+                union net_sockaddr own = {.any = {.sa_family = AF_UNSPEC}};
+                struct net_address address;
+                uint16_t port;
+
+                if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET)
+                        memcpy(&own.v4, i->ifa_addr, sizeof(own.v4));
+                else if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET6)
+                        memcpy(&own.v6, i->ifa_addr, sizeof(own.v6));
+                has = net_address_from(&own, &address, &port) && net_address_is_same(&address, a);
+        }
+        freeifaddrs(list);
+        return has;
+}
+
+/* Whether it is an address of this machine: one of an interface's, or one that the kernel gives a socket
+ * which is to send there as its own, too.  Nothing is sent. */
+static bool is_own_address(const struct net_address *a) {
+        _cleanup_close_ int fd =
+                socket(a->is_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        union net_sockaddr to, own;
+        socklen_t length = sizeof(own);
+        struct net_address from;
+        uint16_t port;
+
+        if (fd < 0 || has_interface(a))
+                return true;
+        if (connect(fd, &to.any, net_address_to(a, 9, &to)) < 0)
+                return false;
+        if (getsockname(fd, &own.any, &length) < 0 || !net_address_from(&own, &from, &port))
+                return true;
+        return net_address_is_same(&from, a);
+}
+
+static bool may_connect(const struct helper *h, const struct net_address *a, uint16_t port) {
+        if (net_rules_deny_address(&h->rules, a))
+                return false;
+        if (!net_address_home(a) && !is_own_address(a))
+                return true;
+        return net_rules_allow_address(&h->rules, a, port, true);
+}
+
+/* ----------------------------------------------------------------- attempts */
+
+static void stop_waiting(struct helper *h, struct flow *f) {
+        struct flow **at = &h->waiting;
+
+        if (!f->is_waiting)
+                return;
+        while (*at != f)
+                at = &(*at)->next_waiting;
+        *at = f->next_waiting;
+        f->is_waiting = false;
+}
+
+static void close_attempt(struct helper *h, struct flow *f, struct attempt *a) {
+        const struct sockaddr nothing = {.sa_family = AF_UNSPEC};
+
+        if (a->w.fd < 0)
+                return;
+        helper_unwatch(h, &a->w);
+        if (f->is_inward && connect(a->w.fd, &nothing, sizeof(nothing)) == 0)
+                h->inward[a->is_v6][h->n_inward[a->is_v6]++] = TAKE_FD(a->w.fd);
+        close_fdp(&a->w.fd);
+}
+
+void reach_stop(struct helper *h, struct flow *f) {
+        stop_waiting(h, f);
+        for (size_t i = 0; i < REACH_AT_ONCE; i++)
+                close_attempt(h, f, &f->attempts[i]);
+}
+
+static size_t count_attempts(const struct flow *f) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < REACH_AT_ONCE; i++)
+                n += f->attempts[i].w.fd >= 0;
+        return n;
+}
+
+static void attempt_won(struct helper *h, struct flow *f, struct attempt *a) {
+        int fd;
+
+        helper_unwatch(h, &a->w);
+        fd = TAKE_FD(a->w.fd);
+        f->is_v6_inward = a->is_v6;
+        reach_stop(h, f);
+        relay_connected(h, f, fd);
+}
+
+static void begin_attempts(struct helper *h, struct flow *f);
+
+static void attempt_ready(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
+        struct attempt *a = (struct attempt *)w;
+        struct flow *f = a->flow;
+        socklen_t length = sizeof(int);
+        int error = 0;
+
+        if (w->fd < 0 || f->is_dead)
+                return;
+        if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0)
+                error = errno;
+        if (error == 0) {
+                union net_sockaddr to;
+
+                length = sizeof(to);
+                if (getpeername(w->fd, &to.any, &length) == 0)
+                        attempt_won(h, f, a);
+                return;
+        }
+        close_attempt(h, f, a);
+        f->next_at = 0;
+        begin_attempts(h, f);
+}
+
+static int take_socket(struct helper *h, const struct flow *f, bool is_v6) {
+        if (!f->is_inward)
+                return socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        return h->n_inward[is_v6] > 0 ? h->inward[is_v6][--h->n_inward[is_v6]] : -EBADF;
+}
+
+/* True: it is under way, or has been made. */
+static bool begin_attempt(struct helper *h, struct flow *f, struct attempt *a,
+                          const struct net_address *to) {
+        union net_sockaddr address;
+        socklen_t length = net_address_to(to, f->port, &address);
+
+        *a = (struct attempt){{take_socket(h, f, to->is_v6), attempt_ready}, f, to->is_v6};
+        if (a->w.fd < 0)
+                return false;
+        /* Watched first: close_attempt() takes it off again. */
+        if (helper_watch(h, &a->w, EPOLLOUT) >= 0 &&
+            (connect(a->w.fd, &address.any, length) == 0 || errno == EINPROGRESS))
+                return true;
+        close_attempt(h, f, a);
+        return false;
+}
+
+/* Begins the next attempt if it is time, and says when the one after it begins. */
+static void begin_attempts(struct helper *h, struct flow *f) {
+        uint64_t now = helper_now();
+
+        while (f->next_address < f->n_addresses && f->next_at <= now) {
+                struct attempt *a = f->attempts;
+
+                while (a < f->attempts + REACH_AT_ONCE && a->w.fd >= 0)
+                        a++;
+                if (a == f->attempts + REACH_AT_ONCE)
+                        break;
+                if (begin_attempt(h, f, a, &f->addresses[f->next_address++]))
+                        f->next_at = now + NEXT_MS;
+        }
+        if (count_attempts(f) == 0 && f->next_address == f->n_addresses) {
+                refuse_flow(h, f, NET_EVENT_UNREACHED, NULL);
+                return;
+        }
+        if (f->next_address == f->n_addresses)
+                stop_waiting(h, f);
+        else if (!f->is_waiting) {
+                f->is_waiting = true;
+                f->next_waiting = h->waiting;
+                h->waiting = f;
+        }
+}
+
+int reach_turn(struct helper *h) {
+        uint64_t now = h->waiting ? helper_now() : 0, first = UINT64_MAX;
+
+        for (struct flow *f = h->waiting, *next; f; f = next) {
+                next = f->next_waiting;
+                if (f->next_at <= now && count_attempts(f) < REACH_AT_ONCE)
+                        begin_attempts(h, f);
+        }
+        for (const struct flow *f = h->waiting; f; f = f->next_waiting)
+                if (count_attempts(f) < REACH_AT_ONCE && f->next_at < first)
+                        first = f->next_at;
+        return first == UINT64_MAX ? -1 : first > now ? (int)(first - now) : 0;
+}
+
+/* ------------------------------------------------------------------ targets */
+
+/* Puts the addresses in turns of the two families, the first one's first. */
+static void add_in_turns(struct flow *f, const struct net_address *from, size_t n) {
+        size_t next[2] = {0, 0};
+        bool is_v6 = n > 0 && from[0].is_v6;
+
+        while (f->n_addresses < n) {
+                size_t *i = &next[is_v6];
+
+                while (*i < n && from[*i].is_v6 != is_v6)
+                        (*i)++;
+                if (*i < n)
+                        f->addresses[f->n_addresses++] = from[(*i)++];
+                is_v6 = !is_v6;
+        }
+}
+
+void relay_resolved(struct helper *h, struct flow *f, const struct net_address *addresses, size_t n) {
+        struct net_address allowed[LOOKUP_ADDRESSES];
+        char text[NET_ADDRESS_TEXT] = "";
+        size_t n_allowed = 0;
+
+        f->is_looking = false;
+        for (size_t i = 0; i < n; i++)
+                if (may_connect(h, &addresses[i], f->port))
+                        allowed[n_allowed++] = addresses[i];
+                else
+                        net_address_format(&addresses[i], text);
+        if (n_allowed == 0) {
+                refuse_flow(h, f, n > 0 ? NET_EVENT_HOME : NET_EVENT_UNRESOLVED, text);
+                return;
+        }
+        add_in_turns(f, allowed, n_allowed);
+        begin_attempts(h, f);
+}
+
+static void reach_loopback(struct helper *h, struct flow *f) {
+        f->addresses[0] = (struct net_address){.bytes = {127, 0, 0, 1}};
+        f->addresses[1] = (struct net_address){.bytes = {[15] = 1}, .is_v6 = true};
+        f->n_addresses = 2;
+        begin_attempts(h, f);
+}
+
+static void reach_host(struct helper *h, struct flow *f) {
+        (void)snprintf(f->host, sizeof(f->host), "localhost");
+        if (net_rules_allow_host(&h->rules, f->port))
+                reach_loopback(h, f);
+        else
+                refuse_flow(h, f, NET_EVENT_PORT, NULL);
+}
+
+static void reach_name(struct helper *h, struct flow *f, uint32_t index) {
+        const char *name = net_pool_name(h->pool, index);
+
+        (void)snprintf(f->host, sizeof(f->host), "%s", name ? name : "an unused address");
+        if (!name || !net_rules_allow_name(&h->rules, name, f->port)) {
+                refuse_flow(h, f, NET_EVENT_PORT, NULL);
+                return;
+        }
+        f->index = index;
+        net_pool_hold(h->pool, index);
+        f->is_looking = true;
+        if (lookup_name(h, name, f) < 0) {
+                f->is_looking = false;
+                refuse_flow(h, f, NET_EVENT_UNRESOLVED, NULL);
+        }
+}
+
+static void reach_address(struct helper *h, struct flow *f, const struct net_address *to) {
+        net_address_format(to, f->host);
+        if (!net_rules_allow_address(&h->rules, to, f->port, is_own_address(to))) {
+                refuse_flow(h, f, NET_EVENT_PORT, NULL);
+                return;
+        }
+        f->addresses[f->n_addresses++] = *to;
+        begin_attempts(h, f);
+}
+
+/* The address and port that the sandbox's process connected to are those of the accepted socket. */
+void reach_outward(struct helper *h, struct flow *f) {
+        union net_sockaddr own;
+        socklen_t length = sizeof(own);
+        struct net_address to;
+        uint32_t index;
+
+        if (getsockname(f->client.w.fd, &own.any, &length) < 0 || !net_address_from(&own, &to, &f->port))
+                relay_end(h, f, true);
+        else if (net_address_index(&to, &index))
+                index == NET_INDEX_HOST ? reach_host(h, f) : reach_name(h, f, index);
+        else if (to.is_v6 ? to.bytes[0] == 0 && to.bytes[15] == 1 : to.bytes[0] == 127)
+                reach_host(h, f);
+        else
+                reach_address(h, f, &to);
+}
+
+void reach_inward(struct helper *h, struct flow *f, uint16_t port) {
+        (void)snprintf(f->host, sizeof(f->host), "the sandbox");
+        f->is_inward = true;
+        f->port = port;
+        reach_loopback(h, f);
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Rules read, written and asked. */
+#include "rules.h"
+
+#include "base/array.h"
+#include "base/str.h"
+
+static const uint16_t default_ports[] = {80, 443};
+
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+const char *net_name_normalise(const char *text, char to[NET_NAME_MOST + 1]) {
+        size_t n = strlen(text), label = 0;
+        const char *last;
+
+        if (n > 0 && text[n - 1] == '.')
+                n--;
+        if (n == 0 || n > NET_NAME_MOST)
+                return "not a host's name";
+        for (size_t i = 0; i <= n; i++) {
+                char c = i < n ? text[i] : '.';
+
+                if ((unsigned char)c >= 0x80)
+                        return "not a host's name in ASCII: write it with xn--";
+                if (c == '.') {
+                        if (label == 0 || label > 63)
+                                return "not a host's name";
+                        label = 0;
+                } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-' ||
+                           c == '_')
+                        label++;
+                else
+                        return "not a host's name";
+                to[i] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+        }
+        to[n] = '\0';
+        last = strrchr(to, '.') ? strrchr(to, '.') + 1 : to;
+        /* The C library would take it for an address: 1.2, 0x7f.1, 2130706433. */
+        if (is_digit(*last))
+                return "neither a host's name nor an address";
+        return NULL;
+}
+
+static const char *parse_port(const char **at, uint16_t *ret) {
+        unsigned long port = 0;
+        const char *p = *at;
+
+        if (!is_digit(*p))
+                return "not a port";
+        while (is_digit(*p) && port <= UINT16_MAX)
+                port = port * 10 + (unsigned long)(*p++ - '0');
+        if (port == 0 || port > UINT16_MAX)
+                return "not a port";
+        *at = p;
+        *ret = (uint16_t)port;
+        return NULL;
+}
+
+static void add_port(struct net_rule *rule, uint16_t port) {
+        unsigned i = rule->n_ports;
+
+        for (unsigned j = 0; j < rule->n_ports; j++)
+                if (rule->ports[j] == port)
+                        return;
+        for (; i > 0 && rule->ports[i - 1] > port; i--)
+                rule->ports[i] = rule->ports[i - 1];
+        rule->ports[i] = port;
+        rule->n_ports++;
+}
+
+static const char *parse_ports(const char *text, struct net_rule *rule) {
+        for (bool is_first = true; *text || is_first; is_first = false) {
+                uint16_t port;
+                const char *why = parse_port(&text, &port);
+
+                if (why)
+                        return why;
+                if (port == 53)
+                        return "port 53 is the sandbox's own name server's";
+                if (rule->n_ports == NET_PORTS_MOST)
+                        return "more than 16 ports";
+                add_port(rule, port);
+                if (*text == ',' && text[1])
+                        text++;
+                else if (*text)
+                        return "not a port";
+        }
+        return NULL;
+}
+
+/* Cuts "HOST:PORTS" in two; *ret_ports is NULL where there are none.  An IPv6 address with ports, or with a
+ * range's bits, is in brackets: [ADDRESS], [ADDRESS]/BITS, [ADDRESS/BITS]. */
+static const char *split_host(const char *text, char *host, size_t size, const char **ret_ports) {
+        const char *colon = strchr(text, ':'), *close = NULL;
+        size_t n;
+
+        *ret_ports = NULL;
+        if (text[0] == '[') {
+                close = strchr(text, ']');
+                if (!close)
+                        return "'[' without ']'";
+                colon = strchr(close, ':');
+                n = (size_t)((colon ? colon : text + strlen(text)) - text);
+                if (n >= size)
+                        return "not a host's name";
+                (void)snprintf(host, size, "%.*s%.*s", (int)(close - text - 1), text + 1,
+                               (int)(n - (size_t)(close - text) - 1), close + 1);
+        } else {
+                /* A bare IPv6 address. */
+                if (colon && strchr(colon + 1, ':'))
+                        colon = NULL;
+                n = (size_t)((colon ? colon : text + strlen(text)) - text);
+                if (n >= size)
+                        return "not a host's name";
+                (void)snprintf(host, size, "%.*s", (int)n, text);
+        }
+        if (colon)
+                *ret_ports = colon + 1;
+        return NULL;
+}
+
+static bool range_is_localhost(const struct net_range *range) {
+        static const struct net_address v4 = {.bytes = {127, 0, 0, 1}},
+                                        v6 = {.bytes = {[15] = 1}, .is_v6 = true};
+
+        return range->bits == net_address_bits(&range->address) &&
+               (net_address_is_same(&range->address, &v4) || net_address_is_same(&range->address, &v6));
+}
+
+static const char *parse_address(struct net_rule *rule) {
+        /* What the kernel takes for loopback, besides: 0.0.0.0 and ::. */
+        static const struct net_range loopbacks[] = {
+                {{.bytes = {127}}, 8}, {{.bytes = {0}}, 8}, {{.is_v6 = true}, 96}};
+        static const struct net_range names = {{.bytes = {198, 18}}, 15};
+
+        rule->kind = NET_RULE_RANGE;
+        if (rule->is_deny)
+                return NULL;
+        for (size_t i = 0; i < ARRAY_SIZE(loopbacks); i++) {
+                if (!net_range_is_within(&rule->range, &loopbacks[i]))
+                        continue;
+                if (!range_is_localhost(&rule->range))
+                        return "of loopback only localhost can be had";
+                rule->kind = NET_RULE_HOST;
+        }
+        if (net_range_is_within(&rule->range, &names))
+                return "addresses of 198.18.0.0/15 stand for names inside";
+        return NULL;
+}
+
+const char *net_rule_parse(const char *text, bool is_deny, struct net_rule *ret) {
+        struct net_rule rule = {.is_deny = is_deny};
+        char host[NET_NAME_MOST + 16];
+        const char *ports, *why = split_host(text, host, sizeof(host), &ports);
+
+        if (why)
+                return why;
+        if (is_deny && ports)
+                return "a host alone, without ports, is denied";
+        if (streq(host, "localhost") || streq(host, NET_HOST_NAME))
+                rule.kind = NET_RULE_HOST;
+        else if (net_range_parse(host, &rule.range))
+                why = parse_address(&rule);
+        else {
+                rule.kind = startswith(host, "*.") ? NET_RULE_WILDCARD : NET_RULE_NAME;
+                why = strchr(host, '/')
+                              ? "not a range of addresses"
+                              : net_name_normalise(rule.kind == NET_RULE_WILDCARD ? host + 2 : host,
+                                                   rule.name);
+                if (!why && (streq(rule.name, "localhost") || streq(rule.name, "nsrun.internal") ||
+                             strstr(rule.name, ".nsrun.internal")))
+                        why = "that name is nsrun's own, or loopback's";
+        }
+        if (!why && rule.kind == NET_RULE_HOST && is_deny)
+                why = "the host's loopback can't be reached unless --allow says so";
+        if (!why && rule.kind == NET_RULE_HOST && !ports)
+                why = "localhost needs a port";
+        if (!why && ports)
+                why = parse_ports(ports, &rule);
+        if (why)
+                return why;
+        for (size_t i = 0; i < ARRAY_SIZE(default_ports) && !ports && !is_deny; i++)
+                add_port(&rule, default_ports[i]);
+        *ret = rule;
+        return NULL;
+}
+
+const char *net_publish_parse(const char *text, struct net_publish *ret) {
+        struct net_publish p = {.address = {.bytes = {127, 0, 0, 1}}};
+        const char *at = text, *why;
+
+        if (*at == '[' || strspn(at, "0123456789.") != strspn(at, "0123456789")) {
+                const char *end = *at == '[' ? strchr(at, ']') : strchr(at, ':');
+                size_t skip = *at == '[', n = end ? (size_t)(end - at) - skip : 0;
+                char address[NET_ADDRESS_TEXT];
+
+                if (!end || n >= sizeof(address) || end[skip] != ':')
+                        return "not an address with a port";
+                memcpy(address, at + skip, n);
+                address[n] = '\0';
+                if (!net_address_parse(address, &p.address))
+                        return "not an address";
+                at = end + skip + 1;
+        }
+        why = parse_port(&at, &p.port);
+        p.inside = p.port;
+        if (!why && *at == ':') {
+                at++;
+                why = parse_port(&at, &p.inside);
+        }
+        if (why || *at)
+                return why ? why : "not a port";
+        *ret = p;
+        return NULL;
+}
+
+/* ---------------------------------------------------------------- as lines */
+
+static void format_host(struct strbuf *b, const struct net_rule *rule) {
+        char text[NET_ADDRESS_TEXT];
+
+        switch (rule->kind) {
+        case NET_RULE_HOST:
+                strbuf_add(b, "localhost");
+                return;
+        case NET_RULE_WILDCARD:
+                strbuf_addf(b, "*.%s", rule->name);
+                return;
+        case NET_RULE_NAME:
+                strbuf_add(b, rule->name);
+                return;
+        case NET_RULE_RANGE:
+                net_address_format(&rule->range.address, text);
+                strbuf_addf(b, rule->range.address.is_v6 ? "[%s]" : "%s", text);
+                if (rule->range.bits < net_address_bits(&rule->range.address))
+                        strbuf_addf(b, "/%u", rule->range.bits);
+                return;
+        }
+}
+
+char *net_rule_format(const struct net_rule *rule) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        strbuf_add(&b, rule->is_deny ? "deny " : "allow ");
+        format_host(&b, rule);
+        for (unsigned i = 0; i < rule->n_ports; i++)
+                strbuf_addf(&b, "%c%u", i == 0 ? ':' : ',', rule->ports[i]);
+        return strbuf_finish(&b);
+}
+
+char *net_publish_format(const struct net_publish *p) {
+        char text[NET_ADDRESS_TEXT], *line;
+
+        net_address_format(&p->address, text);
+        return asprintf(&line, p->address.is_v6 ? "publish [%s]:%u:%u" : "publish %s:%u:%u", text, p->port,
+                        p->inside) < 0
+                       ? NULL
+                       : line;
+}
+
+int net_rules_read(char *const *lines, struct net_rules *ret) {
+        _cleanup_net_rules_ struct net_rules rules = {0};
+
+        STRV_FOREACH (line, lines) {
+                const char *allow = startswith(*line, "allow "), *deny = startswith(*line, "deny "),
+                           *publish = startswith(*line, "publish "), *why;
+
+                if (ARRAY_GROW(rules.rules, rules.n) < 0 ||
+                    ARRAY_GROW(rules.publishes, rules.n_publishes) < 0)
+                        return -ENOMEM;
+                why = allow || deny
+                              ? net_rule_parse(allow ? allow : deny, deny != NULL, &rules.rules[rules.n])
+                      : publish ? net_publish_parse(publish, &rules.publishes[rules.n_publishes])
+                                : "neither";
+                if (why)
+                        return -EBADMSG;
+                if (publish)
+                        rules.n_publishes++;
+                else
+                        rules.n++;
+        }
+        *ret = rules;
+        rules = (struct net_rules){0};
+        return 0;
+}
+
+void net_rules_clear(struct net_rules *rules) {
+        free(rules->rules);
+        free(rules->publishes);
+        *rules = (struct net_rules){0};
+}
+
+/* ------------------------------------------------------------------- asked */
+
+/* Whether `name` is below `parent`. */
+static bool is_below(const char *name, const char *parent) {
+        size_t n = strlen(name), m = strlen(parent);
+
+        return n > m + 1 && name[n - m - 1] == '.' && streq(name + n - m, parent);
+}
+
+static bool matches_name(const struct net_rule *rule, const char *name) {
+        return rule->kind == NET_RULE_NAME       ? streq(rule->name, name)
+               : rule->kind == NET_RULE_WILDCARD ? is_below(name, rule->name)
+                                                 : false;
+}
+
+static bool has_port(const struct net_rule *rule, uint16_t port) {
+        for (unsigned i = 0; i < rule->n_ports; i++)
+                if (rule->ports[i] == port)
+                        return true;
+        return false;
+}
+
+bool net_rule_is_within(const struct net_rule *a, const struct net_rule *b) {
+        if (a->kind == NET_RULE_RANGE && b->kind == NET_RULE_RANGE)
+                return net_range_is_within(&a->range, &b->range);
+        if (a->kind == NET_RULE_NAME)
+                return matches_name(b, a->name);
+        return a->kind == NET_RULE_WILDCARD && b->kind == NET_RULE_WILDCARD &&
+               (streq(a->name, b->name) || is_below(a->name, b->name));
+}
+
+/* `port` 0: on any port. */
+static bool is_allowed(const struct net_rules *rules, const char *name, uint16_t port) {
+        bool allows = false;
+
+        for (size_t i = 0; i < rules->n; i++) {
+                const struct net_rule *rule = &rules->rules[i];
+
+                if (!matches_name(rule, name))
+                        continue;
+                if (rule->is_deny)
+                        return false;
+                allows |= port == 0 || has_port(rule, port);
+        }
+        return allows;
+}
+
+bool net_rules_have_name(const struct net_rules *rules, const char *name) {
+        if (streq(name, NET_HOST_NAME)) {
+                for (size_t i = 0; i < rules->n; i++)
+                        if (rules->rules[i].kind == NET_RULE_HOST)
+                                return true;
+                return false;
+        }
+        return is_allowed(rules, name, 0);
+}
+
+bool net_rules_allow_name(const struct net_rules *rules, const char *name, uint16_t port) {
+        return port != 0 && is_allowed(rules, name, port);
+}
+
+bool net_rules_allow_host(const struct net_rules *rules, uint16_t port) {
+        for (size_t i = 0; i < rules->n; i++)
+                if (rules->rules[i].kind == NET_RULE_HOST && has_port(&rules->rules[i], port))
+                        return true;
+        return false;
+}
+
+bool net_rules_deny_address(const struct net_rules *rules, const struct net_address *a) {
+        for (size_t i = 0; i < rules->n; i++)
+                if (rules->rules[i].is_deny && rules->rules[i].kind == NET_RULE_RANGE &&
+                    net_range_holds(&rules->rules[i].range, a))
+                        return true;
+        return false;
+}
+
+bool net_rules_allow_address(const struct net_rules *rules, const struct net_address *a, uint16_t port,
+                             bool is_own) {
+        const struct net_home *home = net_address_home(a);
+
+        if (net_rules_deny_address(rules, a))
+                return false;
+        for (size_t i = 0; i < rules->n; i++) {
+                const struct net_rule *rule = &rules->rules[i];
+
+                if (rule->is_deny || rule->kind != NET_RULE_RANGE || !has_port(rule, port) ||
+                    !net_range_holds(&rule->range, a))
+                        continue;
+                if (rule->range.bits == net_address_bits(a) ||
+                    (home ? net_range_is_within(&rule->range, &home->range) : !is_own))
+                        return true;
+        }
+        return false;
+}

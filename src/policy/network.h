@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* --allow, --deny and --publish: their values, and what they come to. */
+#pragma once
+
+#include "options.h"
+#include "resolved.h"
+
+int network_apply_option(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err);
+/* Fills s->network.  -EINVAL, -EPERM: rules without their network, or that contradict; -E2BIG. */
+int network_resolve(struct resolved *s, struct nsrun_error *err);

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* nsrun-net's start, with all that it is given, and its end; and the line that says what it refused. */
+#include "network.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/file.h"
+#include "base/null.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "programs.h"
+
+#define JOURNAL_NAME "network"
+/* Above the numbers that nsrun-net's descriptors get. */
+#define FIRST_FREE (NET_FD_PUBLISHED + NET_PUBLISHES_MOST)
+#define MOST_TOLD  8 /* hosts in the line */
+
+/* ------------------------------------------------------------------ its start */
+
+/* What nsrun-net is started with, in the order of its descriptors. */
+struct given {
+        int fds[NET_PUBLISHES_MOST + 4];
+        size_t n;
+};
+
+static void given_clear(struct given *g) {
+        for (size_t i = 0; i < g->n; i++)
+                close_fdp(&g->fds[i]);
+}
+
+/* Takes over a descriptor, or the error that stands for it. */
+static int give(struct given *g, int fd) {
+        int lifted = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
+        int r = lifted < 0 && fd >= 0 ? -errno : lifted;
+
+        if (fd >= 0)
+                (void)close(fd);
+        if (r >= 0)
+                g->fds[g->n++] = r;
+        return r < 0 ? r : 0;
+}
+
+static int give_pair(struct given *g, int *ret_other) {
+        int ends[2], r = sys_socketpair(ends);
+
+        if (r < 0)
+                return r;
+        *ret_other = ends[0];
+        r = fd_lift(ret_other);
+        if (r < 0) {
+                (void)close(ends[1]);
+                return r;
+        }
+        return give(g, ends[1]);
+}
+
+static int give_rules(struct given *g, char *const *lines) {
+        _cleanup_close_ int fd = sys_memfd("nsrun-rules");
+        int r = fd < 0 ? fd : 0;
+
+        STRV_FOREACH (line, lines) {
+                if (r >= 0)
+                        r = write_full(fd, *line, strlen(*line));
+                if (r >= 0)
+                        r = write_full(fd, "\n", 1);
+        }
+        if (r >= 0 && lseek(fd, 0, SEEK_SET) < 0)
+                r = -errno;
+        return r < 0 ? r : give(g, TAKE_FD(fd));
+}
+
+static int map_journal(struct network *n, int fd) {
+        struct stat st;
+        void *at;
+
+        if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(*n->journal))
+                return -EBADMSG;
+        at = mmap(NULL, sizeof(*n->journal), PROT_READ, MAP_SHARED, fd, 0);
+        if (at == MAP_FAILED)
+                return -errno;
+        n->journal = at;
+        n->n_seen = __atomic_load_n(&n->journal->n, __ATOMIC_ACQUIRE);
+        return 0;
+}
+
+static int give_journal(struct network *n, struct given *g, int dir) {
+        _cleanup_close_ int fd = dir >= 0 ? sys_open(dir, JOURNAL_NAME, O_RDWR | O_CREAT | O_EXCL, 0600)
+                                          : sys_memfd("nsrun-journal");
+        int r = fd < 0 ? fd : 0;
+
+        if (r >= 0 && ftruncate(fd, sizeof(*n->journal)) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = map_journal(n, fd);
+        return r < 0 ? r : give(g, TAKE_FD(fd));
+}
+
+static int network_listen(const struct net_publish *p) {
+        _cleanup_close_ int fd =
+                sys_socket(p->address.is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        union net_sockaddr address;
+        socklen_t length = net_address_to(&p->address, p->port, &address);
+        int r = fd < 0 ? fd : sys_setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+
+        if (r >= 0 && p->address.is_v6)
+                r = sys_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+        if (r >= 0)
+                r = sys_bind(fd, &address.any, length);
+        if (r >= 0)
+                r = sys_listen(fd, 128);
+        return r < 0 ? r : TAKE_FD(fd);
+}
+
+static int give_published(struct network *n, struct given *g, struct nsrun_error *err) {
+        for (size_t i = 0; i < n->rules.n_publishes; i++) {
+                int r = give(g, network_listen(&n->rules.publishes[i]));
+                _cleanup_free_ char *line = r < 0 ? net_publish_format(&n->rules.publishes[i]) : NULL;
+
+                if (r < 0)
+                        return error_setf(err, NSRUN_STAGE_NETWORK, r, NULL,
+                                          "choose another PORT, with PORT:INSIDE",
+                                          "the host's port can't be had: --%.100s", line ? line : "publish");
+        }
+        return 0;
+}
+
+static int network_set_attributes(posix_spawnattr_t *attributes) {
+        sigset_t none, all;
+
+        (void)sigemptyset(&none);
+        (void)sigfillset(&all);
+        if (posix_spawnattr_setsigmask(attributes, &none) != 0 ||
+            posix_spawnattr_setsigdefault(attributes, &all) != 0)
+                return EINVAL;
+        /* A session of its own: the terminal's ^C is for the command, which may need the network to end. */
+        return posix_spawnattr_setflags(attributes,
+                                        POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+}
+
+/* Of the environment only what the C library's resolver and the loader go by. */
+static int pick_environment(char ***ret) {
+        static const char *const names[] = {"LOCALDOMAIN", "RES_OPTIONS", "LD_LIBRARY_PATH", "HOSTALIASES"};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(names) && r >= 0; i++) {
+                const char *value = getenv(names[i]);
+                char *entry;
+
+                if (value)
+                        r = asprintf(&entry, "%s=%s", names[i], value) < 0 ? -ENOMEM
+                                                                           : strv_consume(ret, entry);
+        }
+        return r;
+}
+
+static int network_spawn(const struct given *g, int null_fd, pid_t *ret_pid) {
+        char *const argv[] = {(char *)(uintptr_t) "nsrun-net", NULL};
+        static char *nothing[] = {NULL};
+        _cleanup_strv_ char **env = NULL;
+        posix_spawn_file_actions_t files;
+        posix_spawnattr_t attributes;
+        int r;
+
+        if (pick_environment(&env) < 0 || posix_spawn_file_actions_init(&files) != 0)
+                return -ENOMEM;
+        if (posix_spawnattr_init(&attributes) != 0) {
+                (void)posix_spawn_file_actions_destroy(&files);
+                return -ENOMEM;
+        }
+        r = network_set_attributes(&attributes);
+        for (int fd = 0; fd <= 2 && r == 0; fd++)
+                r = posix_spawn_file_actions_adddup2(&files, null_fd, fd);
+        for (size_t i = 0; i < g->n && r == 0; i++)
+                r = posix_spawn_file_actions_adddup2(&files, g->fds[i], NET_FD_SANDBOX + (int)i);
+        if (r == 0)
+                r = posix_spawn(ret_pid, program_net(), &files, &attributes, argv, env ? env : nothing);
+        (void)posix_spawnattr_destroy(&attributes);
+        (void)posix_spawn_file_actions_destroy(&files);
+        return -r;
+}
+
+static int start_helper(struct network *n, const struct given *g, struct nsrun_error *err) {
+        _cleanup_close_ int null_fd = null_open(O_RDWR, err);
+        pid_t pid = 0;
+        int r;
+
+        if (null_fd < 0)
+                return null_fd;
+        r = network_spawn(g, null_fd, &pid);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_NETWORK, r, program_net(), "nsrun-net can't be executed",
+                                 "install nsrun completely");
+        r = n->pidfd = sys_pidfd_open(pid);
+        return r < 0 ? error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "nsrun-net can't be watched", NULL) : 0;
+}
+
+static int network_open(const struct nsrun_plan *plan, int journal_dir, struct network *n, struct given *g,
+                        struct nsrun_error *err) {
+        int r = strv_copy(plan->network, &n->lines);
+
+        if (r >= 0)
+                r = net_rules_read(n->lines, &n->rules);
+        if (r >= 0)
+                r = net_layout_make(&n->rules, &n->layout);
+        if (r >= 0)
+                r = give_pair(g, &n->launch.socket);
+        if (r >= 0)
+                r = give_rules(g, plan->network);
+        if (r >= 0)
+                r = give_pair(g, &n->life_fd);
+        if (r >= 0)
+                r = give_journal(n, g, journal_dir);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "the network can't be prepared", NULL);
+        return give_published(n, g, err);
+}
+
+/* A session's command looks into the session's journal.  Without it nothing is told. */
+static int look_into_session(const struct nsrun_plan *plan, struct network *n) {
+        _cleanup_close_ int fd = sys_open(plan->join->folder.dir_fd, JOURNAL_NAME, O_RDONLY | O_NOFOLLOW, 0);
+
+        if (fd >= 0)
+                (void)map_journal(n, fd);
+        return strv_copy(plan->network, &n->lines);
+}
+
+int network_begin(const struct nsrun_plan *plan, int journal_dir, struct network *n,
+                  struct launch_params *params, struct nsrun_error *err) {
+        _cleanup_(given_clear) struct given g = {.n = 0};
+        int r;
+
+        if (plan->net != POLICY_NET_ALLOW || plan->plain || plan->raw)
+                return 0;
+        if (plan->join)
+                return look_into_session(plan, n) < 0 ? error_oom(err) : 0;
+        r = network_open(plan, journal_dir, n, &g, err);
+        if (r >= 0)
+                r = start_helper(n, &g, err);
+        n->launch.layout = &n->layout;
+        params->network = &n->launch;
+        return r;
+}
+
+void network_launched(struct network *n) {
+        close_fdp(&n->launch.socket);
+}
+
+/* -------------------------------------------------------------------- its end */
+
+void network_end(struct network *n) {
+        siginfo_t info;
+
+        network_launched(n);
+        close_fdp(&n->life_fd);
+        if (n->pidfd >= 0) {
+                struct pollfd end = {.fd = n->pidfd, .events = POLLIN};
+
+                /* What the sandbox has sent goes out yet. */
+                (void)sys_poll(&end, 1, 2 * 1000);
+                (void)sys_pidfd_send_signal(n->pidfd, SIGKILL);
+                (void)sys_waitid(P_PIDFD, (id_t)n->pidfd, &info, WEXITED);
+        }
+        close_fdp(&n->pidfd);
+        if (n->journal)
+                (void)munmap((void *)(uintptr_t)n->journal, sizeof(*n->journal));
+        net_layout_clear(&n->layout);
+        net_rules_clear(&n->rules);
+        strv_free(n->lines);
+        *n = NETWORK_INIT;
+}
+
+/* --------------------------------------------------------------- what it says */
+
+/* The host of an event, as text that is fit to print, whatever nsrun-net has written there. */
+static void copy_host(const struct net_event *e, char to[sizeof(e->host)]) {
+        static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_: ";
+        size_t i = 0;
+
+        for (; i < sizeof(e->host) - 1 && e->host[i]; i++)
+                to[i] = (char)(strchr(allowed, e->host[i]) ? e->host[i] : '?');
+        to[i] = '\0';
+}
+
+static char *describe_event(const struct net_event *e) {
+        char host[sizeof(e->host)], *text = NULL;
+        struct net_address a;
+        int r;
+
+        copy_host(e, host);
+        switch ((enum net_event_kind)e->kind) {
+        case NET_EVENT_NAME:
+                r = asprintf(&text, "%.200s isn't allowed", host);
+                break;
+        case NET_EVENT_PORT:
+                r = asprintf(&text, "%.200s:%u isn't allowed", host, e->port);
+                break;
+        case NET_EVENT_HOME:
+                r = memchr(e->text, '\0', sizeof(e->text)) && net_address_parse(e->text, &a)
+                            ? asprintf(&text, "%.200s:%u isn't allowed, since it leads to %s", host, e->port,
+                                       e->text)
+                            : -1;
+                break;
+        case NET_EVENT_UNRESOLVED:
+                r = asprintf(&text, "%.200s has no address outside", host);
+                break;
+        case NET_EVENT_UNREACHED:
+                r = asprintf(&text, "%.200s:%u can't be reached", host, e->port);
+                break;
+        default:
+                r = -1;
+        }
+        return r < 0 ? NULL : text;
+}
+
+static int collect_events(const struct network *n, char ***ret, size_t *ret_more) {
+        uint64_t end = __atomic_load_n(&n->journal->n, __ATOMIC_ACQUIRE), i = n->n_seen;
+
+        if (end > i + NET_JOURNAL_EVENTS)
+                i = end - NET_JOURNAL_EVENTS;
+        for (; i < end; i++) {
+                const struct net_event e = n->journal->events[i % NET_JOURNAL_EVENTS];
+                char *text = describe_event(&e);
+
+                if (!text || strv_contains(*ret, text)) {
+                        free(text);
+                        continue;
+                }
+                if (strv_length(*ret) >= MOST_TOLD) {
+                        free(text);
+                        (*ret_more)++;
+                        continue;
+                }
+                if (strv_consume(ret, text) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static void add_allowed(struct strbuf *b, char *const *lines) {
+        size_t n = 0, more = 0;
+
+        STRV_FOREACH (line, lines) {
+                const char *host = startswith(*line, "allow ");
+
+                if (!host)
+                        continue;
+                if (b->length + strlen(host) > 420)
+                        more++;
+                else
+                        strbuf_addf(b, "%s%s", n++ == 0 ? "; allowed: " : ", ", host);
+        }
+        if (more > 0)
+                strbuf_addf(b, " and %zu more", more);
+        if (n == 0)
+                strbuf_add(b, "; nothing is allowed");
+}
+
+int network_tell(struct network *n, struct nsrun_error *ret_note) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_strv_ char **events = NULL;
+        _cleanup_free_ char *text = NULL;
+        struct nsrun_error note = {0};
+        size_t more = 0;
+
+        if (!n->journal)
+                return 0;
+        if (collect_events(n, &events, &more) < 0)
+                return -ENOMEM;
+        n->n_seen = __atomic_load_n(&n->journal->n, __ATOMIC_ACQUIRE);
+        if (!events)
+                return 0;
+        strbuf_add(&b, "network: ");
+        STRV_FOREACH (event, events)
+                if (b.length + strlen(*event) > 330 && event != events)
+                        more++;
+                else
+                        strbuf_addf(&b, "%s%s", event == events ? "" : ", ", *event);
+        if (more > 0)
+                strbuf_addf(&b, " and %zu more", more);
+        add_allowed(&b, n->lines);
+        text = strbuf_finish(&b);
+        if (!text)
+                return -ENOMEM;
+        (void)error_set(&note, NSRUN_STAGE_NETWORK, 0, NULL, text, NULL);
+        *ret_note = note;
+        return 1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The host's side of a run with --net=allow: nsrun-net, started before the sandbox and ended after it, and
+ * what it refused. */
+#pragma once
+
+#include "launch/launch.h"
+#include "net/journal.h"
+
+struct network {
+        struct launch_network launch; /* for the sandbox's pid 1 */
+        char **lines;                 /* the plan's rules, and what they are */
+        struct net_rules rules;
+        struct net_layout layout;
+        int pidfd;   /* nsrun-net's */
+        int life_fd; /* when it is closed nsrun-net ends */
+        const struct net_journal *journal;
+        uint64_t n_seen; /* events of the journal that are older than the run */
+};
+
+#define NETWORK_INIT                                                             \
+        (struct network) {                                                       \
+                .launch = {.socket = -EBADF}, .pidfd = -EBADF, .life_fd = -EBADF \
+        }
+
+/* Starts nsrun-net if the plan wants it, and fills in params->network.  A session's journal is made in
+ * `journal_dir`, the folder of its record, so that its commands find it; else -1. */
+int network_begin(const struct nsrun_plan *plan, int journal_dir, struct network *n,
+                  struct launch_params *params, struct nsrun_error *err);
+/* The sandbox's pid 1 has its own descriptors now. */
+void network_launched(struct network *n);
+/* 1 with a note: what was refused since the beginning.  0: nothing; -ENOMEM.  Once. */
+int network_tell(struct network *n, struct nsrun_error *ret_note);
+/* Ends nsrun-net, and waits for that. */
+void network_end(struct network *n);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* nsrun-net's life: it is as confined as said, ends with its run, and when it is killed there is no network;
+ * sessions; what is refused before anything starts. */
+#include "net.h"
+
+#include <dirent.h>
+#include <sys/wait.h>
+
+#include "session.h"
+
+#define NO_NETWORK "reach", "good.test:8080", "wait", "good.test:8080", "127.0.0.1:8080"
+
+/* The nsrun-net that is a child of `parent`; 0: none. */
+static pid_t find_helper(pid_t parent) {
+        DIR *proc = opendir("/proc");
+        pid_t found = 0;
+
+        for (const struct dirent *e; found == 0 && (e = readdir(proc));) {
+                _cleanup_free_ char *path = text_of("/proc/%s/stat", e->d_name), *text = NULL,
+                                    *expected = text_of(" %d ", (int)parent);
+                const char *at;
+
+                text = e->d_name[0] >= '1' && e->d_name[0] <= '9' ? file_text(path) : NULL;
+                at = text ? strstr(text, "(nsrun-net) ") : NULL;
+                at = at ? at + strlen("(nsrun-net) ") : NULL;
+                if (at && *at != 'Z' && startswith(at + 1, expected))
+                        found = (pid_t)atoi(e->d_name);
+        }
+        (void)closedir(proc);
+        return found;
+}
+
+static void spawn_client(struct world *w, struct running *ret, int input, const char *const *words) {
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self);
+        const char *argv[32] = {program(), "run",    "--project",   w->site->project,
+                                "--bind",  bind,     "--net=allow", "--allow=good.test:8080",
+                                "--",      "/client"};
+        size_t n = 10;
+
+        while (*words)
+                argv[n++] = *words++;
+        spawn(&(struct request){.argv = argv,
+                                .cwd = w->site->root,
+                                .standard_input = input,
+                                .in_child = world_stage,
+                                .data = w},
+              ret);
+}
+
+TEST(without_its_helper_a_sandbox_has_no_network) {
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+        _cleanup_free_ char *line = NULL;
+        struct running running;
+        int input[2];
+        pid_t helper;
+
+        world_make(*state, &w, "203.0.113.5 good.test\n");
+        assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+        spawn_client(&w, &running, input[0], (const char *const[]){NO_NETWORK, NULL});
+        close_fdp(&input[0]);
+        line = read_line(running.out);
+        assert_string_equal(line, "good.test:8080: to 203.0.113.5: 2 bytes\n");
+        helper = find_helper(running.pid);
+        assert_true(helper > 0);
+        assert_int_equal(kill(helper, SIGKILL), 0);
+        while (find_helper(running.pid) > 0)
+                ;
+        assert_int_equal(write(input[1], "\n", 1), 1);
+        close_fdp(&input[1]);
+        finish(&running, &o);
+        collect_orphans();
+        expect_out(&o, "good.test:8080: no such name\n127.0.0.1:8080: Connection refused\n");
+        expect_status(&o, 0);
+}
+
+static char *status_line(pid_t pid, const char *name) {
+        _cleanup_free_ char *path = text_of("/proc/%d/status", (int)pid), *text = file_text(path);
+        char *at = text ? strstr(text, name) : NULL;
+
+        assert_non_null(at);
+        at[strcspn(at, "\n")] = '\0';
+        return strdup(at);
+}
+
+TEST(the_helper_has_no_right_that_it_does_not_need) {
+        static const char *const lines[] = {"CapInh:\t0000000000000000", "CapPrm:\t0000000000000000",
+                                            "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"};
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+        _cleanup_free_ char *line = NULL;
+        struct running running;
+        int input[2];
+        pid_t helper;
+
+        world_make(*state, &w, "203.0.113.5 good.test\n");
+        assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+        spawn_client(&w, &running, input[0], (const char *const[]){"reach", "good.test:8080", "wait", NULL});
+        close_fdp(&input[0]);
+        line = read_line(running.out);
+        helper = find_helper(running.pid);
+        assert_true(helper > 0);
+        for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+                _cleanup_free_ char *name = strndup(lines[i], strcspn(lines[i], "\t")),
+                                    *seen = status_line(helper, name);
+
+                assert_string_equal(seen, lines[i]);
+        }
+        /* When nsrun is killed nothing is left: site_teardown() looks. */
+        assert_int_equal(kill(running.pid, SIGKILL), 0);
+        close_fdp(&input[1]);
+        finish(&running, &o);
+        collect_orphans();
+}
+
+TEST(the_helper_is_not_for_people) {
+        const struct site *s = *state;
+        const char *const argv[] = {getenv("NSRUN_NET"), NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_refusal(&o, 125, "nsrun-net: started by nsrun, not by people");
+}
+
+static void no_helper(void *data) {
+        assert_int_equal(setenv("NSRUN_NET", data, 1), 0);
+}
+
+TEST(without_nsrun_net_nothing_starts) {
+        const struct site *s = *state;
+        _cleanup_free_ char *missing = path_of(s->root, "missing"),
+                            *line = text_of(
+                                    "nsrun: nsrun-net can't be executed: %s: No such file or directory; "
+                                    "install nsrun completely",
+                                    missing);
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, (const char *const[]){"--net=allow", "--", "sh", "-c", "echo ran", NULL});
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root, .in_child = no_helper, .data = missing}, &o);
+        expect_refusal(&o, 125, line);
+        outcome_clear(&o);
+        run(&(struct request){.argv = argv,
+                              .cwd = s->root,
+                              .in_child = no_helper,
+                              .data = (void *)(uintptr_t) "/bin/false"},
+            &o);
+        expect_status(&o, 125);
+        expect_in(o.err, "nsrun-net has ended before it was ready");
+        assert_string_equal(o.out, "");
+        RUN(s, &o, "--net=allow", "--", "echo", "ran");
+        expect_out(&o, "ran\n");
+}
+
+TEST(rules_that_make_no_sense_are_refused) {
+        static const struct {
+                const char *options[3];
+                const char *line;
+        } cases[] = {
+                {{"--allow=a.test"}, "--allow is of no use without its network; add --net=allow"},
+                {{"--net=none", "--publish=80"},
+                 "--publish is of no use without its network; add --net=allow"},
+                {{"--net=allow", "--allow=a.test", "--deny=*.test"},
+                 "two rules contradict: --allow a.test:80,443, --deny *.test; leave one of the two out"},
+                {{"--net=allow", "--allow=@nobody"},
+                 "--allow: no list of that name: @nobody; 'nsrun net list' has them all"},
+        };
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                RUN(s, &o, cases[i].options[0], cases[i].options[1] ? cases[i].options[1] : "--net=host",
+                    cases[i].options[2] ? cases[i].options[2] : "--new-session", "--", "true");
+                expect_status(&o, 125);
+                expect_in(o.err, cases[i].line);
+        }
+}
+
+TEST(a_session_has_one_network_and_tells_each_command_what_was_refused) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=allow", "--allow=good.test");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN(s, id, &o, "--", "getent", "hosts", "bad.test");
+        expect_status(&o, 2);
+        assert_string_equal(o.err,
+                            "nsrun: note: network: bad.test isn't allowed; allowed: good.test:80,443\n");
+        JOIN(s, id, &o, "--", "getent", "ahostsv4", "good.test");
+        expect_status(&o, 0);
+        expect_in(o.out, "198.18.0.16");
+        assert_string_equal(o.err, "");
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        collect_orphans();
+}
+
+int main(int argc, char **argv) {
+        client_main(argc, argv);
+        return run_all_tests();
+}
