@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+import callers
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 NSRUN = os.path.join(HERE, "nsrun")
 NSRUN_BWRAP = os.path.join(HERE, "nsrun-bwrap")
@@ -402,6 +404,22 @@ def joins(folder, sizes):
     return result
 
 
+def callers_lines(folder, sizes):
+    """{caller: nsrun-bwrap's time by bwrap's} for the command lines of bubblewrap's callers."""
+    commands = {}
+    for name, words in callers.lines(folder, [TRUE]).items():
+        argv = [*newest_bwrap(), *words]
+        if works(f"bwrap as {name} calls it", argv):
+            commands[f"{name}, bwrap"] = argv
+            commands[f"{name}, nsrun-bwrap"] = [NSRUN_BWRAP, *words]
+    measured = measure(commands, *sizes)
+    print(f"\n{'as its callers call it':<32} {'median ms':>10} {'min ms':>10} {'CPU ms':>10}")
+    for name, (median, least, cpu) in measured.items():
+        print(f"{name:<32} {median:10.3f} {least:10.3f} {cpu:10.3f}")
+    return {name: measured[f"{name}, nsrun-bwrap"][0] / measured[f"{name}, bwrap"][0]
+            for name in callers.LINES if f"{name}, bwrap" in measured}
+
+
 def binds(folder, sizes):
     # A short name: hyperfine takes a command as one argument of at most 128 KiB.
     source = "/usr/lib"
@@ -482,6 +500,7 @@ def main():
         result = cold(plan, folder, sizes)
         homes = developer_homes(folder, sizes)
         joined = joins(folder, sizes)
+        called = callers_lines(folder, sizes) if newest_bwrap() else {}
         bind_ratios = binds(folder, bind_sizes)
         slowest = resolves(folder, 5 if args.smoke else 500)
         ratios = loops(folder, args.smoke)
@@ -493,6 +512,8 @@ def main():
     if "bwrap" in result:
         bars.line("cold run of true, vs bwrap without a filter", result["nsrun"] / result["bwrap"], 0.55)
         bars.line("nsrun-bwrap vs bwrap, the same command line", result["nsrun-bwrap"] / result["bwrap"], 0.55)
+    for name, ratio in called.items():
+        bars.line(f"nsrun-bwrap vs bwrap, called by {name}", ratio, 0.5)
     bars.line("cold run of true, vs floor", result["nsrun"] / result["floor"], 1.25)
     for n_caches, measured in homes.items():
         bars.line(f"cold run with {n_caches} caches, vs floor", measured["nsrun"] / measured["floor"], 1.20)
