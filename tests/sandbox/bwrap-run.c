@@ -89,6 +89,13 @@ static const struct {
         {"root/nowhere", S_IFLNK, "/nothing/there"},
 };
 
+/* 1: a folder was closed, as --perms makes them, and what it holds can be seen from now on. */
+static int open_closed(const char *path, const struct stat *st, int kind, struct FTW *place) {
+        if (place->level == 0 || (kind != FTW_D && kind != FTW_DNR) || (st->st_mode & 0700) == 0700)
+                return 0;
+        return chmod(path, 0700) < 0 ? -1 : 1;
+}
+
 static int take_away(const char *path, nsrun_unused const struct stat *st, int kind, struct FTW *place) {
         /* FTW_DNR: overlayfs' own folder in a work folder, mode 000 and empty. */
         if (place->level > 0 && (kind == FTW_DP || kind == FTW_DNR ? rmdir(path) : unlink(path)) < 0)
@@ -97,6 +104,11 @@ static int take_away(const char *path, nsrun_unused const struct stat *st, int k
 }
 
 void make_tree(const struct site *s) {
+        int r;
+
+        while ((r = nftw(s->project, open_closed, 32, FTW_PHYS)) > 0)
+                ;
+        assert_int_equal(r, 0);
         assert_int_equal(nftw(s->project, take_away, 32, FTW_PHYS | FTW_DEPTH), 0);
         for (size_t i = 0; i < ARRAY_SIZE(tree); i++) {
                 _cleanup_free_ char *path = path_of(s->project, tree[i].path);
