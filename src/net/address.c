@@ -34,12 +34,13 @@ static const struct net_home homes[] = {
         {{V6(0xff), 8}, "a multicast address"},
 };
 
-/* IPv6 addresses that say which IPv4 address they stand for: NAT64, 6to4. */
+/* IPv6 addresses that say which IPv4 address they stand for: NAT64, SIIT, 6to4. */
 static const struct {
         struct net_range range;
         unsigned at; /* where the IPv4 address begins */
 } carriers[] = {
         {{V6(0, 0x64, 0xff, 0x9b), 96}, 12},
+        {{V6(0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff), 96}, 12},
         {{V6(0x20, 2), 16}, 2},
 };
 
@@ -158,15 +159,21 @@ socklen_t net_address_to(const struct net_address *a, uint16_t port, union net_s
         return sizeof(ret->v4);
 }
 
-const struct net_home *net_address_home(const struct net_address *a) {
-        for (size_t i = 0; i < ARRAY_SIZE(carriers); i++) {
-                struct net_address carried = {.is_v6 = false};
+bool net_address_carried(const struct net_address *a, struct net_address *ret) {
+        for (size_t i = 0; i < ARRAY_SIZE(carriers); i++)
+                if (net_range_holds(&carriers[i].range, a)) {
+                        *ret = (struct net_address){.is_v6 = false};
+                        memcpy(ret->bytes, a->bytes + carriers[i].at, 4);
+                        return true;
+                }
+        return false;
+}
 
-                if (!net_range_holds(&carriers[i].range, a))
-                        continue;
-                memcpy(carried.bytes, a->bytes + carriers[i].at, 4);
+const struct net_home *net_address_home(const struct net_address *a) {
+        struct net_address carried;
+
+        if (net_address_carried(a, &carried))
                 return net_address_home(&carried);
-        }
         for (size_t i = 0; i < ARRAY_SIZE(homes); i++)
                 if (net_range_holds(&homes[i].range, a))
                         return &homes[i];

@@ -51,5 +51,7 @@ struct net_home {
         struct net_range range;
         const char *what; /* "a loopback address" */
 };
+/* Whether an IPv6 address stands for an IPv4 one, and for which. */
+bool net_address_carried(const struct net_address *a, struct net_address *ret);
 /* NULL: the address leads nowhere near. */
 const struct net_home *net_address_home(const struct net_address *a);

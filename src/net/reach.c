@@ -35,8 +35,8 @@ static bool has_interface(const struct net_address *a) {
         return has;
 }
 
-/* Whether it is an address of this machine: one of an interface's, or one that the kernel gives a socket
- * which is to send there as its own, too.  Nothing is sent. */
+/* Whether it is an address of this machine: one of an interface's, or one that the
+ * kernel gives a socket which is to send there as its own, too.  Nothing is sent. */
 static bool is_own_address(const struct net_address *a) {
         _cleanup_close_ int fd =
                 socket(a->is_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -45,6 +45,8 @@ static bool is_own_address(const struct net_address *a) {
         struct net_address from;
         uint16_t port;
 
+        if (net_address_carried(a, &from) && is_own_address(&from))
+                return true;
         if (fd < 0 || has_interface(a))
                 return true;
         if (connect(fd, &to.any, net_address_to(a, 9, &to)) < 0)
@@ -236,11 +238,18 @@ void relay_resolved(struct helper *h, struct flow *f, const struct net_address *
         begin_attempts(h, f);
 }
 
+static const struct net_address loopbacks[] = {{.bytes = {127, 0, 0, 1}},
+                                               {.bytes = {[15] = 1}, .is_v6 = true}};
+
+/* Of the sandbox's own no rule says anything. */
 static void reach_loopback(struct helper *h, struct flow *f) {
-        f->addresses[0] = (struct net_address){.bytes = {127, 0, 0, 1}};
-        f->addresses[1] = (struct net_address){.bytes = {[15] = 1}, .is_v6 = true};
-        f->n_addresses = 2;
-        begin_attempts(h, f);
+        for (size_t i = 0; i < ARRAY_SIZE(loopbacks); i++)
+                if (f->is_inward || !net_rules_deny_address(&h->rules, &loopbacks[i]))
+                        f->addresses[f->n_addresses++] = loopbacks[i];
+        if (f->n_addresses == 0)
+                refuse_flow(h, f, NET_EVENT_PORT, NULL);
+        else
+                begin_attempts(h, f);
 }
 
 static void reach_host(struct helper *h, struct flow *f) {
@@ -289,7 +298,7 @@ void reach_outward(struct helper *h, struct flow *f) {
                 relay_end(h, f, true);
         else if (net_address_index(&to, &index))
                 index == NET_INDEX_HOST ? reach_host(h, f) : reach_name(h, f, index);
-        else if (to.is_v6 ? to.bytes[0] == 0 && to.bytes[15] == 1 : to.bytes[0] == 127)
+        else if (to.is_v6 ? net_address_is_same(&to, &loopbacks[1]) : to.bytes[0] == 127)
                 reach_host(h, f);
         else
                 reach_address(h, f, &to);

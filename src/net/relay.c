@@ -83,7 +83,7 @@ void relay_end(struct helper *h, struct flow *f, bool is_reset) {
                 f->next->previous = f->previous;
         *(f->previous ? &f->previous->next : &h->flows) = f->next;
         h->n_flows--;
-        if (h->is_full && h->ends_at == 0 && h->n_flows + 16 < h->n_flows_most)
+        if (h->is_full && h->ends_at == 0 && h->n_flows < h->n_flows_most - h->n_flows_most / 8)
                 set_full(h, false);
         f->next_dead = h->dead;
         h->dead = f;

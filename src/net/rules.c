@@ -315,6 +315,10 @@ static bool has_port(const struct net_rule *rule, uint16_t port) {
 }
 
 bool net_rule_is_within(const struct net_rule *a, const struct net_rule *b) {
+        const struct net_address loopback = {.bytes = {127, 0, 0, 1}};
+
+        if (a->kind == NET_RULE_HOST && b->kind == NET_RULE_RANGE)
+                return net_range_holds(&b->range, &loopback);
         if (a->kind == NET_RULE_RANGE && b->kind == NET_RULE_RANGE)
                 return net_range_is_within(&a->range, &b->range);
         if (a->kind == NET_RULE_NAME)
@@ -361,6 +365,10 @@ bool net_rules_allow_host(const struct net_rules *rules, uint16_t port) {
 }
 
 bool net_rules_deny_address(const struct net_rules *rules, const struct net_address *a) {
+        struct net_address carried;
+
+        if (net_address_carried(a, &carried) && net_rules_deny_address(rules, &carried))
+                return true;
         for (size_t i = 0; i < rules->n; i++)
                 if (rules->rules[i].is_deny && rules->rules[i].kind == NET_RULE_RANGE &&
                     net_range_holds(&rules->rules[i].range, a))

@@ -83,6 +83,37 @@ static int refuse_contradiction(char *const *lines, struct nsrun_error *err) {
         return 0;
 }
 
+/* A port that a rule takes on the sandbox's loopback can't be had by a server in it. */
+static int refuse_taken_ports(const struct net_rules *rules, struct nsrun_error *err) {
+        const struct net_address loopbacks[] = {{.bytes = {127, 0, 0, 1}},
+                                                {.bytes = {[15] = 1}, .is_v6 = true}};
+
+        for (size_t i = 0; i < rules->n_publishes; i++)
+                for (size_t k = 0; k < rules->n; k++) {
+                        const struct net_rule *rule = &rules->rules[k];
+                        bool takes =
+                                rule->kind == NET_RULE_WILDCARD || rule->kind == NET_RULE_HOST ||
+                                (rule->kind == NET_RULE_RANGE &&
+                                 (rule->range.bits < net_address_bits(&rule->range.address) ||
+                                  net_range_holds(&rule->range, &loopbacks[rule->range.address.is_v6])));
+                        bool has_port = false;
+
+                        for (unsigned n = 0; n < rule->n_ports; n++)
+                                has_port |= rule->ports[n] == rules->publishes[i].inside;
+                        if (takes && has_port && !rule->is_deny) {
+                                _cleanup_free_ char *allowed = net_rule_format(rule);
+
+                                return !allowed ? error_oom(err)
+                                                : error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                                             "let the server inside have another port",
+                                                             "no server inside can have port %u, which "
+                                                             "--publish leads to: it is taken for --%.200s",
+                                                             rules->publishes[i].inside, allowed);
+                        }
+                }
+        return 0;
+}
+
 static int add_list(struct resolved *s, const char *name) {
         const struct net_list *list = net_list_find(name);
 
@@ -133,6 +164,8 @@ int network_resolve(struct resolved *s, struct nsrun_error *err) {
                             ? -E2BIG
                             : net_layout_make(&rules, &layout);
         net_layout_clear(&layout);
+        if (r >= 0)
+                return refuse_taken_ports(&rules, err);
         if (r == -E2BIG)
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(r), NULL,
                                  "too many rules for the network, or ports in them",

@@ -141,43 +141,31 @@ static int network_set_attributes(posix_spawnattr_t *attributes) {
                                         POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 }
 
-/* Of the environment only what the C library's resolver and the loader go by. */
-static int pick_environment(char ***ret) {
-        static const char *const names[] = {"LOCALDOMAIN", "RES_OPTIONS", "LD_LIBRARY_PATH", "HOSTALIASES"};
-        int r = 0;
-
-        for (size_t i = 0; i < ARRAY_SIZE(names) && r >= 0; i++) {
-                const char *value = getenv(names[i]);
-                char *entry;
-
-                if (value)
-                        r = asprintf(&entry, "%s=%s", names[i], value) < 0 ? -ENOMEM
-                                                                           : strv_consume(ret, entry);
-        }
-        return r;
-}
-
 static int network_spawn(const struct given *g, int null_fd, pid_t *ret_pid) {
         char *const argv[] = {(char *)(uintptr_t) "nsrun-net", NULL};
-        static char *nothing[] = {NULL};
-        _cleanup_strv_ char **env = NULL;
+        /* Nothing of the caller's environment: where libraries are looked for could be a folder of the
+         * command's.  A rule's name is whole: the domains that resolv.conf has to search in are put behind
+         * no name (resolv.conf(5)). */
+        static char search[] = "LOCALDOMAIN=", *env[] = {search, NULL};
         posix_spawn_file_actions_t files;
         posix_spawnattr_t attributes;
         int r;
 
-        if (pick_environment(&env) < 0 || posix_spawn_file_actions_init(&files) != 0)
+        if (posix_spawn_file_actions_init(&files) != 0)
                 return -ENOMEM;
         if (posix_spawnattr_init(&attributes) != 0) {
                 (void)posix_spawn_file_actions_destroy(&files);
                 return -ENOMEM;
         }
         r = network_set_attributes(&attributes);
+        if (r == 0)
+                r = posix_spawn_file_actions_addchdir_np(&files, "/");
         for (int fd = 0; fd <= 2 && r == 0; fd++)
                 r = posix_spawn_file_actions_adddup2(&files, null_fd, fd);
         for (size_t i = 0; i < g->n && r == 0; i++)
                 r = posix_spawn_file_actions_adddup2(&files, g->fds[i], NET_FD_SANDBOX + (int)i);
         if (r == 0)
-                r = posix_spawn(ret_pid, program_net(), &files, &attributes, argv, env ? env : nothing);
+                r = posix_spawn(ret_pid, program_net(), &files, &attributes, argv, env);
         (void)posix_spawnattr_destroy(&attributes);
         (void)posix_spawn_file_actions_destroy(&files);
         return -r;

@@ -131,7 +131,9 @@ struct given {
 static void keep_both(void *data) {
         const struct given *g = data;
 
-        if (dup2(g->user, 30) < 0 || dup2(g->pid, 31) < 0)
+        /* The sanitizer's look for leaks is a process of its own, which would be born in the given namespace
+         * and wait there for ever. */
+        if (dup2(g->user, 30) < 0 || dup2(g->pid, 31) < 0 || setenv("ASAN_OPTIONS", "detect_leaks=0", 1) < 0)
                 _exit(117);
 }
 

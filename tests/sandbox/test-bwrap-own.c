@@ -267,24 +267,33 @@ TEST(what_is_protected_or_hidden_stays_in_its_place) {
         }
 }
 
-/* A namespace of the command's own has the mounts, too, and they are locked in it. */
-TEST(a_nested_namespace_takes_no_cover_away) {
-        static const char script[] =
-                "unshare -Urm sh -c 'umount top/sub/kept; umount -l top/sub/secret; umount -l top/sub; "
-                "mount -o remount,bind,rw top/sub/kept; echo evil >top/sub/kept; cat top/sub/secret; "
-                "echo tried'";
+/* In a mount namespace of the command's own the mounts are locked; but from one in which they are no more
+ * the folder that holds them can be changed: no such namespace can be made. */
+TEST(a_cover_forbids_nested_mount_namespaces) {
+        static const char script[] = "unshare -Urm true && echo made; unshare -U true && echo empty";
         const struct site *s = *state;
-        _cleanup_free_ char *kept = path_of(s->project, "top/sub/kept"),
-                            *secret = path_of(s->project, "top/sub/secret");
+        _cleanup_free_ char *kept = path_of(s->project, "top/sub/kept");
+        const char *const covers[] = {"--protect", "--hide"};
         _cleanup_outcome_ struct outcome o = {0};
 
         make_attacked(s);
-        BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--unshare-user", "--chdir", s->project, "--protect", kept,
-              "--hide", secret, "sh", "-c", script);
-        expect_status(&o, 0);
-        expect_out(&o, "tried\n");
-        run_outside(s, &o, "cat top/sub/kept top/sub/secret");
-        expect_out(&o, "kept\nsecret\n");
+        BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--unshare-user", "sh", "-c", script);
+        expect_out(&o, "made\nempty\n");
+        for (size_t i = 0; i < ARRAY_SIZE(covers); i++) {
+                BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--unshare-user", covers[i], kept, "sh", "-c",
+                      script);
+                expect_out(&o, "empty\n");
+                expect_in(o.err, "No space left on device");
+                BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--unshare-user", "--disable-userns", covers[i],
+                      kept, "sh", "-c", script);
+                expect_out(&o, "");
+                if (geteuid() != 0)
+                        continue;
+                BWRAP(s, &o, -1, "--dev-bind", "/", "/", covers[i], kept, "true");
+                expect_status(&o, 1);
+                expect_in(o.err, "bwrap: Can't protect or hide without --unshare-user, or --disable-userns: "
+                                 "Operation not permitted\n");
+        }
 }
 
 /* The flags of what is mounted beneath can't be set by mount(2): that is said, and nothing runs. */
@@ -296,11 +305,21 @@ TEST(nothing_is_protected_in_part_on_an_old_kernel) {
                             *number = text_of("%d", ENOSYS), *file = path_of(s->project, "file");
         const char *const protects[] = {deny,        number, "mount_setattr", bwrap, "--dev-bind", "/", "/",
                                         "--protect", file,   "true",          NULL};
-        const char *const hides[] = {deny,  number,       "mount_setattr",
-                                     bwrap, "--dev-bind", "/",
-                                     "/",   "--hide",     file,
-                                     "sh",  "-c",         "[ ! -s \"$0\" ] && echo hidden",
-                                     file,  NULL};
+        const char *const hides[] = {deny,
+                                     number,
+                                     "mount_setattr",
+                                     bwrap,
+                                     "--unshare-user",
+                                     "--dev-bind",
+                                     "/",
+                                     "/",
+                                     "--hide",
+                                     file,
+                                     "sh",
+                                     "-c",
+                                     "[ ! -s \"$0\" ] && echo hidden",
+                                     file,
+                                     NULL};
         _cleanup_free_ char *expected = text_of(
                 "bwrap: Without mount_setattr(2), of Linux 5.12, can't protect %s: Function not implemented\n",
                 file);

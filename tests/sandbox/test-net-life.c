@@ -152,6 +152,29 @@ TEST(without_nsrun_net_nothing_starts) {
         expect_out(&o, "ran\n");
 }
 
+/* Libraries are not looked for in the caller's folder, where the command may have put one. */
+TEST(its_helper_loads_nothing_from_the_project) {
+        const struct site *s = *state;
+        static const char path[] = "LD_LIBRARY_PATH=/nowhere:";
+        const char *const control[] = {"env", path, program(), "--version", NULL};
+        const char *const loads[] = {"env", path, "cat", "/dev/null", NULL};
+        const char *const run_it[] = {
+                "env", path,   program(), "run", "--net=allow", "--unsetenv=LD_LIBRARY_PATH",
+                "--",  "echo", "ran",     NULL};
+        _cleanup_outcome_ struct outcome o = {0}, version = {0}, cat = {0};
+
+        make_file(s->project, "libc.so.6", "none\n");
+        run(&(struct request){.argv = loads, .cwd = s->project}, &cat);
+        assert_int_not_equal(cat.status, 0);
+        run(&(struct request){.argv = control, .cwd = s->project}, &version);
+        /* An nsrun that is linked dynamically, as with sanitizers, doesn't start so. */
+        if (version.status != 0)
+                return;
+        run(&(struct request){.argv = run_it, .cwd = s->project}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "ran\n");
+}
+
 TEST(rules_that_make_no_sense_are_refused) {
         static const struct {
                 const char *options[3];
@@ -162,6 +185,14 @@ TEST(rules_that_make_no_sense_are_refused) {
                  "--publish is of no use without its network; add --net=allow"},
                 {{"--net=allow", "--allow=a.test", "--deny=*.test"},
                  "two rules contradict: --allow a.test:80,443, --deny *.test; leave one of the two out"},
+                {{"--net=allow", "--allow=localhost:8080", "--deny=127.0.0.0/8"},
+                 "two rules contradict: --allow localhost:8080, --deny 127.0.0.0/8; leave one of the two out"},
+                {{"--net=allow", "--allow=*.test:8080", "--publish=9001:8080"},
+                 "no server inside can have port 8080, which --publish leads to: it is taken for --allow "
+                 "*.test:8080; let the server inside have another port"},
+                {{"--net=allow", "--allow=localhost:8080", "--publish=8080"},
+                 "no server inside can have port 8080, which --publish leads to: it is taken for --allow "
+                 "localhost:8080; let the server inside have another port"},
                 {{"--net=allow", "--allow=@nobody"},
                  "--allow: no list of that name: @nobody; 'nsrun net list' has them all"},
         };

@@ -227,6 +227,7 @@ TEST(all_that_leads_home_is_known) {
                                            "ff02::1",
                                            "64:ff9b::7f00:1",
                                            "64:ff9b::a9fe:a9fe",
+                                           "::ffff:0:a9fe:a9fe",
                                            "64:ff9b:1::1",
                                            "2002:7f00:1::1",
                                            "2002:a9fe:a9fe::",
@@ -246,6 +247,25 @@ TEST(all_that_leads_home_is_known) {
                 assert_true(net_address_parse(away[i], &a));
                 assert_null(net_address_home(&a));
         }
+}
+
+/* An address that stands for a denied one is denied. */
+TEST(a_denied_address_is_denied_by_each_of_its_names) {
+        char allow[] = "allow [::]/0:80", deny[] = "deny 8.8.8.0/24";
+        char *const lines[] = {allow, deny, NULL};
+        static const char *const denied[] = {"8.8.8.8", "::ffff:8.8.8.8", "64:ff9b::808:808",
+                                             "::ffff:0:808:808", "2002:808:808::1"};
+        _cleanup_net_rules_ struct net_rules rules = {0};
+        struct net_address a;
+
+        assert_int_equal(net_rules_read(lines, &rules), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(denied); i++) {
+                assert_true(net_address_parse(denied[i], &a));
+                if (!net_rules_deny_address(&rules, &a) || net_rules_allow_address(&rules, &a, 80, false))
+                        fail_msg("%s isn't denied", denied[i]);
+        }
+        assert_true(net_address_parse("64:ff9b::909:909", &a));
+        assert_false(net_rules_deny_address(&rules, &a));
 }
 
 TEST(every_number_has_its_addresses) {

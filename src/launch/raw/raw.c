@@ -62,6 +62,34 @@ static int limit_userns(struct raw *w, int *ret_self) {
         return 0;
 }
 
+static bool has_covers(const struct nsrun_plan *plan) {
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (plan->ops[i].kind == PLAN_PROTECT || plan->ops[i].kind == PLAN_HIDE)
+                        return true;
+        return false;
+}
+
+/* That a mount point can't be renamed or removed is so in its own mount namespace alone: from another one,
+ * which any command can make in a user namespace, the folder that holds it can be changed.  The bound counts
+ * for all user namespaces beneath this one, too.  Called while the host's /proc is still there. */
+static int forbid_mount_namespaces(struct raw *w) {
+        struct nsrun_error *err = &w->child->reaper.error;
+        _cleanup_close_ int bound = -EBADF;
+        ssize_t n;
+
+        if (!has_covers(w->child->plan) || w->plan->disables_userns)
+                return 0;
+        if (!(w->child->namespaces & CLONE_NEWUSER))
+                return error_set(err, NSRUN_STAGE_MOUNT, -EPERM, NULL,
+                                 "Can't protect or hide without --unshare-user, or --disable-userns", NULL);
+        bound = sys_open(w->mount.old_root, "proc/sys/user/max_mnt_namespaces", O_WRONLY, 0);
+        n = bound < 0 ? bound : sys_write(bound, "0", 1);
+        if (n < 0)
+                return error_set(err, NSRUN_STAGE_MOUNT, (int)n, NULL,
+                                 "Can't protect or hide: nested mount namespaces can't be forbidden", NULL);
+        return 0;
+}
+
 /* Enters the last user namespace, after the last pivot_root(2): the kernel lets no process make one
  * whose root isn't its mount namespace's root. */
 static int enter_userns(struct raw *w, int self) {
@@ -182,6 +210,8 @@ static int raw_build(struct raw *w) {
                 r = raw_mount_operations(w);
         if (r >= 0)
                 r = limit_userns(w, &self);
+        if (r >= 0)
+                r = forbid_mount_namespaces(w);
         if (r >= 0)
                 r = raw_mount_seal(w);
         if (r >= 0)
