@@ -345,6 +345,13 @@ struct nsrun_start_options {
         const int *pass_fds; /* more of the caller's, from 3 on, which the command gets under the same
                                 numbers */
         size_t n_pass_fds;
+        /* With "net" set to "ask": whether the command may reach a name that no rule covers, at ports 80 and
+         * 443 until it ends.  `program` says which process asks, as that calls itself: "npm (pid 42)"; both
+         * are fit to print.  Called by nsrun_sandbox_wait(), in its thread: until then questions wait, and
+         * a program's resolver gives up after two minutes.  Each name is asked about once, 32 of them at
+         * most.  1: yes; else no.  NULL: nobody can be asked, and nsrun_start() refuses such a plan. */
+        int (*ask)(const char *name, const char *program, void *data);
+        void *data;
 };
 #define NSRUN_START_OPTIONS_INIT                                                    \
         {                                                                           \
@@ -370,6 +377,15 @@ int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_start_options 
  * looked for when the sandbox is gone: nsrun_sandbox_wait() adds that.  Ends with NULL, and is never NULL
  * itself. Owned by the sandbox, until it was waited for or freed. */
 const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *sandbox);
+/* What this host denies, and the sandbox has in a lesser way: for each a name of nsrun-hosts(7) and, where
+ * it is about a path, a space and the path ("cache-read-only /home/u/.npm").  With "strict" such a start is
+ * refused instead: -EOPNOTSUPP, stage POLICY.  Complete when nsrun_start() returns; in a session, the
+ * session's are among them.  Ends with NULL, and is never NULL itself.  Owned by the sandbox, until it is
+ * freed. */
+const char *const *nsrun_sandbox_degraded(const struct nsrun_sandbox *sandbox);
+/* Such an entry in words: "no overlay can be had for this cache: it is read-only: /home/u/.npm".  The caller
+ * frees it; NULL for want of memory, or for another release's name. */
+char *nsrun_degraded_format(const char *entry);
 /* 1; or 0: there is none, since the policy has "no-sandbox" or the isolation isn't enabled, which the first
  * note says, too. */
 int nsrun_sandbox_is_confined(const struct nsrun_sandbox *sandbox);
@@ -437,15 +453,18 @@ struct nsrun_bash_result {
         char *report;           /* a JSON array as nsrun(1) has it; NULL: not asked for */
         char **notes; /* as nsrun_sandbox_notes() (which secrets of the environment were withheld, say), and
                          what is odd about a seccomp policy; or NULL */
-        int no_sandbox; /* 1: the policy has "no-sandbox", and nothing confined the command */
-        char **dropped; /* paths that the command left in the sandbox's own home, which is gone; of those in
-                           hidden folders the ones that people make on purpose; a note says so, too; or NULL
-                         */
-        char *detached; /* with "detaches": the name of its log, for nsrun_session_log(); else NULL */
-        char *session;  /* and the session's id */
-        int pid;        /* its pid in the session; 0: not known */
-        int is_ready;   /* 1: it was started, and what was waited for has come */
-        int is_running; /* 1: it runs; status and signal are -1 and 0 then */
+        int no_sandbox;  /* 1: the policy has "no-sandbox", and nothing confined the command */
+        char **dropped;  /* paths that the command left in the sandbox's own home, which is gone; of those in
+                            hidden folders the ones that people make on purpose; a note says so, too; or NULL
+                          */
+        char *detached;  /* with "detaches": the name of its log, for nsrun_session_log(); else NULL */
+        char *session;   /* and the session's id */
+        int pid;         /* its pid in the session; 0: not known */
+        int is_ready;    /* 1: it was started, and what was waited for has come */
+        int is_running;  /* 1: it runs; status and signal are -1 and 0 then */
+        char **degraded; /* as nsrun_sandbox_degraded(); or NULL */
+        char **reasons;  /* of a command that failed: what the sandbox refused of what its output names, and
+                            the option that would allow it, at most ten lines; or NULL */
 };
 #define NSRUN_BASH_RESULT_INIT \
         { .size = sizeof(struct nsrun_bash_result) }
@@ -555,8 +574,9 @@ struct nsrun_session_info {
         pid_t owner;               /* 0: none */
         int is_nested;             /* 1: each command in a pid namespace of its own */
         enum nsrun_commands commands;
-        char *root; /* what it is about: its project, or else the first folder that was asked for; NULL:
-                       neither */
+        char *root;      /* what it is about: its project, or else the first folder that was asked for; NULL:
+                            neither */
+        char **degraded; /* as nsrun_sandbox_degraded(); NULL: nothing */
 };
 
 /* *ret is the caller's to free with nsrun_session_info_free().  -ENOENT, stage SUPERVISE: no such

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/sized.h"
+#include "explain/output.h"
 #include "plan/plan.h"
 #include "probe.h"
 #include "run/programs.h"
@@ -109,6 +110,29 @@ static int follow(struct command_source *s, const struct bash_params *params,
         return r;
 }
 
+/* Why a command failed, as far as the sandbox is the cause.  One that succeeds pays nothing for it. */
+static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *policy,
+                            struct nsrun_bash_result *ret, struct nsrun_error *err) {
+        const struct explained e = {
+                .plan = plan,
+                .output = ret->output,
+                .size = ret->output_size,
+                .search = environment_get(policy->host_environ ? policy->host_environ : environ, "PATH"),
+                .oom_killed = ret->oom_killed,
+        };
+        int r = 0;
+
+        if (ret->status == 0 || ret->no_sandbox)
+                return 0;
+        if (plan->join)
+                r = plan_load_operations(plan, err);
+        if (r >= 0 && explain_output(&e, &ret->reasons) < 0)
+                r = error_oom(err);
+        if (r < 0)
+                nsrun_bash_result_clear(ret);
+        return r;
+}
+
 /* Adds what only a sandbox can tell: whether memory ran out, the notes, and the calls that were
  * denied. */
 static int agent_bash_add_details(struct contained *c, bool was_held, struct nsrun_bash_result *ret,
@@ -132,6 +156,8 @@ static int agent_bash_add_details(struct contained *c, bool was_held, struct nsr
                 ret->notes = TAKE_PTR(c->run.notes);
         if (r >= 0)
                 ret->dropped = TAKE_PTR(c->run.dropped.paths);
+        if (r >= 0)
+                ret->degraded = TAKE_PTR(c->run.degraded);
         if (r >= 0 && was_held && strv_add(&ret->notes, c->plan->join ? held_in_session : held) < 0)
                 r = error_oom(err);
         STRV_FOREACH (warning, c->plan->seccomp.warnings)
@@ -159,6 +185,8 @@ static int run_contained(const struct policy_request *request, const char *comma
                 r = follow(&contained.source, params, options, command, &result, &was_held, err);
                 if (r >= 0)
                         r = agent_bash_add_details(&contained, was_held, &result, err);
+                if (r >= 0)
+                        r = bash_add_reasons(plan, request->policy, &result, err);
                 contained.source.end(&contained.source);
         }
         if (r < 0)

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/sized.h"
 #include "bash.h"
+#include "plan/print.h"
 #include "run/deadline.h"
 
 /* The width of a prompt's lines; and the longest run of spaces that is shown as it is. */
@@ -111,7 +112,9 @@ nsrun_public void nsrun_bash_result_clear(struct nsrun_bash_result *result) {
         free(own.output);
         free(own.report);
         strv_free(own.notes);
+        strv_free(own.degraded);
         strv_free(own.dropped);
+        strv_free(own.reasons);
         free(own.detached);
         free(own.session);
 }
@@ -139,6 +142,19 @@ static void add_detached(struct strbuf *b, const struct nsrun_bash_result *resul
                     result->detached);
         if (result->is_running)
                 strbuf_addf(b, "\nstop: nsrun session kill %s %s", result->session, result->detached);
+}
+
+static int add_reasons(struct strbuf *b, const struct nsrun_bash_result *result) {
+        bool begins = result->timed_out && !result->no_sandbox && !result->detached && !result->notes;
+
+        STRV_FOREACH (reason, result->reasons) {
+                _cleanup_free_ char *visible = str_visible(*reason);
+
+                if (!visible)
+                        return -ENOMEM;
+                strbuf_addf(b, "%sreason: %s", begins && reason == result->reasons ? "\n\n" : "\n", visible);
+        }
+        return 0;
 }
 
 static int format_text(const struct nsrun_bash_result *result, char **ret, size_t *ret_size,
@@ -174,7 +190,7 @@ static int format_text(const struct nsrun_bash_result *result, char **ret, size_
                                                                                                     : "\n",
                                     visible);
                 }
-        return bash_text_finish(&b, ret, ret_size, err);
+        return add_reasons(&b, result) < 0 ? error_oom(err) : bash_text_finish(&b, ret, ret_size, err);
 }
 
 static void add_or_null(struct json_document *d, const char *key, bool is_known, int number) {
@@ -218,6 +234,8 @@ static int format_json(const struct nsrun_bash_result *result, char **ret, size_
         json_add_number(&d, d.root, "bytes_omitted", result->bytes_omitted);
         json_add_strings(&d, d.root, "notes", result->notes);
         json_add_strings(&d, d.root, "dropped", result->dropped);
+        json_add_strings(&d, d.root, "reasons", result->reasons);
+        print_json_add_degraded(&d, d.root, result->degraded);
         if (result->detached)
                 add_detached_json(&d, result);
         r = json_finish(&d, false, &text, err);

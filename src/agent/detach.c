@@ -114,7 +114,9 @@ static int detached_fill_result(const struct nsrun_plan *plan, const struct nsru
         ret->session = strdup(plan->join->folder.id);
         if (!ret->command || !ret->detached || !ret->session)
                 return error_oom(err);
-        r = ret->is_ready ? 0 : note_not_ready(options, a, ret);
+        r = strv_copy(plan->degraded, &ret->degraded);
+        if (r >= 0 && !ret->is_ready)
+                r = note_not_ready(options, a, ret);
         STRV_FOREACH (line, plan->unseen)
                 if (r >= 0)
                         r = strv_add(&ret->notes, *line);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Writes nsrun-hosts(7), which is made of the rows of causes.c and of nothing else.  POSIX awk; -v date=…
+# Writes nsrun-hosts(7), which is made of the rows of causes.c and degraded.c, in this order, and of nothing
+# else.  POSIX awk; -v date=…
 
 function mdoc(text) {
         gsub(/\\"/, "\"", text)
@@ -22,12 +23,14 @@ function say(text,    words, n, i, line) {
 }
 
 function end_row() {
-        if (!("what" in row))
+        if (!("when" in row))
                 return
         print ".It Xo"
-        say(row["what"])
+        say("name" in row ? row["name"] : row["what"])
         print ".Xc"
         say(row["when"])
+        if ("name" in row)
+                say("The note says: " row["lack"] ": " row["instead"] ".")
         print ".br"
         say("Mended by: " row["fix"])
         for (field in row)
@@ -36,7 +39,7 @@ function end_row() {
 
 BEGIN {
         print ".\\\" SPDX-License-Identifier: LGPL-2.1-or-later"
-        print ".\\\" Made of src/base/causes.c."
+        print ".\\\" Made of src/base/causes.c and src/base/degraded.c."
         print ".Dd " date
         print ".Dt NSRUN-HOSTS 7"
         print ".Os"
@@ -57,12 +60,33 @@ BEGIN {
 }
 
 /^const struct cause causes/ { is_table = 1 }
+/^const struct degraded degraded/ {
+        is_table = 1
+        print ".El"
+        print ".Sh WHAT IS HAD IN A LESSER WAY"
+        print "What a host denies that a run goes on without, by the name that it has in"
+        print ".Dq degraded"
+        print "of"
+        print ".Cm nsrun plan --format=json ,"
+        print "of"
+        print ".Fl -status-fd ,"
+        print "of"
+        print ".Cm nsrun bash --json ,"
+        print "of"
+        print ".Cm nsrun session show --json"
+        print "and of the library."
+        print "With"
+        print ".Fl -strict"
+        print "each is a refusal instead, in the words before the colon."
+        print "What protects and isn\\(aqt in this list is never left out: without it no command starts."
+        print ".Bl -tag -width Ds"
+}
 is_table && /^};/ { end_row(); is_table = 0 }
-is_table && /\[CAUSE_[A-Z_]*\]/ { end_row() }
-is_table && match($0, /^ *\.[a-z]+ = /) {
+is_table && /\[(CAUSE|DEGRADED)_[A-Z_]*\]/ { end_row() }
+is_table && match($0, /^ *\.[a-z]+ =( |$)/) {
         field = $1
         sub(/^\./, "", field)
-        sub(/^ *\.[a-z]+ = /, "")
+        sub(/^ *\.[a-z]+ = ?/, "")
 }
 is_table && /^ *FILTER\("[a-z0-9_]*"\),$/ {
         sub(/^ *FILTER\("/, "")

@@ -123,6 +123,15 @@ const struct cause causes[N_CAUSES] = {
                                "systemd-nspawn -D FOLDER",
                         .test = "a_chroot_is_named",
                 },
+        [CAUSE_OTHERS_PIDS] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "nsrun's children go into another pid namespace than its own, and the kernel "
+                                "answers EINVAL or ENOMEM.",
+                        .what = "what nsrun starts would go into a pid namespace that nsrun isn't in",
+                        .fix = "make that one with a process of its own, as unshare --pid --fork does",
+                        .test = "a_pid_namespace_for_children_alone_is_named",
+                },
         [CAUSE_FILTER_USERNS] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
@@ -181,8 +190,16 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_IDMAP,
                         .when = "No /proc is mounted.",
                         .what = "the id map can't be written",
-                        .fix = "nsrun needs a mounted /proc to start from",
+                        .fix = "nsrun needs a /proc to start from: sudo mount -t proc proc /proc",
                         .test = "a_host_without_proc_is_refused",
+                },
+        [CAUSE_READ_ONLY_PROC] =
+                {
+                        .stage = NSRUN_STAGE_IDMAP,
+                        .when = "/proc is mounted read-only.",
+                        .what = "the id map can't be written",
+                        .fix = "sudo mount -o remount,bind,rw /proc",
+                        .test = "a_read_only_proc_is_named",
                 },
         [CAUSE_NO_PROC_FOR_MOUNTS] =
                 {
@@ -237,6 +254,33 @@ const struct cause causes[N_CAUSES] = {
                         .when = "move_mount(2) fails with EPERM.",
                         .what = "the bind can't be attached",
                         .fix = "a seccomp filter refuses move_mount: allow it, or refuse it with ENOSYS",
+                        .test = "behind_a_filter_the_sandbox_is_the_same",
+                },
+        [CAUSE_FILTER_UNSHARE] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "unshare(2), which a session's commands take, fails with EPERM or ENOSYS.",
+                        .what = "no mark can be put on the command",
+                        .fix = FILTER("unshare"),
+                        .test = "a_filter_that_refuses_a_sessions_calls_is_named",
+                },
+        [CAUSE_FILTER_MEMFD] =
+                {
+                        .stage = NSRUN_STAGE_SUPERVISE,
+                        .when = "memfd_create(2), which a session takes, fails with EPERM or ENOSYS.",
+                        .what = "the plan can't be handed to nsrun-monitor",
+                        .fix = FILTER("memfd_create"),
+                        .test = "a_filter_that_refuses_a_sessions_calls_is_named",
+                },
+        [CAUSE_FILTER_MOUNT_CALLS] =
+                {
+                        .stage = NSRUN_STAGE_MOUNT,
+                        .when = "open_tree(2) or mount_setattr(2) fails with EPERM, and libmount can't be "
+                                "loaded.",
+                        .what = "open_tree or mount_setattr is refused, and libmount, which stands in for them, "
+                                "can't be loaded",
+                        .fix = "a seccomp filter, as containers have one, refuses them: start the container with "
+                               "a profile that allows them, for instance --security-opt seccomp=unconfined",
                         .test = "behind_a_filter_the_sandbox_is_the_same",
                 },
         [CAUSE_NO_MOUNT_CALLS] =
@@ -375,9 +419,16 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_SUPERVISE,
                         .when = "/dev/null may not be opened.",
                         .what = "the null device can't be opened",
-                        .fix = "sudo chmod 666 /dev/null; or /dev is mounted nodev: sudo mount -o remount,dev "
-                               "/dev",
+                        .fix = "sudo chmod 666 /dev/null",
                         .test = "a_null_device_that_is_none_is_named",
+                },
+        [CAUSE_NODEV_NULL] =
+                {
+                        .stage = NSRUN_STAGE_SUPERVISE,
+                        .when = "The same, and its mode would allow it.",
+                        .what = "the null device can't be opened",
+                        .fix = "/dev is mounted nodev: sudo mount -o remount,dev /dev",
+                        .test = "a_null_device_that_is_mounted_nodev_is_named",
                 },
         [CAUSE_CACHE_UNMADE] =
                 {

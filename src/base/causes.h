@@ -5,6 +5,9 @@
 
 #include "error.h"
 
+/* Bytes of stack for CAUSE_SMALL_STACK; with half as many nsrun ran into the end of it. */
+#define STACK_LEAST ((rlim_t)64 * 1024)
+
 enum cause_id {
         CAUSE_USERNS_CLONE,
         CAUSE_MAX_USER,
@@ -20,6 +23,7 @@ enum cause_id {
         CAUSE_NO_PROC_TO_TELL,
         CAUSE_UNMAPPED,
         CAUSE_CHROOT,
+        CAUSE_OTHERS_PIDS,
         CAUSE_FILTER_USERNS,
         CAUSE_FILTER_MOUNTS,
         CAUSE_MODULE,
@@ -27,6 +31,7 @@ enum cause_id {
         CAUSE_PROCESSES_USED_UP,
         CAUSE_SETFCAP,
         CAUSE_NO_PROC_FOR_IDS,
+        CAUSE_READ_ONLY_PROC,
         CAUSE_NO_PROC_FOR_MOUNTS,
         CAUSE_NO_PIDFD,
         CAUSE_FILTER_PIDFD,
@@ -34,6 +39,9 @@ enum cause_id {
         CAUSE_INITRAMFS,
         CAUSE_FILTER_UMOUNT,
         CAUSE_FILTER_MOVE,
+        CAUSE_FILTER_UNSHARE,
+        CAUSE_FILTER_MEMFD,
+        CAUSE_FILTER_MOUNT_CALLS,
         CAUSE_NO_MOUNT_CALLS,
         CAUSE_PROC_MASKED,
         CAUSE_NO_PROC_SUBSET,
@@ -51,6 +59,7 @@ enum cause_id {
         CAUSE_LANDLOCK_REFUSED,
         CAUSE_NO_NULL,
         CAUSE_CLOSED_NULL,
+        CAUSE_NODEV_NULL,
         CAUSE_CACHE_UNMADE,
         CAUSE_CACHE_WRITABLE,
         CAUSE_CACHE_FOREIGN,

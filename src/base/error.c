@@ -3,6 +3,7 @@
 #include "error.h"
 
 #include <stdarg.h>
+#include <sys/prctl.h>
 
 #include "str.h"
 
@@ -28,6 +29,15 @@ static void copy_bounded(char *to, size_t size, const char *from) {
                 memcpy(to + size - 4, "...", 3);
 }
 
+/* Whether a step of the set-up failed as a call does that a seccomp filter refuses, and there is one.
+ * nsrun's own is in force only when nothing can fail any more. */
+static bool may_be_filtered(enum nsrun_stage stage, int r) {
+        return (r == -EPERM || r == -ENOSYS) &&
+               (stage == NSRUN_STAGE_MOUNT || stage == NSRUN_STAGE_HARDENING ||
+                stage == NSRUN_STAGE_SUPERVISE) &&
+               prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
+}
+
 int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *what,
               const char *hint) {
         const bool is_unsaid = r < -ERROR_UNSAID;
@@ -44,6 +54,9 @@ int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char
                 hint = "raise the limit of open files (ulimit -n)";
         if (r == -EFBIG && !is_unsaid)
                 hint = "raise the limit of files' sizes (ulimit -f)";
+        if (!hint && !is_unsaid && may_be_filtered(stage, r))
+                hint = "a seccomp filter, as containers have one, may refuse it: start the container with a "
+                       "profile that allows it, for instance --security-opt seccomp=unconfined";
         copy_bounded(err->hint, sizeof(err->hint), hint);
         return r < 0 ? r : -EIO;
 }

@@ -15,7 +15,7 @@
         X(json_object_new_object)         \
         X(json_object_new_array)          \
         X(json_object_new_string_len)     \
-        X(json_object_new_int64)          \
+        X(json_object_new_uint64)         \
         X(json_object_new_boolean)        \
         X(json_object_object_add)         \
         X(json_object_array_add)          \
@@ -212,9 +212,7 @@ void json_add_string(struct json_document *d, struct json_value *parent, const c
 void json_add_number(struct json_document *d, struct json_value *parent, const char *key, uint64_t number) {
         if (d->has_failed)
                 return;
-        (void)json_add_member(
-                d, parent, key,
-                json_c()->json_object_new_int64_(number > INT64_MAX ? INT64_MAX : (int64_t)number), false);
+        (void)json_add_member(d, parent, key, json_c()->json_object_new_uint64_(number), false);
 }
 
 void json_add_bool(struct json_document *d, struct json_value *parent, const char *key, bool value) {
@@ -229,6 +227,14 @@ void json_add_strings(struct json_document *d, struct json_value *parent, const 
 
         for (; array && texts && *texts; texts++)
                 json_add_string(d, array, NULL, *texts);
+}
+
+/* json-c's readers take what they don't change without const. */
+static struct json_object *object_of(const struct json_value *v) {
+        struct json_object *object;
+
+        memcpy(&object, &v, sizeof(object));
+        return object;
 }
 
 /* What json-c leaves as it is and a terminal may obey: DEL, the C1 controls (U+0080 to U+009F, CSI
@@ -295,6 +301,31 @@ int json_finish(struct json_document *d, bool is_indented, char **ret, struct ns
         return 0;
 }
 
+char *json_spell(const struct json_value *v) {
+        const char *text;
+
+        if (!v)
+                return strdup("null");
+        text = json_c()->json_object_to_json_string_ext_(object_of(v), JSON_C_TO_STRING_NOSLASHESCAPE |
+                                                                               JSON_C_TO_STRING_PLAIN);
+        return text ? escape_controls(text) : NULL;
+}
+
+void json_add_json(struct json_document *d, struct json_value *parent, const char *key, const char *text) {
+        _cleanup_free_ char *ended = str_concat(text, " ", ""); /* else json-c waits for a number's end */
+        struct json_document part = {0};
+        const char *why;
+        size_t at;
+
+        if (d->has_failed)
+                return;
+        if (!ended || json_parse_at(&part, ended, strlen(ended), &at, &why) < 0) {
+                d->has_failed = true;
+                return;
+        }
+        (void)json_add_member(d, parent, key, to_object(part.root), false);
+}
+
 void json_close(struct json_document *d) {
         if (d->root)
                 (void)json_c()->json_object_put_(to_object(d->root));
@@ -307,14 +338,6 @@ void json_close(struct json_document *d) {
 
 static const struct json_object *read_object(const struct json_value *v) {
         return (const struct json_object *)(const void *)v;
-}
-
-/* json-c's readers take what they don't change without const. */
-static struct json_object *object_of(const struct json_value *v) {
-        struct json_object *object;
-
-        memcpy(&object, &v, sizeof(object));
-        return object;
 }
 
 static size_t line_of(const char *text, size_t at) {
@@ -403,6 +426,13 @@ struct json_value *json_get(const struct json_value *object, const char *key) {
             !json_c()->json_object_object_get_ex_(read_object(object), key, &found))
                 return NULL;
         return (struct json_value *)(void *)found;
+}
+
+bool json_has(const struct json_value *object, const char *key) {
+        struct json_object *found = NULL;
+
+        return json_kind(object) == JSON_OBJECT &&
+               json_c()->json_object_object_get_ex_(read_object(object), key, &found);
 }
 
 size_t json_length(const struct json_value *array) {

@@ -32,6 +32,9 @@ void json_add_bool(struct json_document *d, struct json_value *parent, const cha
 void json_add_strings(struct json_document *d, struct json_value *parent, const char *key,
                       char *const *texts);
 
+/* A value that is a JSON text already.  One that isn't makes the document fail. */
+void json_add_json(struct json_document *d, struct json_value *parent, const char *key, const char *text);
+
 /* The document as text without a final newline, on one line or indented; owned
  * by the caller.  The document stays. */
 int json_finish(struct json_document *d, bool is_indented, char **ret, struct nsrun_error *err);
@@ -56,6 +59,8 @@ enum json_kind {
 /* `v` may be NULL in all of these. */
 enum json_kind json_kind(const struct json_value *v);
 struct json_value *json_get(const struct json_value *object, const char *key);
+/* Whether an object has the key, be it with null, which json_get() can't tell. */
+bool json_has(const struct json_value *object, const char *key);
 size_t json_length(const struct json_value *array);
 struct json_value *json_at(const struct json_value *array, size_t i);
 /* The document's own; NULL for what is no string, or has a NUL in it. */
@@ -64,6 +69,8 @@ const char *json_text(const struct json_value *v);
 bool json_number(const struct json_value *v, uint64_t *ret);
 /* False for what is not true. */
 bool json_is_true(const struct json_value *v);
+/* A value as JSON text on one line, for the caller to free.  NULL for want of memory. */
+char *json_spell(const struct json_value *v);
 /* The first key of an object that isn't in allowed[n]; NULL: none. */
 const char *json_unknown_key(const struct json_value *object, const char *const *allowed, size_t n);
 

@@ -9,8 +9,17 @@
 #include "sys.h"
 
 int null_fail(int r, struct nsrun_error *err) {
-        if (r == -ENOENT || r == -EACCES || r == -EPERM)
-                return error_cause(err, r == -ENOENT ? CAUSE_NO_NULL : CAUSE_CLOSED_NULL, r, "/dev/null");
+        struct stat st;
+
+        if (r == -ENOENT)
+                return error_cause(err, CAUSE_NO_NULL, r, "/dev/null");
+        /* A mode that lets everybody open it doesn't say no. */
+        if (r == -EACCES || r == -EPERM)
+                return error_cause(err,
+                                   sys_stat("/dev/null", &st) >= 0 && (st.st_mode & 0666) == 0666
+                                           ? CAUSE_NODEV_NULL
+                                           : CAUSE_CLOSED_NULL,
+                                   r, "/dev/null");
         return error_set(err, NSRUN_STAGE_SUPERVISE, r, "/dev/null", causes[CAUSE_NO_NULL].what, NULL);
 }
 

@@ -339,10 +339,12 @@ int sys_remount_same(int fd) {
         return r;
 }
 
-bool sys_has_mount_calls(void) {
-        return result(syscall(SYS_open_tree, -1, "", AT_EMPTY_PATH)) == -EBADF &&
-               result(syscall(SYS_move_mount, -1, "", -1, "", ~0U)) != -ENOSYS &&
-               result(syscall(SYS_mount_setattr, -1, "", AT_EMPTY_PATH, NULL, 0)) == -EINVAL;
+int sys_find_mount_calls(void) {
+        int open = result(syscall(SYS_open_tree, -1, "", AT_EMPTY_PATH)),
+            move = result(syscall(SYS_move_mount, -1, "", -1, "", ~0U)),
+            set = result(syscall(SYS_mount_setattr, -1, "", AT_EMPTY_PATH, NULL, 0));
+
+        return open != -EBADF ? open : move == -ENOSYS ? move : set != -EINVAL ? set : 0;
 }
 
 int sys_prctl(int option, unsigned long a, unsigned long b) {

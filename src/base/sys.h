@@ -146,9 +146,9 @@ int sys_mount_setattr(int fd, unsigned flags, uint64_t set);
 /* A remount that changes nothing (fspick(2), 5.2) of the file system whose folder `fd` is: the kernel
  * forgets which names it has looked up there, as far as nobody uses them. */
 int sys_remount_same(int fd);
-/* Whether open_tree(2), move_mount(2) and mount_setattr(2) exist and no filter refuses them: called with
- * arguments that a kernel which has them refuses first of all. */
-bool sys_has_mount_calls(void);
+/* 0 if open_tree(2), move_mount(2) and mount_setattr(2) exist and no filter refuses them, or that one's
+ * -errno: called with arguments that a kernel which has them refuses first of all. */
+int sys_find_mount_calls(void);
 
 int sys_prctl(int option, unsigned long a, unsigned long b);
 /* Empties the permitted, effective and inheritable sets; or sets the first two, and the third. */

@@ -499,8 +499,8 @@ static int choose_scopes(struct plan_raw *raw, const struct bwrap_config *config
         return 0;
 }
 
-/* The reaper keeps --sync-fd's, and the command does where there is no reaper.  The command gets none of the
- * others. */
+/* The reaper keeps --sync-fd's that are open, and the command does where there is no reaper.  The command
+ * gets none of the others. */
 static int keep_from_command(struct plan_raw *raw, const struct bwrap_config *config) {
         const int own[] = {config->block_fd,       config->userns_block_fd, config->info_fd,
                            config->json_status_fd, config->userns_fd,       config->userns2_fd,
@@ -512,7 +512,8 @@ static int keep_from_command(struct plan_raw *raw, const struct bwrap_config *co
         if (!raw->has_reaper)
                 return 0;
         for (size_t i = 0; i < config->n_sync_fds; i++) {
-                (void)fcntl(config->sync_fds[i], F_SETFD, FD_CLOEXEC);
+                if (fcntl(config->sync_fds[i], F_SETFD, FD_CLOEXEC) < 0)
+                        continue;
                 if (ARRAY_GROW(raw->held_fds, raw->n_held_fds) < 0)
                         return -ENOMEM;
                 raw->held_fds[raw->n_held_fds++] = config->sync_fds[i];

@@ -18,6 +18,6 @@ void bwrap_plan_free(struct nsrun_plan *plan);
  * stands where one would be made; -ENOTDIR; mkdir(2)'s. */
 int bwrap_make_source(const char *path);
 
-/* The message for a failure of the launch, without "bwrap: "; the caller frees it.  NULL for want of
- * memory. */
-char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *failure);
+/* The message for a failure of the launch, in the plan's `operation` or -1, without "bwrap: "; the caller
+ * frees it.  NULL for want of memory. */
+char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *failure, int operation);

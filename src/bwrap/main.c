@@ -2,7 +2,9 @@
 /* nsrun-bwrap, the program that speaks bubblewrap's command line: answers what needs no sandbox
  * and hands the rest to bwrap_run(). */
 #include <fcntl.h>
+#include <sys/resource.h>
 
+#include "base/causes.h"
 #include "report.h"
 #include "run.h"
 
@@ -37,8 +39,14 @@ int main(int argc, char **argv) {
         const char *program = argc > 0 ? argv[0] : "bwrap";
         _cleanup_bwrap_config_ struct bwrap_config config = {0};
         struct nsrun_error err = {0};
+        struct rlimit stack;
         int r;
 
+        if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_LEAST) {
+                (void)fprintf(stderr, "bwrap: %s: %s\n", causes[CAUSE_SMALL_STACK].what,
+                              causes[CAUSE_SMALL_STACK].fix);
+                return EXIT_BWRAP;
+        }
         r = hold_standard_fds();
         if (r < 0) {
                 (void)fprintf(stderr, "bwrap: /dev/null can't be opened: %s\n", strerror(-r));

@@ -42,12 +42,48 @@ static char *namespace_message(const struct nsrun_error *failure) {
  * "/newroot/…". */
 static bool is_named_in_new_root(const struct nsrun_error *failure) {
         return startswith(failure->what, "Can't mount ") ||
-               startswith(failure->what, "Can't make overlay mount") ||
-               streq(failure->what, "Can't mkdir") || startswith(failure->what, "Can't remount");
+               startswith(failure->what, "Can't make overlay mount");
 }
 
-static char *mount_message(const struct nsrun_error *failure) {
+/* Whether it is launch/mount.c's, which knows nothing of bubblewrap's words. */
+static bool is_of_bind(const struct plan_op *op, const struct nsrun_error *failure) {
+        if (op->kind == PLAN_DATA)
+                return startswith(failure->what, "the mount point and ");
+        return op->kind == PLAN_BIND &&
+               (startswith(failure->what, "the bind") || startswith(failure->what, "the source can't") ||
+                startswith(failure->what, "the mount point and "));
+}
+
+/* mount(2) says EINVAL of a loop of mount namespaces, move_mount(2) ELOOP. */
+static char *bind_message(const struct plan_op *op, const struct nsrun_error *failure) {
+        if (failure->error == ENOTDIR)
+                return format("Can't create file at %s: %s", op->target, strerror(EISDIR));
+        return format(
+                "Can't bind mount /oldroot%s on /newroot%s%s: Unable to mount source on destination: %s",
+                op->source, op->target[0] == '/' ? "" : "/", op->target,
+                strerror(failure->error == ELOOP ? EINVAL : failure->error));
+}
+
+static char *remount_message(const struct nsrun_error *failure) {
+        const char *slash = failure->path[0] == '/' ? "" : "/";
+
+        if (failure->error == EINVAL)
+                return format("%s /newroot%s%s: Unable to find \"/newroot%s%s\" in mount table",
+                              failure->what, slash, failure->path, slash, failure->path);
+        return format("%s /newroot%s%s: realpath(destination): %s", failure->what, slash, failure->path,
+                      strerror(failure->error));
+}
+
+/* `op`: what failed; NULL if it was none of the plan's operations. */
+static char *mount_message(const struct plan_op *op, const struct nsrun_error *failure) {
         const char *error = strerror(failure->error);
+
+        if (op && is_of_bind(op, failure))
+                return bind_message(op, failure);
+        if (op && op->kind == PLAN_REMOUNT_RO)
+                return remount_message(failure);
+        if (op && op->kind == PLAN_CHMOD)
+                return format("%s %#o %s: %s", failure->what, op->mode, failure->path, error);
 
         if (streq(failure->what, "Can't make symlink at") && failure->hint[0])
                 return format("%s %s: existing destination is %s", failure->what, failure->path,
@@ -86,7 +122,8 @@ static char *filter_message(const struct nsrun_error *failure) {
         return format("prctl(PR_SET_SECCOMP): %s", strerror(failure->error));
 }
 
-char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *failure) {
+char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *failure, int operation) {
+        const struct plan_op *op = operation >= 0 ? &plan->ops[operation] : NULL;
         const char *error = strerror(failure->error);
 
         switch (failure->stage) {
@@ -105,10 +142,10 @@ char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *fai
         case NSRUN_STAGE_HARDENING:
                 if (streq(failure->what, "the seccomp filter can't be installed"))
                         return filter_message(failure);
-                return mount_message(failure);
+                return mount_message(op, failure);
         case NSRUN_STAGE_EXEC:
                 return format("execvp %s: %s", plan->raw->file, error);
         default:
-                return mount_message(failure);
+                return mount_message(op, failure);
         }
 }

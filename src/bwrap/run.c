@@ -180,7 +180,7 @@ static int read_reports(struct monitor *m) {
                 if (r == 0)
                         return 0;
                 if (report.kind == LAUNCH_FAILED) {
-                        message = bwrap_message(m->plan, &report.error);
+                        message = bwrap_message(m->plan, &report.error, report.operation);
                         return bwrap_run_fail(m->config, message);
                 }
                 if (report.kind == LAUNCH_STARTED ||
@@ -327,8 +327,32 @@ static pid_t find_child(const struct bwrap_config *config, const struct launch *
 static bool wants_inspectable_reaper(const struct bwrap_config *config, const struct nsrun_plan *plan) {
         return plan->raw->has_reaper && (config->info_fd >= 0 || config->json_status_fd >= 0) &&
                config->unshare_pid && config->pidns_fd < 0 && geteuid() != 0 && !config->exec_label &&
-               !(plan->raw->capabilities & (UINT64_C(1) << CAP_SYS_PTRACE)) &&
+               (plan->raw->is_identity_late ||
+                !(plan->raw->capabilities & (UINT64_C(1) << CAP_SYS_PTRACE))) &&
                sys_is_executable(program_init()) >= 0;
+}
+
+/* Whether the command runs in a user namespace beneath the one that the sandbox is made in.  Then the
+ * reaper's environment is open to the caller as well (flatpak enter), and the reaper closed to every
+ * capability of the command's.  It is so where bubblewrap has two, too, so that the ids outside look the
+ * same. */
+static bool takes_late_identity(const struct bwrap_config *config, const struct nsrun_plan *plan) {
+        bool has_two = config->disable_userns;
+
+        for (size_t i = 0; i < plan->n_ops && !has_two; i++)
+                has_two = plan->ops[i].kind == PLAN_DEVPTS;
+        return has_two && (plan->raw->namespaces & CLONE_NEWUSER) && config->userns_block_fd < 0 &&
+               config->userns2_fd < 0;
+}
+
+/* What the caller passed to the command is the command's alone: a lock or a pipe ends when it closes it. */
+static void shed_descriptors_of_command(const struct monitor *m) {
+        int own[] = {
+                m->config->info_fd, m->config->json_status_fd, m->config->report_fd, m->launch.report_fd,
+                m->launch.pidfd,    m->launch.listener_socket, m->launch.control_fd, m->go_fd};
+        struct nsrun_error ignored = {0};
+
+        (void)harden_descriptors(own, ARRAY_SIZE(own), &ignored);
 }
 
 /* Makes the child wait until its namespaces have been reported: they can be read only while it lives. */
@@ -374,16 +398,21 @@ static int remember_exposed(const struct bwrap_config *config, const struct nsru
         _cleanup_exposed_ struct exposed known = {0};
         _cleanup_strv_ char **lines = NULL;
         struct nsrun_error err = {0};
+        /* A file that may not grow is a line, and no silent end. */
+        void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
         int r = exposed_read(&known);
 
         if (r >= 0)
                 r = list_exposed(plan, &known, &lines);
         if (r >= 0)
                 r = exposed_add(lines, &err);
+        (void)signal(SIGXFSZ, before);
         return r < 0 ? fail_errno(config, "Can't write down what the sandbox may write", r) : 0;
 }
 
 static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
+        bool is_late = plan->raw->is_identity_late = takes_late_identity(config, plan);
+        bool is_inspectable = wants_inspectable_reaper(config, plan);
         struct monitor m = {
                 .config = config, .plan = plan, .launch = LAUNCH_INIT, .listener = -EBADF, .go_fd = -EBADF};
         const struct launch_params params = {
@@ -395,12 +424,13 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
                 .dies_with_thread = config->die_with_parent,
                 .command_line = bwrap_arguments,
                 .command_line_size = bwrap_arguments_size,
-                .init_path = wants_inspectable_reaper(config, plan) ? program_init() : NULL,
+                .init_path = is_inspectable ? program_init() : NULL,
         };
         struct sigaction standard = {.sa_handler = SIG_DFL};
         struct nsrun_error err = {0};
         int r;
 
+        plan->raw->is_identity_late = is_late && is_inspectable;
         (void)sigaction(SIGCHLD, &standard, NULL);
         r = enter_given_namespaces(config);
         if (r == 0)
@@ -413,11 +443,12 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
                 return r;
         r = launch_start(plan, &params, &m.launch, &err);
         if (r < 0) {
-                _cleanup_free_ char *message = bwrap_message(plan, &err);
+                _cleanup_free_ char *message = bwrap_message(plan, &err, -1);
 
                 r = bwrap_run_fail(config, message);
         } else {
                 m.child = find_child(config, &m.launch);
+                shed_descriptors_of_command(&m);
                 r = monitor(&m);
                 launch_close(&m.launch);
         }

@@ -29,6 +29,7 @@ static bool has_path_choice(const char *choices) {
 }
 
 /* A shell's command that prints the ids of the sessions there are. */
+#define LIST_AGENTS   "nsrun agents 2>/dev/null | sed -n \"s/^\\([^ ][^ ]*\\) .*/\\1/p\""
 #define LIST_SESSIONS "nsrun session list 2>/dev/null | sed \"1d; s/ .*//\""
 
 /* The words of `nsrun session` that an id follows. */
@@ -80,6 +81,9 @@ static void add_bash_values(struct strbuf *b, const struct command *command) {
                                 break;
                         case OPTION_COMPLETES_VARIABLE:
                                 strbuf_add(b, "files=-v ;;\n");
+                                break;
+                        case OPTION_COMPLETES_AGENT:
+                                strbuf_add(b, "words=$(" LIST_AGENTS ") ;;\n");
                                 break;
                         case OPTION_COMPLETES_SESSION:
                                 strbuf_add(b, "words=$(" LIST_SESSIONS ") ;;\n");
@@ -229,6 +233,9 @@ static void add_zsh_value(struct strbuf *b, const struct option_spec *spec) {
         case OPTION_COMPLETES_VARIABLE:
                 strbuf_add(b, ":variable:_parameters -g \"*export*\"");
                 return;
+        case OPTION_COMPLETES_AGENT:
+                strbuf_add(b, ":agent:{compadd -- $(" LIST_AGENTS ")}");
+                break;
         case OPTION_COMPLETES_SESSION:
                 strbuf_add(b, ":session:{compadd -- $(" LIST_SESSIONS ")}");
                 return;
@@ -325,6 +332,9 @@ static void add_fish_option(struct strbuf *b, const struct command *command,
                         break;
                 case OPTION_COMPLETES_VARIABLE:
                         strbuf_add(b, " -x -a '(set -nx)'");
+                        break;
+                case OPTION_COMPLETES_AGENT:
+                        strbuf_add(b, " -x -a '(" LIST_AGENTS ")'");
                         break;
                 case OPTION_COMPLETES_SESSION:
                         strbuf_add(b, " -x -a '(" LIST_SESSIONS ")'");

@@ -8,10 +8,8 @@
 
 #include "base/causes.h"
 #include "base/null.h"
+#include "net/proxy.h"
 #include "option.h"
-
-/* Bytes; with half as many nsrun ran into the end of its stack. */
-#define STACK_LEAST ((rlim_t)64 * 1024)
 
 /* A closed standard fd would be given to the next file that is opened, and
  * that file to the command.  Not O_CLOEXEC: the command gets these. */
@@ -38,6 +36,17 @@ static int check_limits(struct nsrun_error *err) {
         if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_LEAST)
                 return 0;
         return error_cause(err, CAUSE_SMALL_STACK, UNSAID(-ENOMEM), NULL);
+}
+
+/* Other users of the host see a command line, and so does a command with the host's /proc. */
+static void hide_passwords(char **argv) {
+        static const char option[] = "--net-via";
+
+        for (; *argv; argv++)
+                if (streq(*argv, option) && argv[1])
+                        net_proxy_hide(argv[1]);
+                else if (startswith(*argv, option))
+                        net_proxy_hide(*argv);
 }
 
 int main(int argc, char **argv) {
@@ -76,5 +85,6 @@ int main(int argc, char **argv) {
                 (void)error_oom(&err);
                 return option_fail(&err);
         }
+        hide_passwords(argv);
         return command->run(command, arguments + 1);
 }

@@ -107,13 +107,8 @@ static const struct option_spec *find_spec(const struct command *command, const 
         return NULL;
 }
 
-enum pass {
-        PASS_EARLY, /* the configuration's options, unless help is wanted */
-        PASS_OTHERS
-};
-
-/* Applies the option at argv[*i], where it is of this pass, and leaves *i at its last word. */
-static int parse_one(const struct command *command, char **argv, void *const *targets, enum pass pass,
+/* Applies the option at argv[*i], where it is this one's turn, and leaves *i at its last word. */
+static int parse_one(const struct command *command, char **argv, void *const *targets, enum option_turn turn,
                      size_t *i, struct nsrun_error *err) {
         const char *word = argv[*i], *equals = strchr(word, '='), *value = NULL;
         const struct option_spec *spec;
@@ -124,9 +119,9 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         spec = find_spec(command, word, targets, &target);
         if (spec && spec->argument)
                 value = equals && word[1] == '-' ? equals + 1 : argv[++*i];
-        /* Skips what is wrongly used: the other pass reports it. */
-        if (pass == PASS_EARLY && (!spec || !spec->argument != !value || spec->apply == apply_help ||
-                                   spec->apply == option_apply_version))
+        /* Skips what is wrongly used: the last turn reports it. */
+        if (turn != OPTION_TURN_LAST && (!spec || !spec->argument != !value || spec->apply == apply_help ||
+                                         spec->apply == option_apply_version))
                 return 1;
         if (!spec)
                 return option_usage_error(command, word, "unknown option", err);
@@ -134,9 +129,9 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
                 return option_usage_error(command, word, "this option needs a value", err);
         if (!spec->argument && equals)
                 return option_usage_error(command, word, "this option takes no value", err);
-        if (option_is_early(spec) != (pass == PASS_EARLY))
-                return 0;
         is_policy = spec >= policy_options && spec < policy_options + n_policy_options;
+        if ((is_policy ? option_turn(spec) : OPTION_TURN_LAST) != turn)
+                return 0;
         r = is_policy ? policy_apply_option(target, spec, value, err)
                       : spec->apply(target, spec, value, err);
         if (r < 0 && err->stage == NSRUN_STAGE_USAGE)
@@ -144,8 +139,8 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         return r;
 }
 
-static int parse_pass(const struct command *command, char **argv, void *const *targets, enum pass pass,
-                      size_t *ret_first, struct nsrun_error *err) {
+static int parse_pass(const struct command *command, char **argv, void *const *targets,
+                      enum option_turn turn, size_t *ret_first, struct nsrun_error *err) {
         size_t i = 1;
         int r;
 
@@ -154,7 +149,7 @@ static int parse_pass(const struct command *command, char **argv, void *const *t
                         i++;
                         break;
                 }
-                r = parse_one(command, argv, targets, pass, &i, err);
+                r = parse_one(command, argv, targets, turn, &i, err);
                 if (r != 0)
                         return r;
         }
@@ -169,15 +164,17 @@ int option_parse(const struct command *command, char **argv, void *const *target
         int r = 0;
 
         if (command->tables[0].specs == policy_options) {
-                r = parse_pass(command, argv, targets, PASS_EARLY, &first, err);
+                r = parse_pass(command, argv, targets, OPTION_TURN_FIRST, &first, err);
+                if (r == 0)
+                        r = parse_pass(command, argv, targets, OPTION_TURN_CONFIG, &first, err);
                 if (r == 0)
                         r = nsrun_policy_find_config(targets[0], err);
         }
         if (r >= 0)
-                return parse_pass(command, argv, targets, PASS_OTHERS, ret_first, err);
+                return parse_pass(command, argv, targets, OPTION_TURN_LAST, ret_first, err);
         /* The options behind the wrong one are read all the same: --status-fd may be among them, and is to
          * report the failure. */
-        (void)parse_pass(command, argv, targets, PASS_OTHERS, &first, &later);
+        (void)parse_pass(command, argv, targets, OPTION_TURN_LAST, &first, &later);
         return r;
 }
 
@@ -196,13 +193,13 @@ int option_parse_command(const struct command *command, char **argv, void *const
 
 /* Each run of options, and between them the words: `words` gets these, or *ret_word the first. */
 static int parse_between_words(const struct command *command, char **argv, void *const *targets,
-                               enum pass pass, char **words, const char **ret_word,
+                               enum option_turn turn, char **words, const char **ret_word,
                                struct nsrun_error *err) {
         size_t n = 0, first = 0;
         int r;
 
         do {
-                r = parse_pass(command, argv, targets, pass, &first, err);
+                r = parse_pass(command, argv, targets, turn, &first, err);
                 if (r != 0)
                         return r;
                 for (argv += first; *argv && !startswith(*argv, "--"); argv++, n++)
@@ -218,13 +215,14 @@ static int parse_between_words(const struct command *command, char **argv, void 
 int option_parse_words(const struct command *command, char **argv, void *const *targets,
                        const char *configured, char **words, struct nsrun_error *err) {
         const char *word = "";
-        int r = 0;
+        int r;
 
-        if (configured)
-                r = parse_between_words(command, argv, targets, PASS_EARLY, NULL, &word, err);
+        r = parse_between_words(command, argv, targets, OPTION_TURN_FIRST, NULL, &word, err);
+        if (r == 0 && configured)
+                r = parse_between_words(command, argv, targets, OPTION_TURN_CONFIG, NULL, &word, err);
         if (r == 0 && configured && streq(word, configured))
                 r = nsrun_policy_find_config(targets[0], err);
-        return r < 0 ? r : parse_between_words(command, argv, targets, PASS_OTHERS, words, NULL, err);
+        return r < 0 ? r : parse_between_words(command, argv, targets, OPTION_TURN_LAST, words, NULL, err);
 }
 
 bool option_parse_common(const struct command *command, char **argv, size_t *ret_first, int *ret_status) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun plan`: prints what `nsrun run` would do, and does nothing. */
-#include "plan/plan.h"
+#include "run/foretell.h"
 
+#include "bundle.h"
 #include "option.h"
 
 struct plan_options {
         enum nsrun_format format;
+        bool is_oci; /* instead of `format` */
+        const char *bundle;
 };
 
 static int cli_plan_apply_format(void *target, const struct option_spec *spec, const char *value,
@@ -18,26 +21,45 @@ static int cli_plan_apply_format(void *target, const struct option_spec *spec, c
         i = option_choice(spec, value, err);
         if (i < 0)
                 return i;
-        options->format = formats[i];
+        options->is_oci = i == (int)ARRAY_SIZE(formats);
+        if (!options->is_oci)
+                options->format = formats[i];
+        return 0;
+}
+
+static int cli_plan_apply_bundle(void *target, nsrun_unused const struct option_spec *spec,
+                                 const char *value, nsrun_unused struct nsrun_error *err) {
+        struct plan_options *options = target;
+
+        options->bundle = value;
         return 0;
 }
 
 const struct option_spec plan_options[] = {
-        {"format", 0, "text|json|bwrap", OPTION_COMPLETES_CHOICE, "Output",
-         "text (the default), JSON, or an equivalent bubblewrap command for bash", cli_plan_apply_format},
+        {"format", 0, "text|json|bwrap|oci", OPTION_COMPLETES_CHOICE, "Output",
+         "text (the default), JSON, an equivalent bubblewrap command for bash, or an OCI bundle's config.json",
+         cli_plan_apply_format},
+        {"bundle", 0, "DIR", OPTION_COMPLETES_FOLDER, "Output",
+         "--format=oci: make the folder DIR, and the bundle in it", cli_plan_apply_bundle},
 };
 const size_t n_plan_options = ARRAY_SIZE(plan_options);
 
-static int cli_print_plan(const struct nsrun_policy *policy, enum nsrun_format format,
+static int cli_print_plan(const struct nsrun_policy *policy, const struct plan_options *options,
                           struct nsrun_error *err) {
+        enum nsrun_format format = options->format;
         const struct policy_request request = {.policy = policy, .starts_here = true, .is_shown = true};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_free_ char *text = NULL;
         int r;
 
         r = plan_make(&request, &plan, err);
+        /* A line for bubblewrap has no word for it. */
+        if (r >= 0 && (format != NSRUN_FORMAT_BWRAP || plan->refuses_degraded))
+                r = foretell_degraded(plan, err);
         if (r < 0)
                 return r;
+        if (options->is_oci)
+                return bundle_write(plan, options->bundle, err);
         r = nsrun_plan_format(plan, format, &text, err);
         if (r < 0)
                 return r;
@@ -57,7 +79,11 @@ static int parse_and_print(const struct command *command, char **argv, struct ns
                 r = nsrun_policy_set_command(policy, (const char *const *)&argv[first], err);
         else if (r == 0 && options.format == NSRUN_FORMAT_BWRAP)
                 r = option_usage_error(command, "--format=bwrap", "no command", err);
-        return r == 0 ? cli_print_plan(policy, options.format, err) : r;
+        if (r == 0 && !argv[first] && options.is_oci)
+                r = option_usage_error(command, "--format=oci", "no command", err);
+        if (r == 0 && options.bundle && !options.is_oci)
+                r = option_usage_error(command, "--bundle", "it is for --format=oci", err);
+        return r == 0 ? cli_print_plan(policy, &options, err) : r;
 }
 
 int plan_main(const struct command *command, char **argv) {

@@ -156,6 +156,7 @@ static int run_sandbox(const struct nsrun_policy *policy, const struct run_optio
         const struct supervise_params params = {
                 .status_fd = options->status_fd,
                 .report_fd = options->report_fd,
+                .is_verbose = options->is_verbose,
                 .timeout = (unsigned)options->timeout,
                 .pass_fds = options->passed.fds,
                 .n_pass_fds = options->passed.n,

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "option.h"
+#include "plan/print.h"
 #include "session/log.h"
 #include "session_interactive.h"
 #include "session_logs.h"
@@ -211,6 +212,7 @@ static void add_info(struct json_document *d, struct json_value *o, const struct
         json_add_number(d, o, "owner", (uint64_t)info->owner);
         json_add_bool(d, o, "nested", info->is_nested);
         json_add_string(d, o, "commands", commands_words[info->commands].word);
+        print_json_add_degraded(d, o, info->degraded);
         session_add_usage(d, o, info, usage);
 }
 
@@ -289,6 +291,11 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
                              info->id, project ? project : "", rundir ? rundir : "", (int)info->monitor,
                              (int)info->init, info->idle, info->idle_timeout, (int)info->owner,
                              commands_words[info->commands].meaning);
+                STRV_FOREACH (entry, info->degraded) {
+                        _cleanup_free_ char *words_of = nsrun_degraded_format(*entry);
+
+                        (void)printf("degraded:     %s\n", words_of ? words_of : *entry);
+                }
                 session_print_usage(info, &usage);
         }
         (void)nsrun_session_info_free(info);

@@ -41,7 +41,7 @@ void child_free(struct child *c) {
         free(c->owned_filter);
         free(c->filters);
         free(c->keep);
-        free(c->held);
+        free(c->reaper.held);
         init_exec_free(c);
         free(c->reaper.shell_argv);
         if (c->stacks)
@@ -177,38 +177,6 @@ int child_clone(struct child *c, int *ret_pidfd) {
 }
 
 /* ---------------------------------------------------------------- the child */
-
-static int write_map(struct child *c, int dir, const char *prefix, const char *name, const char *text) {
-        _cleanup_close_ int fd = -EBADF;
-        char path[64];
-        ssize_t n;
-
-        strcpy(path, prefix);
-        strcat(path, name);
-        fd = sys_open(dir, path, O_WRONLY, 0);
-        n = fd < 0 ? fd : sys_write(fd, text, strlen(text));
-        /* setgroups came with 3.19; a kernel without it wants no "deny" either. */
-        if (n == -ENOENT && streq(name, "setgroups"))
-                return 0;
-        if (n < 0)
-                return n == -ENOENT ? error_cause(&c->reaper.error, CAUSE_NO_PROC_FOR_IDS, (int)n, path)
-                                    : error_set(&c->reaper.error, NSRUN_STAGE_IDMAP, (int)n, path,
-                                                causes[CAUSE_NO_PROC_FOR_IDS].what, NULL);
-        return 0;
-}
-
-/* One line each: our own ids, which a process may map for its own namespace without
- * any privilege outside. */
-int child_map_ids(struct child *c, int dir, const char *prefix, const char *uid_map, const char *gid_map) {
-        int r;
-
-        r = write_map(c, dir, prefix, "setgroups", "deny");
-        if (r >= 0)
-                r = write_map(c, dir, prefix, "uid_map", uid_map);
-        if (r >= 0)
-                r = write_map(c, dir, prefix, "gid_map", gid_map);
-        return r;
-}
 
 int child_set_hostname(struct child *c) {
         const char *name = c->plan->hostname;

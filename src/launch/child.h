@@ -26,9 +26,7 @@ struct child {
         int init_fd;          /* O_PATH of nsrun-init; -EBADF: the child stays this program */
         int init_data_fd;     /* a memfd with the struct init for nsrun-init */
         struct init_message *message;
-        int *held; /* descriptors that the reaper only keeps open, nsrun-init too; with room for what the
-                    * child opens */
-        size_t n_held, n_held_most;
+        size_t n_held_most; /* the room of reaper.held: for what the child opens, too */
         char *stacks;
         struct sock_filter *owned_filter;
         struct sock_fprog filter;
@@ -51,7 +49,10 @@ struct child {
                                     .listener_socket = -EBADF,                                    \
                                     .session_fd = -EBADF,                                         \
                                     .reaper_socket = -EBADF,                                      \
-                                    .proc_fd = -EBADF},                                           \
+                                    .proc_fd = -EBADF,                                            \
+                                    .identity = {.self_fd = -EBADF,                               \
+                                                 .userns_fd = -EBADF,                             \
+                                                 .block_fd = -EBADF}},                            \
                            .signal_fd = -EBADF,                                                   \
                            .listener = -EBADF},                                                   \
                 .stdio = {-EBADF, -EBADF, -EBADF}, .lifted = {-EBADF, -EBADF}, .init_fd = -EBADF, \
@@ -99,8 +100,6 @@ int child_take_descriptors(struct child *c);
 int child_close_descriptors(struct child *c, const int *own, size_t n);
 #define CHILD_OWN_MAX 11
 int child_join_cgroup(struct child *c);
-/* Writes setgroups and both maps; `dir` and `prefix` say where they are. */
-int child_map_ids(struct child *c, int dir, const char *prefix, const char *uid_map, const char *gid_map);
 int child_set_hostname(struct child *c);
 /* limits.c: that RLIMIT_NPROC holds for this user, and in this namespace alone. */
 int limits_check_processes(struct child *c);

@@ -51,14 +51,9 @@ int counters_bound(struct child *c) {
         }
         if ((r == -EROFS || r == -EACCES) && c->is_within)
                 return 0;
-        if (r == -EROFS || r == -EACCES) {
-                report_note(
-                        c->reaper.init.report_fd,
-                        "a container's read-only /proc/sys: commands may make cgroup namespaces, and use "
-                        "up the user's inotify instances",
-                        path);
-                return 0;
-        }
+        if (r == -EROFS || r == -EACCES)
+                return report_degraded(c->reaper.init.report_fd, c->plan->refuses_degraded,
+                                       DEGRADED_COUNTERS, path, NULL, &c->reaper.error);
         if (r < 0 && r != -ENOENT)
                 return error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, r, path,
                                  "what commands may use up can't be bounded", NULL);

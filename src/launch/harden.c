@@ -174,8 +174,12 @@ int harden_descriptors(int *keep, size_t n, struct nsrun_error *err) {
         }
         if (r >= 0)
                 r = sys_close_range(from, ~0U);
-        if (r == -ENOSYS || r == -EPERM)
-                r = close_listed(keep, n);
+        if (r == -ENOSYS || r == -EPERM) {
+                int listed = close_listed(keep, n);
+
+                /* Where no /proc shows this process, the call itself is what is missing. */
+                r = listed == -ENOENT ? r : listed;
+        }
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_HARDENING, r, NULL,
                                  "inherited descriptors can't be closed", NULL);

@@ -11,6 +11,7 @@
 #include "descendants.h"
 #include "dropped.h"
 #include "exec.h"
+#include "harden.h"
 #include "number.h"
 #include "outside.h"
 #include "report.h"
@@ -375,6 +376,19 @@ static void close_passed(const struct reaper *p) {
                 (void)sys_close(p->passed[i]);
 }
 
+/* A caller's locks and pipes are the command's: they end when it closes them, as under bubblewrap.  Where no
+ * descriptor can be closed they stay open until the end. */
+static void shed_inherited(struct reaper *p) {
+        const struct init *init = &p->init;
+        const int own[] = {init->report_fd, init->supervisor_fd, init->control_fd, init->listener_socket,
+                           init->lock_fd,   init->layers_fd,     init->home_fd,    p->signal_fd};
+        struct nsrun_error ignored = {0};
+
+        _Static_assert(ARRAY_SIZE(own) <= INIT_OWN, "p->held has room for them");
+        memcpy(p->held + p->n_held, own, sizeof(own));
+        (void)harden_descriptors(p->held, p->n_held + ARRAY_SIZE(own), &ignored);
+}
+
 /* Starts the command and reaps until it and all others are gone.  Returns the command's wait(2)
  * status, or a negative errno with p->error. */
 static int init_run(struct reaper *p) {
@@ -388,6 +402,8 @@ static int init_run(struct reaper *p) {
                 return r;
         p->command = command;
         close_passed(p);
+        if (p->init.sheds_inherited)
+                shed_inherited(p);
         if (command > 0 && p->init.refuses_magic_links && has_become_us(&p->init, command))
                 return init_give_up(p, error_set(&p->error, NSRUN_STAGE_EXEC, -ELOOP, p->argv[0],
                                                  "the command leads back to nsrun through /proc",

@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "base/sys.h"
+#include "identity.h"
 #include "launch.h"
 
 /* Which session and process group the command has, seen from the caller's terminal. */
@@ -56,12 +57,14 @@ struct init {
         bool kills_when_released; /* CONTROL_RELEASE ends leftovers, too */
         bool kills_on_failure;    /* this process's own end doesn't end what the command has started */
         bool outlives_supervisor;
+        bool refuses_degraded;     /* as struct nsrun_plan has it */
         bool command_dies_with_it; /* PR_SET_PDEATHSIG for the command, if no pid namespace ends it */
         uint64_t command_scopes;   /* of a Landlock domain that the command enters (harden.h); 0: none */
         bool refuses_magic_links;  /* no command may be nsrun itself, through /proc/self/exe */
         bool runs_scripts;         /* a file without "#!" is a shell script */
-        mode_t umask;              /* the caller's, for the command */
-        sigset_t mask;             /* the command's */
+        bool sheds_inherited; /* once the command runs, all descriptors but this process's own are closed */
+        mode_t umask;         /* the caller's, for the command */
+        sigset_t mask;        /* the command's */
         struct launch_namespaces namespaces; /* for the report of the start */
         unsigned filter_flags;               /* SECCOMP_FILTER_FLAG_* */
         bool filters_by_prctl;               /* of a raw plan, whose first filter may allow no other call */
@@ -75,15 +78,19 @@ struct init {
         int session_pid; /* and its number */
         int reaper_socket;
         uint64_t session_namespaces;
-        bool session_is_scoped; /* the reaper enters a Landlock domain */
-        int proc_fd;            /* the host's /proc, where is_outside; or -EBADF */
+        bool session_is_scoped;        /* the reaper enters a Landlock domain */
+        int proc_fd;                   /* the host's /proc, where is_outside; or -EBADF */
+        struct init_identity identity; /* of a raw plan */
 };
 
 /* How many members of struct init are descriptors that nsrun-init gets. */
-#define INIT_DESCRIPTORS 10
+#define INIT_DESCRIPTORS 12
+
+/* How many descriptors a reaper has of its own, at most. */
+#define INIT_OWN (INIT_DESCRIPTORS + 2)
 
 /* Raised with every change of struct init, and of struct launch_report. */
-#define INIT_VERSION 7U
+#define INIT_VERSION 9U
 
 /* A reaper: the process that goes by a struct init. */
 struct reaper {
@@ -94,6 +101,8 @@ struct reaper {
         const struct sock_fprog *filters; /* in the order of their installation */
         size_t n_filters;
         const int *passed;
+        int *held; /* descriptors that are only kept open; with room for INIT_OWN more */
+        size_t n_held;
         const char *directory; /* which the command enters first; NULL: its reaper has */
         char *stack_top;       /* the command's, between vfork and exec */
         char **shell_argv;     /* room for "/bin/sh", a script and argv[1…] */

@@ -87,10 +87,13 @@ void init_exec_free(struct child *c) {
 
 /* Lists those descriptors that nsrun-init gets for itself. */
 static void list_descriptors(const struct init *init, int to[INIT_DESCRIPTORS]) {
-        const int all[INIT_DESCRIPTORS] = {init->report_fd,       init->supervisor_fd, init->control_fd,
-                                           init->listener_socket, init->lock_fd,       init->session_fd,
-                                           init->reaper_socket,   init->layers_fd,     init->home_fd,
-                                           init->proc_fd};
+        const int all[INIT_DESCRIPTORS] = {
+                init->report_fd,        init->supervisor_fd,
+                init->control_fd,       init->listener_socket,
+                init->lock_fd,          init->session_fd,
+                init->reaper_socket,    init->layers_fd,
+                init->home_fd,          init->proc_fd,
+                init->identity.self_fd, init->identity.is_late ? init->identity.block_fd : -EBADF};
 
         memcpy(to, all, sizeof(all));
 }
@@ -102,10 +105,10 @@ int init_exec(struct child *c) {
         int r;
 
         c->reaper.init.n_filters = (uint32_t)c->reaper.n_filters;
-        c->reaper.init.n_held = (uint32_t)c->n_held;
+        c->reaper.init.n_held = (uint32_t)c->reaper.n_held;
         (void)init_exec_append(m->bytes, 0, &c->reaper.init, sizeof(c->reaper.init));
-        (void)init_exec_append(m->bytes, m->n, c->held, c->n_held * sizeof(int));
-        m->n += c->n_held * sizeof(int);
+        (void)init_exec_append(m->bytes, m->n, c->reaper.held, c->reaper.n_held * sizeof(int));
+        m->n += c->reaper.n_held * sizeof(int);
         (void)number_format(m->number, (uint64_t)c->init_data_fd);
         n = sys_write(c->init_data_fd, m->bytes, m->n);
         r = n < 0 ? (int)n : (size_t)n != m->n ? -EIO : lseek(c->init_data_fd, 0, SEEK_SET) < 0 ? -errno : 0;
@@ -114,8 +117,8 @@ int init_exec(struct child *c) {
         for (size_t i = 0; i < ARRAY_SIZE(fds) && r >= 0; i++)
                 if (fds[i] > 2 && fcntl(fds[i], F_SETFD, 0) < 0)
                         r = -errno;
-        for (size_t i = 0; i < c->n_held && r >= 0; i++)
-                if (fcntl(c->held[i], F_SETFD, 0) < 0)
+        for (size_t i = 0; i < c->reaper.n_held && r >= 0; i++)
+                if (fcntl(c->reaper.held[i], F_SETFD, 0) < 0)
                         r = -errno;
         if (r < 0)
                 return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, NULL,
@@ -127,7 +130,9 @@ int init_exec(struct child *c) {
                                  c->plan->argv ? c->plan->argv[0] : NULL, "the command is too long", NULL);
         return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
                          "nsrun-init can't be executed",
-                         "it must be a static program of this machine's architecture");
+                         r == -EPERM || r == -ENOSYS
+                                 ? NULL
+                                 : "it must be a static program of this machine's architecture");
 }
 
 /* --------------------------------------------------------------- nsrun-init */
@@ -159,11 +164,14 @@ static void take_filters(int fd, struct reaper *p) {
 }
 
 /* The descriptors stay open as long as this process lives, and the command doesn't get them. */
-static void keep_held(int fd, size_t n) {
-        _cleanup_free_ int *held = take_items(fd, n, sizeof(*held));
+static void keep_held(int fd, struct reaper *p) {
+        size_t n = p->init.n_held;
 
-        for (size_t i = 0; i < n; i++)
-                if (!held || fcntl(held[i], F_SETFD, FD_CLOEXEC) < 0)
+        p->held = calloc(n + INIT_OWN, sizeof(*p->held));
+        if (!p->held || sys_read(fd, p->held, n * sizeof(*p->held)) != (ssize_t)(n * sizeof(*p->held)))
+                _exit(125);
+        for (p->n_held = 0; p->n_held < n; p->n_held++)
+                if (fcntl(p->held[p->n_held], F_SETFD, FD_CLOEXEC) < 0)
                         _exit(125);
 }
 
@@ -181,7 +189,7 @@ static void take_init(int fd, struct reaper *p) {
                 report_failure(init->report_fd, -1, &other);
         p->passed = take_items(fd, init->n_passed, sizeof(*p->passed));
         take_filters(fd, p);
-        keep_held(fd, init->n_held);
+        keep_held(fd, p);
         (void)sys_close(fd);
 }
 
@@ -198,6 +206,20 @@ static void hide_arguments(int argc, char **argv) {
         for (int i = 1; i < argc; i++)
                 argv[i] = copy + (argv[i] - first);
         memset(first, 0, n);
+}
+
+/* Whatever enters the last user namespace after this program was executed, its memory belongs to the one
+ * around it: nothing in the last one can look into it, by a capability neither. */
+static void take_identity(struct reaper *p) {
+        int r = identity_take(&p->init.identity, p->init.supervisor_fd, &p->error);
+
+        if (r >= 0 && p->init.outlives_supervisor)
+                r = identity_outlive(&p->error);
+        if (r >= 0 && (r = sys_prctl(PR_SET_DUMPABLE, 0, 0)) < 0)
+                (void)error_set(&p->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                "the reaper can't be made undumpable", NULL);
+        if (r < 0)
+                report_failure(p->init.report_fd, -1, &p->error);
 }
 
 /* Makes its memory unreadable first of all, before another process is in the namespace. */
@@ -221,6 +243,8 @@ int init_exec_main(int argc, char **argv, char **env) {
         p.shell_argv = calloc((size_t)(argc - ARG_COMMAND) + 2, sizeof(char *));
         if (!p.shell_argv)
                 return 125;
+        if (p.init.identity.is_late)
+                take_identity(&p);
         if (p.init.session_fd >= 0)
                 enter_alone(&p, argv[ARG_DIRECTORY]);
         init_finish(&p);

@@ -193,6 +193,7 @@ static void describe_reaper(const struct child *c, struct init *init) {
         init->is_outside = !join->isolates_commands;
         init->kills_when_released = join->kills_leftovers;
         init->kills_on_failure = true;
+        init->refuses_degraded = plan->refuses_degraded;
         init->command_dies_with_it = true;
         init->command_scopes = command_scopes(plan);
         init->refuses_magic_links = true;

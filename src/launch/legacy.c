@@ -99,14 +99,16 @@ static int read_table(struct mounting *m, const struct libmount *libmount) {
 
 int legacy_prepare(struct mounting *m, struct nsrun_error *err) {
         struct libmount libmount;
-        int r;
+        int found = sys_find_mount_calls(), r;
 
-        if (sys_has_mount_calls())
+        if (found >= 0)
                 return 0;
         m->is_legacy = true;
         r = load_libmount(&libmount);
         if (r < 0) {
-                (void)error_cause(&m->legacy_error, CAUSE_NO_MOUNT_CALLS, r, NULL);
+                (void)error_cause(&m->legacy_error,
+                                  found == -EPERM ? CAUSE_FILTER_MOUNT_CALLS : CAUSE_NO_MOUNT_CALLS,
+                                  found == -EPERM ? found : r, NULL);
                 return 0;
         }
         m->submounts = calloc(m->plan->n_ops + 1, sizeof(*m->submounts));

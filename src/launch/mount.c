@@ -27,10 +27,7 @@ int mount_filesystem(int target, const char *type, unsigned long flags, const ch
 
 int mount_private_root(struct mounting *m, unsigned long propagation, const char *options) {
         struct nsrun_error *err = m->error;
-        int r = legacy_check(m);
-
-        if (r < 0)
-                return r;
+        int r;
 
         m->old_root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
         if (m->old_root < 0)
@@ -45,6 +42,9 @@ int mount_private_root(struct mounting *m, unsigned long propagation, const char
                  * for; the parent finds out which it was. */
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL,
                                  "the new namespaces are there but may not be used", NULL);
+        r = legacy_check(m);
+        if (r < 0)
+                return r;
         /* On /proc because every host has that folder; pivot_root takes it away again at once. */
         r = sys_mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, options);
         if (r < 0)
@@ -330,9 +330,21 @@ static int mount_new(struct mounting *m, const struct plan_op *op, const char *t
         return 0;
 }
 
+/* Whether op hides a file that this /proc, of the processes alone or none at all, doesn't have. */
+static bool has_nothing_to_hide(struct mounting *m, const struct plan_op *op) {
+        _cleanup_close_ int fd = -EBADF;
+
+        if ((op->kind != PLAN_BIND && op->kind != PLAN_HIDE) || op->proc != POLICY_PROC_AUTO)
+                return false;
+        fd = beneath_open(m->new_root, op->target + 1, O_PATH, 0);
+        return fd == -ENOENT;
+}
+
 static int mount_operation(struct mounting *m, const struct plan_op *op) {
         int r;
 
+        if (has_nothing_to_hide(m, op))
+                return 0;
         switch (op->kind) {
         case PLAN_DIR:
                 return mount_make_folder(m, op, op->mode);

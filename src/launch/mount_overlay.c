@@ -190,44 +190,60 @@ static int overlay_fail(struct mounting *m, const struct plan_op *op, int lower,
         return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target, "the overlay can't be mounted", NULL);
 }
 
-/* Whether nothing else of the plan lies on the mount point, which is on a tmpfs of the plan's own. */
-static bool can_be_absent(const struct mounting *m, const struct plan_op *op) {
-        for (size_t i = 0; i < m->plan->n_ops; i++) {
-                const struct plan_op *other = &m->plan->ops[i];
+/* Appends as much of a text as there is room for; `to` has n bytes. */
+static void overlay_append(char *to, size_t n, const char *text) {
+        size_t used = strlen(to), more = strlen(text);
 
-                if (other != op && other->target && path_is_beneath(other->target, op->target))
-                        return false;
-        }
-        return op->makes_target;
+        if (more > n - 1 - used)
+                more = n - 1 - used;
+        memcpy(to + used, text, more);
+        to[used + more] = '\0';
 }
 
-/* Puts in the place of a default cache's overlay the best that can be had: layers in memory, the folder
- * itself read-only, or an empty folder.  None of them writes to the host. */
-static int cache_degrade(struct mounting *m, const struct plan_op *op, int lower) {
+/* What mends a default cache's overlay: what is in its way, and the fix, as a refusal of one that was asked
+ * for has them. */
+static void overlay_explain(struct mounting *m, const struct plan_op *op, int lower, int r, char *to,
+                            size_t n) {
+        struct nsrun_error why = {0}, *err = m->error;
+
+        m->error = &why;
+        (void)overlay_fail(m, op, lower, r);
+        m->error = err;
+        to[0] = '\0';
+        overlay_append(to, n, why.what);
+        overlay_append(to, n, why.hint[0] ? ": " : "");
+        overlay_append(to, n, why.hint);
+}
+
+/* Puts in the place of a default cache's overlay, which failed with `error`, the best that can be had:
+ * layers in memory, the folder itself read-only, or an empty folder.  None of them writes to the host. */
+static int cache_degrade(struct mounting *m, const struct plan_op *op, int lower, int error) {
+        bool is_disk = m->plan->backing == POLICY_BACKING_DISK, is_refused = m->plan->refuses_degraded;
         _cleanup_close_ int target = -EBADF;
+        char hint[sizeof(m->error->hint)];
         int r;
 
-        if (lower >= 0 && m->plan->backing == POLICY_BACKING_DISK && overlay_try(m, op, lower, false) >= 0) {
-                report_note(m->report_fd,
-                            "no overlay on disk can be had for this cache: its overlay is in memory",
-                            op->target);
-                return 0;
+        if (lower >= 0 && is_refused) {
+                overlay_explain(m, op, lower, error, hint, sizeof(hint));
+                return report_degraded(m->report_fd, true,
+                                       is_disk ? DEGRADED_CACHE_IN_MEMORY : DEGRADED_CACHE_READ_ONLY,
+                                       op->target, hint, m->error);
         }
+        if (lower >= 0 && is_disk && overlay_try(m, op, lower, false) >= 0)
+                return report_degraded(m->report_fd, false, DEGRADED_CACHE_IN_MEMORY, op->target, NULL,
+                                       m->error);
         r = target = lower < 0 ? lower : open_again(m, op);
         if (r >= 0)
                 r = mount_attach(m, op, lower, target,
                                  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
-        if (r >= 0) {
-                report_note(m->report_fd, "no overlay can be had for this cache: it is read-only",
-                            op->target);
-                return 0;
-        }
+        if (r >= 0)
+                return report_degraded(m->report_fd, false, DEGRADED_CACHE_READ_ONLY, op->target, NULL,
+                                       m->error);
         /* Without mount_setattr(2) a bind that can't be made read-only lies there, writable. */
-        if ((lower >= 0 && m->is_legacy) || !can_be_absent(m, op))
+        if ((lower >= 0 && m->is_legacy) || !op->can_be_empty)
                 return r;
         m->error->stage = NSRUN_STAGE_NONE;
-        report_note(m->report_fd, "this cache can't be shown: it is empty inside", op->target);
-        return 0;
+        return report_degraded(m->report_fd, is_refused, DEGRADED_CACHE_EMPTY, op->target, NULL, m->error);
 }
 
 int mount_overlay(struct mounting *m, const struct plan_op *op) {
@@ -239,7 +255,7 @@ int mount_overlay(struct mounting *m, const struct plan_op *op) {
         if (target < 0)
                 return target;
         lower = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
-        if (lower < 0 && (lower != -EACCES || op->was_asked_for || !can_be_absent(m, op)))
+        if (lower < 0 && (lower != -EACCES || !op->can_be_empty))
                 return error_set(m->error, NSRUN_STAGE_OVERLAY, lower, op->source,
                                  "the lower folder can't be opened", NULL);
         r = lower < 0 ? lower : overlay_folder(m, op, is_disk);
@@ -253,5 +269,5 @@ int mount_overlay(struct mounting *m, const struct plan_op *op) {
                 r = overlay_try(m, op, lower, is_disk);
         if (r >= 0)
                 return 0;
-        return op->was_asked_for ? overlay_fail(m, op, lower, r) : cache_degrade(m, op, lower);
+        return op->was_asked_for ? overlay_fail(m, op, lower, r) : cache_degrade(m, op, lower, r);
 }

@@ -97,14 +97,11 @@ int mount_proc(struct mounting *m, const struct plan_op *op) {
         if (op->proc == POLICY_PROC_SUBSET || (op->proc == POLICY_PROC_AUTO && r < 0)) {
                 r = proc_new(target, "subset=pid");
                 m->proc_is_subset = r >= 0;
-                if (r >= 0 && op->proc == POLICY_PROC_AUTO)
-                        report_note(m->report_fd, "a full /proc is refused here: mounted with subset=pid",
-                                    op->target);
         }
-        if (r < 0 && op->proc == POLICY_PROC_AUTO) {
-                report_note(m->report_fd, "no /proc can be mounted here: the sandbox has none", op->target);
-                return 0;
-        }
+        if (op->proc == POLICY_PROC_AUTO && (r < 0 || m->proc_is_subset))
+                return report_degraded(m->report_fd, m->plan->refuses_degraded,
+                                       r < 0 ? DEGRADED_PROC_NONE : DEGRADED_PROC_SUBSET, op->target, NULL,
+                                       m->error);
         if (r == -EPERM)
                 /* mount_too_revealing(): a masked /proc outside forbids a full one inside. */
                 return error_cause(m->error, m->is_within ? CAUSE_OUTER_PROC : CAUSE_PROC_MASKED, r,

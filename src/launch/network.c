@@ -11,8 +11,9 @@
 #include "harden.h"
 #include "launch.h"
 
-#define LO_INDEX 1 /* the first interface of every network namespace */
-#define BACKLOG  4096
+#define LO_INDEX   1 /* the first interface of every network namespace */
+#define BACKLOG    4096
+#define HANDING_MS 2000U /* for how long descriptors can't be sent */
 /* IPV6_FREEBIND (4.15), which musl doesn't have. */
 #define FREEBIND_V6 78
 
@@ -43,12 +44,13 @@ struct request {
 };
 
 static void add_attribute(struct request *q, unsigned short type, const void *data, size_t n) {
-        struct rtattr *attribute = (struct rtattr *)(void *)((char *)q + NLMSG_ALIGN(q->head.nlmsg_len));
+        const struct rtattr attribute = {.rta_type = type, .rta_len = (unsigned short)RTA_LENGTH(n)};
+        char *at = (char *)q + NLMSG_ALIGN(q->head.nlmsg_len);
 
-        attribute->rta_type = type;
-        attribute->rta_len = (unsigned short)RTA_LENGTH(n);
-        memcpy(RTA_DATA(attribute), data, n);
-        q->head.nlmsg_len = NLMSG_ALIGN(q->head.nlmsg_len) + (unsigned)RTA_ALIGN(attribute->rta_len);
+        /* Copied: written by a pointer of another type it may come after what reads the request. */
+        memcpy(at, &attribute, sizeof(attribute));
+        memcpy(at + RTA_LENGTH(0), data, n);
+        q->head.nlmsg_len = NLMSG_ALIGN(q->head.nlmsg_len) + (unsigned)RTA_ALIGN(attribute.rta_len);
 }
 
 /* Sends the request, and reads what the kernel says to it. */
@@ -156,10 +158,21 @@ struct handing {
         size_t n;
 };
 
+/* A user may have so many descriptors on their way, in all processes: nsrun-net takes these, and others
+ * theirs. */
+static int hand_at_last(const struct launch_network *network, const struct handing *h) {
+        int r = -ETOOMANYREFS;
+
+        for (unsigned i = 0; i < HANDING_MS && r == -ETOOMANYREFS; i++) {
+                if (i > 0)
+                        (void)sys_poll(NULL, 0, 1);
+                r = sys_send_fds(network->socket, h->numbers, h->n * sizeof(*h->numbers), h->fds, h->n);
+        }
+        return r;
+}
+
 static int hand(const struct launch_network *network, struct handing *h) {
-        int r = h->n == 0 ? 0
-                          : sys_send_fds(network->socket, h->numbers, h->n * sizeof(*h->numbers), h->fds,
-                                         h->n);
+        int r = h->n == 0 ? 0 : hand_at_last(network, h);
 
         for (size_t i = 0; i < h->n; i++)
                 (void)sys_close(h->fds[i]);
@@ -204,6 +217,12 @@ int network_hand_over(const struct launch_network *network, struct nsrun_error *
         r = hand_sockets(network, has_v6);
         if (r == -EPIPE || r == -ECONNRESET)
                 return helper_is_gone(r, err);
+        if (r == -ETOOMANYREFS)
+                return error_set(
+                        err, NSRUN_STAGE_NETWORK, r, NULL,
+                        "the sockets of the sandbox's network can't be handed to nsrun-net",
+                        "the user's processes have more descriptors on their way than RLIMIT_NOFILE "
+                        "allows; raise it");
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, NULL,
                                  "the sockets of the sandbox's network can't be made", NULL);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/causes.h"
 #include "exec.h"
 #include "number.h"
 #include "report.h"
@@ -65,8 +66,9 @@ int outside_enter(struct reaper *p, uint64_t namespaces, const char *id) {
         /* ENOSPC: the user has as many as the kernel allows.  Then the command's session tells. */
         r = sys_unshare(CLONE_NEWUTS);
         if (r < 0 && r != -ENOSPC)
-                return error_set(&p->error, NSRUN_STAGE_NAMESPACE, r, NULL,
-                                 "no mark can be put on the command", NULL);
+                return launch_is_filtered(r) ? error_cause(&p->error, CAUSE_FILTER_UNSHARE, r, NULL)
+                                             : error_set(&p->error, NSRUN_STAGE_NAMESPACE, r, NULL,
+                                                         causes[CAUSE_FILTER_UNSHARE].what, NULL);
         mark = read_mark(p->init.proc_fd, "self/ns/uts");
         if (mark <= 0)
                 return error_set(&p->error, NSRUN_STAGE_NAMESPACE, mark < 0 ? (int)mark : -ENOENT, "/proc",
@@ -74,7 +76,9 @@ int outside_enter(struct reaper *p, uint64_t namespaces, const char *id) {
                                  "nsrun needs a mounted /proc of its own pid namespace");
         p->mark = r < 0 ? 0 : (uint64_t)mark;
         p->init.namespaces.uts = (uint64_t)mark;
-        return 0;
+        return r < 0 ? report_degraded(p->init.report_fd, p->init.refuses_degraded, DEGRADED_LEFTOVERS, NULL,
+                                       NULL, &p->error)
+                     : 0;
 }
 
 /* ------------------------------------------------------- whose a process is */
@@ -231,13 +235,6 @@ void outside_end(const struct reaper *p) {
         int64_t begin = now_ms();
         int n_clean = 0, n_unsure = 0;
         uint64_t ended = 0;
-
-        if (p->mark == 0)
-                report_note(
-                        p->init.report_fd,
-                        "the user has no uts namespace left to know the command's processes by: those that "
-                        "left its session live on",
-                        NULL);
 
         /* In one step, all that kept to the command's process group. */
         if (p->command > 0)

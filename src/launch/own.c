@@ -77,7 +77,10 @@ static int build(struct own *o) {
         if (r >= 0)
                 r = child_close_descriptors(c, own, ARRAY_SIZE(own));
         if (r >= 0)
-                r = child_map_ids(c, AT_FDCWD, "/proc/self/", o->uid_map, o->gid_map);
+                r = identity_map(AT_FDCWD, "/proc/self/", o->uid_map, o->gid_map, err);
+        if (r >= 0 && !(c->namespaces & CLONE_NEWCGROUP))
+                r = report_degraded(init->report_fd, c->plan->refuses_degraded, DEGRADED_CGROUP_NAMESPACE,
+                                    NULL, NULL, err);
         if (r >= 0)
                 r = counters_bound(c);
         if (r >= 0)

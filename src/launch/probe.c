@@ -71,9 +71,10 @@ static const struct {
         {CLONE_NEWCGROUP, "/proc/sys/user/max_cgroup_namespaces", '0', CAUSE_MAX_CGROUP},
 };
 
-/* Whether a switch can lead to that error: a bound on how many there may be is always told as one. */
+/* Whether a switch can lead to that error: a bound on how many there may be is always told as one, and no
+ * other switch ever. */
 static bool can_lead_to(const char *path, int r) {
-        return r == -ENOSPC || r == -EUSERS || !startswith(path, "/proc/sys/user/");
+        return (r == -ENOSPC || r == -EUSERS) == (startswith(path, "/proc/sys/user/") != NULL);
 }
 
 /* The switch that forbids namespaces of these kinds; an index past the table if none does. */
@@ -87,6 +88,10 @@ static size_t find_switch(uint64_t kinds, int r) {
         return i;
 }
 
+static bool has_filter(void) {
+        return file_says("/proc/self/status", "\nSeccomp:\t2");
+}
+
 /* What the nsrun around this one refuses: by its filter, or by a bound that it has set for what is inside.
  */
 static int explain_outer_nsrun(int r, uint64_t kinds, struct nsrun_error *err) {
@@ -94,7 +99,7 @@ static int explain_outer_nsrun(int r, uint64_t kinds, struct nsrun_error *err) {
 
         if (!within_nsrun())
                 return 0;
-        if (r == -EPERM && file_says("/proc/self/status", "\nSeccomp:\t2"))
+        if (r == -EPERM && has_filter())
                 return error_cause(err, CAUSE_OUTER_FILTER, r, NULL);
         if (r == -ENOSPC && (kinds & CLONE_NEWNS) && file_starts(max_mnt, '0'))
                 return error_cause(err, CAUSE_OUTER_STRICT, r, max_mnt);
@@ -146,6 +151,17 @@ int launch_explain_ids(struct nsrun_error *err) {
         return error_cause(err, within_nsrun() ? CAUSE_OUTER_ROOT : CAUSE_SETFCAP, r, NULL);
 }
 
+/* Whether what this process starts goes into another pid namespace than its own, as after unshare(2): the
+ * kernel then makes no further one, and no process at all once that one's first is dead. */
+static bool has_others_pids(void) {
+        struct stat own, theirs;
+        int r = sys_stat("/proc/self/ns/pid", &own);
+
+        /* Of one in which nothing has been started yet the link leads nowhere. */
+        return r >= 0 &&
+               (sys_stat("/proc/self/ns/pid_for_children", &theirs) < 0 || own.st_ino != theirs.st_ino);
+}
+
 /* What the kernel asks of the process itself, so that it refuses with EPERM. */
 static int explain_refusal(struct nsrun_error *err) {
         if (is_unmapped("/proc/self/uid_map", geteuid()) || is_unmapped("/proc/self/gid_map", getegid()))
@@ -168,6 +184,8 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
         memset(err, 0, sizeof(*err));
         if (r == -EAGAIN)
                 return error_cause(err, CAUSE_PROCESSES_USED_UP, r, NULL);
+        if ((r == -EINVAL || r == -ENOMEM) && has_others_pids())
+                return error_cause(err, CAUSE_OTHERS_PIDS, r, "/proc/self/ns/pid_for_children");
         if (r == -EMFILE || r == -ENFILE || r == -ENOMEM)
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, causes[CAUSE_PROCESSES_USED_UP].what,
                                  NULL);
@@ -178,14 +196,16 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
         if (explain_outer_nsrun(r, kinds, err) < 0)
                 return r;
         found = find_switch(kinds, r);
-        if (found < ARRAY_SIZE(switches))
+        made = probe_namespace(&use);
+        /* Ubuntu's lets the namespace be made: in a container on one its filter is the first to refuse. */
+        if (found < ARRAY_SIZE(switches) &&
+            !(switches[found].cause == CAUSE_APPARMOR && made == -EPERM && has_filter()))
                 return error_cause(err, switches[found].cause, r, switches[found].path);
         if (r == -ENOSPC || r == -EUSERS)
                 return error_cause(err, CAUSE_NAMESPACES_USED_UP, r, "/proc/sys/user");
-        made = probe_namespace(&use);
         if (made == -EPERM && explain_refusal(err) < 0)
                 return r;
-        if (file_says("/proc/self/status", "\nSeccomp:\t2"))
+        if (has_filter())
                 return error_cause(err, made < 0 ? CAUSE_FILTER_USERNS : CAUSE_FILTER_MOUNTS, r, NULL);
         return error_cause(err, made >= 0 && use < 0 ? CAUSE_MODULE : CAUSE_NAMESPACES_REFUSED, r, NULL);
 }

@@ -21,6 +21,17 @@ void report_note(int fd, const char *what, const char *path) {
         (void)report_send(fd, &report);
 }
 
+int report_degraded(int fd, bool is_refused, enum degraded_id id, const char *path, const char *hint,
+                    struct nsrun_error *err) {
+        struct launch_report report = {.kind = LAUNCH_NOTE};
+
+        if (is_refused)
+                return degraded_refuse(err, id, path, hint);
+        degraded_note(&report.error, id, path);
+        (void)report_send(fd, &report);
+        return 0;
+}
+
 nsrun_no_asan _Noreturn void report_failure(int fd, int operation, const struct nsrun_error *error) {
         struct launch_report report = {.kind = LAUNCH_FAILED, .operation = operation, .error = *error};
 

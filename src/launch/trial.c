@@ -20,7 +20,7 @@ struct launch_ids {
 
 static int try_maps(const struct launch_ids *ids, struct nsrun_error *err) {
         struct child c = CHILD_INIT;
-        int r = child_map_ids(&c, AT_FDCWD, "/proc/self/", ids->uid_map, ids->gid_map);
+        int r = identity_map(AT_FDCWD, "/proc/self/", ids->uid_map, ids->gid_map, &c.reaper.error);
 
         *err = c.reaper.error;
         return r;
@@ -72,13 +72,6 @@ const struct launch_trial launch_trials[] = {
 };
 const size_t n_launch_trials = ARRAY_SIZE(launch_trials);
 
-/* What namespaces are explained by: those beside the user namespace, if there are others. */
-static uint64_t explained_kinds(const struct launch_trial *trial) {
-        uint64_t others = trial->namespaces & ~(uint64_t)CLONE_NEWUSER;
-
-        return others ? others : CLONE_NEWUSER;
-}
-
 nsrun_no_asan static _Noreturn void attempt_and_exit(const struct launch_trial *trial,
                                                      const struct launch_ids *ids, int to) {
         struct nsrun_error why = {0};
@@ -105,7 +98,7 @@ static int take_answer(const struct launch_trial *trial, int from, int pidfd, st
                 return error_set(err, NSRUN_STAGE_SUPERVISE, -EIO, NULL,
                                  "the trial's process was killed: a filter or a limit ended it", NULL);
         if (why.stage == NSRUN_STAGE_NAMESPACE)
-                return launch_explain_kinds(-why.error, explained_kinds(trial), err);
+                return launch_explain_kinds(-why.error, trial->namespaces, err);
         if (why.stage == NSRUN_STAGE_IDMAP)
                 (void)launch_explain_ids(&why);
         *err = why;
@@ -128,7 +121,7 @@ int launch_try(const struct launch_trial *trial, struct nsrun_error *err) {
         if (r == 0)
                 attempt_and_exit(trial, &ids, write_end);
         if (r < 0)
-                return launch_explain_kinds(r, explained_kinds(trial), err);
+                return launch_explain_kinds(r, trial->namespaces, err);
         close_fdp(&write_end);
         return take_answer(trial, read_end, pidfd, err);
 }

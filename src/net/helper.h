@@ -17,6 +17,7 @@ struct watch {
 
 struct flow;
 struct lookup;
+struct via;
 
 struct helper {
         int epoll;
@@ -30,7 +31,9 @@ struct helper {
         struct watch *listeners; /* the sandbox's, then those of what is published */
         size_t n_listeners, n_published;
         size_t n_flows, n_flows_most;
+        size_t n_pipes;
         bool is_full;         /* no connection is accepted */
+        uint64_t listen_at;   /* until then, since no descriptor could be had; 0: until another has ended */
         struct flow *flows;   /* all */
         struct flow *dead;    /* to be freed when all events of this turn were seen */
         struct flow *busy;    /* with more to move than one turn lets them */
@@ -38,6 +41,8 @@ struct helper {
         int *inward[2];       /* unused sockets for connections into the sandbox, of IPv4 and IPv6 */
         size_t n_inward[2];
         char *buffer;
+        /* via.c: those that wait for the proxy, by the time at which they end */
+        struct via *first_via, *last_via;
         /* lookup.c */
         struct lookup *lookups;
         size_t n_lookups;
@@ -46,6 +51,7 @@ struct helper {
 
 /* nsrun-net.c */
 int helper_watch(struct helper *h, struct watch *w, uint32_t events);
+int helper_watch_for(const struct helper *h, struct watch *w, uint32_t events);
 void helper_unwatch(const struct helper *h, const struct watch *w);
 uint64_t helper_now(void); /* milliseconds */
 
@@ -55,7 +61,11 @@ int serve_tcp(struct helper *h, int fd);
 
 /* relay.c */
 #define RELAY_BUFFER (UINT32_C(256) << 10)
+/* Connections of either kind, and those to the name server, are taken as long as there are descriptors. */
 int relay_listen(struct helper *h, int fd, bool is_published);
+int relay_listen_for(struct helper *h, int fd, void (*ready)(struct helper *, struct watch *, uint32_t));
+/* For a listener's lack of descriptors: nobody is accepted for a moment. */
+void relay_pause(struct helper *h);
 int relay_prepare(struct helper *h);
 /* What is left of a turn of the loop: moves more bytes, begins attempts, frees.  For how long to wait then,
  * in milliseconds; -1: for ever. */

@@ -8,6 +8,7 @@ static const struct net_range range_v4 = {{.bytes = {198, 18}}, 15};
 /* fd6e:7372:756e::/96, "nsrun". */
 static const struct net_range range_v6 = {{.bytes = {0xfd, 0x6e, 0x73, 0x72, 0x75, 0x6e}, .is_v6 = true},
                                           96};
+static const uint16_t asked_ports[] = {80, 443};
 static const struct net_address any_v4 = {.is_v6 = false}, any_v6 = {.is_v6 = true};
 static const struct net_address loopback_v4 = {.bytes = {127, 0, 0, 1}},
                                 loopback_v6 = {.bytes = {[15] = 1}, .is_v6 = true};
@@ -150,6 +151,12 @@ static int fill(struct net_layout *l, const struct net_rules *rules) {
         }
         if (r >= 0)
                 r = add_listens(l, rules, true);
+        /* The ports that an answer allows, before it is known of which names. */
+        for (size_t i = 0; i < ARRAY_SIZE(asked_ports) && rules->asks && r >= 0; i++) {
+                r = add_listen(l, &any_v4, asked_ports[i]);
+                if (r >= 0)
+                        r = add_listen(l, &any_v6, asked_ports[i]);
+        }
         if (r >= 0)
                 r = add_listens(l, rules, false);
         for (unsigned i = 0; i < NET_CONNECTIONS_INWARD && rules->n_publishes > 0 && r >= 0; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Names looked up by the C library, in threads, since that waits.  One lookup serves all who want the name,
- * and those who come a moment later.  The threads touch nothing but their job. */
+ * and those who come a moment later.  The threads touch nothing but their job; the first one begins with the
+ * first job, so that a sandbox which reaches nobody doesn't pay for it. */
 #include <netdb.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -23,6 +24,7 @@ struct lookup {
         struct net_address addresses[LOOKUP_ADDRESSES];
         size_t n;
         bool is_done;
+        bool is_told; /* its waiters are being told */
         uint64_t done_at;
         struct waiter *waiters;
         struct lookup *next;     /* of all; the loop's */
@@ -33,6 +35,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wanted = PTHREAD_COND_INITIALIZER;
 static struct lookup *jobs, **jobs_end = &jobs, *finished;
 static int wake_fd = -EBADF;
+static size_t n_threads, n_busy; /* the loop's: threads, and lookups that they have or will */
 
 static void lookup_resolve(struct lookup *l) {
         const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
@@ -74,9 +77,31 @@ static void *lookup_thread(nsrun_unused void *data) {
         return NULL;
 }
 
+static int add_thread(void) {
+        pthread_attr_t attributes;
+        pthread_t thread;
+        int r = pthread_attr_init(&attributes);
+
+        if (r != 0)
+                return -r;
+        r = pthread_attr_setstacksize(&attributes, 512U << 10);
+        if (r == 0)
+                r = pthread_create(&thread, &attributes, lookup_thread, NULL);
+        (void)pthread_attr_destroy(&attributes);
+        n_threads += r == 0;
+        return -r;
+}
+
+/* Where there is no thread, and none can be had, the lookup has failed. */
 static void add_job(struct lookup *l) {
-        (void)pthread_mutex_lock(&mutex);
         l->n = 0;
+        if (n_busy >= n_threads && n_threads < THREADS && add_thread() < 0 && n_threads == 0) {
+                l->is_done = true;
+                l->done_at = helper_now();
+                return;
+        }
+        n_busy++;
+        (void)pthread_mutex_lock(&mutex);
         l->is_done = false;
         l->next_job = NULL;
         *jobs_end = l;
@@ -98,8 +123,11 @@ static void take_finished(struct helper *h, struct watch *w, nsrun_unused uint32
                 struct waiter *waiter;
 
                 next = l->next_job;
+                n_busy--;
                 l->is_done = true;
                 l->done_at = helper_now();
+                /* Who is told may look up another name, for which this one isn't to make room. */
+                l->is_told = true;
                 while ((waiter = l->waiters)) {
                         struct flow *f = waiter->flow;
 
@@ -107,26 +135,17 @@ static void take_finished(struct helper *h, struct watch *w, nsrun_unused uint32
                         free(waiter);
                         relay_resolved(h, f, l->addresses, l->n);
                 }
+                l->is_told = false;
         }
 }
 
 int lookup_start(struct helper *h) {
-        pthread_attr_t attributes;
-        pthread_t thread;
-        int r;
+        int r = wake_fd = sys_eventfd();
 
-        r = wake_fd = sys_eventfd();
         if (r < 0)
                 return r;
         h->looked_up = (struct watch){wake_fd, take_finished};
-        r = helper_watch(h, &h->looked_up, EPOLLIN);
-        if (r >= 0)
-                r = -pthread_attr_init(&attributes);
-        if (r >= 0)
-                r = -pthread_attr_setstacksize(&attributes, 512U << 10);
-        for (int i = 0; i < THREADS && r >= 0; i++)
-                r = -pthread_create(&thread, &attributes, lookup_thread, NULL);
-        return r;
+        return helper_watch(h, &h->looked_up, EPOLLIN);
 }
 
 static bool is_fresh(const struct lookup *l) {
@@ -140,7 +159,7 @@ static struct lookup *find_lookup(struct helper *h, const char *name) {
         for (struct lookup **at = &h->lookups; *at; at = &(*at)->next) {
                 if (streq((*at)->name, name))
                         return *at;
-                if ((*at)->is_done && !(*at)->waiters)
+                if ((*at)->is_done && !(*at)->waiters && !(*at)->is_told)
                         unused = at;
         }
         if (h->n_lookups >= LOOKUPS_MOST && !unused)
@@ -168,7 +187,9 @@ int lookup_name(struct helper *h, const char *name, struct flow *f) {
 
         if (!l)
                 return -EAGAIN;
-        if (l->is_done && is_fresh(l)) {
+        if (l->is_done && !is_fresh(l))
+                add_job(l);
+        if (l->is_done) {
                 relay_resolved(h, f, l->addresses, l->n);
                 return 0;
         }
@@ -177,8 +198,6 @@ int lookup_name(struct helper *h, const char *name, struct flow *f) {
                 return -ENOMEM;
         *waiter = (struct waiter){f, l->waiters};
         l->waiters = waiter;
-        if (l->is_done)
-                add_job(l);
         return 0;
 }
 

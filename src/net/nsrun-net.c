@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "ask.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -20,6 +21,12 @@ int helper_watch(struct helper *h, struct watch *w, uint32_t events) {
         struct epoll_event event = {.events = events, .data = {.ptr = w}};
 
         return epoll_ctl(h->epoll, EPOLL_CTL_ADD, w->fd, &event) < 0 ? -errno : 0;
+}
+
+int helper_watch_for(const struct helper *h, struct watch *w, uint32_t events) {
+        struct epoll_event event = {.events = events, .data = {.ptr = w}};
+
+        return epoll_ctl(h->epoll, EPOLL_CTL_MOD, w->fd, &event) < 0 ? -errno : 0;
 }
 
 void helper_unwatch(const struct helper *h, const struct watch *w) {
@@ -107,16 +114,18 @@ static int receive_sockets(struct helper *h) {
         }
 }
 
-/* Nobody writes to it: the run has ended, or the process that watched it.  What the sandbox had sent by then
- * would have gone out without nsrun-net, too. */
-static void life_ended(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
+/* An answer to a question; or nobody writes to it any more: the run has ended, or the process that watched
+ * it.  What the sandbox had sent by then would have gone out without nsrun-net, too. */
+static void life_ready(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
+        if (ask_take_answer(h, w->fd))
+                return;
         helper_unwatch(h, w);
         h->ends_at = helper_now() + FINISH_MS;
         relay_finish(h);
 }
 
 static int helper_prepare(struct helper *h) {
-        static struct watch life = {NET_FD_LIFE, life_ended};
+        static struct watch life = {NET_FD_LIFE, life_ready};
         int r;
 
         r = helper_read_rules(h);
@@ -148,7 +157,7 @@ static _Noreturn void serve(struct helper *h) {
 
         for (;;) {
                 struct epoll_event events[EVENTS];
-                int n = epoll_wait(h->epoll, events, EVENTS, wait);
+                int n = epoll_wait(h->epoll, events, EVENTS, wait), wait_asked;
 
                 for (int i = 0; i < n; i++) {
                         struct watch *w = events[i].data.ptr;
@@ -156,6 +165,9 @@ static _Noreturn void serve(struct helper *h) {
                         w->ready(h, w, events[i].events);
                 }
                 wait = relay_turn(h);
+                wait_asked = ask_turn(h);
+                if (wait < 0 || (wait_asked >= 0 && wait_asked < wait))
+                        wait = wait_asked;
                 if (h->ends_at == 0)
                         continue;
                 if (h->n_flows == 0 || helper_now() >= h->ends_at)

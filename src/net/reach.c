@@ -5,11 +5,18 @@
 #include <sys/epoll.h>
 
 #include "relay.h"
+#include "via.h"
 
-#define NEXT_MS 250U /* between the beginnings of attempts (RFC 8305) */
+#define NEXT_MS    250U   /* between the beginnings of attempts (RFC 8305) */
+#define LACKING_MS 30000U /* for how long a socket is waited for */
+
+static void set_host(struct flow *f, const char *host) {
+        free(f->host);
+        f->host = strdup(host);
+}
 
 static void refuse_flow(struct helper *h, struct flow *f, enum net_event_kind kind, const char *text) {
-        net_journal_add(h->journal, kind, f->host, f->port, text);
+        net_journal_add(h->journal, kind, f->host ? f->host : "?", f->port, text);
         relay_end(h, f, true);
 }
 
@@ -92,6 +99,7 @@ void reach_stop(struct helper *h, struct flow *f) {
         stop_waiting(h, f);
         for (size_t i = 0; i < REACH_AT_ONCE; i++)
                 close_attempt(h, f, &f->attempts[i]);
+        via_stop(h, f);
 }
 
 static size_t count_attempts(const struct flow *f) {
@@ -109,7 +117,12 @@ static void attempt_won(struct helper *h, struct flow *f, struct attempt *a) {
         fd = TAKE_FD(a->w.fd);
         f->is_v6_inward = a->is_v6;
         reach_stop(h, f);
-        relay_connected(h, f, fd);
+        free(TAKE_PTR(f->addresses));
+        f->n_addresses = f->next_address = 0;
+        if (f->way == FLOW_VIA)
+                via_connected(h, f, fd);
+        else
+                relay_connected(h, f, fd);
 }
 
 static void begin_attempts(struct helper *h, struct flow *f);
@@ -140,24 +153,34 @@ static void attempt_ready(struct helper *h, struct watch *w, nsrun_unused uint32
 static int take_socket(struct helper *h, const struct flow *f, bool is_v6) {
         if (!f->is_inward)
                 return socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        errno = EMFILE;
         return h->n_inward[is_v6] > 0 ? h->inward[is_v6][--h->n_inward[is_v6]] : -EBADF;
 }
 
-/* True: it is under way, or has been made. */
-static bool begin_attempt(struct helper *h, struct flow *f, struct attempt *a,
-                          const struct net_address *to) {
+/* 0: it is under way, or has been made. */
+static int begin_attempt(struct helper *h, struct flow *f, struct attempt *a, const struct net_address *to) {
         union net_sockaddr address;
-        socklen_t length = net_address_to(to, f->port, &address);
+        socklen_t length = net_address_to(to, f->way == FLOW_VIA ? h->rules.via->port : f->port, &address);
+        int r;
 
         *a = (struct attempt){{take_socket(h, f, to->is_v6), attempt_ready}, f, to->is_v6};
         if (a->w.fd < 0)
-                return false;
+                return -errno;
         /* Watched first: close_attempt() takes it off again. */
-        if (helper_watch(h, &a->w, EPOLLOUT) >= 0 &&
-            (connect(a->w.fd, &address.any, length) == 0 || errno == EINPROGRESS))
-                return true;
-        close_attempt(h, f, a);
-        return false;
+        r = helper_watch(h, &a->w, EPOLLOUT);
+        if (r >= 0 && connect(a->w.fd, &address.any, length) < 0 && errno != EINPROGRESS)
+                r = -errno;
+        if (r < 0)
+                close_attempt(h, f, a);
+        return r;
+}
+
+/* Whether another moment is waited for a socket, which the flow's next attempt lacks. */
+static bool waits_for_socket(const struct helper *h, struct flow *f, uint64_t now) {
+        if (f->lacking_since == 0)
+                f->lacking_since = now;
+        f->next_at = now + RELAY_AGAIN_MS;
+        return h->ends_at == 0 && now - f->lacking_since < LACKING_MS;
 }
 
 /* Begins the next attempt if it is time, and says when the one after it begins. */
@@ -166,16 +189,25 @@ static void begin_attempts(struct helper *h, struct flow *f) {
 
         while (f->next_address < f->n_addresses && f->next_at <= now) {
                 struct attempt *a = f->attempts;
+                int r;
 
                 while (a < f->attempts + REACH_AT_ONCE && a->w.fd >= 0)
                         a++;
                 if (a == f->attempts + REACH_AT_ONCE)
                         break;
-                if (begin_attempt(h, f, a, &f->addresses[f->next_address++]))
+                r = begin_attempt(h, f, a, &f->addresses[f->next_address]);
+                if (relay_is_lack(r) && waits_for_socket(h, f, now))
+                        break;
+                f->next_address++;
+                f->lacking_since = 0;
+                if (r >= 0)
                         f->next_at = now + NEXT_MS;
         }
         if (count_attempts(f) == 0 && f->next_address == f->n_addresses) {
-                refuse_flow(h, f, NET_EVENT_UNREACHED, NULL);
+                if (f->way == FLOW_VIA)
+                        via_unreached(h, f);
+                else
+                        refuse_flow(h, f, NET_EVENT_UNREACHED, NULL);
                 return;
         }
         if (f->next_address == f->n_addresses)
@@ -203,6 +235,16 @@ int reach_turn(struct helper *h) {
 
 /* ------------------------------------------------------------------ targets */
 
+/* False for want of memory, and then the flow has ended. */
+static bool has_room(struct helper *h, struct flow *f, size_t n) {
+        free(f->addresses);
+        f->n_addresses = f->next_address = 0;
+        f->addresses = calloc(n, sizeof(*f->addresses));
+        if (!f->addresses)
+                relay_end(h, f, true);
+        return f->addresses;
+}
+
 /* Puts the addresses in turns of the two families, the first one's first. */
 static void add_in_turns(struct flow *f, const struct net_address *from, size_t n) {
         size_t next[2] = {0, 0};
@@ -225,6 +267,10 @@ void relay_resolved(struct helper *h, struct flow *f, const struct net_address *
         size_t n_allowed = 0;
 
         f->is_looking = false;
+        if (f->way == FLOW_VIA) {
+                via_resolved(h, f, addresses, n);
+                return;
+        }
         for (size_t i = 0; i < n; i++)
                 if (may_connect(h, &addresses[i], f->port))
                         allowed[n_allowed++] = addresses[i];
@@ -234,7 +280,19 @@ void relay_resolved(struct helper *h, struct flow *f, const struct net_address *
                 refuse_flow(h, f, n > 0 ? NET_EVENT_HOME : NET_EVENT_UNRESOLVED, text);
                 return;
         }
+        if (!has_room(h, f, n_allowed))
+                return;
         add_in_turns(f, allowed, n_allowed);
+        if (f->way == FLOW_TARGET)
+                via_begin(h, f);
+        else
+                begin_attempts(h, f);
+}
+
+void reach_proxy(struct helper *h, struct flow *f, const struct net_address *addresses, size_t n) {
+        if (!has_room(h, f, n))
+                return;
+        add_in_turns(f, addresses, n);
         begin_attempts(h, f);
 }
 
@@ -243,6 +301,8 @@ static const struct net_address loopbacks[] = {{.bytes = {127, 0, 0, 1}},
 
 /* Of the sandbox's own no rule says anything. */
 static void reach_loopback(struct helper *h, struct flow *f) {
+        if (!has_room(h, f, ARRAY_SIZE(loopbacks)))
+                return;
         for (size_t i = 0; i < ARRAY_SIZE(loopbacks); i++)
                 if (f->is_inward || !net_rules_deny_address(&h->rules, &loopbacks[i]))
                         f->addresses[f->n_addresses++] = loopbacks[i];
@@ -253,7 +313,7 @@ static void reach_loopback(struct helper *h, struct flow *f) {
 }
 
 static void reach_host(struct helper *h, struct flow *f) {
-        (void)snprintf(f->host, sizeof(f->host), "localhost");
+        set_host(f, "localhost");
         if (net_rules_allow_host(&h->rules, f->port))
                 reach_loopback(h, f);
         else
@@ -263,13 +323,25 @@ static void reach_host(struct helper *h, struct flow *f) {
 static void reach_name(struct helper *h, struct flow *f, uint32_t index) {
         const char *name = net_pool_name(h->pool, index);
 
-        (void)snprintf(f->host, sizeof(f->host), "%s", name ? name : "an unused address");
-        if (!name || !net_rules_allow_name(&h->rules, name, f->port)) {
+        set_host(f, name ? name : "an unused address");
+        if (!f->host) {
+                relay_end(h, f, true);
+                return;
+        }
+        if (!name || !net_rules_allow_name(&h->rules, name, f->port) ||
+            net_rules_lead_to_proxy(&h->rules, name, f->port)) {
                 refuse_flow(h, f, NET_EVENT_PORT, NULL);
                 return;
         }
         f->index = index;
         net_pool_hold(h->pool, index);
+        if (net_rules_go_via(&h->rules, name, f->port)) {
+                f->way = FLOW_TARGET;
+                if (h->rules.via->kind != NET_PROXY_SOCKS5) {
+                        via_begin(h, f);
+                        return;
+                }
+        }
         f->is_looking = true;
         if (lookup_name(h, name, f) < 0) {
                 f->is_looking = false;
@@ -278,11 +350,16 @@ static void reach_name(struct helper *h, struct flow *f, uint32_t index) {
 }
 
 static void reach_address(struct helper *h, struct flow *f, const struct net_address *to) {
-        net_address_format(to, f->host);
+        char text[NET_ADDRESS_TEXT];
+
+        net_address_format(to, text);
+        set_host(f, text);
         if (!net_rules_allow_address(&h->rules, to, f->port, is_own_address(to))) {
                 refuse_flow(h, f, NET_EVENT_PORT, NULL);
                 return;
         }
+        if (!has_room(h, f, 1))
+                return;
         f->addresses[f->n_addresses++] = *to;
         begin_attempts(h, f);
 }
@@ -305,7 +382,7 @@ void reach_outward(struct helper *h, struct flow *f) {
 }
 
 void reach_inward(struct helper *h, struct flow *f, uint16_t port) {
-        (void)snprintf(f->host, sizeof(f->host), "the sandbox");
+        set_host(f, "the sandbox");
         f->is_inward = true;
         f->port = port;
         reach_loopback(h, f);

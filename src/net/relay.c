@@ -2,13 +2,16 @@
 /* Connections: accepted inside, judged by the address that they were made to, made anew outside, and their
  * bytes moved.  reach.c chooses where a connection goes. */
 #include "relay.h"
+#include "via.h"
 
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 #define TURN_BYTES (UINT32_C(4) << 20) /* what one flow moves in a turn, that all get theirs */
 #define ACCEPTS    64                  /* of a turn */
+#define PIPES_MOST 32U                 /* a user has memory for some hundreds, in all processes */
 
 /* ------------------------------------------------------------ sockets' ends */
 
@@ -30,8 +33,8 @@ static void give_back(struct helper *h, struct flow *f, int *fd) {
         close_fdp(fd);
 }
 
-static void close_half(struct half *half) {
-        free(TAKE_PTR(half->pending));
+static void close_half(struct helper *h, struct half *half) {
+        h->n_pipes -= half->pipe[0] >= 0;
         for (size_t i = 0; i < ARRAY_SIZE(half->pipe); i++)
                 close_fdp(&half->pipe[i]);
 }
@@ -43,15 +46,26 @@ static void unlink_flow(struct flow **list, const struct flow *f, size_t link) {
                 *list = *(struct flow **)(void *)((const char *)f + link);
 }
 
+/* Who comes while it is full waits in the kernel. */
 static void set_full(struct helper *h, bool is_full) {
+        int r = 0;
+
+        h->listen_at = 0;
         if (h->is_full == is_full)
                 return;
-        h->is_full = is_full;
-        for (size_t i = 0; i < h->n_listeners; i++)
-                if (is_full)
-                        helper_unwatch(h, &h->listeners[i]);
-                else
-                        (void)helper_watch(h, &h->listeners[i], EPOLLIN);
+        for (size_t i = 0; i < h->n_listeners; i++) {
+                int one = helper_watch_for(h, &h->listeners[i], is_full ? 0 : EPOLLIN);
+
+                r = r < 0 ? r : one;
+        }
+        h->is_full = is_full || r < 0;
+        if (r < 0)
+                h->listen_at = helper_now() + RELAY_AGAIN_MS;
+}
+
+void relay_pause(struct helper *h) {
+        set_full(h, true);
+        h->listen_at = helper_now() + RELAY_AGAIN_MS;
 }
 
 void relay_end(struct helper *h, struct flow *f, bool is_reset) {
@@ -76,14 +90,15 @@ void relay_end(struct helper *h, struct flow *f, bool is_reset) {
                 else
                         close_fdp(ends[i]);
         }
-        close_half(&f->up);
-        close_half(&f->down);
+        close_half(h, &f->up);
+        close_half(h, &f->down);
         net_pool_release(h->pool, f->index);
         if (f->next)
                 f->next->previous = f->previous;
         *(f->previous ? &f->previous->next : &h->flows) = f->next;
         h->n_flows--;
-        if (h->is_full && h->ends_at == 0 && h->n_flows < h->n_flows_most - h->n_flows_most / 8)
+        if (h->is_full && h->ends_at == 0 &&
+            (h->listen_at > 0 || h->n_flows < h->n_flows_most - h->n_flows_most / 8))
                 set_full(h, false);
         f->next_dead = h->dead;
         h->dead = f;
@@ -95,131 +110,170 @@ void relay_end(struct helper *h, struct flow *f, bool is_reset) {
 enum step {
         STEP_MOVED,
         STEP_BLOCKED,
-        STEP_DONE,  /* this half is over */
-        STEP_BROKEN /* so is the connection */
+        STEP_DONE,    /* this half is over */
+        STEP_REFUSED, /* its receiver takes nothing any more */
+        STEP_BROKEN   /* nor is there anything more of its sender */
 };
 
-static enum step step_failed(bool *is_able) {
+static enum step step_failed(bool *is_able, enum step how) {
         if (errno == EINTR)
                 return STEP_MOVED;
         if (errno != EAGAIN && errno != EWOULDBLOCK)
-                return STEP_BROKEN;
+                return how;
         *is_able = false;
         return STEP_BLOCKED;
 }
 
-/* Sends what could not be sent before. */
-static enum step send_pending(struct half *half, struct end *to) {
-        ssize_t n = send(to->w.fd, half->pending + half->at, half->n - half->at, MSG_NOSIGNAL);
+/* Takes off the socket what was sent on. */
+static enum step take_off(const struct helper *h, struct end *from, size_t n) {
+        while (n > 0) {
+                ssize_t taken = recv(from->w.fd, h->buffer, n, MSG_TRUNC);
 
-        if (n < 0)
-                return step_failed(&to->is_writable);
-        half->at += (size_t)n;
-        if (half->at == half->n) {
-                free(TAKE_PTR(half->pending));
-                half->at = half->n = 0;
+                if (taken > 0)
+                        n -= (size_t)taken;
+                else if (taken == 0 || errno != EINTR)
+                        return STEP_BROKEN;
         }
         return STEP_MOVED;
 }
 
-/* Takes what there is and sends it at once; the rest is kept. */
+/* A byte of MSG_OOB stays at its place among the others (SO_OOBINLINE), and is sent on as one. */
+static bool is_at_mark(const struct end *from) {
+        int is_there = 0;
+
+        return from->is_urgent && ioctl(from->w.fd, SIOCATMARK, &is_there) == 0 && is_there;
+}
+
+/* Sends what there is, and then takes it: what can't be sent yet stays where it is. */
 static enum step relay_copy(const struct helper *h, struct half *half, struct end *from, struct end *to,
                             size_t *moved) {
-        ssize_t n = recv(from->w.fd, h->buffer, RELAY_BUFFER, 0), sent;
+        bool is_urgent = is_at_mark(from);
+        ssize_t n = recv(from->w.fd, h->buffer, is_urgent ? 1 : RELAY_BUFFER, MSG_PEEK), sent;
 
         if (n < 0)
-                return step_failed(&from->is_readable);
+                return step_failed(&from->is_readable, STEP_BROKEN);
         if (n == 0) {
                 half->has_ended = true;
                 return STEP_MOVED;
         }
-        *moved += (size_t)n;
         half->is_bulk = (size_t)n >= RELAY_BUFFER / 4;
-        sent = send(to->w.fd, h->buffer, (size_t)n, MSG_NOSIGNAL);
-        if (sent < 0) {
-                if (step_failed(&to->is_writable) == STEP_BROKEN)
-                        return STEP_BROKEN;
-                sent = 0;
-        }
-        if (sent == n)
-                return STEP_MOVED;
-        half->pending = malloc((size_t)(n - sent));
-        if (!half->pending)
-                return STEP_BROKEN;
-        half->n = (size_t)(n - sent);
-        half->at = 0;
-        memcpy(half->pending, h->buffer + sent, half->n);
-        return STEP_MOVED;
+        sent = send(to->w.fd, h->buffer, (size_t)n, MSG_NOSIGNAL | (is_urgent ? MSG_OOB : 0));
+        if (sent < 0)
+                return step_failed(&to->is_writable, STEP_REFUSED);
+        *moved += (size_t)sent;
+        if (is_urgent && sent == 1)
+                from->is_urgent = false;
+        return take_off(h, from, (size_t)sent);
 }
 
 /* The same by a pipe, in which pages are moved and not copied: for those that send much. */
-static enum step splice_bytes(struct half *half, struct end *from, struct end *to, size_t *moved) {
+static enum step splice_bytes(const struct helper *h, struct half *half, struct end *from, struct end *to,
+                              size_t *moved) {
         ssize_t n;
 
         if (half->in_pipe == 0) {
                 n = splice(from->w.fd, NULL, half->pipe[1], NULL, half->pipe_size,
                            SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
                 if (n < 0)
-                        return step_failed(&from->is_readable);
-                if (n == 0) {
-                        half->has_ended = true;
-                        return STEP_MOVED;
-                }
-                half->in_pipe = (size_t)n;
+                        return step_failed(&from->is_readable, STEP_BROKEN);
+                /* The end, or a byte of MSG_OOB, which isn't spliced. */
+                if (n == 0)
+                        return relay_copy(h, half, from, to, moved);
+                half->in_pipe = (uint32_t)n;
         }
         n = splice(half->pipe[0], NULL, to->w.fd, NULL, half->in_pipe, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
         if (n < 0)
-                return step_failed(&to->is_writable);
-        half->in_pipe -= (size_t)n;
+                return step_failed(&to->is_writable, STEP_REFUSED);
+        half->in_pipe -= (uint32_t)n;
         *moved += (size_t)n;
         return STEP_MOVED;
 }
 
 /* Without pipes, which a user has a number of, bytes are copied. */
-static void relay_open_pipe(struct half *half) {
+static void relay_open_pipe(struct helper *h, struct half *half) {
         int size;
 
         half->is_bulk = false;
-        if (half->has_tried || pipe2(half->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
-                half->has_tried = true;
+        if (half->has_tried || h->n_pipes >= PIPES_MOST)
                 return;
-        }
         half->has_tried = true;
+        if (pipe2(half->pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+                return;
+        h->n_pipes++;
         size = fcntl(half->pipe[1], F_SETPIPE_SZ, 256 << 10);
-        half->pipe_size = size > 0 ? (size_t)size : 65536;
+        half->pipe_size = size > 0 ? (uint32_t)size : 4096;
 }
 
-static enum step move_bytes(const struct helper *h, struct half *half, struct end *from, struct end *to) {
+/* `other` is the other way of the connection. */
+static enum step move_some(struct helper *h, struct half *half, struct end *from, struct end *to,
+                           const struct half *other, size_t *moved) {
         enum step step = STEP_MOVED;
-        size_t moved = 0;
 
-        while (step == STEP_MOVED && moved < TURN_BYTES) {
-                bool is_empty = !half->pending && half->in_pipe == 0;
+        while (step == STEP_MOVED && *moved < TURN_BYTES) {
+                bool is_empty = half->in_pipe == 0;
 
+                if (half->is_refused)
+                        return STEP_REFUSED;
                 if (is_empty && half->has_ended) {
-                        if (!half->is_over && shutdown(to->w.fd, SHUT_WR) < 0 && errno != ENOTCONN)
+                        /* Its end isn't an end where the sender was reset. */
+                        if (other->is_refused)
                                 return STEP_BROKEN;
+                        if (!half->is_over && shutdown(to->w.fd, SHUT_WR) < 0 && errno != ENOTCONN)
+                                return STEP_REFUSED;
                         half->is_over = true;
                         return STEP_DONE;
                 }
                 if ((is_empty && !from->is_readable) || (!is_empty && !to->is_writable))
                         return STEP_BLOCKED;
                 if (is_empty && half->is_bulk)
-                        relay_open_pipe(half);
-                step = half->pending        ? send_pending(half, to)
-                       : half->pipe[0] >= 0 ? splice_bytes(half, from, to, &moved)
-                                            : relay_copy(h, half, from, to, &moved);
+                        relay_open_pipe(h, half);
+                step = half->pipe[0] >= 0 && (!is_empty || !from->is_urgent)
+                               ? splice_bytes(h, half, from, to, moved)
+                               : relay_copy(h, half, from, to, moved);
         }
         return step;
 }
 
+static enum step move_bytes(struct helper *h, struct half *half, struct end *from, struct end *to,
+                            const struct half *other) {
+        size_t moved = 0;
+        enum step step = move_some(h, half, from, to, other, &moved);
+
+        if (half->count)
+                *half->count += moved;
+        return step;
+}
+
+/* A socket into the sandbox is used again, which drops what it still has to send. */
+static bool is_sent(const struct flow *f) {
+        struct tcp_info info = {.tcpi_state = TCP_CLOSE};
+        socklen_t length = sizeof(info);
+
+        return !f->is_inward || getsockopt(f->server.w.fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0 ||
+               info.tcpi_state == TCP_CLOSE;
+}
+
+/* Where one end was reset, what it had sent before goes to the other one yet. */
+static bool is_drained(enum step step, const struct half *half, const struct end *to) {
+        return step == STEP_DONE || step == STEP_REFUSED ||
+               (step == STEP_BLOCKED && (to->is_writable && half->in_pipe == 0));
+}
+
 /* Moves what can be moved both ways. */
 static void move_both(struct helper *h, struct flow *f) {
-        enum step up = move_bytes(h, &f->up, &f->client, &f->server), down;
+        enum step up = move_bytes(h, &f->up, &f->client, &f->server, &f->down), down;
 
-        down = up == STEP_BROKEN ? STEP_BROKEN : move_bytes(h, &f->down, &f->server, &f->client);
-        if (down == STEP_BROKEN || (up == STEP_DONE && down == STEP_DONE)) {
-                relay_end(h, f, down == STEP_BROKEN);
+        f->up.is_refused |= up == STEP_REFUSED;
+        down = up == STEP_BROKEN ? up : move_bytes(h, &f->down, &f->server, &f->client, &f->up);
+        f->down.is_refused |= down == STEP_REFUSED;
+        if (up == STEP_BROKEN || down == STEP_BROKEN ||
+            (f->up.is_refused && is_drained(down, &f->down, &f->client)) ||
+            (f->down.is_refused && is_drained(up, &f->up, &f->server))) {
+                relay_end(h, f, true);
+                return;
+        }
+        if (up == STEP_DONE && down == STEP_DONE && is_sent(f)) {
+                relay_end(h, f, false);
                 return;
         }
         if ((up == STEP_MOVED || down == STEP_MOVED) && !f->is_busy) {
@@ -234,6 +288,7 @@ static void end_ready(struct helper *h, struct flow *f, struct end *end, uint32_
                 return;
         end->is_readable |= (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
         end->is_writable |= (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
+        end->is_urgent |= (events & EPOLLPRI) != 0;
         if (f->is_connected)
                 move_both(h, f);
         /* The client has gone before anybody was reached; or an end was reset, of which nothing is left to
@@ -252,7 +307,7 @@ static void client_ready(struct helper *h, struct watch *w, uint32_t events) {
 
 /* ------------------------------------------------------- begun and connected */
 
-#define ALL_EVENTS (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
+#define ALL_EVENTS (EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET)
 
 struct flow *relay_begin(struct helper *h, int *fd) {
         struct flow *f = calloc(1, sizeof(*f));
@@ -279,7 +334,13 @@ struct flow *relay_begin(struct helper *h, int *fd) {
 
 void relay_connected(struct helper *h, struct flow *f, int fd) {
         const int on = 1;
+        struct net_tally *tally;
 
+        tally = f->is_inward || !f->host
+                        ? NULL
+                        : net_journal_count(h->journal, NET_TALLY_CONNECTED, f->host, f->port, NULL);
+        f->up.count = tally ? &tally->sent : NULL;
+        f->down.count = tally ? &tally->received : NULL;
         f->server.w.fd = fd;
         f->server.is_writable = true;
         f->is_connected = true;
@@ -287,6 +348,8 @@ void relay_connected(struct helper *h, struct flow *f, int fd) {
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         (void)setsockopt(f->client.w.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+        (void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
+        (void)setsockopt(f->client.w.fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
         if (helper_watch(h, &f->server.w, ALL_EVENTS) < 0)
                 relay_end(h, f, true);
         else
@@ -308,42 +371,45 @@ static void accept_one(struct helper *h, const struct watch *w, int *fd) {
 
 static void take_connections(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
         for (int i = 0; i < ACCEPTS && !h->is_full; i++) {
-                int fd = h->n_flows >= h->n_flows_most
-                                 ? -EMFILE
-                                 : accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+                int fd;
 
-                if (fd < 0 && (fd == -EMFILE || errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
-                               errno == ENOBUFS)) {
-                        /* Who comes now waits in the kernel until another has gone. */
-                        if (h->n_flows > 0)
-                                set_full(h, true);
+                if (h->n_flows >= h->n_flows_most) {
+                        set_full(h, true);
                         return;
                 }
+                fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+                if (fd < 0 && relay_is_lack(-errno))
+                        relay_pause(h);
                 if (fd < 0)
                         return;
                 accept_one(h, w, &fd);
         }
 }
 
-int relay_listen(struct helper *h, int fd, bool is_published) {
-        h->listeners[h->n_listeners] = (struct watch){fd, take_connections};
-        h->n_published += is_published;
+int relay_listen_for(struct helper *h, int fd, void (*ready)(struct helper *, struct watch *, uint32_t)) {
+        h->listeners[h->n_listeners] = (struct watch){fd, ready};
         return helper_watch(h, &h->listeners[h->n_listeners++], EPOLLIN);
+}
+
+int relay_listen(struct helper *h, int fd, bool is_published) {
+        h->n_published += is_published;
+        return relay_listen_for(h, fd, take_connections);
 }
 
 int relay_prepare(struct helper *h) {
         struct rlimit limit;
-        size_t n = 0;
+        size_t n = 0, spare;
 
         if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
                 return -errno;
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
         (void)getrlimit(RLIMIT_NOFILE, &limit);
-        /* Two sockets each; more attempts at once, pipes and lookups need some. */
-        if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > 2 * h->layout.n_sockets)
-                n = (size_t)((limit.rlim_cur - h->layout.n_sockets) / 3);
-        h->n_flows_most = n == 0 ? 16 : n > RELAY_FLOWS_MOST ? RELAY_FLOWS_MOST : n;
+        /* Two sockets each; pipes, lookups, the name server and other attempts need some. */
+        spare = h->layout.n_sockets + h->rules.n_publishes + 2 * PIPES_MOST + 64;
+        if (limit.rlim_cur > spare)
+                n = (size_t)((limit.rlim_cur - spare) / 2);
+        h->n_flows_most = n < 16 ? 16 : n > RELAY_FLOWS_MOST ? RELAY_FLOWS_MOST : n;
         h->listeners = calloc(h->layout.n_sockets + h->rules.n_publishes, sizeof(*h->listeners));
         h->buffer = malloc(RELAY_BUFFER);
         for (size_t i = 0; i < 2; i++)
@@ -352,9 +418,11 @@ int relay_prepare(struct helper *h) {
 }
 
 void relay_finish(struct helper *h) {
-        set_full(h, true);
-        for (size_t i = 0; i < h->n_listeners; i++)
+        h->is_full = true;
+        for (size_t i = 0; i < h->n_listeners; i++) {
+                helper_unwatch(h, &h->listeners[i]);
                 close_fdp(&h->listeners[i].fd);
+        }
 }
 
 /* Ends the connections over which all has gone that the sandbox had sent. */
@@ -368,7 +436,7 @@ static void end_finished(struct helper *h) {
 
 int relay_turn(struct helper *h) {
         struct flow *f = h->busy, *next;
-        int wait;
+        int wait, wait_via;
 
         h->busy = NULL;
         for (; f; f = next) {
@@ -378,10 +446,20 @@ int relay_turn(struct helper *h) {
                         move_both(h, f);
         }
         wait = reach_turn(h);
+        wait_via = via_turn(h);
+        if (wait < 0 || (wait_via >= 0 && wait_via < wait))
+                wait = wait_via;
         if (h->ends_at > 0)
                 end_finished(h);
+        else if (h->listen_at > 0 && helper_now() >= h->listen_at)
+                set_full(h, false);
+        if (h->listen_at > 0 && (wait < 0 || wait > (int)RELAY_AGAIN_MS))
+                wait = RELAY_AGAIN_MS;
         for (f = h->dead, h->dead = NULL; f; f = next) {
                 next = f->next_dead;
+                via_free(f);
+                free(f->host);
+                free(f->addresses);
                 free(f);
         }
         return h->busy ? 0 : wait;

@@ -10,21 +10,28 @@
 
 #define RELAY_FLOWS_MOST 16384U
 #define REACH_AT_ONCE    3 /* attempts to connect */
+/* What there is a number of, for a process or for the machine, is there again when others have ended. */
+#define RELAY_AGAIN_MS 50U
+static inline bool relay_is_lack(int r) {
+        return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS || r == -ENOSPC;
+}
 
 struct end {
         struct watch w; /* first of all: a watch is cast to its end */
         struct flow *flow;
         bool is_readable, is_writable;
+        bool is_urgent; /* a byte of MSG_OOB is among what wasn't read yet */
 };
 
-/* The bytes of one way. */
+/* The bytes of one way.  What the receiver doesn't take yet stays in the sender's socket, or in a pipe: this
+ * process keeps nothing of it. */
 struct half {
-        char *pending; /* n bytes from `at` on, which could not be sent yet */
-        size_t at, n;
-        int pipe[2]; /* or what is in this pipe */
-        size_t in_pipe, pipe_size;
+        int pipe[2];
+        uint32_t in_pipe, pipe_size;
         bool is_bulk, has_tried; /* much came at once; whether a pipe was tried for it */
         bool has_ended, is_over; /* the sender's end was read, and passed on */
+        bool is_refused;         /* the receiver takes nothing any more */
+        uint64_t *count;         /* of bytes, in the journal; or NULL */
 };
 
 struct attempt {
@@ -33,19 +40,30 @@ struct attempt {
         bool is_v6;
 };
 
+/* How the host is reached. */
+enum flow_way {
+        FLOW_DIRECT,
+        FLOW_TARGET, /* its address is looked up, for a proxy that is told addresses */
+        FLOW_VIA,    /* the proxy is looked up, connected to, and asked */
+};
+
 struct flow {
         struct end client, server;
         struct half up, down; /* from the client; from the server */
         uint32_t index;       /* of the name that was meant; 0: none */
         uint16_t port;
         bool is_connected, is_dead, is_busy, is_waiting;
-        bool is_looking;              /* lookup.c has it */
-        bool is_inward, is_v6_inward; /* the server's socket is one of the helper's `inward` */
-        char host[NET_NAME_MOST + 3];
-        struct net_address addresses[LOOKUP_ADDRESSES];
+        bool is_looking;               /* lookup.c has it */
+        bool is_inward, is_v6_inward;  /* the server's socket is one of the helper's `inward` */
+        char *host;                    /* NULL for want of memory */
+        struct net_address *addresses; /* until one has answered */
         size_t n_addresses, next_address;
         struct attempt attempts[REACH_AT_ONCE];
+        enum flow_way way;
+        struct net_address target;    /* what a proxy is told, if it is an address */
+        struct via *via;              /* while the proxy is asked */
         uint64_t next_at;             /* when the next attempt begins, by helper_now() */
+        uint64_t lacking_since;       /* no socket could be had for the next one; 0: it could */
         struct flow *next, *previous; /* of all */
         struct flow *next_dead, *next_busy, *next_waiting;
 };
@@ -59,5 +77,7 @@ void relay_connected(struct helper *h, struct flow *f, int fd);
 /* reach.c: connects the flow, or ends it. */
 void reach_outward(struct helper *h, struct flow *f);
 void reach_inward(struct helper *h, struct flow *f, uint16_t port);
+/* Connects to the proxy, whose addresses no rule has to name: via_connected() or via_unreached() follows. */
+void reach_proxy(struct helper *h, struct flow *f, const struct net_address *addresses, size_t n);
 void reach_stop(struct helper *h, struct flow *f);
 int reach_turn(struct helper *h);

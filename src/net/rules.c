@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/str.h"
+#include "question.h"
 
 static const uint16_t default_ports[] = {80, 443};
 
@@ -155,6 +156,8 @@ const char *net_rule_parse(const char *text, bool is_deny, struct net_rule *ret)
         char host[NET_NAME_MOST + 16];
         const char *ports, *why = split_host(text, host, sizeof(host), &ports);
 
+        if (startswith(text, "udp:"))
+                return "UDP is not carried: programs that try QUIC fall back to TCP";
         if (why)
                 return why;
         if (is_deny && ports)
@@ -260,26 +263,50 @@ char *net_publish_format(const struct net_publish *p) {
                        : line;
 }
 
+static const char *read_via(const char *text, struct net_rules *rules) {
+        rules->via = rules->via ? rules->via : malloc(sizeof(*rules->via));
+        return rules->via ? net_proxy_parse(text, rules->via) : "out of memory";
+}
+
+/* NULL, or why the line is none. */
+static const char *read_line(const char *line, struct net_rules *rules) {
+        const char *rest, *why;
+
+        if (streq(line, NET_RULES_ASK)) {
+                rules->asks = true;
+                return NULL;
+        }
+        if ((rest = startswith(line, "via ")))
+                return read_via(rest, rules);
+        if ((rest = startswith(line, "direct "))) {
+                bool is_one = net_direct_parse(rest, &rules->directs[rules->n_directs]);
+
+                rules->n_directs += is_one;
+                return is_one ? NULL : "not a name";
+        }
+        if ((rest = startswith(line, "publish "))) {
+                why = net_publish_parse(rest, &rules->publishes[rules->n_publishes]);
+                rules->n_publishes += !why;
+                return why;
+        }
+        rest = startswith(line, "deny ");
+        if (!rest && !(rest = startswith(line, "allow ")))
+                return "neither";
+        why = net_rule_parse(rest, line[0] == 'd', &rules->rules[rules->n]);
+        rules->n += !why;
+        return why;
+}
+
 int net_rules_read(char *const *lines, struct net_rules *ret) {
         _cleanup_net_rules_ struct net_rules rules = {0};
 
         STRV_FOREACH (line, lines) {
-                const char *allow = startswith(*line, "allow "), *deny = startswith(*line, "deny "),
-                           *publish = startswith(*line, "publish "), *why;
-
                 if (ARRAY_GROW(rules.rules, rules.n) < 0 ||
-                    ARRAY_GROW(rules.publishes, rules.n_publishes) < 0)
+                    ARRAY_GROW(rules.publishes, rules.n_publishes) < 0 ||
+                    ARRAY_GROW(rules.directs, rules.n_directs) < 0)
                         return -ENOMEM;
-                why = allow || deny
-                              ? net_rule_parse(allow ? allow : deny, deny != NULL, &rules.rules[rules.n])
-                      : publish ? net_publish_parse(publish, &rules.publishes[rules.n_publishes])
-                                : "neither";
-                if (why)
+                if (read_line(*line, &rules))
                         return -EBADMSG;
-                if (publish)
-                        rules.n_publishes++;
-                else
-                        rules.n++;
         }
         *ret = rules;
         rules = (struct net_rules){0};
@@ -289,6 +316,10 @@ int net_rules_read(char *const *lines, struct net_rules *ret) {
 void net_rules_clear(struct net_rules *rules) {
         free(rules->rules);
         free(rules->publishes);
+        free(rules->directs);
+        if (rules->via)
+                explicit_bzero(rules->via, sizeof(*rules->via));
+        free(rules->via);
         *rules = (struct net_rules){0};
 }
 
@@ -343,6 +374,27 @@ static bool is_allowed(const struct net_rules *rules, const char *name, uint16_t
         return allows;
 }
 
+bool net_rules_deny_name(const struct net_rules *rules, const char *name) {
+        for (size_t i = 0; i < rules->n; i++)
+                if (rules->rules[i].is_deny && matches_name(&rules->rules[i], name))
+                        return true;
+        return false;
+}
+
+/* A name of one label, and those that stand for no host of the outer world, are nobody's to ask about. */
+bool net_name_is_askable(const char *name) {
+        static const char *const inner[] = {"arpa", "local", "localhost", "internal", "invalid", "onion"};
+        const char *last = strrchr(name, '.');
+        char normal[NET_NAME_MOST + 1];
+
+        if (!last || net_name_normalise(name, normal) || !streq(name, normal))
+                return false;
+        for (size_t i = 0; i < ARRAY_SIZE(inner); i++)
+                if (streq(last + 1, inner[i]))
+                        return false;
+        return true;
+}
+
 bool net_rules_have_name(const struct net_rules *rules, const char *name) {
         if (streq(name, NET_HOST_NAME)) {
                 for (size_t i = 0; i < rules->n; i++)
@@ -362,6 +414,20 @@ bool net_rules_allow_host(const struct net_rules *rules, uint16_t port) {
                 if (rules->rules[i].kind == NET_RULE_HOST && has_port(&rules->rules[i], port))
                         return true;
         return false;
+}
+
+bool net_rules_go_via(const struct net_rules *rules, const char *name, uint16_t port) {
+        if (!rules->via || rules->via->kind == NET_PROXY_NONE)
+                return false;
+        for (size_t i = 0; i < rules->n_directs; i++)
+                if (net_direct_has(&rules->directs[i], name, port))
+                        return false;
+        return true;
+}
+
+bool net_rules_lead_to_proxy(const struct net_rules *rules, const char *name, uint16_t port) {
+        return rules->via && rules->via->kind != NET_PROXY_NONE && port == rules->via->port &&
+               streq(name, rules->via->host);
 }
 
 bool net_rules_deny_address(const struct net_rules *rules, const struct net_address *a) {

@@ -4,11 +4,13 @@
 #pragma once
 
 #include "address.h"
+#include "proxy.h"
 
 #define NET_NAME_MOST      253 /* bytes of a name, without the last dot */
 #define NET_PORTS_MOST     16  /* of one rule */
 #define NET_RULES_MOST     512
 #define NET_PUBLISHES_MOST 64
+#define NET_DIRECTS_MOST   256
 /* What the host is called inside, where a rule lets its own ports be reached. */
 #define NET_HOST_NAME "host.nsrun.internal"
 
@@ -39,6 +41,10 @@ struct net_rules {
         size_t n;
         struct net_publish *publishes;
         size_t n_publishes;
+        struct net_proxy *via; /* NULL: none */
+        bool asks;             /* of names that no rule covers a person is asked */
+        struct net_direct *directs;
+        size_t n_directs;
 };
 
 /* Reads HOST[:PORT[,PORT...]] of --allow, or HOST of --deny.  NULL, or why it is no rule. */
@@ -47,7 +53,9 @@ const char *net_rule_parse(const char *text, bool is_deny, struct net_rule *ret)
 const char *net_publish_parse(const char *text, struct net_publish *ret);
 
 /* The line of a rule, "allow HOST:PORTS" or "deny HOST", and of what is published; the caller frees it, NULL
- * for want of memory. */
+ * for want of memory.  "via URL" and "direct NAME" are proxy.h's, and
+ * NET_RULES_ASK is a line by itself. */
+#define NET_RULES_ASK "ask *:80,443"
 char *net_rule_format(const struct net_rule *rule);
 char *net_publish_format(const struct net_publish *publish);
 /* Reads such lines.  -EBADMSG: one of them is none; -ENOMEM. */
@@ -70,6 +78,12 @@ bool net_rules_allow_host(const struct net_rules *rules, uint16_t port);
  * by itself or by a range of addresses that all lead home so, and not by a wider one. */
 bool net_rules_allow_address(const struct net_rules *rules, const struct net_address *a, uint16_t port,
                              bool is_own);
+/* Whether the name is reached by the proxy. */
+bool net_rules_go_via(const struct net_rules *rules, const char *name, uint16_t port);
+/* Whether a connection would lead to the proxy itself, which would then reach anything. */
+bool net_rules_lead_to_proxy(const struct net_rules *rules, const char *name, uint16_t port);
+/* Whether --deny names it. */
+bool net_rules_deny_name(const struct net_rules *rules, const char *name);
 /* Whether --deny names the address. */
 bool net_rules_deny_address(const struct net_rules *rules, const struct net_address *a);
 

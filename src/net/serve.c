@@ -3,13 +3,26 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "helper.h"
-#include "wire.h"
+#include "ask.h"
+#include "relay.h"
 
 #define AT_ONCE      64 /* packets of a turn */
 #define STREAMS_MOST 32
+#define DNS_WAITS    16 /* no code of DNS, which has four bits */
 
-static size_t answer(struct helper *h, const uint8_t *bytes, size_t n, uint8_t to[DNS_ANSWER_MOST]) {
+/* Of a name that no rule has.  DNS_WAITS: somebody is asked. */
+static int code_of_other(struct helper *h, const struct dns_query *query, const uint8_t *bytes, size_t n,
+                         const struct sockaddr_storage *from, socklen_t length) {
+        enum ask_state state = query->name[0] ? ask_about(h, query, bytes, n, from, length) : ASK_NO;
+
+        if (state == ASK_NO && query->name[0])
+                net_journal_add(h->journal, NET_EVENT_NAME, query->name, 0, NULL);
+        return state == ASK_YES ? DNS_OK : state == ASK_NO ? DNS_NO_NAME : from ? DNS_WAITS : DNS_FAILED;
+}
+
+/* 0: there is none, or not yet.  `from` NULL: by TCP. */
+static size_t answer(struct helper *h, const uint8_t *bytes, size_t n, uint8_t to[DNS_ANSWER_MOST],
+                     const struct sockaddr_storage *from, socklen_t length) {
         struct net_address v4, v6;
         struct dns_query query;
         int code = dns_read_query(bytes, n, &query);
@@ -17,11 +30,10 @@ static size_t answer(struct helper *h, const uint8_t *bytes, size_t n, uint8_t t
 
         if (code < 0)
                 return 0;
-        if (code == DNS_OK && (!query.name[0] || !net_rules_have_name(&h->rules, query.name))) {
-                code = DNS_NO_NAME;
-                if (query.name[0])
-                        net_journal_add(h->journal, NET_EVENT_NAME, query.name, 0, NULL);
-        }
+        if (code == DNS_OK && (!query.name[0] || !net_rules_have_name(&h->rules, query.name)))
+                code = code_of_other(h, &query, bytes, n, from, length);
+        if (code == DNS_WAITS)
+                return 0;
         if (code == DNS_OK) {
                 index = streq(query.name, NET_HOST_NAME) ? NET_INDEX_HOST
                                                          : net_pool_find(h->pool, query.name);
@@ -44,18 +56,35 @@ static void take_packets(struct helper *h, struct watch *w, nsrun_unused uint32_
 
                 if (n < 0)
                         return;
-                m = answer(h, bytes, (size_t)n, to);
+                m = answer(h, bytes, (size_t)n, to, &from, length);
                 if (m > 0)
                         (void)sendto(w->fd, to, m, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from,
                                      length);
         }
 }
 
-int serve_udp(struct helper *h, int fd) {
-        static struct watch w;
+static struct watch packets;
 
-        w = (struct watch){fd, take_packets};
-        return helper_watch(h, &w, EPOLLIN);
+int serve_udp(struct helper *h, int fd) {
+        packets = (struct watch){fd, take_packets};
+        return helper_watch(h, &packets, EPOLLIN);
+}
+
+void serve_late(struct helper *h, const uint8_t *bytes, size_t n, const struct sockaddr_storage *to,
+                socklen_t length, bool is_decided) {
+        uint8_t answered[DNS_ANSWER_MOST];
+        struct dns_query query;
+        size_t m;
+
+        if (is_decided)
+                m = answer(h, bytes, n, answered, to, length);
+        else
+                m = dns_read_query(bytes, n, &query) < 0
+                            ? 0
+                            : dns_write_answer(bytes, &query, DNS_FAILED, NULL, NULL, answered);
+        if (m > 0)
+                (void)sendto(packets.fd, answered, m, MSG_DONTWAIT | MSG_NOSIGNAL,
+                             (const struct sockaddr *)to, length);
 }
 
 /* A connection of DNS over TCP.  There is a small number of them: a new one takes the place of the oldest.
@@ -84,7 +113,7 @@ static bool answer_first(struct helper *h, struct stream *s, bool *ret_broken) {
         *ret_broken = s->n >= 2 && (length == 0 || length > DNS_QUERY_MOST);
         if (s->n < 2 || *ret_broken || s->n < 2 + length)
                 return false;
-        m = answer(h, s->bytes + 2, length, to + 2);
+        m = answer(h, s->bytes + 2, length, to + 2, NULL, 0);
         to[0] = (uint8_t)(m >> 8);
         to[1] = (uint8_t)m;
         /* A client that reads no answers gets no more of them. */
@@ -117,8 +146,11 @@ static void take_streams(struct helper *h, struct watch *w, nsrun_unused uint32_
         int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         struct stream **s = &streams[next_stream];
 
-        if (fd < 0)
+        if (fd < 0) {
+                if (relay_is_lack(-errno))
+                        relay_pause(h);
                 return;
+        }
         if (!*s && (*s = calloc(1, sizeof(**s))))
                 (*s)->w.fd = -EBADF;
         if (!*s) {
@@ -133,8 +165,5 @@ static void take_streams(struct helper *h, struct watch *w, nsrun_unused uint32_
 }
 
 int serve_tcp(struct helper *h, int fd) {
-        static struct watch w;
-
-        w = (struct watch){fd, take_streams};
-        return helper_watch(h, &w, EPOLLIN);
+        return relay_listen_for(h, fd, take_streams);
 }

@@ -29,8 +29,9 @@ static const char *const proc_covers_for_root[] = {
 /* Files of /proc that host uid 0 may read without any capability, and that tell of the whole
  * machine: hidden behind /dev/null where the sandbox's user is root. */
 static const char *const proc_hidden_for_root[] = {
-        "/proc/kcore",      "/proc/keys",        "/proc/kpagecgroup", "/proc/kpagecount",
-        "/proc/kpageflags", "/proc/sched_debug", "/proc/timer_list",  "/proc/vmallocinfo",
+        "/proc/allocinfo",  "/proc/kcore",      "/proc/keys",         "/proc/kpagecgroup",
+        "/proc/kpagecount", "/proc/kpageflags", "/proc/pagetypeinfo", "/proc/sched_debug",
+        "/proc/slabinfo",   "/proc/timer_list", "/proc/vmallocinfo",  "/proc/vmcore",
 };
 
 /* The system roots.  One that is a symlink on the host (/lib -> usr/lib) becomes the same symlink
@@ -53,15 +54,32 @@ static int collect_roots(struct entries *e, const struct resolved *s) {
         return 0;
 }
 
-static int base_add_device(struct entries *e, const char *source, const char *target) {
-        struct plan_op *op;
+static bool has_device(const char *path) {
         struct stat st;
 
-        if (lstat(source, &st) < 0 || !S_ISCHR(st.st_mode))
+        return lstat(path, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+static int base_add_device(struct entries *e, const char *source, const char *target) {
+        struct plan_op *op;
+
+        if (!has_device(source))
                 return 0;
         op = entries_add(e, ENTRY_OWN, PLAN_BIND, target);
         op->is_device = true;
         op->source = strdup(source);
+        return op->source ? 0 : -ENOMEM;
+}
+
+/* Puts a file at `target` that is empty, or, on a host without /dev/null, can't be opened.  The kernel lets
+ * nobody rename another file over a mount point. */
+static int base_add_blank(struct entries *e, const char *target, enum policy_proc proc) {
+        bool has_null = has_device("/dev/null");
+        struct plan_op *op = entries_add(e, ENTRY_OWN, has_null ? PLAN_BIND : PLAN_HIDE, target);
+
+        op->is_device = has_null;
+        op->proc = proc;
+        op->source = strdup(has_null ? "/dev/null" : target);
         return op->source ? 0 : -ENOMEM;
 }
 
@@ -106,17 +124,15 @@ static int collect_dev(struct entries *e, const struct resolved *s) {
         return base_add_console(e);
 }
 
-static int collect_proc_for_root(struct entries *e, enum policy_proc proc) {
+static int collect_proc_for_root(struct entries *e) {
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers_for_root); i++)
                 if (access(proc_covers_for_root[i], F_OK) == 0)
                         (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers_for_root[i]);
-        /* Under --proc=auto the launch may end up with a /proc in which these files don't exist
-         * (subset=pid), where mounting over them would fail. */
-        for (size_t i = 0; proc != POLICY_PROC_AUTO && i < ARRAY_SIZE(proc_hidden_for_root) && r >= 0; i++)
+        for (size_t i = 0; i < ARRAY_SIZE(proc_hidden_for_root) && r >= 0; i++)
                 if (access(proc_hidden_for_root[i], F_OK) == 0)
-                        r = base_add_device(e, "/dev/null", proc_hidden_for_root[i]);
+                        r = base_add_blank(e, proc_hidden_for_root[i], POLICY_PROC_AUTO);
         return r;
 }
 
@@ -136,7 +152,7 @@ static int collect_proc(struct entries *e, const struct resolved *s) {
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers); i++)
                 (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers[i]);
-        return s->uid == 0 ? collect_proc_for_root(e, s->proc) : 0;
+        return s->uid == 0 ? collect_proc_for_root(e) : 0;
 }
 
 /* Shows which processors there are, and of the rest of /sys the run's own cgroup where there is one:
@@ -257,10 +273,8 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
                 entries_add_tmpfs(e, ENTRY_OWN, s->home, 0700, s->policy->tmpfs_size);
         STRV_FOREACH (folder, s->ephemeral)
                 entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, s->policy->tmpfs_size);
-        /* /dev/null is bound at each reserved name: the kernel lets nobody rename another file over
-         * a mount point, and this one always reads as empty. */
         STRV_FOREACH (name, s->reserved) {
-                r = base_add_device(e, "/dev/null", *name);
+                r = base_add_blank(e, *name, POLICY_PROC_UNSAID);
                 if (r < 0)
                         return r;
         }

@@ -138,11 +138,13 @@ static int add_group(struct entries *e, const struct resolved *s, const struct u
 
 /* What the C library finds names by where the sandbox has a name server of its own.  The host's /etc/hosts
  * has addresses that lead nowhere inside. */
+/* Without a search list the host's own domain would be tried.  With --net=ask a query waits until a person
+ * has answered. */
+#define NAME_SERVER "nameserver 127.0.0.1\nsearch .\n"
 static const struct {
         const char *path, *text;
 } of_names[] = {
-        /* Without a search list the host's own domain would be tried. */
-        {"/etc/resolv.conf", "nameserver 127.0.0.1\nsearch .\n"},
+        {"/etc/resolv.conf", NAME_SERVER},
         {"/etc/hosts", "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 "},
         {"/etc/nsswitch.conf",
          "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\n"
@@ -168,7 +170,10 @@ static int add_hostname(struct entries *e, const struct resolved *s) {
         for (size_t i = 0; i < ARRAY_SIZE(of_names) && s->policy->net == POLICY_NET_ALLOW; i++) {
                 (void)snprintf(hosts, sizeof(hosts), "%s%s", of_names[i].text, text);
                 entries_add_file(e, of_names[i].path,
-                                 streq(of_names[i].path, "/etc/hosts") ? hosts : of_names[i].text);
+                                 streq(of_names[i].path, "/etc/hosts") ? hosts
+                                 : streq(of_names[i].path, "/etc/resolv.conf") && s->policy->net_asks
+                                         ? NAME_SERVER "options timeout:30 attempts:4\n"
+                                         : of_names[i].text);
         }
         return 0;
 }

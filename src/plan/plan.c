@@ -4,10 +4,12 @@
 
 #include <limits.h>
 
+#include "base/degraded.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
 #include "disk/rundir.h"
+#include "net/proxy.h"
 
 /* Bytes of the root tmpfs, which holds folders, links and three small files. */
 #define ROOT_SIZE (UINT64_C(1) << 20)
@@ -33,6 +35,7 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->argv);
         strv_free(plan->env);
         strv_free(plan->network);
+        net_proxy_forget(&plan->via);
         strv_free(plan->left_out);
         strv_free(plan->unseen);
         strv_free(plan->secrets);
@@ -43,6 +46,8 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->exposes);
         strv_free(plan->git_dirs);
         strv_free(plan->git_links);
+        strv_free(plan->degraded);
+        free(plan->untold);
         if (plan->join) {
                 records_close(&plan->join->folder);
                 free(plan->join->cgroup);
@@ -208,11 +213,22 @@ static int summarise_home(struct nsrun_plan *plan, const char *home) {
         return 0;
 }
 
-/* Fills the fields of the plan that follow from its operations: has_overlays, has_stubs, rundir. */
+/* Whether nothing else of the plan lies on the mount point of a default cache's overlay, which is on a tmpfs
+ * of the plan's own. */
+static bool can_be_empty(const struct nsrun_plan *plan, const struct plan_op *op) {
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (&plan->ops[i] != op && path_is_beneath(plan->ops[i].target, op->target))
+                        return false;
+        return op->makes_target && !op->was_asked_for;
+}
+
+/* Fills the fields of the plan that follow from its operations, and theirs: has_overlays, has_stubs, rundir.
+ */
 static int summarise(struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++) {
-                const struct plan_op *op = &plan->ops[i];
+                struct plan_op *op = &plan->ops[i];
 
+                op->can_be_empty = op->kind == PLAN_OVERLAY && can_be_empty(plan, op);
                 plan->has_overlays |= op->kind == PLAN_OVERLAY;
                 plan->has_stubs |= op->stubs != NULL;
                 if (op->is_in_rundir && !plan->rundir && !(plan->rundir = path_parent(op->source)))
@@ -240,6 +256,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         plan->net = p->net;
         plan->backing = s->backing;
         plan->is_strict = p->protects_strictly && !s->plain;
+        plan->refuses_degraded = p->refuses_degraded;
         plan->new_session = p->new_session;
         plan->is_session = s->is_session;
         plan->isolates_commands = s->policy->isolates_commands;
@@ -258,6 +275,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         r = strv_copy(s->argv, &plan->argv);
         if (r >= 0)
                 r = strv_copy(s->network, &plan->network);
+        if (r >= 0 && s->via && !(plan->via = strdup(s->via)))
+                r = -ENOMEM;
         if (r >= 0)
                 r = strv_copy(s->protected, &plan->protected);
         if (r >= 0)
@@ -295,6 +314,9 @@ static int harden(struct nsrun_plan *plan, const struct resolved *s, struct nsru
         plan->landlock_abi = abi > 0 ? abi : 0;
         plan->is_scoped = abi >= LANDLOCK_ABI_SCOPES;
         plan->has_own_limits = true;
+        if (!plan->is_scoped && p->landlock == POLICY_LANDLOCK_AUTO &&
+            degraded_add(&plan->degraded, &degraded[DEGRADED_LANDLOCK], NULL) < 0)
+                return error_oom(err);
         plan->seccomp_log = p->seccomp_log;
         plan->seccomp_name = strdup(s->seccomp);
         if (!plan->seccomp_name)

@@ -48,6 +48,8 @@ struct plan_op {
         mode_t mode;
         uint64_t size;      /* bytes, PLAN_TMPFS */
         bool was_asked_for; /* PLAN_OVERLAY: the user named it, nsrun didn't choose it */
+        bool can_be_empty;  /* PLAN_OVERLAY that nsrun chose: its mount point is made, and nothing lies on it
+                             */
         uint64_t base_dev;  /* PLAN_OVERLAY of a session: stat(2)'s of source at the start */
         uint64_t base_ino;
         uint64_t merged_dev; /* and those of the mounted overlay itself */
@@ -74,7 +76,8 @@ struct plan_op {
         bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder lies on a tmpfs made for it */
         bool is_hiding;    /* PLAN_TMPFS, PLAN_HIDE: skipped if it would hide nothing of the host */
         uint64_t inode;    /* PLAN_HIDE: stat(2)'s of what it hides, where that is shown as it is; else 0 */
-        enum policy_proc proc; /* PLAN_PROC; PLAN_COVER: SUBSET where it covers nothing in a full /proc */
+        enum policy_proc proc; /* PLAN_PROC; PLAN_COVER: SUBSET where it covers nothing in a full /proc;
+                                  PLAN_BIND, PLAN_HIDE: AUTO where a full /proc alone has the file */
 };
 
 /* What a plan has besides when bwrap/ made it of bubblewrap's command line, a raw plan: its
@@ -90,6 +93,8 @@ struct plan_raw {
         uint64_t capabilities;   /* bit n stands for CAP_n */
         bool disables_userns;    /* no process inside may make a user namespace */
         bool asserts_no_userns;
+        bool is_identity_late; /* nsrun-init itself makes a second user namespace, in which the command runs
+                                */
         int start_fd; /* once it is readable the set-up begins; -1, as for the three below: not waited for */
         int userns2_fd;      /* the user namespace that the command enters after the set-up */
         int userns_block_fd; /* once it is readable somebody else has written the id maps */
@@ -130,7 +135,8 @@ struct nsrun_plan {
         size_t n_ops;
         uint64_t root_size; /* bytes of the root tmpfs */
         enum policy_net net;
-        char **network; /* the rules of POLICY_NET_ALLOW: net/rules.h's lines */
+        char **network; /* the rules of POLICY_NET_ALLOW: net/rules.h's lines, as they may be shown */
+        char *via; /* the proxy's line with its password, for nsrun-net alone; NULL: there is no proxy */
         enum policy_backing backing;
         char *seccomp_name; /* a shipped policy's name, "none", or a policy file's path */
         struct seccomp_loaded seccomp;
@@ -176,7 +182,10 @@ struct nsrun_plan {
                           '!' before it where an overlay shows it, in which it may not be moved either */
         bool isolates_commands; /* of a session: they can't signal or trace each other */
         bool is_session;        /* makes a session's sandbox: argv is empty, commands join later */
-        char *plain; /* why there is no sandbox, in words, and so no operations; NULL: there is one */
+        bool refuses_degraded;  /* --strict: what can be had in a lesser way alone is a refusal */
+        char **degraded; /* what is had in a lesser way, as far as it is known: base/degraded.h's entries */
+        char *untold;    /* why more of it may be; NULL: nobody has tried, or all is known */
+        char *plain;     /* why there is no sandbox, in words, and so no operations; NULL: there is one */
         struct plan_join *join; /* NULL: the plan makes a sandbox of its own */
         struct plan_raw *raw;   /* NULL: the plan is one of nsrun's own, not of a bubblewrap command line */
 };

@@ -3,6 +3,7 @@
  * order in which they run. */
 #include "print.h"
 
+#include "base/degraded.h"
 #include "base/str.h"
 
 /* The width of the target column.  A longer target pushes what follows it to the right. */
@@ -274,6 +275,21 @@ static void plan_print_add_mounts(struct strbuf *b, const struct nsrun_plan *pla
                 plan_print_add_op(b, &plan->ops[i], width);
 }
 
+static int plan_print_add_degraded(struct strbuf *b, const struct nsrun_plan *plan) {
+        STRV_FOREACH (entry, plan->degraded) {
+                _cleanup_free_ char *text = nsrun_degraded_format(*entry);
+
+                if (!text)
+                        return -ENOMEM;
+                strbuf_addf(b, "%-11s %s\n", "degraded", text);
+        }
+        if (plan->refuses_degraded)
+                add_fact(b, "strict", "what can be had in a lesser way alone is refused");
+        if (plan->untold)
+                add_fact(b, "untold", plan->untold);
+        return 0;
+}
+
 int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_strv_ char **namespaces = plan_namespaces(plan);
@@ -296,6 +312,8 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         add_names(&b, "withheld", plan->left_out);
         STRV_FOREACH (line, plan->unseen)
                 add_fact(&b, "not seen", *line);
+        if (plan_print_add_degraded(&b, plan) < 0)
+                return error_oom(err);
         if (plan->protected)
                 strbuf_addf(&b, "%-11s %zu names: read-only where they are, %s\n", "protected",
                             strv_length(plan->protected),

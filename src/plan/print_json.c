@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Prints a plan as one JSON object.  Its keys are documented in nsrun(1), "The plan as JSON";
  * "version" grows when one of them changes its meaning. */
+#include "base/degraded.h"
 #include "base/json.h"
+#include "net/rules.h"
 #include "print.h"
 
 #define SCHEMA_VERSION 1
@@ -119,8 +121,30 @@ static void print_json_add_protected(struct json_document *d, const struct nsrun
         }
 }
 
-static const char *plan_net_name(enum policy_net net) {
-        return net == POLICY_NET_NONE ? "none" : net == POLICY_NET_ALLOW ? "allow" : "host";
+void print_json_add_degraded(struct json_document *d, struct json_value *parent, char *const *entries) {
+        struct json_value *list = json_add_array(d, parent, "degraded");
+
+        STRV_FOREACH (entry, entries) {
+                const char *path = NULL;
+                const struct degraded *row = degraded_read(*entry, &path);
+                struct json_value *o = row ? json_add_object(d, list, NULL) : NULL;
+                char message[512];
+
+                if (!row)
+                        continue;
+                (void)snprintf(message, sizeof(message), "%s: %s", row->lack, row->instead);
+                json_add_string(d, o, "name", row->name);
+                json_add_string(d, o, "path", path);
+                json_add_string(d, o, "message", message);
+                json_add_string(d, o, "fix", row->fix);
+        }
+}
+
+static const char *plan_net_name(const struct nsrun_plan *plan) {
+        return plan->net == POLICY_NET_NONE                  ? "none"
+               : plan->net != POLICY_NET_ALLOW               ? "host"
+               : strv_contains(plan->network, NET_RULES_ASK) ? "ask"
+                                                             : "allow";
 }
 
 int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
@@ -145,7 +169,7 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         json_add_number(&d, d.root, "host_uid", plan->host_uid);
         json_add_number(&d, d.root, "host_gid", plan->host_gid);
         json_add_string(&d, d.root, "hostname", plan->hostname);
-        json_add_string(&d, d.root, "net", plan_net_name(plan->net));
+        json_add_string(&d, d.root, "net", plan_net_name(plan));
         json_add_strings(&d, d.root, "network", plan->network);
         print_json_add_hardening(&d, plan);
         print_json_add_limits(&d, &plan->limits);
@@ -161,6 +185,10 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         print_json_add_environment(&d, plan->env);
         json_add_strings(&d, d.root, "withheld", plan->left_out);
         json_add_strings(&d, d.root, "not_seen", plan->unseen);
+        json_add_bool(&d, d.root, "strict", plan->refuses_degraded);
+        print_json_add_degraded(&d, d.root, plan->degraded);
+        if (plan->untold)
+                json_add_string(&d, d.root, "untold", plan->untold);
         return json_finish(&d, true, ret, err);
 }
 

@@ -58,6 +58,7 @@
         M(NUMBER, mode)           \
         M(NUMBER, size)           \
         M(BOOL, was_asked_for)    \
+        M(BOOL, can_be_empty)     \
         M(OVERLAYS, base_dev)     \
         M(OVERLAYS, base_ino)     \
         M(OVERLAYS, merged_dev)   \
@@ -101,6 +102,7 @@
         M(NUMBER, root_size)       \
         M(NUMBER, net)             \
         M(TEXTS, network)          \
+        M(TEXT, via)               \
         M(NUMBER, backing)         \
         M(TEXT, seccomp_name)      \
         M(FILTER, seccomp)         \
@@ -143,6 +145,9 @@
         M(TEXTS, exposes)          \
         M(BOOL, isolates_commands) \
         M(BOOL, is_session)        \
+        M(BOOL, refuses_degraded)  \
+        M(TEXTS, degraded)         \
+        M(NOTHING, untold)         \
         M(NOTHING, plain)          \
         M(NOTHING, join)           \
         M(NOTHING, raw)

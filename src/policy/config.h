@@ -13,6 +13,21 @@
 int config_load(struct nsrun_policy *p, const char *file, struct nsrun_error *err);
 /* Applies a configuration's text.  `file` is its name in messages. */
 int config_apply(struct nsrun_policy *p, const char *file, const char *text, struct nsrun_error *err);
+/* Refuses a profile that --profile named where no configuration was read. */
+int config_refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err);
 /* Finds the path of the user's configuration file, there or not; *ret is NULL where nsrun knows no
  * home folder.  -ENOMEM. */
 int config_find_user_file(const struct nsrun_policy *p, char **ret);
+
+/* The JSON schema of configurations, for the caller to free.  -EOPNOTSUPP: json-c isn't installed; -ENOMEM.
+ */
+int config_schema(char **ret, struct nsrun_error *err);
+
+/* Lists what is in force and who said so, in the order in which it was said, then what holds by default: of
+ * a policy that keeps what was said.  The array is the caller's to free, its strings live as long as the
+ * policy. -ENOMEM. */
+int config_list_shown(const struct nsrun_policy *p, struct policy_said **ret, size_t *ret_n);
+
+/* Reads a file for nothing but its mistakes, those in profiles and sections of other projects too.  As
+ * config_load(). */
+int config_check(const char *file, struct nsrun_error *err);

@@ -5,6 +5,7 @@
 #include "environment.h"
 
 #include "credentials.h"
+#include "proxy.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -249,7 +250,8 @@ const char *environment_passed(const struct nsrun_policy *p, const char *name) {
         value = environment_get(environment_inherited(p), name);
         if (!value || is_asked_for(p, name))
                 return value;
-        return (p->clean_env && !is_clean(name)) || policy_env_withheld(name) || credentials_in(value)
+        return (p->clean_env && !is_clean(name)) || proxy_withholds(p, name) || policy_env_withheld(name) ||
+                               credentials_in(value)
                        ? NULL
                        : value;
 }
@@ -275,8 +277,8 @@ static int inherit(struct resolved *s, const char *entry) {
                 return -ENOMEM;
         if (is_unset(p, name))
                 return 0;
-        if (!is_asked_for(p, name)) {
-                if (p->clean_env && !is_clean(name))
+        if (!is_asked_for(p, name) && !(s->agent_key && streq(name, s->agent_key))) {
+                if ((p->clean_env && !is_clean(name)) || proxy_withholds(p, name))
                         return leave_out(s, name, false);
                 why = p->clean_env || s->plain ? NULL : policy_env_withheld(name);
                 if (!why && !s->plain && credentials_in(equals + 1))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Refusals about seccomp and Landlock.  The seccomp filter itself is loaded when the plan is made. */
+#include "agents.h"
 #include "base/causes.h"
+#include "base/degraded.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "refuse.h"
@@ -58,9 +60,13 @@ static int resolve_file(struct resolved *s, struct nsrun_error *err) {
 }
 
 int refuse_hardening(struct resolved *s, struct nsrun_error *err) {
-        const char *name = s->policy->seccomp ? s->policy->seccomp : "default";
-        int r = s->policy->landlock == POLICY_LANDLOCK_REQUIRE ? refuse_landlock(err) : 0;
+        const char *seccomp = agent_seccomp(s->policy), *name = seccomp ? seccomp : "default";
+        enum policy_landlock landlock = s->policy->landlock;
+        int r = landlock == POLICY_LANDLOCK_REQUIRE ? refuse_landlock(err) : 0;
 
+        if (s->policy->refuses_degraded && landlock == POLICY_LANDLOCK_AUTO &&
+            sys_landlock_abi() < LANDLOCK_ABI_SCOPES)
+                return degraded_refuse(err, DEGRADED_LANDLOCK, NULL, NULL);
         if (r < 0)
                 return r;
         if (!streq(name, "none") && !seccomp_find_shipped(name))

@@ -3,7 +3,9 @@
  * rule is, is net/rules.c's. */
 #include "network.h"
 
+#include "agents.h"
 #include "net/layout.h"
+#include "proxy.h"
 #include "refuse.h"
 
 static int apply_list(struct nsrun_policy *p, const struct option_spec *spec, const char *value,
@@ -11,7 +13,7 @@ static int apply_list(struct nsrun_policy *p, const struct option_spec *spec, co
         if (!net_list_find(value + 1))
                 return option_refuse(spec, value, "no list of that name", "'nsrun net list' has them all",
                                      err);
-        return strv_add(p->reads_config ? &p->network_config : &p->network, value) < 0 ? error_oom(err) : 0;
+        return strv_add(p->config_label ? &p->network_config : &p->network, value) < 0 ? error_oom(err) : 0;
 }
 
 int network_apply_option(void *target, const struct option_spec *spec, const char *value,
@@ -35,7 +37,7 @@ int network_apply_option(void *target, const struct option_spec *spec, const cha
                                      "@LIST, and :PORT,PORT after it",
                         err);
         line = is_publish ? net_publish_format(&publish) : net_rule_format(&rule);
-        if (!line || strv_consume(p->reads_config ? &p->network_config : &p->network, line) < 0)
+        if (!line || strv_consume(p->config_label ? &p->network_config : &p->network, line) < 0)
                 return error_oom(err);
         return 0;
 }
@@ -43,7 +45,7 @@ int network_apply_option(void *target, const struct option_spec *spec, const cha
 /* Refuses options that would do nothing with the network that was chosen.  A configuration may have rules
  * for those runs that choose --net=allow. */
 static int refuse_without_network(const struct nsrun_policy *p, struct nsrun_error *err) {
-        static const char *const names[] = {"allow", "deny", "publish"};
+        static const char *const names[] = {"allow", "deny", "publish", "net-via"};
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 if (strv_contains(p->given, names[i]))
@@ -88,6 +90,14 @@ static int refuse_taken_ports(const struct net_rules *rules, struct nsrun_error 
         const struct net_address loopbacks[] = {{.bytes = {127, 0, 0, 1}},
                                                 {.bytes = {[15] = 1}, .is_v6 = true}};
 
+        for (size_t i = 0; i < rules->n_publishes && rules->asks; i++)
+                if (rules->publishes[i].inside == 80 || rules->publishes[i].inside == 443)
+                        return error_setf(
+                                err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                "let the server inside have another port",
+                                "no server inside can have port %u, which --publish leads to: it is "
+                                "taken for --net=ask",
+                                rules->publishes[i].inside);
         for (size_t i = 0; i < rules->n_publishes; i++)
                 for (size_t k = 0; k < rules->n; k++) {
                         const struct net_rule *rule = &rules->rules[k];
@@ -127,6 +137,25 @@ static int add_list(struct resolved *s, const char *name) {
         return 0;
 }
 
+/* The agent's hosts, as --allow takes them, that no other rule has. */
+static int add_hosts_of_agent(struct resolved *s) {
+        const char *const *hosts = agent_hosts(s->policy);
+        int r = 0;
+
+        for (; hosts && *hosts && r >= 0; hosts++) {
+                _cleanup_free_ char *line = NULL;
+                struct net_rule rule;
+
+                if ((*hosts)[0] == '@') {
+                        r = add_list(s, *hosts + 1);
+                        continue;
+                }
+                line = net_rule_parse(*hosts, false, &rule) ? NULL : net_rule_format(&rule);
+                r = !line ? -ENOMEM : strv_contains(s->network, line) ? 0 : strv_add(&s->network, line);
+        }
+        return r;
+}
+
 static int add_lines(struct resolved *s, char *const *lines) {
         int r = 0;
 
@@ -149,6 +178,11 @@ int network_resolve(struct resolved *s, struct nsrun_error *err) {
 
         if (p->net != POLICY_NET_ALLOW)
                 return refuse_without_network(p, err);
+        if (p->net_asks && !p->new_session)
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                 "--net=ask and --no-new-session contradict: the command would have the "
+                                 "terminal on which is asked",
+                                 "leave one of the two out");
         r = refuse_contradiction(p->network_config, err);
         if (r >= 0)
                 r = refuse_contradiction(p->network, err);
@@ -158,14 +192,24 @@ int network_resolve(struct resolved *s, struct nsrun_error *err) {
         if (r >= 0)
                 r = add_lines(s, p->network);
         if (r >= 0)
+                r = add_hosts_of_agent(s);
+        if (r >= 0 && p->net_asks)
+                r = strv_add(&s->network, NET_RULES_ASK);
+        if (r >= 0) {
+                r = proxy_resolve(s, err);
+                if (r < 0)
+                        return r;
                 r = net_rules_read(s->network, &rules);
+        }
         if (r >= 0)
                 r = rules.n > NET_RULES_MOST || rules.n_publishes > NET_PUBLISHES_MOST
                             ? -E2BIG
                             : net_layout_make(&rules, &layout);
         net_layout_clear(&layout);
-        if (r >= 0)
-                return refuse_taken_ports(&rules, err);
+        if (r >= 0) {
+                r = proxy_refuse(&rules, err);
+                return r < 0 ? r : refuse_taken_ports(&rules, err);
+        }
         if (r == -E2BIG)
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(r), NULL,
                                  "too many rules for the network, or ports in them",

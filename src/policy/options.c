@@ -3,12 +3,14 @@
  * Looks at values alone, never at the host. */
 #include "options.h"
 
+#include "agents.h"
 #include "config.h"
 #include "environment.h"
-#include "host/names.h"
-#include "host/walk.h"
+#include "hide.h"
 #include "limits.h"
 #include "network.h"
+#include "protect.h"
+#include "proxy.h"
 
 /* Bytes of a page: the kernel rounds a lower bound up to it, and takes 0 for "no bound". */
 #define SMALLEST_TMPFS UINT64_C(4096)
@@ -35,6 +37,14 @@ int option_choice(const struct option_spec *spec, const char *value, struct nsru
         }
         (void)snprintf(hint, sizeof(hint), "choose one of %s", spec->argument);
         return option_refuse(spec, value, "no such choice", hint, err);
+}
+
+int option_refuse_braces(const struct option_spec *spec, const char *value, struct nsrun_error *err) {
+        const char *open = strchr(value, '{'), *comma = open ? strchr(open, ',') : NULL;
+
+        return comma && strchr(comma, '}') ? option_refuse(spec, value, "braces are no wildcards here",
+                                                           "give the option once for each name", err)
+                                           : 0;
 }
 
 static int set_string(char **to, const char *value, struct nsrun_error *err) {
@@ -128,7 +138,8 @@ static int apply_bind(void *target, const struct option_spec *spec, const char *
                       struct nsrun_error *err) {
         _cleanup_strv_ char **parts = NULL;
         enum policy_access access = POLICY_RW;
-        int n;
+        struct nsrun_policy *p = target;
+        int n, r;
 
         n = split_colons(value, &parts);
         if (n < 0)
@@ -141,9 +152,9 @@ static int apply_bind(void *target, const struct option_spec *spec, const char *
         else if (n == 3 && !streq(parts[2], "rw"))
                 return option_refuse(spec, value, "neither ro nor rw after the second colon",
                                      "a colon in a path is written '\\:'", err);
-        return policy_add_rule(target, POLICY_BY_OPTION, access, parts[0], parts[1], "--bind") < 0
-                       ? error_oom(err)
-                       : 0;
+        r = policy_add_rule(p, p->config_label ? POLICY_BY_CONFIG : POLICY_BY_OPTION, access, parts[0],
+                            parts[1], p->config_label ? p->config_label : "--bind");
+        return r < 0 ? error_oom(err) : 0;
 }
 
 static int apply_symlink(void *target, const struct option_spec *spec, const char *value,
@@ -220,7 +231,8 @@ static int apply_tmpfs(void *target, const struct option_spec *spec, const char 
 
 static int apply_net(void *target, const struct option_spec *spec, const char *value,
                      struct nsrun_error *err) {
-        static const enum policy_net nets[] = {POLICY_NET_HOST, POLICY_NET_NONE, POLICY_NET_ALLOW};
+        static const enum policy_net nets[] = {POLICY_NET_HOST, POLICY_NET_NONE, POLICY_NET_ALLOW,
+                                               POLICY_NET_ALLOW};
         struct nsrun_policy *p = target;
         int i;
 
@@ -228,6 +240,7 @@ static int apply_net(void *target, const struct option_spec *spec, const char *v
         if (i < 0)
                 return i;
         p->net = nets[i];
+        p->net_asks = streq(value, "ask");
         return 0;
 }
 
@@ -391,6 +404,14 @@ static int apply_isolate_commands(void *target, nsrun_unused const struct option
         return 0;
 }
 
+static int apply_strict_host(void *target, nsrun_unused const struct option_spec *spec,
+                             nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+
+        p->refuses_degraded = true;
+        return 0;
+}
+
 static int apply_kill_leftovers(void *target, nsrun_unused const struct option_spec *spec,
                                 nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct nsrun_policy *p = target;
@@ -429,15 +450,20 @@ static int apply_no_sandbox(void *target, nsrun_unused const struct option_spec 
 
 static int apply_profile(void *target, const struct option_spec *spec, const char *value,
                          struct nsrun_error *err) {
-        static const enum policy_profile profiles[] = {POLICY_PROFILE_CODE, POLICY_PROFILE_INSTANCE};
         struct nsrun_policy *p = target;
-        int i;
+        int r;
 
-        i = option_choice(spec, value, err);
-        if (i < 0)
-                return i;
-        p->profile = profiles[i];
-        return 0;
+        r = need_text(spec, value, err);
+        if (r < 0)
+                return r;
+        if (streq(value, "code") || streq(value, "instance")) {
+                p->profile = streq(value, "code") ? POLICY_PROFILE_CODE : POLICY_PROFILE_INSTANCE;
+                return 0;
+        }
+        if (p->config)
+                return option_refuse(spec, value, "the configuration is read already",
+                                     "choose a profile before that", err);
+        return strv_contains(p->profiles, value) || strv_add(&p->profiles, value) >= 0 ? 0 : error_oom(err);
 }
 
 static int apply_instance(void *target, const struct option_spec *spec, const char *value,
@@ -449,58 +475,6 @@ static int apply_instance(void *target, const struct option_spec *spec, const ch
         return r < 0 ? r
                      : set_string(streq(spec->name, "instance") ? &p->instance : &p->instance_workspace,
                                   value, err);
-}
-
-/* What other programs' globs have would match nothing here, without a word. */
-static int refuse_braces(const struct option_spec *spec, const char *value, struct nsrun_error *err) {
-        const char *open = strchr(value, '{'), *comma = open ? strchr(open, ',') : NULL;
-
-        return comma && strchr(comma, '}') ? option_refuse(spec, value, "braces are no wildcards here",
-                                                           "give the option once for each name", err)
-                                           : 0;
-}
-
-static int apply_protect(void *target, const struct option_spec *spec, const char *value,
-                         struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-        int r = refuse_braces(spec, value, err);
-
-        if (r < 0)
-                return r;
-        if (streq(spec->name, "protect") && streq(value, "strict")) {
-                p->protects_strictly = true;
-                return 0;
-        }
-        if (startswith(value, "strict,"))
-                return option_refuse(spec, value, "'strict' stands alone", "give the option twice", err);
-        if (strstr(value, "**"))
-                return option_refuse(spec, value, "no tree is searched for such names",
-                                     "name the folder, as in 'src/*.conf'; a '*' matches in one folder",
-                                     err);
-        if (!names_is_glob(value))
-                return option_refuse(spec, value, "not a name below a writable folder",
-                                     "such a name is relative, without '.', '..' and empty parts", err);
-        return strv_add(streq(spec->name, "protect") ? &p->protect : &p->no_protect, value) < 0
-                       ? error_oom(err)
-                       : 0;
-}
-
-static int apply_hide(void *target, const struct option_spec *spec, const char *value,
-                      struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-        _cleanup_free_ char *normal = NULL;
-        int r = walk_normalise(value, &normal);
-
-        /* A shell leaves it as it is in --hide=~/NAME and in quotes; it would name nothing. */
-        if (value[0] == '~' && (!value[1] || value[1] == '/'))
-                return option_refuse(spec, value, "no shell has made a path of '~'",
-                                     "write the path, or '\\~' for a name that begins so", err);
-        if (r == -EINVAL)
-                return option_refuse(spec, value, "not a glob of names to hide",
-                                     "it has no empty part, '.' or '..', and doesn't begin with '!'", err);
-        if (r >= 0 && refuse_braces(spec, value, err) < 0)
-                return -EINVAL;
-        return r < 0 || strv_add(&p->hide, value) < 0 ? error_oom(err) : 0;
 }
 
 static const char of_project[] = "Project";
@@ -520,8 +494,8 @@ const struct option_spec policy_options[] = {
          apply_config},
         {"no-config", 0, NULL, OPTION_COMPLETES_NOTHING, of_project, "read no configuration",
          apply_no_config},
-        {"profile", 0, "code|instance", OPTION_COMPLETES_CHOICE, of_project,
-         "what is shown: a project and its toolchains (the default), or an agent host's instance folder and what the command line names",
+        {"profile", 0, "code|instance|NAME", OPTION_COMPLETES_CHOICE, of_project,
+         "what is shown: a project and its toolchains (the default), or an agent host's instance folder and what the command line names; NAME: what the configuration's profile of that name says, too",
          apply_profile},
         {"instance", 0, "DIR", OPTION_COMPLETES_FOLDER, of_project,
          "the root of --profile=instance (default: $NSRUN_HOME, else ~/.nsrun)", apply_instance},
@@ -536,6 +510,9 @@ const struct option_spec policy_options[] = {
         {"chdir", 0, "DIR", OPTION_COMPLETES_FOLDER, of_project,
          "start in DIR, absolute or relative to the project (default: the current folder if that is in the project, else the project)",
          apply_chdir},
+        {"agent", 0, "NAME", OPTION_COMPLETES_AGENT, of_project,
+         "the command is the agent NAME ('nsrun agents'): show its folders, pass its key, allow its hosts",
+         agent_apply_option},
         {"ro", 0, "PATH", OPTION_COMPLETES_PATH, of_filesystem, "expose PATH read-only, where it is",
          policy_options_apply_exposed},
         {"rw", 0, "PATH", OPTION_COMPLETES_PATH, of_filesystem, "expose PATH writable, where it is",
@@ -560,12 +537,12 @@ const struct option_spec policy_options[] = {
          apply_backing},
         {"protect", 0, "strict|GLOB", OPTION_COMPLETES_CHOICE, of_protection,
          "keep the command from changing or making what GLOB names at the top of a writable folder, beside the names in nsrun(1); strict: a name that doesn't exist can't be made at all",
-         apply_protect},
+         protect_apply_option},
         {"no-protect", 0, "GLOB", OPTION_COMPLETES_NOTHING, of_protection,
-         "don't protect names that match GLOB ('*': none is)", apply_protect},
+         "don't protect names that match GLOB ('*': none is)", protect_apply_option},
         {"hide", 0, "GLOB", OPTION_COMPLETES_PATH, of_protection,
          "keep the command from reading what GLOB names in any exposed folder ('.env', '*.pem', 'secrets/', '/top'), as .gitignore has it",
-         apply_hide},
+         hide_apply_option},
         {"env", 0, "NAME[=VALUE]", OPTION_COMPLETES_VARIABLE, of_environment,
          "set NAME, or pass the caller's NAME although it would be withheld", policy_options_apply_env},
         {"unsetenv", 0, "NAME", OPTION_COMPLETES_VARIABLE, of_environment, "don't pass NAME",
@@ -573,14 +550,17 @@ const struct option_spec policy_options[] = {
         {"clean-env", 0, NULL, OPTION_COMPLETES_NOTHING, of_environment,
          "pass only HOME, USER, LOGNAME, SHELL, PATH, TERM, COLORTERM, LANG, LANGUAGE, LC_* and TZ",
          apply_clean_env},
-        {"net", 0, "host|none|allow", OPTION_COMPLETES_CHOICE, of_network,
-         "share the host's network (the default), have loopback alone, or reach what --allow names and nothing else",
+        {"net", 0, "host|none|allow|ask", OPTION_COMPLETES_CHOICE, of_network,
+         "share the host's network (the default), have loopback alone, or reach what --allow names and nothing else; ask: or what a person allows at the terminal",
          apply_net},
         {"allow", 0, "HOST[:PORT,...]", OPTION_COMPLETES_NOTHING, of_network,
          "--net=allow: let HOST be reached: a name, *.NAME, an address, ADDRESS/BITS, localhost:PORT, or a list as @npm ('nsrun net list'); ports: 80 and 443 unless said",
          network_apply_option},
         {"deny", 0, "HOST", OPTION_COMPLETES_NOTHING, of_network,
          "--net=allow: don't let HOST be reached, whatever else is allowed", network_apply_option},
+        {"net-via", 0, "URL|env|none", OPTION_COMPLETES_CHOICE, of_network,
+         "--net=allow: reach names through a proxy: http://, socks5:// or socks5h://[USER:PASSWORD@]HOST:PORT, or the environment's",
+         proxy_apply_option},
         {"publish", 0, "[ADDRESS:]PORT[:INSIDE]", OPTION_COMPLETES_NOTHING, of_network,
          "--net=allow: let the sandbox's port INSIDE be reached at the host's PORT (default: the same, on 127.0.0.1)",
          network_apply_option},
@@ -614,6 +594,9 @@ const struct option_spec policy_options[] = {
         {"no-sandbox", 0, NULL, OPTION_COMPLETES_NOTHING, of_isolation,
          "run the command as you, with all your files; warns, and 'nsrun bash' asks on the terminal by default",
          apply_no_sandbox},
+        {"strict", 0, NULL, OPTION_COMPLETES_NOTHING, of_isolation,
+         "refuse to start where the host lets something be had in a lesser way alone; see nsrun-hosts(7)",
+         apply_strict_host},
         {"session", 0, "ID", OPTION_COMPLETES_SESSION, of_sessions,
          "run in a sandbox that 'nsrun session start' made: of the other options just --env, --unsetenv, --chdir, --new-session and --kill-leftovers may be given",
          apply_join},
@@ -625,6 +608,11 @@ const struct option_spec policy_options[] = {
 
 const size_t n_policy_options = ARRAY_SIZE(policy_options);
 
-bool option_is_early(const struct option_spec *spec) {
-        return spec->apply == apply_config || spec->apply == apply_no_config;
+enum option_turn option_turn(const struct option_spec *spec) {
+        if (spec->apply == apply_config || spec->apply == apply_no_config)
+                return OPTION_TURN_CONFIG;
+        return spec->apply == apply_profile || spec->apply == apply_project ||
+                               spec->apply == apply_no_project
+                       ? OPTION_TURN_FIRST
+                       : OPTION_TURN_LAST;
 }

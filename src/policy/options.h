@@ -14,6 +14,7 @@ enum option_completes {
                                     path */
         OPTION_COMPLETES_VARIABLE,
         OPTION_COMPLETES_SESSION,
+        OPTION_COMPLETES_AGENT,
 };
 
 struct option_spec {
@@ -32,9 +33,13 @@ struct option_spec {
 
 extern const struct option_spec policy_options[];
 extern const size_t n_policy_options;
-/* Whether an option is applied before all others, wherever it stands on a command line: --config
- * and its like, since the other options win over what the configuration says. */
-bool option_is_early(const struct option_spec *spec);
+/* When an option is applied, wherever it stands on a command line. */
+enum option_turn {
+        OPTION_TURN_FIRST,  /* what decides which parts of a configuration hold: the project, the profile */
+        OPTION_TURN_CONFIG, /* --config and its like */
+        OPTION_TURN_LAST    /* all others, which win over what the configuration says */
+};
+enum option_turn option_turn(const struct option_spec *spec);
 
 /* Applies one of policy_options, and notes in p->given that it was. */
 int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, const char *value,
@@ -42,6 +47,10 @@ int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, 
 
 /* The index of `value` among spec->argument's choices, or -EINVAL with *err filled. */
 int option_choice(const struct option_spec *spec, const char *value, struct nsrun_error *err);
+
+/* Refuses a glob with braces, which other programs' globs have and which would match nothing here, without a
+ * word; else 0. */
+int option_refuse_braces(const struct option_spec *spec, const char *value, struct nsrun_error *err);
 
 /* Refuses an option's value: -EINVAL with *err filled, "--tmpfs-size: what: value; hint". */
 int option_refuse(const struct option_spec *spec, const char *value, const char *what, const char *hint,

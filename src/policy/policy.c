@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "environment.h"
+#include "net/proxy.h"
 #include "options.h"
 
 #define DEFAULT_TMPFS_SIZE (UINT64_C(2) << 30)
@@ -21,6 +22,16 @@ nsrun_public int nsrun_policy_new(struct nsrun_policy **ret) {
         p->new_session = true;
         *ret = p;
         return 0;
+}
+
+static void clear_agent(struct policy_agent *agent) {
+        free(agent->name);
+        strv_free(agent->writable);
+        strv_free(agent->overlay);
+        strv_free(agent->readable);
+        strv_free(agent->protect);
+        strv_free(agent->keys);
+        strv_free(agent->hosts);
 }
 
 nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
@@ -40,6 +51,10 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
                 free(p->toolchains[i].variable);
         }
         free(p->toolchains);
+        for (size_t i = 0; i < p->n_agents; i++)
+                clear_agent(&p->agents[i]);
+        free(p->agents);
+        free(p->agent);
         free(p->project);
         free(p->tmp);
         free(p->hostname);
@@ -47,6 +62,14 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         free(p->seccomp);
         free(p->config);
         free(p->config_spelled);
+        free(p->config_project);
+        strv_free(p->profiles);
+        for (size_t i = 0; i < p->n_said; i++) {
+                free(p->said[i].key);
+                free(p->said[i].value);
+                free(p->said[i].from);
+        }
+        free(p->said);
         for (size_t i = 0; i < p->n_labels; i++)
                 free(p->labels[i]);
         free(p->labels);
@@ -62,6 +85,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         strv_free(p->hide);
         strv_free(p->network);
         strv_free(p->network_config);
+        net_proxy_forget(&p->net_via);
         free(p->session);
         strv_free(p->host_environ);
         strv_free(p->workspace_env);
@@ -69,10 +93,33 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         return NULL;
 }
 
+int policy_note(struct nsrun_policy *p, const char *key, const char *value, const char *from) {
+        struct policy_said said;
+
+        if (!p->keeps_said)
+                return 0;
+        said = (struct policy_said){strdup(key), strdup(value ? value : ""), strdup(from)};
+        /* It is shown. */
+        if (said.value && streq(key, "net-via"))
+                net_proxy_hide(said.value);
+        if (!said.key || !said.value || !said.from || ARRAY_GROW(p->said, p->n_said) < 0) {
+                free(said.key);
+                free(said.value);
+                free(said.from);
+                return -ENOMEM;
+        }
+        p->said[p->n_said++] = said;
+        return 0;
+}
+
 int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, const char *value,
                         struct nsrun_error *err) {
+        char from[80];
         int r = spec->apply(p, spec, value, err);
 
+        (void)snprintf(from, sizeof(from), "--%s", spec->name);
+        if (r >= 0 && !p->config_label && policy_note(p, spec->name, value, from) < 0)
+                return error_oom(err);
         if (r < 0 || strv_contains(p->given, spec->name))
                 return r;
         return strv_add(&p->given, spec->name) < 0 ? error_oom(err) : r;
@@ -144,21 +191,29 @@ void policy_clear_link(struct policy_link *link) {
         *link = (struct policy_link){0};
 }
 
+int policy_add_copy(struct nsrun_policy *p, const struct policy_rule *rule) {
+        struct policy_rule copy = *rule;
+
+        copy.source = strdup(rule->source);
+        copy.target = rule->target ? strdup(rule->target) : NULL;
+        copy.rank = p->config_rank;
+        if (!copy.source || (rule->target && !copy.target) || ARRAY_GROW(p->rules, p->n_rules) < 0) {
+                policy_clear_rule(&copy);
+                return -ENOMEM;
+        }
+        p->rules[p->n_rules++] = copy;
+        return 0;
+}
+
 int policy_add_rule(struct nsrun_policy *p, enum policy_origin origin, enum policy_access access,
                     const char *source, const char *target, const char *option) {
-        _cleanup_free_ char *source_copy = strdup(source);
-        _cleanup_free_ char *target_copy = target ? strdup(target) : NULL;
+        const struct policy_rule rule = {.access = access,
+                                         .origin = origin,
+                                         .source = (char *)(uintptr_t)source,
+                                         .target = (char *)(uintptr_t)target,
+                                         .option = option};
 
-        if (!source_copy || (target && !target_copy) || ARRAY_GROW(p->rules, p->n_rules) < 0)
-                return -ENOMEM;
-        p->rules[p->n_rules++] = (struct policy_rule){
-                .access = access,
-                .origin = origin,
-                .source = TAKE_PTR(source_copy),
-                .target = TAKE_PTR(target_copy),
-                .option = option,
-        };
-        return 0;
+        return policy_add_copy(p, &rule);
 }
 
 int policy_add_toolchain(struct nsrun_policy *p, const char *path, const char *variable, bool is_cache,
@@ -174,6 +229,17 @@ int policy_add_toolchain(struct nsrun_policy *p, const char *path, const char *v
         }
         p->toolchains[p->n_toolchains++] = t;
         return 0;
+}
+
+struct policy_agent *policy_add_agent(struct nsrun_policy *p, const char *name) {
+        char *copy = strdup(name);
+
+        if (!copy || ARRAY_GROW(p->agents, p->n_agents) < 0) {
+                free(copy);
+                return NULL;
+        }
+        p->agents[p->n_agents] = (struct policy_agent){.name = copy};
+        return &p->agents[p->n_agents++];
 }
 
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path) {

@@ -77,8 +77,11 @@ static inline bool policy_is_default(enum policy_origin origin) {
 struct policy_rule {
         enum policy_access access;
         enum policy_origin origin;
-        char *source; /* the host's path as the user gave it */
-        char *target; /* the path inside as the user gave it; NULL: the same as the source's */
+        char *source;     /* the host's path as the user gave it */
+        bool of_project;  /* `source` is relative to the project */
+        bool is_optional; /* left out where its source is missing */
+        unsigned rank;    /* of two rules of a configuration the one of the higher rank wins */
+        char *target;     /* the path inside as the user gave it; NULL: the same as the source's */
         const char
                 *option; /* who asked, "--ro", "the workspace", …: static, or one of the policy's labels */
 };
@@ -89,6 +92,14 @@ struct policy_toolchain {
         char *variable; /* that names another place; or NULL */
         bool is_cache;  /* an overlay, else read-only */
         const char *label;
+};
+
+/* A row that a configuration adds to the table of agents: agents.h says what each list is. */
+struct policy_agent {
+        char *name;
+        char **writable, **overlay, **readable; /* absolute paths */
+        char **protect, **keys, **hosts;
+        bool is_nested;
 };
 
 struct policy_link {
@@ -117,6 +128,13 @@ struct policy_limits {
         uint64_t cpu;                                /* thousandths of a CPU */
 };
 
+/* One thing that was said, for `nsrun config show`. */
+struct policy_said {
+        char *key;   /* an option's name, or a configuration's key */
+        char *value; /* "" where there is none */
+        char *from;  /* "--net", or "FILE:LINE:COLUMN" */
+};
+
 struct nsrun_policy {
         char *project;   /* NULL: found from the working directory */
         bool no_project; /* the working directory is an empty tmpfs */
@@ -129,13 +147,18 @@ struct nsrun_policy {
         size_t n_tmpfs;
         struct policy_toolchain *toolchains;
         size_t n_toolchains;
+        struct policy_agent *agents;
+        size_t n_agents;
+        char *agent; /* whose folders, key and hosts the sandbox has; NULL: nobody's */
 
         enum policy_tmp tmp_kind;
         char *tmp;           /* the host's folder that is /tmp inside; NULL: none */
         uint64_t tmpfs_size; /* bytes that each writable tmpfs can hold */
         enum policy_net net;
+        bool net_asks;  /* with POLICY_NET_ALLOW: a person is asked about names that no rule covers */
         char **network; /* the rules of POLICY_NET_ALLOW by options: net/rules.h's lines, or "@LIST" */
         char **network_config; /* and those of the configuration */
+        char *net_via; /* the proxy's URL, with its password; "env"; or NULL or "none": there is none */
         enum policy_proc proc;
         enum policy_backing backing;
         enum policy_landlock landlock;
@@ -156,6 +179,7 @@ struct nsrun_policy {
         char **protect;         /* globs of names that are protected beside nsrun's own list, relative */
         char **no_protect;      /* globs of names that are not */
         bool protects_strictly; /* those that don't exist can't be made */
+        bool refuses_degraded;  /* what can be had in a lesser way alone is refused */
         char **hide;            /* globs of names that are hidden, as walk_normalise() takes them */
 
         char *session;          /* the session to join, which decides all but the command; NULL: none */
@@ -168,9 +192,18 @@ struct nsrun_policy {
          * named. */
         char *config;
         char *config_spelled;
-        bool reads_config; /* what is set is the configuration's, for now */
-        bool no_config;    /* nsrun_policy_find_config() does nothing */
-        char **labels;     /* "FILE:LINE:COLUMN: key": which rules' `option` points to */
+        const char *config_label; /* while a configuration's value is set: "FILE:LINE:COLUMN: key" */
+        unsigned config_rank;     /* of the rules that a configuration adds now */
+        char **profiles;      /* names of profiles that --profile chose, for the configuration; NULL: none */
+        char *config_project; /* the project, canonical, whose sections the configuration had; NULL: none */
+        bool has_project_sections; /* the configuration has sections for projects */
+        struct policy_said *said;  /* what options and the configuration said, in order, if `keeps_said` */
+        size_t n_said;
+        bool keeps_said;
+        bool checks_sections; /* a configuration's profiles and sections are all applied: it is only checked
+                               */
+        bool no_config;       /* nsrun_policy_find_config() does nothing */
+        char **labels;        /* "FILE:LINE:COLUMN: key": which rules' `option` points to */
         size_t n_labels;
 
         enum policy_profile profile;
@@ -193,17 +226,24 @@ struct nsrun_policy {
 
 void policy_clear_rule(struct policy_rule *rule);
 void policy_clear_link(struct policy_link *link);
-/* Adds a rule.  Copies the strings, but for `option`.  -ENOMEM. */
+/* Adds a copy of a rule; `option` stays the caller's.  -ENOMEM. */
+int policy_add_copy(struct nsrun_policy *p, const struct policy_rule *rule);
+/* The same of a rule that has no more to it than this. */
 int policy_add_rule(struct nsrun_policy *p, enum policy_origin origin, enum policy_access access,
                     const char *source, const char *target, const char *option);
 /* Adds a row to the toolchains' table.  Copies the strings, but for `label`.  `variable` may be NULL. */
 int policy_add_toolchain(struct nsrun_policy *p, const char *path, const char *variable, bool is_cache,
                          const char *label);
+/* Adds a row of this name, to be filled, to the table of agents.  NULL: no memory. */
+struct policy_agent *policy_add_agent(struct nsrun_policy *p, const char *name);
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
 int policy_add_tmpfs(struct nsrun_policy *p, const char *path, uint64_t size);
 /* Sets the instance profile: the instance at `root`, isolated, with this workspace (may be NULL) and
  * these expose paths.  The policy takes all three. */
 void policy_set_instance(struct nsrun_policy *p, char *root, char *workspace, struct expose_list *expose);
+
+/* Notes what was said, if the policy keeps that.  -ENOMEM. */
+int policy_note(struct nsrun_policy *p, const char *key, const char *value, const char *from);
 
 /* Keeps a text for as long as the policy lives.  The policy takes `label`; NULL if memory runs out. */
 const char *policy_keep_label(struct nsrun_policy *p, char *label);

@@ -8,6 +8,7 @@
 #include <fnmatch.h>
 #include <limits.h>
 
+#include "agents.h"
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/path.h"
@@ -31,6 +32,7 @@ const char *const protect_names[] = {
         ".husky",
         ".pre-commit-config.yaml",
         ".agents",
+        ".aider.conf.yml",
         ".claude",
         ".codex",
         ".cursor",
@@ -39,7 +41,11 @@ const char *const protect_names[] = {
         ".gemini",
         ".idea",
         ".mcp.json",
+        ".opencode",
+        ".qwen",
         ".vscode",
+        "opencode.json",
+        "opencode.jsonc",
         ".bash_login",
         ".bash_logout",
         ".bash_profile",
@@ -353,7 +359,12 @@ static int protect_folder(struct protecting *p) {
                 if (r < 0)
                         return protect_error(p, r, *glob);
         }
-        r = protect_repository(p, 0);
+        for (const char *const *glob = agent_protected(p->resolved, p->top); glob && *glob && r >= 0; glob++)
+                r = protect_name(p, *glob);
+        if (r >= 0)
+                r = protect_find(p);
+        if (r >= 0)
+                r = protect_repository(p, 0);
         return r < 0 ? protect_error(p, r, NULL) : 0;
 }
 
@@ -402,4 +413,29 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         if (r >= 0 && is_strict)
                 r = strict_finish(s, err);
         return r < 0 ? r : protect_list_links(s, err);
+}
+
+int protect_apply_option(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        int r = option_refuse_braces(spec, value, err);
+
+        if (r < 0)
+                return r;
+        if (streq(spec->name, "protect") && streq(value, "strict")) {
+                p->protects_strictly = true;
+                return 0;
+        }
+        if (startswith(value, "strict,"))
+                return option_refuse(spec, value, "'strict' stands alone", "give the option twice", err);
+        if (strstr(value, "**"))
+                return option_refuse(spec, value, "no tree is searched for such names",
+                                     "name the folder, as in 'src/*.conf'; a '*' matches in one folder",
+                                     err);
+        if (!names_is_glob(value))
+                return option_refuse(spec, value, "not a name below a writable folder",
+                                     "such a name is relative, without '.', '..' and empty parts", err);
+        return strv_add(streq(spec->name, "protect") ? &p->protect : &p->no_protect, value) < 0
+                       ? error_oom(err)
+                       : 0;
 }

@@ -3,7 +3,12 @@
  * (git, editors, shells, package managers, other agents). */
 #pragma once
 
+#include "options.h"
 #include "resolved.h"
+
+/* --protect and --no-protect. */
+int protect_apply_option(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err);
 
 /* nsrun's own list, relative to the top of a writable folder; ends with NULL. */
 extern const char *const protect_names[];

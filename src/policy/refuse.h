@@ -65,6 +65,8 @@ int refuse_source(const struct resolved_rule *rule, char *const *sockets, struct
  * NULL) that holds keys or passwords, something in it, or a hidden folder around it; or the home as a whole.
  * Of `rule` the source, the spelling and the access are looked at. */
 int refuse_secrets(const struct resolved_rule *rule, const char *home, struct nsrun_error *err);
+/* Whether a path, relative to a home and normalised, is one of those folders of keys or lies in one. */
+bool secrets_hold(const char *below);
 
 /* Whether nsrun makes `target` (normalised) itself, or something beneath it. */
 bool refuse_is_own(const char *target);

@@ -3,8 +3,10 @@
  * decides which of two for one target stays. */
 #include <sys/stat.h>
 
+#include "agents.h"
 #include "backing.h"
 #include "base/path.h"
+#include "config.h"
 #include "environment.h"
 #include "git.h"
 #include "hide.h"
@@ -14,6 +16,7 @@
 #include "host/within.h"
 #include "instance.h"
 #include "limits.h"
+#include "net/proxy.h"
 #include "network.h"
 #include "protect.h"
 #include "refuse.h"
@@ -43,7 +46,9 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->unseen);
         exposed_clear(&s->known);
         strv_free(s->exposes);
+        strv_free(s->agent_folders);
         strv_free(s->network);
+        net_proxy_forget(&s->via);
         free(s->seccomp);
         variables_clear(&s->env);
         strv_free(s->left_out);
@@ -177,6 +182,18 @@ int resolve_project(struct resolved *s, struct nsrun_error *err) {
         return 0;
 }
 
+/* The configuration's sections were chosen for one project: for another they would be the wrong ones. */
+static int refuse_other_project(const struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        const char *then = p->config_project, *now = s->project;
+
+        if (!p->has_project_sections || is_instance(p) || (!then && !now) ||
+            (then && now && streq(then, now)))
+                return 0;
+        return refuse(err, now ? now : then, "say which one before the configuration is read",
+                      "another project than the configuration was read for");
+}
+
 static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         const struct rule_request request = {
@@ -231,21 +248,43 @@ static int add_tmp_rule(struct resolved *s, struct nsrun_error *err) {
         return s->tmp.source ? resolve_rule(s, &request, err) : 0;
 }
 
+/* The source of a rule for a path in the project; *ret stays NULL where it is to be left out. */
+static int find_in_project(const struct resolved *s, const struct policy_rule *rule, char **ret,
+                           struct nsrun_error *err) {
+        if (!s->project && rule->is_optional)
+                return 0;
+        if (!s->project)
+                return refuse(err, rule->source, "make it {\"path\": ..., \"optional\": true}",
+                              "there is no project for what is relative to it (%s)", rule->option);
+        *ret = path_join(s->project, rule->source);
+        return *ret ? 0 : error_oom(err);
+}
+
 static int add_asked_rules(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         int r = 0;
 
         for (size_t i = 0; i < p->n_rules && r >= 0; i++) {
                 const struct policy_rule *rule = &p->rules[i];
-                const struct rule_request request = {
+                _cleanup_free_ char *in_project = NULL;
+                struct rule_request request = {
                         .access = rule->access,
                         .origin = rule->origin,
                         .option = rule->option,
                         .source = rule->source,
                         .target = rule->target,
+                        .is_optional = rule->is_optional,
+                        .rank = rule->rank,
                 };
 
-                r = resolve_rule(s, &request, err);
+                if (rule->of_project) {
+                        r = find_in_project(s, rule, &in_project, err);
+                        if (r >= 0 && !in_project)
+                                continue;
+                        request.source = in_project;
+                }
+                if (r >= 0)
+                        r = resolve_rule(s, &request, err);
         }
         return r;
 }
@@ -256,11 +295,12 @@ static int add_asked_rules(struct resolved *s, struct nsrun_error *err) {
  * files' modes, in every namespace that can be made inside. */
 static void resolve_proc(struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
+        const char *seccomp = agent_seccomp(p);
 
         s->proc = p->proc != POLICY_PROC_UNSAID ? p->proc
                   : within_nsrun()              ? POLICY_PROC_AUTO
                                                 : POLICY_PROC_NEW;
-        s->has_whole_proc = p->seccomp && streq(p->seccomp, "nested") && s->inner_uid == s->uid &&
+        s->has_whole_proc = seccomp && streq(seccomp, "nested") && s->inner_uid == s->uid &&
                             s->inner_gid == s->gid && within_ordinary_user();
 }
 
@@ -287,6 +327,8 @@ static int add_rules(struct resolved *s, struct nsrun_error *err) {
                 r = instance_add_rules(s, err);
         if (r >= 0)
                 r = add_project_rule(s, err);
+        if (r >= 0)
+                r = agent_add_rules(s, err);
         if (r >= 0)
                 r = add_tmp_rule(s, err);
         if (r >= 0 && !has_instance && !s->policy->has_workspace)
@@ -410,6 +452,8 @@ static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) 
 }
 
 static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err) {
+        if (config_refuse_profile(p, err) < 0)
+                return -EINVAL;
         if (is_instance(p) && p->protects_strictly)
                 return refuse(
                         err, NULL, "leave one of the two out",
@@ -510,6 +554,8 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
         if (r >= 0)
                 r = resolve_project(s, err);
         if (r >= 0)
+                r = refuse_other_project(s, err);
+        if (r >= 0)
                 r = resolve_tmp(s, err);
         if (r >= 0)
                 r = add_rules(s, err);
@@ -529,6 +575,8 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 r = refuse_all(s, err);
         if (r >= 0)
                 r = is_instance(p) ? move_home(s, err) : git_find_identity(s, err);
+        if (r >= 0)
+                agent_choose_key(s);
         if (r >= 0)
                 r = environment_resolve(s, err);
         if (r >= 0 && !is_instance(p))

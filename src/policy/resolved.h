@@ -31,6 +31,7 @@ struct resolved_rule {
         char **aliases;     /* the target as each asker spelled it, where that differs: symlinks */
         char *spelled; /* the source as the user spelled it, absolute but not normalised, if that differs; or
                           NULL */
+        unsigned rank; /* of two rules of one origin the one of the higher rank wins */
         bool is_directory;
         bool is_link; /* the source is a symlink, which is shown as one */
         char **stubs; /* names in a writable folder that don't exist and that nothing inside can make; with a
@@ -103,13 +104,17 @@ struct resolved {
         struct exposed known; /* what earlier runs let commands write */
         char **exposes;       /* lines for exposed_add(): what this run adds to that */
 
-        char **network;       /* the rules of --net=allow: net/rules.h's lines */
-        char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
-        struct variables env; /* the command's environment, but for PWD */
-        char **left_out;      /* names of inherited variables that are withheld, sorted */
-        char **secrets;       /* of these, those that look like a secret, but not with --clean-env */
-        char *git_settings;   /* of the user's, for git inside; NULL: none */
-        char *git_ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
+        char **agent_folders;  /* canonical paths of the writable folders of --agent's table */
+        const char *agent_key; /* the variable that is passed although it holds a key; or NULL */
+        char **network;        /* the rules of --net=allow: net/rules.h's lines, that of a proxy without its
+                                  password */
+        char *via;             /* that line with it; NULL: there is no proxy */
+        char *seccomp;         /* a shipped policy's name, "none", or a file's canonical path */
+        struct variables env;  /* the command's environment, but for PWD */
+        char **left_out;       /* names of inherited variables that are withheld, sorted */
+        char **secrets;        /* of these, those that look like a secret, but not with --clean-env */
+        char *git_settings;    /* of the user's, for git inside; NULL: none */
+        char *git_ignores;     /* the text of the user's own list of names that git ignores; NULL: none */
         struct resolved_settings *settings; /* of npm, pip, cargo and Maven */
         size_t n_settings;
         char **identity;      /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
@@ -164,6 +169,8 @@ struct rule_request {
         const char *
                 spelled; /* the source as the user named it, if the caller has followed its links; or NULL */
         bool is_to_be_made; /* the source is a folder that the run makes before it is mounted */
+        bool is_optional;   /* the rule is left out where its source is missing */
+        unsigned rank;      /* struct policy_rule's */
 };
 
 /* Resolves a rule and adds it.  One of nsrun's own whose source is missing is left out; a rule for

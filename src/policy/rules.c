@@ -85,8 +85,8 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
                 mode = S_IFDIR;
                 r = rule->source ? 0 : -ENOMEM;
         }
-        /* A rule of nsrun's own is left out if its source is missing. */
-        if (r == -ENOENT && policy_is_default(request->origin))
+        /* A rule of nsrun's own, or one that may miss, is left out if its source is missing. */
+        if (r == -ENOENT && (request->is_optional || policy_is_default(request->origin)))
                 return 0;
         if (r < 0)
                 return error_setf(err, NSRUN_STAGE_POLICY, r, request->source,
@@ -108,8 +108,10 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
 }
 
 int resolve_rule(struct resolved *s, const struct rule_request *request, struct nsrun_error *err) {
-        struct resolved_rule rule = {
-                .access = request->access, .origin = request->origin, .option = request->option};
+        struct resolved_rule rule = {.access = request->access,
+                                     .origin = request->origin,
+                                     .option = request->option,
+                                     .rank = request->rank};
         int r;
 
         r = make_rule(s, request, &rule, err);
@@ -132,8 +134,8 @@ int resolve_default(struct resolved *s, enum policy_access access, const char *s
 
 /* ------------------------------------------------------------------ two for one target */
 
-/* Sorts rules by target; those for one target by origin, then in the order in which they were
- * given. */
+/* Sorts rules by target; those for one target by origin, then by rank, then in the order in which
+ * they were given. */
 static int compare_rules(const void *a, const void *b) {
         const struct resolved_rule *x = *(struct resolved_rule *const *)a;
         const struct resolved_rule *y = *(struct resolved_rule *const *)b;
@@ -143,6 +145,8 @@ static int compare_rules(const void *a, const void *b) {
                 return c;
         if (x->origin != y->origin)
                 return x->origin < y->origin ? -1 : 1;
+        if (x->rank != y->rank)
+                return x->rank > y->rank ? -1 : 1;
         return x < y ? -1 : x > y;
 }
 
@@ -165,7 +169,7 @@ static bool is_contradiction(const struct resolved_rule *first, const struct res
         bool is_same_source = streq(first->source, rule->source);
 
         if (first->origin == rule->origin)
-                return !policy_is_default(rule->origin) &&
+                return first->rank == rule->rank && !policy_is_default(rule->origin) &&
                        (first->access != rule->access || !is_same_source);
         return is_workspace(rule) && !is_same_source;
 }

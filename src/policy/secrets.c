@@ -79,6 +79,13 @@ static bool is_secret(const char *path, const char *home) {
         return false;
 }
 
+bool secrets_hold(const char *below) {
+        for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+                if (path_is_beneath(below, secrets[i]))
+                        return true;
+        return false;
+}
+
 int refuse_secrets(const struct resolved_rule *rule, const char *home, struct nsrun_error *err) {
         _cleanup_free_ char *normalised = NULL, *canonical = NULL;
         bool is_one;

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
+#include "base/degraded.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -110,9 +111,6 @@ static int make(struct cgroup *c, const struct policy_limits *limits, struct nsr
         return write_limits(c, limits, err);
 }
 
-const struct nsrun_error cgroup_by_rlimit = {
-        .what = "the number of processes is bounded by RLIMIT_NPROC, as no cgroup can be made for it"};
-
 /* Opens the cgroup of the session that a command joins.  The session's monitor removes it. */
 static int open_session_cgroup(const struct plan_join *join, struct cgroup *c, struct launch_params *params,
                                struct nsrun_error *err) {
@@ -142,6 +140,8 @@ int cgroup_prepare(const struct nsrun_plan *plan, bool may_move, struct cgroup *
                 return 0;
         r = cgroup_find_place(wanted, may_move, &c->place, wanted == must ? err : &c->no_pids);
         if (r == -EOPNOTSUPP && wanted != must) {
+                if (plan->refuses_degraded)
+                        return degraded_refuse(err, DEGRADED_PIDS, NULL, c->no_pids.hint);
                 /* Without a cgroup, RLIMIT_NPROC bounds the processes. */
                 params->n_processes = limits->pids;
                 params->processes_hint = c->no_pids.hint;

@@ -33,9 +33,5 @@ int cgroup_prepare(const struct nsrun_plan *plan, bool may_move, struct cgroup *
  * where it was. */
 void cgroup_remove(struct cgroup *c);
 
-/* The note that a library's or a session's caller gets where RLIMIT_NPROC bounds the number of
- * processes. */
-extern const struct nsrun_error cgroup_by_rlimit;
-
 /* What bounds the number of processes: "cgroup", "rlimit", or NULL if no bound was asked for. */
 const char *cgroup_pids_by(const struct cgroup *c, const struct nsrun_plan *plan);

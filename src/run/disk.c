@@ -3,6 +3,7 @@
  * layers. */
 #include "disk.h"
 
+#include "base/degraded.h"
 #include "policy/instance.h"
 
 /* Makes the folder of all run directories, and that of nsrun's state, if the plan hides it and it doesn't
@@ -55,6 +56,19 @@ static bool can_do_without_rundir(const struct nsrun_plan *plan) {
         return !plan->rundir && !plan->has_stubs;
 }
 
+/* --strict: the first default cache whose overlay would be in memory, and why. */
+static int refuse_memory(const struct nsrun_plan *plan, const struct nsrun_error *why,
+                         struct nsrun_error *err) {
+        _cleanup_free_ char *hint = nsrun_error_format(why);
+        size_t i = 0;
+
+        if (!hint)
+                return error_oom(err);
+        while (i + 1 < plan->n_ops && plan->ops[i].kind != PLAN_OVERLAY)
+                i++;
+        return degraded_refuse(err, DEGRADED_CACHE_IN_MEMORY, plan->ops[i].target, hint);
+}
+
 static int disk_make_rundir(const struct nsrun_plan *plan, struct rundir *u, struct nsrun_error *err) {
         struct nsrun_error why = {0};
         int r;
@@ -62,6 +76,8 @@ static int disk_make_rundir(const struct nsrun_plan *plan, struct rundir *u, str
         if (!can_do_without_rundir(plan))
                 return rundir_make(u, err);
         r = rundir_make(u, &why);
+        if (r < 0 && r != -ENOMEM && plan->refuses_degraded)
+                return refuse_memory(plan, &why, err);
         return r == -ENOMEM ? error_oom(err) : 0;
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include "base/degraded.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -299,6 +300,17 @@ static void say_caches(struct doctor *d, const struct doctor_attempt *a) {
         }
 }
 
+/* What else is had in a lesser way: of /proc, caches, limits and Landlock that is said with them. */
+static void say_degraded(struct doctor *d, const struct doctor_attempt *a) {
+        for (size_t i = 0; i < a->n_notes; i++) {
+                const struct degraded *row = degraded_find(&a->notes[i]);
+
+                if (row &&
+                    (row == &degraded[DEGRADED_CGROUP_NAMESPACE] || row == &degraded[DEGRADED_COUNTERS]))
+                        doctor_add(d, row->name, DOCTOR_DEGRADED, a->notes[i].what, row->fix);
+        }
+}
+
 /* An overlay over the project, with layers in the cache folder: what --overlay and sessions need. */
 static void try_overlay(struct doctor *d, const struct doctor_attempt *a) {
         static const char name[] = "overlay on disk";
@@ -334,6 +346,18 @@ static void say_limits(struct doctor *d, const struct doctor_attempt *a) {
                 doctor_say(d, "--limit", "by a cgroup in %s", a->pids_place);
 }
 
+/* That RLIMIT_NPROC bounds the processes; a run that refuses this says why, and what mends it. */
+static void say_rlimit(struct doctor *d, const char *name, const struct doctor_attempt *a) {
+        const struct degraded *row = &degraded[DEGRADED_PIDS];
+        _cleanup_attempt_ struct doctor_attempt asked = with_options_of(a);
+
+        add_option(&asked, "limit", "pids=100");
+        add_option(&asked, "strict", NULL);
+        (void)attempt(&asked);
+        doctor_add(d, name, DOCTOR_DEGRADED, "by RLIMIT_NPROC, as no cgroup can be made for it",
+                   strstr(asked.error.what, row->lack) ? asked.error.hint : row->fix);
+}
+
 static void try_limits(struct doctor *d, const struct doctor_attempt *a) {
         static const struct {
                 const char *name, *value;
@@ -349,7 +373,7 @@ static void try_limits(struct doctor *d, const struct doctor_attempt *a) {
                 else if (asked.pids_place)
                         doctor_say(d, limits[i].name, "by a cgroup in %s", asked.pids_place);
                 else
-                        doctor_say(d, limits[i].name, "by RLIMIT_NPROC, as no cgroup can be made for it");
+                        say_rlimit(d, limits[i].name, &asked);
         }
 }
 
@@ -434,6 +458,7 @@ void doctor_run(struct doctor *d) {
         if (!a.plan->join)
                 say_proc(d, &a);
         say_caches(d, &a);
+        say_degraded(d, &a);
         if (d->asked) {
                 say_limits(d, &a);
         } else {

@@ -3,18 +3,20 @@
 #include "network.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "asking.h"
 #include "base/file.h"
 #include "base/null.h"
+#include "base/spawn.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "programs.h"
 
 #define JOURNAL_NAME "network"
+_Static_assert(NET_FD_SANDBOX == SPAWN_FIRST_FD, "the first that is given");
 /* Above the numbers that nsrun-net's descriptors get. */
 #define FIRST_FREE (NET_FD_PUBLISHED + NET_PUBLISHES_MOST)
 #define MOST_TOLD  8 /* hosts in the line */
@@ -35,7 +37,9 @@ static void given_clear(struct given *g) {
 /* Takes over a descriptor, or the error that stands for it. */
 static int give(struct given *g, int fd) {
         int lifted = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
-        int r = lifted < 0 && fd >= 0 ? -errno : lifted;
+        int r = lifted >= 0 || fd < 0 ? lifted
+                : errno == EINVAL     ? -EMFILE
+                                      : -errno; /* above RLIMIT_NOFILE */
 
         if (fd >= 0)
                 (void)close(fd);
@@ -58,13 +62,16 @@ static int give_pair(struct given *g, int *ret_other) {
         return give(g, ends[1]);
 }
 
-static int give_rules(struct given *g, char *const *lines) {
+/* Of the proxy's line the plan has what may be shown alone. */
+static int give_rules(struct given *g, char *const *lines, const char *via) {
         _cleanup_close_ int fd = sys_memfd("nsrun-rules");
         int r = fd < 0 ? fd : 0;
 
         STRV_FOREACH (line, lines) {
+                const char *text = via && startswith(*line, "via ") ? via : *line;
+
                 if (r >= 0)
-                        r = write_full(fd, *line, strlen(*line));
+                        r = write_full(fd, text, strlen(text));
                 if (r >= 0)
                         r = write_full(fd, "\n", 1);
         }
@@ -84,6 +91,16 @@ static int map_journal(struct network *n, int fd) {
                 return -errno;
         n->journal = at;
         n->n_seen = __atomic_load_n(&n->journal->n, __ATOMIC_ACQUIRE);
+        n->n_others = n->journal->n_others;
+        n->n_tallies = __atomic_load_n(&n->journal->n_tallies, __ATOMIC_ACQUIRE);
+        if (n->n_tallies == 0)
+                return 0;
+        if (n->n_tallies > NET_TALLIES)
+                return -EBADMSG;
+        n->tallies = calloc(n->n_tallies, sizeof(*n->tallies));
+        if (!n->tallies)
+                return -ENOMEM;
+        memcpy(n->tallies, n->journal->tallies, n->n_tallies * sizeof(*n->tallies));
         return 0;
 }
 
@@ -128,60 +145,29 @@ static int give_published(struct network *n, struct given *g, struct nsrun_error
         return 0;
 }
 
-static int network_set_attributes(posix_spawnattr_t *attributes) {
-        sigset_t none, all;
-
-        (void)sigemptyset(&none);
-        (void)sigfillset(&all);
-        if (posix_spawnattr_setsigmask(attributes, &none) != 0 ||
-            posix_spawnattr_setsigdefault(attributes, &all) != 0)
-                return EINVAL;
-        /* A session of its own: the terminal's ^C is for the command, which may need the network to end. */
-        return posix_spawnattr_setflags(attributes,
-                                        POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-}
-
-static int network_spawn(const struct given *g, int null_fd, pid_t *ret_pid) {
+static int start_helper(struct network *n, const struct given *g, struct nsrun_error *err) {
         char *const argv[] = {(char *)(uintptr_t) "nsrun-net", NULL};
         /* Nothing of the caller's environment: where libraries are looked for could be a folder of the
          * command's.  A rule's name is whole: the domains that resolv.conf has to search in are put behind
          * no name (resolv.conf(5)). */
         static char search[] = "LOCALDOMAIN=", *env[] = {search, NULL};
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attributes;
-        int r;
-
-        if (posix_spawn_file_actions_init(&files) != 0)
-                return -ENOMEM;
-        if (posix_spawnattr_init(&attributes) != 0) {
-                (void)posix_spawn_file_actions_destroy(&files);
-                return -ENOMEM;
-        }
-        r = network_set_attributes(&attributes);
-        if (r == 0)
-                r = posix_spawn_file_actions_addchdir_np(&files, "/");
-        for (int fd = 0; fd <= 2 && r == 0; fd++)
-                r = posix_spawn_file_actions_adddup2(&files, null_fd, fd);
-        for (size_t i = 0; i < g->n && r == 0; i++)
-                r = posix_spawn_file_actions_adddup2(&files, g->fds[i], NET_FD_SANDBOX + (int)i);
-        if (r == 0)
-                r = posix_spawn(ret_pid, program_net(), &files, &attributes, argv, env);
-        (void)posix_spawnattr_destroy(&attributes);
-        (void)posix_spawn_file_actions_destroy(&files);
-        return -r;
-}
-
-static int start_helper(struct network *n, const struct given *g, struct nsrun_error *err) {
         _cleanup_close_ int null_fd = null_open(O_RDWR, err);
         pid_t pid = 0;
         int r;
 
         if (null_fd < 0)
                 return null_fd;
-        r = network_spawn(g, null_fd, &pid);
+        r = spawn_apart(&(struct spawn){.program = program_net(),
+                                        .argv = argv,
+                                        .env = env,
+                                        .folder = "/",
+                                        .null_fd = null_fd,
+                                        .fds = g->fds,
+                                        .n_fds = g->n},
+                        &pid);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, program_net(), "nsrun-net can't be executed",
-                                 "install nsrun completely");
+                                 r == -EPERM || r == -ENOSYS ? NULL : "install nsrun completely");
         r = n->pidfd = sys_pidfd_open(pid);
         return r < 0 ? error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "nsrun-net can't be watched", NULL) : 0;
 }
@@ -197,7 +183,7 @@ static int network_open(const struct nsrun_plan *plan, int journal_dir, struct n
         if (r >= 0)
                 r = give_pair(g, &n->launch.socket);
         if (r >= 0)
-                r = give_rules(g, plan->network);
+                r = give_rules(g, plan->network, plan->via);
         if (r >= 0)
                 r = give_pair(g, &n->life_fd);
         if (r >= 0)
@@ -258,6 +244,7 @@ void network_end(struct network *n) {
         net_layout_clear(&n->layout);
         net_rules_clear(&n->rules);
         strv_free(n->lines);
+        free(n->tallies);
         *n = NETWORK_INIT;
 }
 
@@ -273,8 +260,16 @@ static void copy_host(const struct net_event *e, char to[sizeof(e->host)]) {
         to[i] = '\0';
 }
 
+static void copy_text(const struct net_event *e, char to[sizeof(e->text)]) {
+        size_t i = 0;
+
+        for (; i < sizeof(e->text) - 1 && e->text[i]; i++)
+                to[i] = (char)(e->text[i] >= ' ' && e->text[i] <= '~' ? e->text[i] : '?');
+        to[i] = '\0';
+}
+
 static char *describe_event(const struct net_event *e) {
-        char host[sizeof(e->host)], *text = NULL;
+        char host[sizeof(e->host)], why[sizeof(e->text)], *text = NULL;
         struct net_address a;
         int r;
 
@@ -298,6 +293,13 @@ static char *describe_event(const struct net_event *e) {
         case NET_EVENT_UNREACHED:
                 r = asprintf(&text, "%.200s:%u can't be reached", host, e->port);
                 break;
+        case NET_EVENT_UNASKED:
+                r = asprintf(&text, "nobody is asked any more after %u names", NET_QUESTIONS_MOST);
+                break;
+        case NET_EVENT_VIA:
+                copy_text(e, why);
+                r = asprintf(&text, "%.200s:%u isn't reached, since the proxy %.47s", host, e->port, why);
+                break;
         default:
                 r = -1;
         }
@@ -317,7 +319,7 @@ static int collect_events(const struct network *n, char ***ret, size_t *ret_more
                         free(text);
                         continue;
                 }
-                if (strv_length(*ret) >= MOST_TOLD) {
+                if (strv_length(*ret) >= MOST_TOLD && e.kind != NET_EVENT_UNASKED) {
                         free(text);
                         (*ret_more)++;
                         continue;

@@ -14,7 +14,10 @@ struct network {
         int pidfd;   /* nsrun-net's */
         int life_fd; /* when it is closed nsrun-net ends */
         const struct net_journal *journal;
-        uint64_t n_seen; /* events of the journal that are older than the run */
+        uint64_t n_seen;           /* events of the journal that are older than the run */
+        struct net_tally *tallies; /* what was counted before it */
+        uint32_t n_tallies;
+        uint64_t n_others;
 };
 
 #define NETWORK_INIT                                                             \
@@ -30,5 +33,8 @@ int network_begin(const struct nsrun_plan *plan, int journal_dir, struct network
 void network_launched(struct network *n);
 /* 1 with a note: what was refused since the beginning.  0: nothing; -ENOMEM.  Once. */
 int network_tell(struct network *n, struct nsrun_error *ret_note);
+/* network_report.c: writes a line for each host that was connected to or refused since the beginning, as
+ * {"host":"…","port":N,"verdict":"…",…}; with is_event as an event of --status-fd. */
+int network_report(const struct network *n, int fd, bool is_event, struct nsrun_error *err);
 /* Ends nsrun-net, and waits for that. */
 void network_end(struct network *n);

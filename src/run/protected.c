@@ -206,6 +206,11 @@ static int put_aside(const struct look *l, const char *name, const struct protec
                     : "a protected name that the command made is moved aside (--no-protect lets it stay)");
 }
 
+static bool is_before(const struct timespec *time, const struct timespec *since) {
+        return time->tv_sec < since->tv_sec ||
+               (time->tv_sec == since->tv_sec && time->tv_nsec < since->tv_nsec);
+}
+
 /* Whether two looks saw one file with the same contents, as far as the time of its last change tells. */
 static bool is_same_entry(const struct stat *a, const struct stat *b) {
         return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
@@ -239,28 +244,36 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
                 return link && streq(link, was->link) ? 0 : put_aside(l, name, was);
         }
         /* What a session's earlier command changed, that one has told. */
-        if (is_same_entry(&was->st, st) || st->st_ctim.tv_sec < l->all->since.tv_sec ||
-            (st->st_ctim.tv_sec == l->all->since.tv_sec && st->st_ctim.tv_nsec < l->all->since.tv_nsec))
+        if (is_same_entry(&was->st, st) || is_before(&st->st_ctim, &l->all->since))
                 return 0;
         return say(l, name, "a protected name was changed while the command ran, by it or by others");
 }
 
 /* Opens the folder `root`, and those below it on the way to `name`, where the command has closed them to
- * their owner. */
-static void open_way(int root, const char *name) {
-        _cleanup_close_ int folder = fcntl(root, F_DUPFD_CLOEXEC, 3);
+ * their owner.  One that is as the user closed it has nothing new in it and stays so.  Whether there was one
+ * of the command's. */
+static bool open_way(const struct look *l, const char *name) {
+        _cleanup_close_ int folder = fcntl(l->folder->fd, F_DUPFD_CLOEXEC, 3);
+        bool is_the_commands = false;
 
         for (const char *at = name; folder >= 0; at += *at == '/') {
                 _cleanup_free_ char *part = strndup(at, strcspn(at, "/"));
+                struct stat st;
                 int next;
 
-                if (!part || aside_open_folder(folder) < 0)
-                        return;
+                if (!part || fstat(folder, &st) < 0)
+                        break;
+                if (!is_before(&st.st_ctim, &l->all->since)) {
+                        is_the_commands = true;
+                        if (aside_open_folder(folder) < 0)
+                                break;
+                }
                 at += strlen(part);
                 next = *part ? openat(folder, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
                 close_fdp(&folder);
                 folder = next;
         }
+        return is_the_commands;
 }
 
 /* A folder that is closed is opened, and tried once more. */
@@ -273,8 +286,7 @@ static int open_what_is_closed(void *data, const char *name) {
         l->last_closed = strdup(name);
         if (!l->last_closed)
                 return -ENOMEM;
-        open_way(l->folder->fd, name);
-        return 1;
+        return open_way(l, name);
 }
 
 static int find_names(struct look *l, char *const *globs) {

@@ -5,14 +5,29 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "asking.h"
+#include "base/degraded.h"
 #include "base/sys.h"
 #include "descriptors.h"
 #include "plan/record.h"
 
 static int take_note(struct run *run, const struct nsrun_error *note, struct nsrun_error *err) {
-        int r = run->note ? run->note(run->data, note) : strv_consume(&run->notes, nsrun_error_format(note));
+        const struct degraded *row = degraded_find(note);
+        int r = row ? degraded_add(&run->degraded, row, note->path) : 0;
 
+        if (r >= 0 && run->note)
+                r = run->note(run->data, note);
+        else if (r >= 0 && !(row && row->is_no_note))
+                r = strv_consume(&run->notes, nsrun_error_format(note));
         return r == -ENOMEM ? error_oom(err) : r;
+}
+
+/* That RLIMIT_NPROC bounds the processes. */
+static int note_rlimit(struct run *run, struct nsrun_error *err) {
+        struct nsrun_error note;
+
+        degraded_note(&note, DEGRADED_PIDS, NULL);
+        return take_note(run, &note, err);
 }
 
 /* Says which variables the command doesn't get.  Of a session's that was said at its start. */
@@ -61,6 +76,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         params->wants_denials = params->wants_denials && plan->seccomp.code;
         if (params->wants_denials && denials_new(plan, &run->denials) < 0)
                 return error_oom(err);
+        if (strv_copy(plan->degraded, &run->degraded) < 0)
+                return error_oom(err);
         r = gitdirs_begin(plan, &run->gitdirs);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "a git dir can't be opened",
@@ -85,7 +102,7 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r >= 0 && plan->plain)
                 r = take_note(run, &plain, err);
         if (r >= 0 && params->n_processes > 0)
-                r = take_note(run, &cgroup_by_rlimit, err);
+                r = note_rlimit(run, err);
         if (r >= 0)
                 r = note_secrets(run, plan, err);
         if (r >= 0)
@@ -99,6 +116,10 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
         struct run run = RUN_INIT;
         int r;
 
+        if (plan_asks(plan) && !params->can_ask)
+                return error_set(err, NSRUN_STAGE_NETWORK, UNSAID(-EOPNOTSUPP), NULL,
+                                 "nobody can be asked about names that no rule covers",
+                                 "only 'nsrun run' asks (--net=ask), at its terminal: take --net=allow");
         run.note = params->note;
         run.data = params->data;
         /* The session's pid 1 is noted only where Landlock scopes tell commands apart.  Without,
@@ -140,12 +161,14 @@ int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_err
         if (r == 0)
                 return 0;
         if (report.kind == LAUNCH_FAILED) {
+                bool is_refusal = report.error.error == 0 && degraded_is_refusal(&report.error);
+
                 /* A report of a failure with an errno of 0 would read as success. */
-                if (report.error.error <= 0)
+                if (report.error.error <= 0 && !is_refusal)
                         report.error.error = EIO;
                 if (err && err->stage == NSRUN_STAGE_NONE)
                         *err = report.error;
-                return -report.error.error;
+                return is_refusal ? -EOPNOTSUPP : -report.error.error;
         }
         if (report.kind == LAUNCH_NOTE) {
                 r = take_note(run, &report.error, err);
@@ -275,5 +298,6 @@ void run_end(struct run *run) {
         dropped_clear(&run->dropped);
         strv_freep(&run->hidden);
         strv_freep(&run->notes);
+        strv_freep(&run->degraded);
         *run = RUN_INIT;
 }

@@ -24,6 +24,7 @@ struct run_params {
                              */
         int journal_dir;    /* network_begin()'s, where has_journal_dir */
         bool has_journal_dir;
+        bool can_ask;            /* asking.h's questions are read and answered */
         bool may_move;           /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
                                     limit */
@@ -47,8 +48,9 @@ struct run {
         char **hidden;        /* as hidden_begin() has them */
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
         struct denials *denials;
-        int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
-        char **notes; /* one line for each note, by nsrun_error_format(); NULL: there is none */
+        int listener;    /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
+        char **degraded; /* base/degraded.h's entries: the plan's, and what its launch has found */
+        char **notes;    /* one line for each note, by nsrun_error_format(); NULL: there is none */
         int (*note)(void *data, const struct nsrun_error *note);
         void *data;
         struct record_process session; /* Pid 1 of the joined session, which is killed if this command's

@@ -4,12 +4,16 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "asking.h"
+#include "base/sys.h"
 #include "programs.h"
 #include "run.h"
 #include "start.h"
 
 struct nsrun_sandbox {
         struct run run;
+        int (*ask)(const char *name, const char *program, void *data);
+        void *data;
 };
 
 static struct nsrun_sandbox *sandbox_new(void) {
@@ -35,9 +39,12 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_s
                 params.launch.stdio = own.stdio;
         params.launch.pass_fds = own.pass_fds;
         params.launch.n_pass_fds = own.n_pass_fds;
+        params.can_ask = own.ask;
         s = sandbox_new();
         if (!s)
                 return error_oom(error);
+        s->ask = own.ask;
+        s->data = own.data;
         /* may_move stays false: the process is the host program's, and so is its cgroup. */
         r = run_begin(plan, &params, &s->run, error);
         if (r >= 0)
@@ -56,6 +63,12 @@ nsrun_public const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *
         return sandbox->run.notes ? (const char *const *)sandbox->run.notes : none;
 }
 
+nsrun_public const char *const *nsrun_sandbox_degraded(const struct nsrun_sandbox *sandbox) {
+        static const char *const none[] = {NULL};
+
+        return sandbox->run.degraded ? (const char *const *)sandbox->run.degraded : none;
+}
+
 nsrun_public int nsrun_sandbox_is_confined(const struct nsrun_sandbox *sandbox) {
         return !sandbox->run.is_plain;
 }
@@ -68,6 +81,34 @@ nsrun_public int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int sig
         return sandbox->run.is_gone ? -ESRCH : launch_signal(&sandbox->run.launch, signal);
 }
 
+/* Asks what nsrun-net asks, until there is a report to take. */
+static int sandbox_answer_questions(struct nsrun_sandbox *s) {
+        struct pollfd fds[] = {{s->run.launch.report_fd, POLLIN, 0}, {s->run.network.life_fd, POLLIN, 0}};
+        int r = 0;
+
+        while (r >= 0 && !fds[0].revents) {
+                char program[QUESTION_PROGRAM_MOST];
+                struct net_question q;
+
+                r = sys_poll(fds, s->ask ? 2 : 1, -1);
+                if (r == -EINTR)
+                        r = 0;
+                if (r < 0 || !s->ask || !fds[1].revents)
+                        continue;
+                r = question_read(fds[1].fd, &q);
+                if (r < 0)
+                        s->ask = NULL;
+                if (r > 0) {
+                        question_program(s->run.launch.pid, q.client_port, program);
+                        question_answer(fds[1].fd, q.number,
+                                        s->ask(q.name, program, s->data) > 0 ? NET_VERDICT_YES
+                                                                             : NET_VERDICT_NO);
+                }
+                r = 0;
+        }
+        return r;
+}
+
 /* Waits until the command has ended, and all that it started.  run->has_exited says whether the
  * command's own status is known; the pidfd tells the end also in a host that ignores SIGCHLD. */
 static int sandbox_await_end(struct nsrun_sandbox *s, struct nsrun_error *err) {
@@ -77,6 +118,8 @@ static int sandbox_await_end(struct nsrun_sandbox *s, struct nsrun_error *err) {
         while (!run->has_exited && r > 0) {
                 struct launch_report report;
 
+                if (s->ask && (r = sandbox_answer_questions(s)) < 0)
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
                 r = run_take_report(run, &report, err);
         }
         if (r < 0)

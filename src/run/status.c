@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/sys.h"
+#include "plan/print.h"
 
 /* A pipe takes a line of up to PIPE_BUF bytes in one piece, and a file a line of any size. */
 int status_write_line(int fd, struct json_document *d, const char *what, const char *hint,
@@ -79,7 +80,8 @@ static uint64_t find_command(pid_t init, bool is_plain) {
 }
 
 int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l,
-                   const struct launch_report *report, const char *pids_limit, struct nsrun_error *err) {
+                   const struct launch_report *report, const char *pids_limit, char *const *degraded,
+                   struct nsrun_error *err) {
         const struct launch_namespaces *n = &report->namespaces;
         const struct {
                 const char *name;
@@ -108,6 +110,7 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
         json_add_number(&d, landlock, "abi", (uint64_t)plan->landlock_abi);
         if (pids_limit)
                 json_add_string(&d, d.root, "pids_limit", pids_limit);
+        print_json_add_degraded(&d, d.root, degraded);
         return run_status_write_line(fd, &d, err);
 }
 

@@ -11,9 +11,10 @@ int status_write_line(int fd, struct json_document *d, const char *what, const c
 
 /* Writes {"event":"started","init_pid":N,"command_pid":N,"namespaces":{"user":N,…},
  * "seccomp":"default","landlock":{"scoped":true,"abi":N}} and, unless pids_limit is NULL,
- * "pids_limit":"cgroup" or "rlimit". */
+ * "pids_limit":"cgroup" or "rlimit"; and "degraded":[…], as print_json_add_degraded() has it. */
 int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l,
-                   const struct launch_report *report, const char *pids_limit, struct nsrun_error *err);
+                   const struct launch_report *report, const char *pids_limit, char *const *degraded,
+                   struct nsrun_error *err);
 /* Writes {"event":"note","message":"…","path":"…"}. */
 int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err);
 /* Writes {"event":"exited","code":N} or {"event":"exited","signal":N} for wait(2)'s status, with

@@ -8,6 +8,8 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include "asking.h"
+#include "base/degraded.h"
 #include "base/json.h"
 #include "base/sys.h"
 #include "deadline.h"
@@ -24,6 +26,7 @@ struct supervised {
                             or -1 */
         bool was_asked_to_stop;
         struct deadline deadline;
+        struct asking asking;
         struct nsrun_error *err;
 };
 
@@ -103,21 +106,23 @@ static void tell_started(const struct supervised *s, const struct launch_report 
 
         if (fd >= 0)
                 warn_unless_told(status_started(fd, s->plan, &s->run.launch, report,
-                                                cgroup_pids_by(&s->run.cgroup, s->plan), NULL));
+                                                cgroup_pids_by(&s->run.cgroup, s->plan), s->run.degraded,
+                                                NULL));
 }
 
-/* Prints a note.  That RLIMIT_NPROC bounds the processes is left out: the `started` line says it; and so is
- * what the environment points at in vain: --verbose prints it with the plan. */
+/* Prints a note.  What the environment points at in vain is left out, which --verbose prints with the plan,
+ * and so is what is degraded and changes nothing that a command does: the `started` line has it. */
 static int tell_note(void *data, const struct nsrun_error *note) {
         const struct supervised *s = data;
+        const struct degraded *row = degraded_find(note);
         _cleanup_free_ char *path = str_visible(note->path);
 
-        if (note == &cgroup_by_rlimit)
+        if (row && row->is_quiet && !s->params->is_verbose)
                 return 0;
         if (note->stage != NSRUN_STAGE_PLAN)
                 (void)fprintf(stderr, "nsrun: %s: %s%s%s\n", s->plan->plain ? "warning" : "note", note->what,
                               *note->path ? ": " : "", path ? path : "?");
-        if (s->params->status_fd >= 0)
+        if (s->params->status_fd >= 0 && !(row && row->is_quiet))
                 warn_unless_told(status_note(s->params->status_fd, note, NULL));
         return 0;
 }
@@ -139,6 +144,8 @@ static int supervise_watch(struct supervised *s) {
         struct pollfd fds[] = {{.fd = s->run.launch.report_fd, .events = POLLIN},
                                {.fd = s->signal_fd, .events = POLLIN},
                                {.fd = s->deadline.fd, .events = POLLIN},
+                               {.events = POLLIN},
+                               {.events = POLLIN},
                                {.events = POLLIN}};
 
         /* After the report of the command's end no other follows, and there is nobody to pass
@@ -148,6 +155,8 @@ static int supervise_watch(struct supervised *s) {
                 int r;
 
                 fds[3].fd = run_denials_fd(&s->run);
+                fds[4].fd = s->asking.tty < 0 || s->asking.has_ended ? -1 : s->run.network.life_fd;
+                fds[5].fd = s->asking.is_open ? s->asking.tty : -1;
                 r = sys_poll(fds, ARRAY_SIZE(fds), -1);
                 if (r < 0 && r != -EINTR)
                         return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
@@ -158,6 +167,10 @@ static int supervise_watch(struct supervised *s) {
                         return r;
                 if (fds[3].revents)
                         run_take_denial(&s->run, fds[3].revents);
+                if (fds[5].revents)
+                        question_take_line(&s->asking, s->run.network.life_fd);
+                if (fds[4].revents && !s->asking.is_open)
+                        question_show(&s->asking, s->run.network.life_fd, s->run.launch.pid);
                 if (!fds[0].revents)
                         continue;
                 r = run_take_report(&s->run, &report, s->err);
@@ -176,6 +189,15 @@ static void tell_denials(const struct supervised *s) {
         struct nsrun_error err = {0};
 
         if (denials_write(s->run.denials, s->params->report_fd, &err) < 0)
+                (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, strerror(err.error));
+}
+
+/* And those of the network, as lines of --report and events of --status-fd. */
+static void tell_used(const struct supervised *s) {
+        struct nsrun_error err = {0};
+
+        if (network_report(&s->run.network, s->params->report_fd, false, &err) < 0 ||
+            network_report(&s->run.network, s->params->status_fd, true, &err) < 0)
                 (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, strerror(err.error));
 }
 
@@ -211,6 +233,7 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
                 tell_killed(s, WTERMSIG(init_status));
         if (run->denials)
                 tell_denials(s);
+        tell_used(s);
         if (s->params->status_fd >= 0)
                 warn_unless_told(status_exited(s->params->status_fd, run->status,
                                                run_ran_out_of_memory(run, false), s->deadline.was_told,
@@ -273,6 +296,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                                .signal_fd = -EBADF,
                                .terminal_fd = plan->new_session ? -1 : find_terminal(),
                                .deadline = DEADLINE_INIT,
+                               .asking = ASKING_INIT,
                                .err = err};
         struct standard_state standard = {0};
         const struct run_params run_params = {
@@ -285,6 +309,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                            .command_line = params->command_line,
                            .command_line_size = params->command_line_size},
                 .owns_pass_fds = true,
+                .can_ask = true,
                 .may_move = true,
                 .note = tell_note,
                 .data = &s,
@@ -294,12 +319,17 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         r = check_output_fd(params->status_fd, "--status-fd", err);
         if (r >= 0)
                 r = check_output_fd(params->report_fd, "--report", err);
+        if (r >= 0 && plan_asks(plan))
+                r = question_begin(&s.asking, err);
         if (r >= 0)
                 r = take_over_signals(&s);
-        if (r < 0)
+        if (r < 0) {
+                question_end(&s.asking);
                 return r;
+        }
         standard_save(&standard);
         r = run_plan(&s, &run_params, &status);
+        question_end(&s.asking);
         run_end(&s.run);
         give_terminal(&s, getpgrp());
         standard_restore(&standard);

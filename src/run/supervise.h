@@ -9,6 +9,7 @@
 struct supervise_params {
         int status_fd;       /* where the status lines go, or -1 */
         int report_fd;       /* where --report's lines go when the command has ended, or -1 */
+        bool is_verbose;     /* what is degraded and quiet is printed, too */
         unsigned timeout;    /* the deadline, in seconds; 0: none */
         const int *pass_fds; /* --pass-fd's descriptors, which are closed when the command has its copies */
         size_t n_pass_fds;

@@ -14,6 +14,7 @@
 #include "base/sys.h"
 #include "changes/changes.h"
 #include "detached.h"
+#include "net/proxy.h"
 #include "plan/record.h"
 #include "run/programs.h"
 #include "run/run.h"
@@ -116,6 +117,8 @@ static int write_record(struct monitor *k) {
 
         record->id = strdup(k->folder.id);
         record->rundir = k->run.rundir.path ? strdup(k->run.rundir.path) : NULL;
+        strv_free(record->plan->degraded);
+        record->plan->degraded = TAKE_PTR(k->run.degraded);
         if (k->run.cgroup.launch.fd >= 0)
                 record->cgroup = path_join(k->run.cgroup.place.path, k->run.cgroup.name);
         if (!record->id || (k->run.rundir.path && !record->rundir) ||
@@ -154,6 +157,8 @@ static int start_sandbox(struct monitor *k) {
         int r;
 
         r = run_begin(k->record.plan, &params, &k->run, &k->error);
+        /* Of the proxy's password only nsrun-net needs to know. */
+        net_proxy_forget(&k->record.plan->via);
         if (r >= 0)
                 r = run_await_start(&k->run, &report, &k->error);
         if (r < 0)

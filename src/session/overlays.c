@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/beneath.h"
+#include "base/degraded.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "session.h"
@@ -83,6 +84,17 @@ static const struct plan_op *find_overlay(const struct nsrun_plan *plan, const c
         return best;
 }
 
+/* Whether a default cache has its changes elsewhere, or none: what the record says of its place. */
+static bool is_degraded_at(const struct nsrun_plan *plan, const char *target) {
+        STRV_FOREACH (entry, plan->degraded) {
+                const char *path = NULL;
+
+                if (degraded_read(*entry, &path) && path && streq(path, target))
+                        return true;
+        }
+        return false;
+}
+
 static int choose_path(struct asking *a, const char *given) {
         const struct nsrun_plan *plan = a->record.plan;
         _cleanup_free_ char *path = path_join(plan->project ? plan->project : POLICY_NO_PROJECT_DIR, given);
@@ -102,6 +114,9 @@ static int choose_path(struct asking *a, const char *given) {
                 return error_set(a->err, NSRUN_STAGE_USAGE, -ENOENT, path,
                                  "no overlay of the session holds this path",
                                  "start the session with --overlay to have one there");
+        if (is_degraded_at(plan, op->target))
+                return error_set(a->err, NSRUN_STAGE_POLICY, -EOPNOTSUPP, op->target,
+                                 "this cache has no overlay on disk", "'nsrun session show' says why");
         chosen = find_chosen(a, op);
         below = path_below(path, op->target);
         if (!*below)

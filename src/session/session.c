@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
+#include "base/causes.h"
+#include "base/degraded.h"
 #include "base/file.h"
 #include "base/null.h"
 #include "base/sized.h"
+#include "base/spawn.h"
 #include "base/sys.h"
 #include "monitor.h"
 #include "run/programs.h"
@@ -19,7 +21,7 @@
  * overwrites it. */
 int session_lift(int fd) {
         int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 2 * MONITOR_FD_FIRST_OTHER);
-        int r = lifted < 0 ? -errno : lifted;
+        int r = lifted >= 0 ? lifted : errno == EINVAL ? -EMFILE : -errno; /* EINVAL: above RLIMIT_NOFILE */
 
         (void)close(fd);
         return r;
@@ -45,55 +47,20 @@ static int store_plan(const struct nsrun_plan *plan, int *ret) {
         return 0;
 }
 
-/* The monitor starts with default signals and in a session of its own, whatever signals and
- * terminal the host program has. */
-static int prepare_attributes(posix_spawnattr_t *attributes) {
-        sigset_t none, all;
-
-        (void)sigemptyset(&none);
-        (void)sigfillset(&all);
-        if (posix_spawnattr_setsigmask(attributes, &none) != 0 ||
-            posix_spawnattr_setsigdefault(attributes, &all) != 0)
-                return -EINVAL;
-        return -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                             POSIX_SPAWN_SETSID);
-}
-
-static int prepare_files(posix_spawn_file_actions_t *files, int null_fd, int plan_fd, int answer_fd,
-                         int owner_fd) {
-        int r = 0;
-
-        for (int fd = 0; fd <= 2 && r == 0; fd++)
-                r = posix_spawn_file_actions_adddup2(files, null_fd, fd);
-        if (r == 0)
-                r = posix_spawn_file_actions_adddup2(files, plan_fd, MONITOR_FD_PLAN);
-        if (r == 0)
-                r = posix_spawn_file_actions_adddup2(files, answer_fd, MONITOR_FD_ANSWER);
-        if (r == 0 && owner_fd >= 0)
-                r = posix_spawn_file_actions_adddup2(files, owner_fd, MONITOR_FD_OWNER);
-        return -r;
-}
-
 static int session_spawn(char *const *argv, int null_fd, int plan_fd, int answer_fd, int owner_fd) {
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attributes;
+        const int fds[] = {[MONITOR_FD_PLAN - SPAWN_FIRST_FD] = plan_fd,
+                           [MONITOR_FD_ANSWER - SPAWN_FIRST_FD] = answer_fd,
+                           [MONITOR_FD_OWNER - SPAWN_FIRST_FD] = owner_fd};
         siginfo_t info;
         pid_t pid;
-        int r;
+        int r = spawn_apart(&(struct spawn){.program = program_monitor(),
+                                            .argv = argv,
+                                            .env = environ,
+                                            .null_fd = null_fd,
+                                            .fds = fds,
+                                            .n_fds = ARRAY_SIZE(fds)},
+                            &pid);
 
-        if (posix_spawn_file_actions_init(&files) != 0)
-                return -ENOMEM;
-        if (posix_spawnattr_init(&attributes) != 0) {
-                (void)posix_spawn_file_actions_destroy(&files);
-                return -ENOMEM;
-        }
-        r = prepare_files(&files, null_fd, plan_fd, answer_fd, owner_fd);
-        if (r == 0)
-                r = prepare_attributes(&attributes);
-        if (r == 0)
-                r = -posix_spawn(&pid, program_monitor(), &files, &attributes, argv, environ);
-        (void)posix_spawnattr_destroy(&attributes);
-        (void)posix_spawn_file_actions_destroy(&files);
         /* The child that was spawned exits at once; the monitor goes on as a child of another
          * process (detach()). */
         while (r == 0 && sys_waitid(P_PID, (id_t)pid, &info, WEXITED) == -EINTR)
@@ -104,6 +71,7 @@ static int session_spawn(char *const *argv, int null_fd, int plan_fd, int answer
 /* Reads the monitor's answers until the session has started or failed. */
 static int hear(int fd, char **ret_id, char ***notes, struct nsrun_error *err) {
         for (;;) {
+                const struct degraded *row;
                 struct monitor_answer a;
                 ssize_t n = sys_read(fd, &a, sizeof(a));
 
@@ -115,13 +83,17 @@ static int hear(int fd, char **ret_id, char ***notes, struct nsrun_error *err) {
                 if (a.kind == MONITOR_FAILED) {
                         if (err)
                                 *err = a.error;
-                        return a.error.error > 0 ? -a.error.error : -EINVAL;
+                        return a.error.error > 0               ? -a.error.error
+                               : degraded_is_refusal(&a.error) ? -EOPNOTSUPP
+                                                               : -EINVAL;
                 }
                 if (a.kind == MONITOR_STARTED) {
                         *ret_id = strdup(a.id);
                         return *ret_id ? 0 : error_oom(err);
                 }
-                if (notes && strv_consume(notes, nsrun_error_format(&a.error)) < 0)
+                row = degraded_find(&a.error);
+                if (notes && !(row && row->is_no_note) &&
+                    strv_consume(notes, nsrun_error_format(&a.error)) < 0)
                         return error_oom(err);
         }
 }
@@ -159,12 +131,15 @@ int session_start_program(char *const *argv, const struct nsrun_plan *plan, int 
                 r = write_end = session_lift(ends[1]);
         }
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                 "the plan can't be handed to nsrun-monitor", NULL);
+                return plan_fd < 0 && (r == -EPERM || r == -ENOSYS)
+                               ? error_cause(err, CAUSE_FILTER_MEMFD, r, NULL)
+                               : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                           causes[CAUSE_FILTER_MEMFD].what, NULL);
         r = session_spawn(argv, null_fd, plan_fd, write_end, owner_fd);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, program_monitor(),
-                                 "nsrun-monitor can't be executed", "install nsrun completely");
+                                 "nsrun-monitor can't be executed",
+                                 r == -EPERM || r == -ENOSYS ? NULL : "install nsrun completely");
         *ret_answers = TAKE_FD(read_end);
         return 0;
 }
@@ -278,6 +253,7 @@ nsrun_public int nsrun_session_show(const char *id, struct nsrun_session_info **
         info->owner = record.owner;
         info->is_nested = record.is_nested;
         info->commands = commands_of(&record);
+        info->degraded = TAKE_PTR(record.plan->degraded);
         *ret = info;
         return 0;
 }
@@ -288,6 +264,7 @@ nsrun_public struct nsrun_session_info *nsrun_session_info_free(struct nsrun_ses
                 free(info->project);
                 free(info->rundir);
                 free(info->root);
+                strv_free(info->degraded);
         }
         free(info);
         return NULL;

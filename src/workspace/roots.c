@@ -131,6 +131,28 @@ int workspace_add_root(struct workspace *w, enum workspace_access access, const 
         return workspace_add_bind(w, access, path, NULL, err);
 }
 
+int workspace_add_opened(struct workspace *w, enum workspace_access access, int fd, const char *target,
+                         struct nsrun_error *err) {
+        _cleanup_close_ int owned = fd;
+        char *path = NULL, *place = strdup(target);
+
+        /* With a dot, since it is a link itself. */
+        if (asprintf(&path, "/proc/self/fd/%d/.", owned) < 0)
+                path = NULL;
+        if (!path || !place) {
+                free(path);
+                free(place);
+                return error_oom(err);
+        }
+        return append_root(w, (struct workspace_root){.path = path,
+                                                      .target = place,
+                                                      .fd = TAKE_FD(owned),
+                                                      .is_writable = access == WORKSPACE_WRITE,
+                                                      .is_directory = true}) < 0
+                       ? error_oom(err)
+                       : 0;
+}
+
 int workspace_hide(struct workspace *w, const char *target, const char *why, struct nsrun_error *err) {
         char *place = strdup(target);
 

@@ -43,6 +43,10 @@ int workspace_add_root(struct workspace *w, enum workspace_access access, const 
 /* Adds a root that the sandbox has at another place, `target`, absolute and normalised. */
 int workspace_add_bind(struct workspace *w, enum workspace_access access, const char *path,
                        const char *target, struct nsrun_error *err);
+/* Adds a root by a folder that is open, at `target`, its place in the sandbox; takes the descriptor, on
+ * failure too.  The host has no path of it: it is reached by /proc/self/fd. */
+int workspace_add_opened(struct workspace *w, enum workspace_access access, int fd, const char *target,
+                         struct nsrun_error *err);
 /* Says that the sandbox has nothing of the host's at `target`.  That hides what a root around it
  * has there; roots beneath `target` still count.  `why` is static, or NULL. */
 int workspace_hide(struct workspace *w, const char *target, const char *why, struct nsrun_error *err);

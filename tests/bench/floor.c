@@ -5,12 +5,9 @@
  * `nsrun plan --format=json`), since reading a file would be a cost of its own.
  * Not a sandbox to use: it trusts its arguments and says little when one is wrong. */
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,12 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "seccomp/shipped.h"
-
-/* Older kernel headers have neither the calls of Landlock nor its scopes. */
-#define CALL_LANDLOCK_CREATE_RULESET 444
-#define CALL_LANDLOCK_RESTRICT_SELF  446
-#define SCOPES                       UINT64_C(3) /* abstract sockets and signals */
+#include "confine.h"
 
 #define ATTRIBUTES        (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define ATTRIBUTES_DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
@@ -36,33 +28,24 @@
 
 static int old_root, new_root, layers = -1;
 
-static _Noreturn void fail(const char *what) {
-        perror(what);
-        _exit(125);
-}
-
-static int check(long r, const char *what) {
-        if (r < 0)
-                fail(what);
-        return (int)r;
-}
-
 static int open_target(const char *target) {
         struct open_how how = {.flags = O_PATH | O_CLOEXEC,
                                .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
 
-        return check(syscall(SYS_openat2, new_root, target + 1, &how, sizeof(how)), target);
+        return bench_check(syscall(SYS_openat2, new_root, target + 1, &how, sizeof(how)), target);
 }
 
 static void attach(int from, const char *path, int to, unsigned recursive, uint64_t attributes) {
         struct mount_attr set = {.attr_set = attributes};
         int tree;
 
-        tree = check(syscall(SYS_open_tree, from, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive),
-                     path);
-        check(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | recursive, &set, sizeof(set)), path);
-        check(syscall(SYS_move_mount, tree, "", to, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
-              path);
+        tree = bench_check(
+                syscall(SYS_open_tree, from, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive), path);
+        bench_check(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | recursive, &set, sizeof(set)),
+                    path);
+        bench_check(
+                syscall(SYS_move_mount, tree, "", to, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
+                path);
         close(tree);
 }
 
@@ -72,10 +55,11 @@ static void do_bind(char **word) {
         int fd;
 
         if (kind[0] == 'f' && kind[1] == 'o')
-                check(mkdirat(new_root, target + 1, 0755), target);
+                bench_check(mkdirat(new_root, target + 1, 0755), target);
         else if (kind[0] == 'f')
-                close(check(openat(new_root, target + 1, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444),
-                            target));
+                close(bench_check(
+                        openat(new_root, target + 1, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444),
+                        target));
         fd = open_target(target);
         attach(old_root, source + 1, fd, AT_RECURSIVE,
                access[0] == 'd'   ? ATTRIBUTES_DEVICE
@@ -92,11 +76,11 @@ static void do_mount(char **word) {
         int fd;
 
         if (word[4][0] == 'm')
-                check(mkdirat(new_root, target + 1, 0755), target);
+                bench_check(mkdirat(new_root, target + 1, 0755), target);
         fd = open_target(target);
         snprintf(number, sizeof(number), "%d", fd);
-        check(mount(word[0], number, word[0], strtoul(word[1], NULL, 10), *word[2] ? word[2] : NULL),
-              target);
+        bench_check(mount(word[0], number, word[0], strtoul(word[1], NULL, 10), *word[2] ? word[2] : NULL),
+                    target);
         close(fd);
 }
 
@@ -112,11 +96,11 @@ static void do_cover(const char *target) {
 }
 
 static int open_folder(int parent, const char *name) {
-        return check(openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC), name);
+        return bench_check(openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC), name);
 }
 
 static int make_layer(int parent, const char *name) {
-        check(mkdirat(parent, name, 0700), name);
+        bench_check(mkdirat(parent, name, 0700), name);
         return open_folder(parent, name);
 }
 
@@ -128,7 +112,7 @@ static void do_overlay(char **word) {
         if (layers < 0) {
                 target = open_folder(old_root, "proc");
                 snprintf(text, sizeof(text), "%d", target);
-                check(mount("tmpfs", text, "tmpfs", MS_NOSUID | MS_NODEV, word[0]), "tmpfs");
+                bench_check(mount("tmpfs", text, "tmpfs", MS_NOSUID | MS_NODEV, word[0]), "tmpfs");
                 close(target);
                 layers = open_folder(old_root, "proc");
         }
@@ -136,12 +120,12 @@ static void do_overlay(char **word) {
         folder = make_layer(layers, word[1]);
         upper = make_layer(folder, "upper");
         work = make_layer(folder, "work");
-        check(mkdirat(new_root, word[3] + 1, 0755), word[3]);
+        bench_check(mkdirat(new_root, word[3] + 1, 0755), word[3]);
         target = open_target(word[3]);
         snprintf(text, sizeof(text), "userxattr,volatile,lowerdir=%d,upperdir=%d,workdir=%d", lower, upper,
                  work);
         snprintf(word[0], strlen(word[0]) + 1, "%d", target);
-        check(mount("overlay", word[0], "overlay", MS_NOSUID | MS_NODEV, text), word[3]);
+        bench_check(mount("overlay", word[0], "overlay", MS_NOSUID | MS_NODEV, text), word[3]);
         close(target);
         close(work);
         close(upper);
@@ -154,8 +138,8 @@ static void do_file(char **word) {
 
         fd = openat(new_root, word[0] + 1, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC,
                     (mode_t)strtoul(word[1], NULL, 8));
-        check(fd, word[0]);
-        check(write(fd, word[2], strlen(word[2])), word[0]);
+        bench_check(fd, word[0]);
+        bench_check(write(fd, word[2], strlen(word[2])), word[0]);
         close(fd);
 }
 
@@ -174,13 +158,14 @@ static char **walk(char **word) {
                         do_overlay(word);
                         word += 4;
                 } else if (strcmp(op, "dir") == 0) {
-                        check(mkdirat(new_root, word[0] + 1, (mode_t)strtoul(word[1], NULL, 8)), word[0]);
+                        bench_check(mkdirat(new_root, word[0] + 1, (mode_t)strtoul(word[1], NULL, 8)),
+                                    word[0]);
                         word += 2;
                 } else if (strcmp(op, "file") == 0) {
                         do_file(word);
                         word += 3;
                 } else if (strcmp(op, "link") == 0) {
-                        check(symlinkat(word[0], new_root, word[1] + 1), word[1]);
+                        bench_check(symlinkat(word[0], new_root, word[1] + 1), word[1]);
                         word += 2;
                 } else if (strcmp(op, "cover") == 0) {
                         do_cover(*word++);
@@ -193,9 +178,9 @@ static char **walk(char **word) {
 }
 
 static void write_text(const char *path, const char *text) {
-        int fd = check(open(path, O_WRONLY | O_CLOEXEC), path);
+        int fd = bench_check(open(path, O_WRONLY | O_CLOEXEC), path);
 
-        check(write(fd, text, strlen(text)), path);
+        bench_check(write(fd, text, strlen(text)), path);
         close(fd);
 }
 
@@ -212,59 +197,23 @@ static void map_ids(uid_t uid, gid_t gid) {
 static void make_root(const char *data) {
         int descriptors;
 
-        old_root = check(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/");
-        descriptors = check(open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC), "/proc/self/fd");
-        check(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "private");
-        check(mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, data), "root");
-        check(chdir("/proc"), "/proc");
-        check(syscall(SYS_pivot_root, ".", "."), "pivot_root");
-        new_root = check(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/");
-        check(fchdir(descriptors), "fchdir");
+        old_root = bench_check(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/");
+        descriptors = bench_check(open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC), "/proc/self/fd");
+        bench_check(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "private");
+        bench_check(mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, data), "root");
+        bench_check(chdir("/proc"), "/proc");
+        bench_check(syscall(SYS_pivot_root, ".", "."), "pivot_root");
+        new_root = bench_check(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/");
+        bench_check(fchdir(descriptors), "fchdir");
 }
 
 static void seal_root(const char *cwd) {
         struct mount_attr set = {.attr_set = ATTRIBUTES | MOUNT_ATTR_RDONLY};
 
-        check(fchdir(old_root), "fchdir");
-        check(umount2(".", MNT_DETACH), "umount");
-        check(syscall(SYS_mount_setattr, new_root, "", AT_EMPTY_PATH, &set, sizeof(set)), "seal");
-        check(chdir(cwd), cwd);
-}
-
-static void drop_everything(void) {
-        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-        struct __user_cap_data_struct none[2] = {{0}};
-
-        for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0; capability++)
-                ;
-        check(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "ambient");
-        check(syscall(SYS_capset, &header, none), "capset");
-        check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
-        check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable");
-}
-
-static void scope(void) {
-        const uint64_t attributes[] = {0, 0, SCOPES};
-        int ruleset = check(syscall(CALL_LANDLOCK_CREATE_RULESET, attributes, sizeof(attributes), 0),
-                            "landlock_create_ruleset");
-
-        check(syscall(CALL_LANDLOCK_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self");
-        close(ruleset);
-}
-
-/* nsrun's own filter, from the table that nsrun has. */
-static void filter(const char *policy) {
-        struct sock_fprog program = {0};
-
-        for (size_t i = 0; i < n_seccomp_shipped; i++)
-                if (strcmp(seccomp_shipped[i].name, policy) == 0)
-                        program = (struct sock_fprog){.len = (unsigned short)seccomp_shipped[i].n,
-                                                      .filter = (void *)seccomp_shipped[i].code};
-        check(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), policy);
-}
-
-static int exit_code(int status) {
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        bench_check(fchdir(old_root), "fchdir");
+        bench_check(umount2(".", MNT_DETACH), "umount");
+        bench_check(syscall(SYS_mount_setattr, new_root, "", AT_EMPTY_PATH, &set, sizeof(set)), "seal");
+        bench_check(chdir(cwd), cwd);
 }
 
 /* pid 1: starts the command, waits for it, ends and reaps the rest. */
@@ -275,17 +224,17 @@ static _Noreturn void run(char **command, const char *policy) {
         child = vfork();
         if (child == 0) {
                 setsid();
-                filter(policy);
+                confine_filter(policy);
                 execv(command[0], command);
                 _exit(127);
         }
-        check(child, "vfork");
+        bench_check(child, "vfork");
         while (waitpid(-1, &status, 0) != child)
                 ;
         kill(-1, SIGKILL);
         while (waitpid(-1, NULL, 0) > 0)
                 ;
-        _exit(exit_code(status));
+        _exit(bench_status(status));
 }
 
 /* floor ROOT-TMPFS-DATA HOSTNAME|"" CWD scoped|"" POLICY OPERATION… -- COMMAND [ARGUMENT…] */
@@ -304,21 +253,21 @@ int main(int argc, char **argv) {
         }
         args.flags =
                 CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-        pid = check(syscall(SYS_clone3, &args, sizeof(args)), "clone3");
+        pid = bench_check(syscall(SYS_clone3, &args, sizeof(args)), "clone3");
         if (pid > 0) {
-                check(waitpid((pid_t)pid, &status, 0), "waitpid");
-                return exit_code(status);
+                bench_check(waitpid((pid_t)pid, &status, 0), "waitpid");
+                return bench_status(status);
         }
-        check(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "pdeathsig");
-        check(syscall(SYS_close_range, 3, ~0U, 0), "close_range");
+        bench_check(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "pdeathsig");
+        bench_check(syscall(SYS_close_range, 3, ~0U, 0), "close_range");
         map_ids(uid, gid);
         if (*argv[2])
-                check(sethostname(argv[2], strlen(argv[2])), "hostname");
+                bench_check(sethostname(argv[2], strlen(argv[2])), "hostname");
         make_root(argv[1]);
         command = walk(argv + 6);
         seal_root(argv[3]);
-        drop_everything();
+        confine_drop();
         if (*argv[4])
-                scope();
+                confine_scope();
         run(command, argv[5]);
 }

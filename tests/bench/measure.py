@@ -389,9 +389,10 @@ class Session:
 
 
 def joins(folder, sizes):
-    """A command in a session that runs already, filter on, beside the floor under that, and bwrap's cold run."""
+    """A command in a session that runs already, filter on, beside the floors under that, and bwrap's cold run."""
     with Session() as session:
-        commands = {"join": nsrun(f"--session={session.id}"), "floor": [JOIN, str(session.init), TRUE]}
+        commands = {"join": nsrun(f"--session={session.id}"), "floor": [JOIN, str(session.init), "", TRUE],
+                    "confined": [JOIN, str(session.init), "default", TRUE]}
         if newest_bwrap():
             argv = bwrap_argv(folder, "--seccomp=none")
             if works("bwrap", argv):
@@ -521,6 +522,7 @@ def main():
             bars.line("the same, vs bwrap without a filter", measured["nsrun"] / measured["bwrap"], 0.55)
             bars.line("the same with layers on disk, vs bwrap's on disk", measured["nsrun, on disk"] / measured["bwrap, on disk"], 0.85)
     bars.line("a command in a session, vs setns, fork and exec", joined["join"] / joined["floor"], 1.40)
+    bars.line("the same, vs those and a reaper, Landlock and the filter", joined["join"] / joined["confined"], 1.25)
     if "bwrap" in joined:
         bars.line("a command in a session, vs bwrap's cold run", joined["join"] / joined["bwrap"], 0.35)
     bars.line("the default filter, vs no filter", result["nsrun"] / result[UNFILTERED], 1.10)

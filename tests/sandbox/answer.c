@@ -300,17 +300,19 @@ static _Noreturn void caller(const struct call *call, int to) {
         _exit(0);
 }
 
-/* Answers with the mark where the call gets here, and comes back when the caller has
- * its answer from somebody. */
-static void listen_once(int listener) {
+/* Answers with the mark where the call gets here, and comes back when the caller has its answer from
+ * somebody: that stands in the pipe `from` then.  That nobody is left behind the filter no kernel
+ * before 6.11 tells while a zombie is. */
+static void listen_once(int listener, int from) {
         struct seccomp_notif request = {0};
         struct seccomp_notif_resp answer = {.error = -MARK};
-        struct pollfd wait = {.fd = listener, .events = POLLIN};
+        struct pollfd wait[] = {{.fd = listener, .events = POLLIN}, {.fd = from, .events = POLLIN}};
 
-        if (poll(&wait, 1, -1) < 0)
-                give_up("poll");
-        if (!(wait.revents & POLLIN))
-                return; /* POLLHUP: nobody is left behind the filter */
+        while (poll(wait, ARRAY_SIZE(wait), -1) < 0)
+                if (errno != EINTR)
+                        give_up("poll");
+        if (!(wait[0].revents & POLLIN))
+                return;
         if (syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
                 give_up("the call's notification");
         answer.id = request.id;
@@ -343,7 +345,7 @@ static int ask(const struct call *call) {
         errno = -message.listener;
         if (message.listener < 0)
                 give_up("a filter with a listener");
-        listen_once(message.listener);
+        listen_once(message.listener, fds[0]);
         if (waitpid((pid_t)pid, &status, 0) != pid)
                 give_up("waitpid");
         if (WIFSIGNALED(status)) {

@@ -23,12 +23,15 @@ static const struct {
         const char *name;
         unsigned number;
 } calls[] = {
+        {"capset", SYS_capset},
         {"clone3", SYS_clone3},
         {"close_range", SYS_close_range},
+        {"eventfd2", SYS_eventfd2},
         {"execveat", SYS_execveat},
         {"faccessat2", SYS_faccessat2},
         {"landlock_create_ruleset", SYS_landlock_create_ruleset},
         {"landlock_restrict_self", SYS_landlock_restrict_self},
+        {"memfd_create", SYS_memfd_create},
         {"mount", SYS_mount},
         {"mount_setattr", SYS_mount_setattr},
         {"move_mount", SYS_move_mount},
@@ -37,9 +40,17 @@ static const struct {
         {"pidfd_open", SYS_pidfd_open},
         {"pidfd_send_signal", SYS_pidfd_send_signal},
         {"pivot_root", SYS_pivot_root},
+        {"prctl", SYS_prctl},
         {"seccomp", SYS_seccomp},
+        {"sethostname", SYS_sethostname},
         {"setns", SYS_setns},
+        {"setsid", SYS_setsid},
+        {"signalfd4", SYS_signalfd4},
+        {"socketpair", SYS_socketpair},
+        {"statx", SYS_statx},
+        {"symlinkat", SYS_symlinkat},
         {"umount2", SYS_umount2},
+        {"unshare", SYS_unshare},
 };
 
 static _Noreturn void give_up(const char *what) {

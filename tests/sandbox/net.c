@@ -11,8 +11,10 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 
-#define PORT 8080
+#define PORT WORLD_PORT
 
 /* ------------------------------------------------------------------ the host */
 
@@ -26,12 +28,12 @@ struct request_to_kernel {
 };
 
 static void add_bytes(struct request_to_kernel *q, unsigned short type, const void *data, size_t n) {
-        struct rtattr *a = (struct rtattr *)(void *)((char *)q + NLMSG_ALIGN(q->head.nlmsg_len));
+        const struct rtattr a = {.rta_type = type, .rta_len = (unsigned short)RTA_LENGTH(n)};
+        char *at = (char *)q + NLMSG_ALIGN(q->head.nlmsg_len);
 
-        a->rta_type = type;
-        a->rta_len = (unsigned short)RTA_LENGTH(n);
-        memcpy(RTA_DATA(a), data, n);
-        q->head.nlmsg_len = NLMSG_ALIGN(q->head.nlmsg_len) + (unsigned)RTA_ALIGN(a->rta_len);
+        memcpy(at, &a, sizeof(a));
+        memcpy(at + RTA_LENGTH(0), data, n);
+        q->head.nlmsg_len = NLMSG_ALIGN(q->head.nlmsg_len) + (unsigned)RTA_ALIGN(a.rta_len);
 }
 
 /* 0, or the kernel's errno. */
@@ -50,24 +52,44 @@ static int ask_kernel(struct request_to_kernel *q) {
         return -answer.error.error;
 }
 
-static struct request_to_kernel local_route(const char *to, unsigned char bits) {
+/* `ip route add local TO/BITS dev lo`: 0, or the kernel's errno. */
+static int add_local_route(const char *to, unsigned char bits) {
+        bool is_v6 = strchr(to, ':');
         struct request_to_kernel q = {
                 .head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)), .nlmsg_type = RTM_NEWROUTE},
-                .body.route = {.rtm_family = AF_INET,
+                .body.route = {.rtm_family = is_v6 ? AF_INET6 : AF_INET,
                                .rtm_dst_len = bits,
                                .rtm_table = RT_TABLE_LOCAL,
                                .rtm_protocol = RTPROT_STATIC,
                                .rtm_scope = RT_SCOPE_HOST,
                                .rtm_type = RTN_LOCAL}};
-        struct in_addr address, own;
+        unsigned char address[16];
+        struct in_addr own;
         uint32_t lo = 1;
 
-        (void)inet_pton(AF_INET, to, &address);
+        (void)inet_pton(q.body.route.rtm_family, to, address);
         (void)inet_pton(AF_INET, "203.0.113.1", &own);
-        add_bytes(&q, RTA_DST, &address, 4);
+        add_bytes(&q, RTA_DST, address, is_v6 ? 16 : 4);
         add_bytes(&q, RTA_OIF, &lo, 4);
-        add_bytes(&q, RTA_PREFSRC, &own, 4);
-        return q;
+        if (!is_v6)
+                add_bytes(&q, RTA_PREFSRC, &own, 4);
+        return ask_kernel(&q);
+}
+
+int world_change_route(void) {
+        return add_local_route("1.0.0.0", 8);
+}
+
+int world_add_address(const char *address) {
+        struct request_to_kernel q = {
+                .head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifaddrmsg)), .nlmsg_type = RTM_NEWADDR},
+                .body.address = {.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = 1}};
+        struct in_addr own;
+
+        if (inet_pton(AF_INET, address, &own) != 1)
+                return EINVAL;
+        add_bytes(&q, IFA_LOCAL, &own, 4);
+        return ask_kernel(&q);
 }
 
 static void make_network(void) {
@@ -76,24 +98,17 @@ static void make_network(void) {
                 unsigned char bits;
         } ranges[] = {{"203.0.113.0", 24}, {"10.0.0.0", 8}, {"169.254.0.0", 16}, {"100.64.0.0", 10}};
         struct ifreq up = {.ifr_name = "lo", .ifr_flags = IFF_UP};
-        struct request_to_kernel q = {
-                .head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifaddrmsg)), .nlmsg_type = RTM_NEWADDR},
-                .body.address = {.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = 1}};
-        struct in_addr own;
-        int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        int fd;
 
-        (void)inet_pton(AF_INET, "203.0.113.1", &own);
         if (unshare(CLONE_NEWNET) < 0 || (fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) < 0 ||
             ioctl(fd, SIOCSIFFLAGS, &up) < 0)
                 stage_fail("a network");
-        add_bytes(&q, IFA_LOCAL, &own, 4);
-        if ((errno = ask_kernel(&q)))
+        if ((errno = world_add_address("203.0.113.1")))
                 stage_fail("an address");
-        for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
-                q = local_route(ranges[i].to, ranges[i].bits);
-                if ((errno = ask_kernel(&q)))
+        for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+                if ((errno = add_local_route(ranges[i].to, ranges[i].bits)))
                         stage_fail(ranges[i].to);
-        }
+        (void)add_local_route("2001:db8::", 64);
 }
 
 static int bind_all(int type, unsigned short port) {
@@ -104,6 +119,21 @@ static int bind_all(int type, unsigned short port) {
             (type == SOCK_STREAM && listen(fd, 64) < 0))
                 stage_fail("a server's socket");
         return fd;
+}
+
+/* Sockets at which nobody does more than wait: one of IPv6, and one of the kernel's abstract names. */
+static void listen_unanswered(void) {
+        const struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(PORT)};
+        const struct sockaddr_un abstract = {.sun_family = AF_UNIX, .sun_path = WORLD_ABSTRACT};
+        int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+        if (fd >= 0 && (bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0 || listen(fd, 64) < 0))
+                stage_fail("a server of IPv6");
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0 || bind(fd, (const struct sockaddr *)&abstract, sizeof(abstract)) < 0 ||
+            listen(fd, 64) < 0)
+                stage_fail("an abstract socket");
 }
 
 static void answer_one(int fd, int log) {
@@ -142,7 +172,8 @@ static void answer_packet(int fd, int log) {
 static void start_server(const struct world *w) {
         struct pollfd fds[] = {{bind_all(SOCK_STREAM, PORT), POLLIN, 0},
                                {bind_all(SOCK_DGRAM, PORT), POLLIN, 0},
-                               {bind_all(SOCK_DGRAM, 53), POLLIN, 0}};
+                               {bind_all(SOCK_DGRAM, 53), POLLIN, 0},
+                               {bind_all(SOCK_STREAM, 80), POLLIN, 0}};
         int log = open(w->log, O_WRONLY | O_APPEND | O_CLOEXEC);
         pid_t parent = getpid(), pid = fork();
 
@@ -154,12 +185,17 @@ static void start_server(const struct world *w) {
                 _exit(1);
         /* Of pipes that others wait for, too. */
         for (int fd = 0; fd < 256; fd++)
-                if (fd != log && fd != fds[0].fd && fd != fds[1].fd && fd != fds[2].fd)
+                if (fd != log && fd != fds[0].fd && fd != fds[1].fd && fd != fds[2].fd && fd != fds[3].fd)
                         (void)close(fd);
+        listen_unanswered();
+        if (w->proxy)
+                proxy_start(w->proxy, log);
         while (poll(fds, ARRAY_SIZE(fds), -1) > 0) {
                 if (fds[0].revents)
                         answer_one(fds[0].fd, log);
-                for (size_t i = 1; i < ARRAY_SIZE(fds); i++)
+                if (fds[3].revents)
+                        answer_one(fds[3].fd, log);
+                for (size_t i = 1; i < 3; i++)
                         if (fds[i].revents)
                                 answer_packet(fds[i].fd, log);
         }
@@ -182,8 +218,8 @@ void world_make(const struct site *s, struct world *ret, const char *hosts) {
         make_file(s->root, "hosts", hosts);
         make_file(s->root, "resolv", "nameserver 203.0.113.53\noptions timeout:1 attempts:1\n");
         make_file(s->root, "log", "");
-        *ret = (struct world){s, path_of(s->root, "hosts"), path_of(s->root, "resolv"),
-                              path_of(s->root, "log")};
+        *ret = (struct world){
+                s, path_of(s->root, "hosts"), path_of(s->root, "resolv"), path_of(s->root, "log"), NULL, 0};
 }
 
 void world_clear(struct world *w) {
@@ -192,16 +228,28 @@ void world_clear(struct world *w) {
         free(w->log);
 }
 
+/* Takes count_packets()'s line off the output. */
+static void take_count(struct world *w, struct outcome *o) {
+        char *line = o->out + strlen(o->out);
+
+        assert_true(line > o->out && line[-1] == '\n');
+        while (--line > o->out && line[-1] != '\n')
+                ;
+        assert_int_equal(sscanf(line, "packets %lu", &w->n_packets), 1);
+        *line = '\0';
+}
+
 void world_run(struct world *w, struct outcome *ret, const char *const *options, const char *const *words) {
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self);
-        const char *argv[48] = {program(), "run", "--project", w->site->project, "--bind", bind};
-        size_t n = 6;
+        const char *argv[48] = {self,        "count",          program(), "run",
+                                "--project", w->site->project, "--bind",  bind};
+        size_t n = 8;
 
         while (options && *options)
                 argv[n++] = *options++;
         argv[n++] = "--";
         if (!options)
-                n = 0;
+                n = 2;
         argv[n++] = options ? "/client" : self;
         while (*words && n < ARRAY_SIZE(argv) - 1)
                 argv[n++] = *words++;
@@ -209,11 +257,36 @@ void world_run(struct world *w, struct outcome *ret, const char *const *options,
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = w->site->root, .in_child = world_stage, .data = w}, ret);
         collect_orphans();
+        take_count(w, ret);
 }
 
 /* ---------------------------------------------------------------- the client */
 
-static void reach_one(const char *where) {
+/* The kernel's own count of what went over the host's only interface while the program ran. */
+static _Noreturn void count_packets(char **argv) {
+        pid_t pid = fork();
+        unsigned long n;
+        char line[256];
+        FILE *f;
+        int status;
+
+        if (pid == 0) {
+                (void)execvp(argv[0], argv);
+                _exit(96);
+        }
+        if (waitpid(pid, &status, 0) != pid || !(f = fopen("/proc/self/net/dev", "re")))
+                _exit(95);
+        while (fgets(line, sizeof(line), f))
+                if (sscanf(line, " lo: %*u %lu", &n) == 1)
+                        (void)printf("packets %lu\n", n);
+        (void)fclose(f);
+        (void)fflush(stdout);
+        if (WIFSIGNALED(status))
+                (void)raise(WTERMSIG(status));
+        _exit(WEXITSTATUS(status));
+}
+
+static void reach_one(const char *where, const char *request) {
         const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
         const char *colon = strrchr(where, ':');
         struct addrinfo *list = NULL;
@@ -236,13 +309,17 @@ static void reach_one(const char *where) {
                 (void)printf("%s: %s\n", where, r == 0 ? strerror(errno) : "no such name");
                 return;
         }
-        n = send(fd, "hi", 2, MSG_NOSIGNAL);
+        n = send(fd, request, strlen(request), MSG_NOSIGNAL);
         (void)(n < 0 ? 0 : shutdown(fd, SHUT_WR));
         while (n >= 0 && (n = recv(fd, answer + length, sizeof(answer) - 1 - length, 0)) > 0)
                 length += (size_t)n;
         (void)printf("%s: %s\n", where, n < 0 ? strerror(errno) : answer);
         close_fdp(&fd);
 }
+
+/* A request that names another host than the connection does. */
+static const char pretence[] = "GET http://private.test:8080/ HTTP/1.1\r\nHost: private.test:8080\r\n\r\n"
+                               "CONNECT private.test:8080 HTTP/1.1\r\n\r\n";
 
 static void serve_one(unsigned short port) {
         struct sockaddr_in at = {
@@ -262,76 +339,29 @@ static void serve_one(unsigned short port) {
         close_fdp(&fd);
 }
 
-/* Waits for an answer where there may be one: the server ends with its client. */
-static int send_udp(const char *to, unsigned short port, bool is_answered) {
-        struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
-        int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-        (void)inet_pton(AF_INET, to, &at.sin_addr);
-        if (sendto(fd, "x", 1, 0, (const struct sockaddr *)&at, sizeof(at)) < 0)
-                return errno;
-        if (is_answered)
-                (void)poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 10000);
-        return 0;
-}
-
-static int connect_mapped(const char *to) {
-        struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_port = htons(PORT)};
-        int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        (void)inet_pton(AF_INET6, to, &at.sin6_addr);
-        return connect(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 ? errno : 0;
-}
-
-static int open_socket(int family, int type, int protocol) {
-        return socket(family, type | SOCK_CLOEXEC, protocol) < 0 ? errno : 0;
-}
-
-static int change_route(void) {
-        struct request_to_kernel q = local_route("1.0.0.0", 8);
-
-        return ask_kernel(&q);
-}
-
-static int nested_route(void) {
-        return unshare(CLONE_NEWUSER) < 0 ? errno : change_route();
-}
-
-/* Prints how each way out of the table went; 0: it is open. */
-static void attempt_all(void) {
-        const struct {
-                const char *what;
-                int error;
-        } all[] = {
-                {"udp to a name server", send_udp("203.0.113.53", 53, true)},
-                {"udp to an address", send_udp("203.0.113.5", PORT, true)},
-                {"udp to the metadata", send_udp("169.254.169.254", 80, false)},
-                {"a raw socket", open_socket(AF_INET, SOCK_RAW, IPPROTO_RAW)},
-                {"a packet socket", open_socket(AF_PACKET, SOCK_RAW, 0)},
-                {"icmp", open_socket(AF_INET, SOCK_RAW, IPPROTO_ICMP)},
-                {"vsock", open_socket(AF_VSOCK, SOCK_STREAM, 0)},
-                {"an address in IPv6", connect_mapped("::ffff:203.0.113.5")},
-                {"an address of IPv6", connect_mapped("2001:db8::1")},
-                {"a route", change_route()},
-                {"a route of a nested namespace", nested_route()},
-        };
-
-        for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-                (void)printf("%s: %s\n", all[i].what, all[i].error ? "refused" : "open");
-}
-
 void client_main(int argc, char **argv) {
+        static const char *const modes[] = {"reach", "pretend", "attempt", "ask",
+                                            "serve", "count",   "hammer"};
+        bool is_ours = false;
         char line[16];
 
-        if (argc < 2 || (!streq(argv[1], "reach") && !streq(argv[1], "attempt") && !streq(argv[1], "serve")))
+        for (size_t i = 0; i < ARRAY_SIZE(modes) && argc > 1; i++)
+                is_ours |= streq(argv[1], modes[i]);
+        if (!is_ours)
                 return;
+        if (streq(argv[1], "count"))
+                count_packets(argv + 2);
         if (streq(argv[1], "attempt"))
-                attempt_all();
+                ways_attempt();
+        if (streq(argv[1], "hammer"))
+                ways_hammer();
         for (int i = 2; i < argc; i++) {
                 if (streq(argv[1], "serve"))
                         serve_one((unsigned short)atoi(argv[i]));
+                else if (streq(argv[1], "ask"))
+                        ways_ask(argv[i]);
                 else if (!streq(argv[i], "wait"))
-                        reach_one(argv[i]);
+                        reach_one(argv[i], streq(argv[1], "reach") ? "hi" : pretence);
                 else if (read(0, line, sizeof(line)) <= 0)
                         _exit(98);
                 (void)fflush(stdout);

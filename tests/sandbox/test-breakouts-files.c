@@ -2,7 +2,10 @@
 /* What a command may try by files: the kernel's and the host's own, descriptors, handles,
  * links, setuid programs.  Each attempt has a control that differs in one thing and
  * succeeds.  Planted links have test-planted.c and test-escapes.c. */
+#include <sys/mount.h>
+
 #include "attempt.h"
+#include "host.h"
 
 /* --------------------------------------------------------------------- files */
 
@@ -44,6 +47,49 @@ TEST(kernel_files_are_not_written_to) {
         expect_both(s, WORDS("write", files[0]), is_root ? "EROFS" : "EACCES", is_root ? "ok" : "EACCES");
         /* To be read it is there, so that the path is right. */
         expect_inside(s, NULL, WORDS("process-file", "child", "../sys/kernel/core_pattern"), "ok");
+}
+
+static void stage_masked_proc(nsrun_unused void *data) {
+        stage_enter();
+        stage_bind("/dev/null", "/proc/interrupts");
+}
+
+static void stage_without_devices(nsrun_unused void *data) {
+        stage_enter();
+        stage_tmpfs("/dev", 0);
+}
+
+/* What others but root may not read of the machine's /proc, no sandbox may, root's neither; with whatever
+ * /proc it comes to be, and on a host without a /dev/null to hide such files behind. */
+TEST(root_reads_no_more_of_the_machines_proc_than_others) {
+        /* An ordinary user's keys are his own. */
+        static const char script[] = "[ $(id -u) = 0 ] && keys=/proc/keys; "
+                                     "for f in $(find /proc -maxdepth 1 -type f ! -perm -004) $keys; do "
+                                     "[ -n \"$(head -c1 $f 2>&1 | tr '\\0' x)\" ] && "
+                                     "! head -c1 $f 2>&1 | grep -q '^head: ' && echo $f; done; echo fine";
+        static const char *const options[] = {"--proc=new", "--proc=auto", "--proc=bind", "--proc=subset",
+                                              "--net=none"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                run_on(s, NULL, &(struct host){0}, NULL, OPTIONS(options[i]), script, &o);
+                expect_status(&o, 0);
+                expect_out(&o, "fine\n");
+        }
+        run_on(s, stage_masked_proc, &(struct host){0}, NULL, OPTIONS("--proc=auto"), script, &o);
+        expect_out(&o, "fine\n");
+        /* A session can't be started there. */
+        if (geteuid() == 0 && !in_a_session()) {
+                run_on(s, stage_without_devices, &(struct host){0}, NULL, NO_OPTIONS,
+                       "for f in /proc/keys /proc/vmallocinfo; do IFS= read -r x <$f && echo $f $x; done; echo "
+                       "fine",
+                       &o);
+                expect_out(&o, "fine\n");
+        }
+        run_outside(s, &o, script);
+        if (geteuid() == 0)
+                expect_in(o.out, "/proc/timer_list\n");
 }
 
 TEST(devices_of_the_host_are_not_there) {

@@ -445,35 +445,41 @@ TEST(die_with_parent_has_no_window) {
 
 /* ----------------------------------------------------------------- the reaper */
 
-/* It has the command's uid, and no filter.  `option`: a last one. */
-static void expect_unreachable(const struct site *s, const char *option, const char *value) {
+/* It has the command's uid, and no filter.  No descriptor of it opens, its report pipe's neither, whatever
+ * its number.  `options`: the last ones, and NULL. */
+static void expect_unreachable(const struct site *s, const char *const *options) {
         static const char script[] =
                 "readlink /proc/1/fd/0; cat /proc/1/environ; head -c 1 /proc/1/exe; (: 3<>/proc/1/mem); "
-                "cat /proc/1/fd/9/../file; readlink /proc/1/ns/user; readlink /proc/$$/fd/0 >&2 && echo control";
-        const char *const argv[] = {"sh",
-                                    "-c",
-                                    "exec \"$0\" \"$@\" 8>&2 9<\"$FOLDER\"",
-                                    our_bwrap(),
-                                    "--unshare-all",
-                                    "--ro-bind",
-                                    "/",
-                                    "/",
-                                    "--proc",
-                                    "/proc",
-                                    "--bind-fd",
-                                    "9",
-                                    "/mnt",
-                                    option,
-                                    value,
-                                    "sh",
-                                    "-c",
-                                    script,
-                                    NULL};
+                "cat /proc/1/fd/9/../file; readlink /proc/1/ns/user; head -c 1 /proc/1/maps /proc/1/auxv; "
+                "ls /proc/1/root/; ls /proc/1/cwd/; ls /proc/1/map_files; n=0; while [ $n -lt 40 ]; do "
+                "(: >>/proc/1/fd/$n) && echo writes; head -c 0 /proc/1/fd/$n && echo reads; n=$((n + 1)); done; "
+                "readlink /proc/$$/fd/0 >&2 && (: >>/proc/$$/fd/2) && echo control";
+        const char *argv[32] = {"sh",
+                                "-c",
+                                "exec \"$0\" \"$@\" 8>&2 9<\"$FOLDER\"",
+                                our_bwrap(),
+                                "--unshare-all",
+                                "--ro-bind",
+                                "/",
+                                "/",
+                                "--proc",
+                                "/proc",
+                                "--bind-fd",
+                                "9",
+                                "/mnt"};
+        size_t n = 13;
         _cleanup_free_ char *folder = path_of(s->outside, "folder");
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_file(s->outside, "file", "outside\n");
-        make_folder(s->outside, "folder");
+        while (*options && n < ARRAY_SIZE(argv) - 4)
+                argv[n++] = *options++;
+        argv[n++] = "sh";
+        argv[n++] = "-c";
+        argv[n] = script;
+        if (access(folder, F_OK) < 0) {
+                make_file(s->outside, "file", "outside\n");
+                make_folder(s->outside, "folder");
+        }
         assert_int_equal(setenv("FOLDER", folder, 1), 0);
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         assert_int_equal(unsetenv("FOLDER"), 0);
@@ -482,17 +488,27 @@ static void expect_unreachable(const struct site *s, const char *option, const c
         expect_in(o.err, "/proc/1/mem: Permission denied");
 }
 
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 TEST(the_reaper_can_not_be_reached) {
-        expect_unreachable(*state, "--chdir", "/");
+        expect_unreachable(*state, OPTIONS("--chdir", "/"));
 }
 
 /* With a descriptor that tells its pid it is one that the caller can look into. */
 TEST(the_reaper_can_not_be_reached_where_its_pid_is_told) {
-        expect_unreachable(*state, "--json-status-fd", "8");
+        expect_unreachable(*state, OPTIONS("--json-status-fd", "8"));
 }
 
 TEST(the_reaper_can_not_be_reached_where_its_pid_is_told_once) {
-        expect_unreachable(*state, "--info-fd", "8");
+        expect_unreachable(*state, OPTIONS("--info-fd", "8"));
+}
+
+/* There its files in /proc belong to the command's user. */
+TEST(the_reaper_can_not_be_reached_where_the_caller_enters) {
+        expect_unreachable(*state, OPTIONS("--info-fd", "8", "--dev", "/dev"));
+        expect_unreachable(*state, OPTIONS("--info-fd", "8", "--disable-userns", "--unshare-user"));
+        if (geteuid() != 0)
+                expect_unreachable(*state, OPTIONS("--info-fd", "8", "--dev", "/dev", "--cap-add", "ALL"));
 }
 
 /* ------------------------------------------------------------------- nesting */

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Namespaces that a caller hands from one nsrun-bwrap to another by the pid that it is told, as flatpak
- * does: which of them the caller can open, and what comes of them. */
+ * does: which of them the caller can open, and what comes of them.  And whose the descriptors are that it
+ * passes. */
 #include "bwrap-run.h"
 
+#include <poll.h>
+#include <sched.h>
 #include <sys/wait.h>
+
+#define MOST_OPTIONS 24
 
 /* A sandbox that runs, and whose child-pid is known. */
 struct held {
@@ -17,28 +22,22 @@ static void keep_30(void *data) {
                 _exit(117);
 }
 
-/* `option`: "--unshare-pid" or one more of a pid namespace's own. */
-static void hold(const struct site *s, const char *option, const char *command, struct held *ret) {
-        const char *const argv[] = {our_bwrap(),
-                                    "--unshare-user",
-                                    "--unshare-pid",
-                                    "--unshare-net",
-                                    "--ro-bind",
-                                    "/",
-                                    "/",
-                                    "--proc",
-                                    "/proc",
-                                    "--info-fd",
-                                    "30",
-                                    option,
-                                    "sh",
-                                    "-c",
-                                    command,
-                                    NULL};
+/* `options`: more of them, and NULL. */
+static void hold_with(const struct site *s, const char *const *options, const char *command,
+                      struct held *ret) {
+        const char *argv[32] = {
+                our_bwrap(), "--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/",
+                "/",         "--proc",         "/proc",         "--info-fd",     "30"};
+        size_t n = 11;
         int info[2], input[2];
         char text[1024] = "";
-        ssize_t n;
+        ssize_t got;
 
+        while (*options && n < ARRAY_SIZE(argv) - 4)
+                argv[n++] = *options++;
+        argv[n++] = "sh";
+        argv[n++] = "-c";
+        argv[n] = command;
         assert_int_equal(pipe2(info, O_CLOEXEC), 0);
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv,
@@ -50,10 +49,14 @@ static void hold(const struct site *s, const char *option, const char *command, 
         (void)close(info[1]);
         (void)close(input[0]);
         ret->input = input[1];
-        n = read(info[0], text, sizeof(text) - 1);
+        got = read(info[0], text, sizeof(text) - 1);
         (void)close(info[0]);
-        assert_true(n > 0 && strstr(text, "\"child-pid\": "));
+        assert_true(got > 0 && strstr(text, "\"child-pid\": "));
         ret->child = (pid_t)strtol(strstr(text, "\"child-pid\": ") + strlen("\"child-pid\": "), NULL, 10);
+}
+
+static void hold(const struct site *s, const char *option, const char *command, struct held *ret) {
+        hold_with(s, (const char *const[]){option, NULL}, command, ret);
 }
 
 static void let_go(struct held *h, struct outcome *o) {
@@ -89,6 +92,67 @@ TEST(the_caller_opens_the_namespaces_of_the_pid_that_it_is_told) {
         expect_status(&o, 0);
         assert_string_equal(line, "ready\n");
         expect_in(o.out, "user:[");
+}
+
+/* As flatpak enter does: first the user namespace that owns the others, which the app shows, last the app's.
+ */
+static void enter_held(void *data) {
+        static const char *const files[] = {"root/run/.userns", "ns/pid", "ns/mnt", "ns/user"};
+        const struct held *h = data;
+        int fds[ARRAY_SIZE(files)];
+
+        for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+                _cleanup_free_ char *path = text_of("/proc/%d/%s", (int)h->child, files[i]);
+
+                fds[i] = open(path, O_RDONLY | O_CLOEXEC);
+                if (fds[i] < 0)
+                        _exit(111);
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+                if (setns(fds[i], 0) < 0)
+                        _exit(112 + (int)i);
+        if (chdir("/") < 0 || chroot("/") < 0 || setgid(getgid()) < 0 || setuid(getuid()) < 0)
+                _exit(117);
+}
+
+/* Root enters an app without user namespaces: tests/callers/flatpak. */
+TEST_IF(geteuid() != 0, the_caller_enters_the_sandbox_of_the_pid_that_it_is_told, site_setup,
+        site_teardown) {
+        static const char look[] = "readlink /proc/self/ns/user; readlink /proc/self/ns/pid; "
+                                   "readlink /proc/self/ns/mnt; id -u; cat /proc/self/uid_map; echo on";
+        static const char *const options[] = {
+                "--dev",        "/dev",     "--tmpfs", "/run", "--bind-try", "/proc/self/ns/user",
+                "/run/.userns", "--setenv", "MARK",    "told", NULL};
+        const char *const argv[] = {"sh", "-c", look, NULL};
+        _cleanup_free_ char *command = text_of("exec 2>&1; %s; read word; :", look), *path = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, entered = {0};
+        _cleanup_free_ char *inside = strdup("");
+        static char text[1 << 20]; /* make's environment is large */
+        struct held h;
+        int fd;
+
+        hold_with(*state, options, command, &h);
+        do {
+                _cleanup_free_ char *line = read_line(h.r.out);
+                char *longer = text_of("%s%s", inside, line);
+
+                free(inside);
+                inside = longer;
+        } while (!strstr(inside, "on\n"));
+        path = text_of("/proc/%d/environ", (int)h.child);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                fail_msg("%s: %s", path, strerror(errno));
+        for (ssize_t i = 0, n = read(fd, text, sizeof(text) - 1); i < n; i++)
+                if (!text[i])
+                        text[i] = '\n';
+        (void)close(fd);
+        run(&(struct request){.argv = argv, .cwd = "/", .in_child = enter_held, .data = &h}, &entered);
+        let_go(&h, &o);
+        expect_status(&o, 0);
+        expect_status(&entered, 0);
+        expect_out(&entered, inside);
+        expect_in(text, "MARK=told\n");
 }
 
 /* With an agent's or a debugger's capability the command could look into a reaper of the same user
@@ -316,6 +380,69 @@ TEST(the_childs_own_namespace_is_bound) {
         expect_out(&o, "same\n");
         run(&(struct request){.argv = missing, .cwd = s->root}, &none);
         expect_out(&none, "on\n");
+}
+
+/* ---------------------------------------------------------------- descriptors */
+
+static void keep_9(void *data) {
+        if (dup2(*(const int *)data, 9) < 0)
+                _exit(117);
+}
+
+/* Whether the pipe that the command had, and has closed, is closed before it ends. */
+static bool is_closed_with_the_commands(const struct site *s, const char *const *options, int wait) {
+        const char *argv[MOST_OPTIONS] = {our_bwrap(), "--ro-bind", "/", "/"};
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *line = NULL;
+        int passed[2], input[2];
+        struct pollfd end;
+        struct running r;
+        size_t n = 4;
+        bool is_closed;
+
+        while (*options && n < ARRAY_SIZE(argv) - 4)
+                argv[n++] = *options++;
+        argv[n++] = "sh";
+        argv[n++] = "-c";
+        argv[n] = "exec 9>&-; echo closed; read word";
+        assert_int_equal(pipe2(passed, O_CLOEXEC), 0);
+        assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+        spawn(&(struct request){.argv = argv,
+                                .cwd = s->root,
+                                .standard_input = input[0],
+                                .in_child = keep_9,
+                                .data = &passed[1]},
+              &r);
+        (void)close(passed[1]);
+        (void)close(input[0]);
+        line = read_line(r.out);
+        assert_string_equal(line, "closed\n");
+        end = (struct pollfd){.fd = passed[0], .events = POLLIN};
+        is_closed = poll(&end, 1, wait) == 1;
+        (void)close(input[1]);
+        finish(&r, &o);
+        (void)close(passed[0]);
+        return is_closed;
+}
+
+/* A lock of the caller's ends, and the reader of its pipe sees the end, when the command closes what it has
+ * of these: neither the monitor nor the reaper has it, but for what --sync-fd names. */
+TEST(a_descriptor_that_a_caller_passes_is_the_commands_alone) {
+        static const char *const ways[][6] = {
+                {NULL},
+                {"--unshare-pid", NULL},
+                {"--unshare-pid", "--dev", "/dev", "--info-fd", "2", NULL},
+                {"--unshare-pid", "--as-pid-1", NULL},
+                {"--unshare-pid", "--die-with-parent", "--sync-fd", "0", NULL},
+                {"--lock-file", "/etc/passwd", NULL},
+        };
+        static const char *const held[] = {"--sync-fd", "9", NULL};
+
+        for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
+                if (!is_closed_with_the_commands(*state, ways[i], 60000))
+                        fail_msg("%s %s: it is held", ways[i][0] ? ways[i][0] : "",
+                                 ways[i][0] ? ways[i][1] : "");
+        assert_false(is_closed_with_the_commands(*state, held, 0));
 }
 
 int main(void) {

@@ -265,7 +265,7 @@ TEST(what_a_configuration_asks_for_is_refused_where_it_stands) {
                  "two rules for one target (@root/c.json:1:15: readable and @root/c.json:2:14: writable): "
                  "@root/home; keep one of them"},
                 {"{\"net\": \"mine\"}",
-                 "@root/c.json:1:9: --net: no such choice: mine; choose one of host|none|allow"},
+                 "@root/c.json:1:9: --net: no such choice: mine; choose one of host|none|allow|ask"},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};

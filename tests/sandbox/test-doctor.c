@@ -377,8 +377,9 @@ TEST(a_null_device_that_is_none_is_named) {
                  "this is not the null device: /dev/null; sudo rm -f /dev/null; sudo mknod -m 666 /dev/null c "
                  "1 3"},
                 {"closed", 0,
-                 "the null device can't be opened: /dev/null: Permission denied; sudo chmod 666 /dev/null; or "
-                 "/dev is mounted nodev: sudo mount -o remount,dev /dev"},
+                 "the null device can't be opened: /dev/null: Permission denied; sudo chmod 666 "
+                 "/dev/null"},
+
         };
         const struct site *s = *state;
 
@@ -392,6 +393,24 @@ TEST(a_null_device_that_is_none_is_named) {
                 THERE(&host, &o, "doctor");
                 expect_line(&o, "degraded", "/dev/null", files[i].words);
         }
+}
+
+static void stage_null_without_devices(nsrun_unused void *data) {
+        stage_enter();
+        stage_bind("/dev/null", "/dev/null");
+        if (mount(NULL, "/dev/null", NULL, MS_REMOUNT | MS_BIND | MS_NODEV, NULL) < 0)
+                stage_fail("/dev/null");
+}
+
+TEST(a_null_device_that_is_mounted_nodev_is_named) {
+        const struct host host = {.site = *state, .stage = stage_null_without_devices};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&host, &o, "doctor");
+        expect_line(
+                &o, "degraded", "/dev/null",
+                "the null device can't be opened: /dev/null: Permission denied; /dev is mounted nodev: sudo "
+                "mount -o remount,dev /dev");
 }
 
 static void set_home(void *data) {

@@ -148,6 +148,40 @@ TEST(a_filter_that_refuses_one_call_is_named) {
         expect_fine(&o);
 }
 
+TEST(a_filter_that_refuses_a_sessions_calls_is_named) {
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EPERM), *id = NULL;
+        const char *start[] = {deny,    number,      "memfd_create", program(), "session",
+                               "start", "--project", s->project,     NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = start, .cwd = s->root}, &o);
+        expect_host_refusal(&o, 125,
+                            "nsrun: the plan can't be handed to nsrun-monitor: Operation not "
+                            "permitted" ALLOW("memfd_create"));
+        outcome_clear(&o);
+        run(&(struct request){.argv = start + 3, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        id = strndup(o.out, strcspn(o.out, "\n"));
+        for (int skipped = 0; skipped <= 3; skipped += 3) {
+                const char *const join[] = {deny, number, "unshare", program(), "run", "--session",
+                                            id,   "--",   "echo",    "fine",    NULL};
+
+                outcome_clear(&o);
+                run(&(struct request){.argv = join + skipped, .cwd = s->root}, &o);
+                if (skipped > 0)
+                        expect_fine(&o);
+                else
+                        expect_host_refusal(&o, 125,
+                                            "nsrun: no mark can be put on the command: Operation not "
+                                            "permitted" ALLOW("unshare"));
+        }
+        outcome_clear(&o);
+        run(&(struct request){.argv = OPTIONS(program(), "session", "stop", id), .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        collect_orphans();
+}
+
 static void stage_limit(void *data) {
         const struct host *host = data;
         bool is_stack = streq(host->text, "stack");
@@ -234,10 +268,14 @@ TEST(apparmors_switch_is_named) {
         const struct site *s = *state;
         struct host on = {.path = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", .text = "1\n"};
         struct host off = {.path = on.path, .text = "0\n"};
-        _cleanup_free_ char *other =
-                text_of("nsrun: a seccomp filter, as containers have one, refuses mounts "
-                        "in a user namespace: Operation not permitted; %s",
-                        seccomp_hint);
+        _cleanup_free_ char *other = text_of(
+                                    "nsrun: a seccomp filter, as containers have one, refuses mounts "
+                                    "in a user namespace: Operation not permitted; %s",
+                                    seccomp_hint),
+                            *filter =
+                                    text_of("nsrun: a seccomp filter, as containers have one, refuses user "
+                                            "namespaces: Operation not permitted; %s",
+                                            seccomp_hint);
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_kernel_file, &on, "mount", NO_OPTIONS, "echo fine", &o);
@@ -249,6 +287,9 @@ TEST(apparmors_switch_is_named) {
                 "kernel.apparmor_restrict_unprivileged_userns=0");
         run_on(s, stage_kernel_file, &off, "mount", NO_OPTIONS, "echo fine", &o);
         expect_host_refusal(&o, 125, other);
+        /* In a container on Ubuntu its filter comes first. */
+        run_on(s, stage_kernel_file, &on, "clone-newuser", NO_OPTIONS, "echo fine", &o);
+        expect_host_refusal(&o, 125, filter);
 }
 
 static void stage_chroot(void *data) {
@@ -338,6 +379,26 @@ TEST(a_kernel_without_user_namespaces_is_named) {
         expect_fine(&o);
 }
 
+/* As unshare --pid does without --fork: in the new pid namespace there is nobody yet. */
+static void stage_pids_for_children(nsrun_unused void *data) {
+        stage_enter();
+        /* A search for leaks clones a thread, which can't be had there, and waits for it. */
+        if (unshare(CLONE_NEWPID) < 0 || setenv("ASAN_OPTIONS", "detect_leaks=0", 1) < 0)
+                stage_fail("unshare");
+}
+
+TEST(a_pid_namespace_for_children_alone_is_named) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_pids_for_children, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: what nsrun starts would go into a pid namespace that nsrun isn't in: "
+                "/proc/self/ns/pid_for_children: Invalid argument; make that one with a process of its own, as "
+                "unshare --pid --fork does");
+}
+
 static void stage_unmapped(nsrun_unused void *data) {
         if (unshare(CLONE_NEWUSER) < 0)
                 stage_fail("unshare");
@@ -422,14 +483,33 @@ TEST(a_missing_null_device_is_named) {
 
 /* ------------------------------------------------------------------------ /proc */
 
+static void stage_read_only_proc(nsrun_unused void *data) {
+        stage_enter();
+        stage_bind("/proc", "/proc");
+        if (mount(NULL, "/proc", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) < 0)
+                stage_fail("/proc");
+}
+
+TEST(a_read_only_proc_is_named) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_read_only_proc, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: the id map can't be written: /proc/self/setgroups: Read-only file system; "
+                "sudo mount -o remount,bind,rw /proc");
+}
+
 static void stage_no_proc(nsrun_unused void *data) {
         stage_enter();
         stage_tmpfs("/proc", 0);
 }
 
 TEST(a_host_without_proc_is_refused) {
-        static const char line[] = "nsrun: the id map can't be written: /proc/self/uid_map: No such file or "
-                                   "directory; nsrun needs a mounted /proc to start from";
+        static const char line[] =
+                "nsrun: the id map can't be written: /proc/self/uid_map: No such file or "
+                "directory; nsrun needs a /proc to start from: sudo mount -t proc proc /proc";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 

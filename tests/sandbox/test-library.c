@@ -106,6 +106,43 @@ TEST(an_overlay_leaves_nothing_on_disk) {
         assert_null(left);
 }
 
+/* ------------------------------------------------------------------------- asking */
+
+static int answer_by_name(const char *name, const char *program, void *data) {
+        char *asked = data;
+
+        (void)snprintf(asked + strlen(asked), 256 - strlen(asked), "%s by %.6s; ", name, program);
+        return streq(name, "yes.example.test");
+}
+
+TEST(a_host_is_asked_about_names_that_no_rule_covers) {
+        static const char script[] =
+                "getent hosts yes.example.test >/dev/null && ! getent hosts no.example.test && "
+                "! getent hosts no.example.test";
+        const struct site *s = *state;
+        struct nsrun_policy *policy = make_policy(s, (const char *const[]){"sh", "-c", script, NULL});
+        struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_error err = {0};
+        char asked[256] = "";
+
+        assert_int_equal(nsrun_policy_set(policy, "net", "ask", &err), 0);
+        assert_int_equal(nsrun_plan_new(policy, &plan, &err), 0);
+        expect_error(
+                nsrun_start(plan, &options, &sandbox, &err), -EOPNOTSUPP, NSRUN_STAGE_NETWORK, &err,
+                "nobody can be asked about names that no rule covers; only 'nsrun run' asks (--net=ask), at "
+                "its terminal: take --net=allow");
+        options.ask = answer_by_name;
+        options.data = asked;
+        expect_good(nsrun_start(plan, &options, &sandbox, &err), &err);
+        expect_end(sandbox, 0, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+        assert_string_equal(asked, "yes.example.test by getent; no.example.test by getent; ");
+        assert_null(nsrun_plan_free(plan));
+        assert_null(nsrun_policy_free(policy));
+}
+
 /* ------------------------------------------------------------------------ threads */
 
 struct starter {
@@ -249,7 +286,7 @@ TEST(a_wrong_option_is_named) {
         expect_error(nsrun_policy_set(policy, "no-such-option", "x", &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
                      "unknown option: no-such-option");
         expect_error(nsrun_policy_set(policy, "net", "everywhere", &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
-                     "--net: no such choice: everywhere; choose one of host|none|allow");
+                     "--net: no such choice: everywhere; choose one of host|none|allow|ask");
         expect_error(nsrun_policy_set(policy, "net", NULL, &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
                      "this option needs a value: net");
         expect_error(nsrun_policy_set(policy, "clean-env", "x", &err), -EINVAL, NSRUN_STAGE_USAGE, &err,

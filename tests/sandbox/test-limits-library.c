@@ -61,10 +61,9 @@ TEST(a_host_hears_who_bounds_the_processes) {
         }
         expect_good(r, &err);
         if (nsrun_sandbox_notes(sandbox)[0])
-                assert_string_equal(
-                        nsrun_sandbox_notes(sandbox)[0],
-                        "the number of processes is bounded by RLIMIT_NPROC, as no cgroup can be "
-                        "made for it");
+                assert_string_equal(nsrun_sandbox_notes(sandbox)[0],
+                                    "no cgroup can be made to bound the number of processes: RLIMIT_NPROC "
+                                    "bounds it");
         expect_end(sandbox, 2, 0); /* the shell's word for "Cannot fork" */
         assert_null(nsrun_sandbox_free(sandbox));
         {

@@ -243,8 +243,8 @@ TEST(who_bounds_the_processes_is_told) {
 
         RUN(s, &o, "--status-fd", "1", "--limit", "pids=50", "true");
         if (o.status == 0)
-                assert_true(strstr(o.out, "\"pids_limit\":\"rlimit\"}\n") ||
-                            strstr(o.out, "\"pids_limit\":\"cgroup\"}\n"));
+                assert_true(strstr(o.out, "\"pids_limit\":\"rlimit\",") ||
+                            strstr(o.out, "\"pids_limit\":\"cgroup\","));
         else
                 expect_in(o.out, "{\"event\":\"failed\",\"stage\":\"hardening\",\"errno\":95,\"path\":\"\","
                                  "\"message\":\"--limit pids: ");

@@ -3,32 +3,11 @@
  * sessions; what is refused before anything starts. */
 #include "net.h"
 
-#include <dirent.h>
 #include <sys/wait.h>
 
 #include "session.h"
 
 #define NO_NETWORK "reach", "good.test:8080", "wait", "good.test:8080", "127.0.0.1:8080"
-
-/* The nsrun-net that is a child of `parent`; 0: none. */
-static pid_t find_helper(pid_t parent) {
-        DIR *proc = opendir("/proc");
-        pid_t found = 0;
-
-        for (const struct dirent *e; found == 0 && (e = readdir(proc));) {
-                _cleanup_free_ char *path = text_of("/proc/%s/stat", e->d_name), *text = NULL,
-                                    *expected = text_of(" %d ", (int)parent);
-                const char *at;
-
-                text = e->d_name[0] >= '1' && e->d_name[0] <= '9' ? file_text(path) : NULL;
-                at = text ? strstr(text, "(nsrun-net) ") : NULL;
-                at = at ? at + strlen("(nsrun-net) ") : NULL;
-                if (at && *at != 'Z' && startswith(at + 1, expected))
-                        found = (pid_t)atoi(e->d_name);
-        }
-        (void)closedir(proc);
-        return found;
-}
 
 static void spawn_client(struct world *w, struct running *ret, int input, const char *const *words) {
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self);
@@ -61,10 +40,10 @@ TEST(without_its_helper_a_sandbox_has_no_network) {
         close_fdp(&input[0]);
         line = read_line(running.out);
         assert_string_equal(line, "good.test:8080: to 203.0.113.5: 2 bytes\n");
-        helper = find_helper(running.pid);
+        helper = net_helper_of(running.pid);
         assert_true(helper > 0);
         assert_int_equal(kill(helper, SIGKILL), 0);
-        while (find_helper(running.pid) > 0)
+        while (net_helper_of(running.pid) > 0)
                 ;
         assert_int_equal(write(input[1], "\n", 1), 1);
         close_fdp(&input[1]);
@@ -72,6 +51,80 @@ TEST(without_its_helper_a_sandbox_has_no_network) {
         collect_orphans();
         expect_out(&o, "good.test:8080: no such name\n127.0.0.1:8080: Connection refused\n");
         expect_status(&o, 0);
+}
+
+static void wait_at_random(unsigned *seed, int most_ms) {
+        const struct timespec moment = {.tv_nsec = rand_r(seed) % (most_ms * 1000000)};
+
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+}
+
+/* nsrun-net, when connections are under way; nsrun, at that time and while it starts. */
+TEST(killed_at_any_moment_there_is_no_way_out_and_nothing_left) {
+        unsigned seed = (unsigned)time(NULL);
+        _cleanup_world_ struct world w;
+
+        print_message("seed %u\n", seed);
+        world_make(*state, &w, "203.0.113.5 good.test\n");
+        for (int i = 0; i < size_of_test(6, 140); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+                _cleanup_free_ char *line = NULL, *left = NULL, *log = NULL;
+                struct running running;
+                bool is_helper = i % 3 == 0;
+
+                assert_int_equal(truncate(w.log, 0), 0);
+                spawn_client(&w, &running, 0, (const char *const[]){"hammer", NULL});
+                if (i % 3 < 2) {
+                        line = read_line(running.out);
+                        assert_string_equal(line, "begun\n");
+                }
+                wait_at_random(&seed, i % 3 < 2 ? 5 : 20);
+                assert_int_equal(kill(is_helper ? net_helper_of(running.pid) : running.pid, SIGKILL), 0);
+                finish(&running, &o);
+                collect_orphans();
+                if (is_helper)
+                        expect_out(&o, "no network\n");
+                expect_not_in(o.out, "a way out");
+                assert_int_equal(o.status, is_helper ? 0 : 1000 + SIGKILL);
+                log = file_text(w.log);
+                expect_not_in(log, "udp");
+                expect_not_in(log, "tcp 10.");
+                left = leftovers(*state);
+                if (left)
+                        fail_msg("left behind: %s", left);
+        }
+}
+
+/* The network of a session lives by its monitor. */
+TEST(a_killed_monitor_takes_the_network_along) {
+        const struct site *s = *state;
+        unsigned seed = (unsigned)time(NULL);
+
+        print_message("seed %u\n", seed);
+        for (int i = 0; i < size_of_test(2, 60); i++) {
+                _cleanup_free_ char *id = START(s, "--net=allow", "--allow=good.test"), *line = NULL;
+                _cleanup_close_ int monitor = session_pidfd(s, id, "monitor"),
+                                    init = session_pidfd(s, id, "init"), helper = -EBADF;
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running joined;
+                pid_t pid;
+
+                pid = net_helper_of((pid_t)session_number(s, id, "monitor"));
+                assert_true(pid > 0);
+                helper = open_pidfd(pid);
+                SPAWN_JOINED(s, id, &joined, "--", "sh", "-c",
+                             "while getent ahostsv4 good.test >/dev/null; do echo found; done");
+                line = read_line(joined.out);
+                assert_string_equal(line, "found\n");
+                wait_at_random(&seed, 5);
+                send_signal(monitor, SIGKILL);
+                finish(&joined, &o);
+                expect_end_of(init, "pid 1");
+                expect_end_of(helper, "nsrun-net");
+                collect_orphans();
+                sweep(s);
+                expect_nothing_left(s);
+        }
 }
 
 static char *status_line(pid_t pid, const char *name) {
@@ -98,7 +151,7 @@ TEST(the_helper_has_no_right_that_it_does_not_need) {
         spawn_client(&w, &running, input[0], (const char *const[]){"reach", "good.test:8080", "wait", NULL});
         close_fdp(&input[0]);
         line = read_line(running.out);
-        helper = find_helper(running.pid);
+        helper = net_helper_of(running.pid);
         assert_true(helper > 0);
         for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
                 _cleanup_free_ char *name = strndup(lines[i], strcspn(lines[i], "\t")),
@@ -210,7 +263,8 @@ TEST(rules_that_make_no_sense_are_refused) {
 
 TEST(a_session_has_one_network_and_tells_each_command_what_was_refused) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = START(s, "--net=allow", "--allow=good.test");
+        _cleanup_free_ char *id = START(s, "--net=allow", "--allow=good.test"),
+                            *path = path_of(s->root, "report"), *report = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
         JOIN(s, id, &o, "--", "getent", "hosts", "bad.test");
@@ -221,6 +275,10 @@ TEST(a_session_has_one_network_and_tells_each_command_what_was_refused) {
         expect_status(&o, 0);
         expect_in(o.out, "198.18.0.16");
         assert_string_equal(o.err, "");
+        JOIN(s, id, &o, "--report", path, "--", "getent", "hosts", "worse.test");
+        report = file_text(path);
+        expect_in(report, "{\"host\":\"worse.test\",\"verdict\":\"refused\",\"count\":");
+        expect_not_in(report, "\"bad.test");
         SESSION(s, &o, "stop", id);
         expect_status(&o, 0);
         collect_orphans();

@@ -3,7 +3,9 @@
  * reached although a name leads there. */
 #include "net.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static const char hosts[] = "203.0.113.5 good.test other.test a.wild.test\n10.0.0.5 private.test\n"
@@ -154,17 +156,23 @@ FULL_TEST(a_name_that_changes_its_mind_is_not_followed_home, site_setup, site_te
         outcome_clear(&o);
 }
 
+/* The control's lines that aren't "open" are of what an ordinary user has on no host. */
 TEST(no_other_way_leads_out) {
+        static const char *const open_outside[] = {
+                "an address",        "a name server",       "the metadata",           "the host's loopback",
+                "all addresses",     "an address in IPv6",  "an address of IPv6",     "udp to a name server",
+                "udp to an address", "udp to the metadata", "udp to an allowed name", "an abstract socket"};
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_world_ struct world w;
-        _cleanup_free_ char *log = NULL;
 
         world_make(*state, &w, hosts);
         WORLD_CONTROL(&w, &o, "attempt");
-        expect_in(o.out, "udp to a name server: open\nudp to an address: open\nudp to the metadata: open\n");
-        expect_in(o.out, "an address in IPv6: open\n");
-        log = file_text(w.log);
-        expect_in(log, "udp\nudp\n");
+        for (size_t i = 0; i < ARRAY_SIZE(open_outside); i++) {
+                _cleanup_free_ char *line = text_of("%s: open\n", open_outside[i]);
+
+                expect_in(o.out, line);
+        }
+        assert_true(w.n_packets > 20);
         assert_int_equal(truncate(w.log, 0), 0);
         for (int i = 0; i < 2; i++) {
                 WORLD_RUN(&w, &o,
@@ -173,8 +181,86 @@ TEST(no_other_way_leads_out) {
                           "attempt");
                 expect_not_in(o.out, "open");
                 expect_in(o.out, "a route of a nested namespace: refused\n");
+                expect_in(o.out, "a network of a nested namespace: refused\n");
                 expect_status(&o, 0);
+                assert_int_equal(w.n_packets, 0);
         }
+        expect_log(&w, "");
+        WORLD_RUN(&w, &o, OPTIONS("--net=allow", "--allow=good.test:8080"), "reach", "good.test:8080");
+        expect_in(o.out, "2 bytes");
+        assert_true(w.n_packets > 4);
+}
+
+/* Whatever a request says of where it wants to go. */
+TEST(a_connection_goes_to_the_host_that_its_name_stands_for) {
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+
+        world_make(*state, &w, hosts);
+        WORLD_RUN(&w, &o, OPTIONS("--net=allow", "--allow=good.test:8080", "--allow=private.test:8080"),
+                  "pretend", "good.test:8080", "private.test:8080");
+        expect_out(&o, "good.test:8080: to 203.0.113.5: 105 bytes\n"
+                       "private.test:8080: Connection reset by peer\n");
+        expect_log(&w, "tcp 203.0.113.5\n");
+}
+
+/* Types that carry text, long labels, another server: nobody outside hears of them. */
+TEST(no_query_of_any_type_leaves) {
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+        _cleanup_free_ char *log = NULL;
+        const char *line;
+        size_t n = 0;
+
+        world_make(*state, &w, hosts);
+        WORLD_CONTROL(&w, &o, "ask", "203.0.113.53");
+        log = file_text(w.log);
+        expect_in(log, "udp\nudp\n");
+        assert_int_equal(truncate(w.log, 0), 0);
+        WORLD_RUN(&w, &o, OPTIONS("--net=allow", "--allow=good.test:8080", "--allow=*.wild.test:8080"),
+                  "ask", "127.0.0.1", "203.0.113.53");
+        expect_in(o.out, "A good.test: code 0, 1 answers\nA good.test by TCP: code 0, 1 answers\n");
+        expect_in(o.out, "TXT good.test: code 0, 0 answers\nTXT good.test by TCP: code 0, 0 answers\n");
+        expect_in(o.out, "A evil.test: code 3, 0 answers\n");
+        expect_in(o.out, "TXT evil.test: code 3, 0 answers\n");
+        for (line = o.out; *line; line += strcspn(line, "\n") + 1) {
+                _cleanup_free_ char *text = strndup(line, strcspn(line, "\n"));
+
+                /* 35 by either protocol, of each server. */
+                if (n++ >= 70)
+                        expect_in(text, ": no answer");
+                else if (!startswith(text, "A "))
+                        expect_in(text, ", 0 answers");
+        }
+        assert_int_equal(n, 140);
+        assert_int_equal(w.n_packets, 0);
+        expect_log(&w, "");
+}
+
+/* One sandbox's network is nothing to another, nor is what it publishes. */
+TEST(another_sandbox_leads_nowhere) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL),
+                            *script = text_of("\"$0\" run --project \"$1\" --bind \"$2\" --net=allow "
+                                              "--allow=good.test:8080 --publish=9099:4567 -- "
+                                              "/client serve 4567 >%s/fifo & read line <%s/fifo; "
+                                              "\"$0\" run --project \"$1\" --bind \"$2\" --net=allow "
+                                              "--allow=other.test:8081 -- /client reach 198.18.0.16:8080 "
+                                              "198.18.0.17:8080 127.0.0.1:9099 host.nsrun.internal:9099 "
+                                              "127.0.0.1:4567; \"$3\" reach 127.0.0.1:9099; wait",
+                                              s->root, s->root),
+                            *bind = text_of("%s:/client:ro", self), *fifo = path_of(s->root, "fifo");
+        const char *const argv[] = {"sh", "-c", script, program(), s->project, bind, self, NULL};
+
+        world_make(s, &w, hosts);
+        assert_int_equal(mkfifo(fifo, 0600), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root, .in_child = world_stage, .data = &w}, &o);
+        collect_orphans();
+        expect_in(o.out, "198.18.0.16:8080: Connection refused\n198.18.0.17:8080: Connection refused\n"
+                         "127.0.0.1:9099: Connection refused\nhost.nsrun.internal:9099: no such name\n"
+                         "127.0.0.1:4567: Connection refused\n127.0.0.1:9099: from inside\n");
         expect_log(&w, "");
 }
 
@@ -306,6 +392,148 @@ TEST(a_published_port_leads_into_the_sandbox) {
         outcome_clear(&o);
         finish(&running, &o);
         expect_status(&o, 0);
+}
+
+/* --------------------------------------------------- addresses that come later */
+
+static void take_a_moment(void) {
+        const struct timespec moment = {.tv_nsec = 20 * 1000000};
+
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+}
+
+static void late_stage(void *data) {
+        const struct world *w = data;
+        pid_t parent, pid;
+
+        world_stage(data);
+        parent = getpid();
+        pid = fork();
+        if (pid != 0)
+                return;
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+                _exit(1);
+        for (int fd = 0; fd < 256; fd++)
+                (void)close(fd);
+        /* The host gets the address when the file is there. */
+        while (access(w->site->root, F_OK) == 0) {
+                _cleanup_free_ char *now = path_of(w->site->root, "now"),
+                                    *done = path_of(w->site->root, "done");
+
+                if (access(now, F_OK) != 0)
+                        take_a_moment();
+                else if (world_add_address("203.0.113.7") == 0)
+                        _exit(close(creat(done, 0600)));
+                else
+                        _exit(1);
+        }
+        _exit(1);
+}
+
+TEST(an_address_that_the_host_gets_later_is_its_own_from_then_on) {
+        const struct site *s = *state;
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self),
+                            *line = NULL, *done = path_of(s->root, "done");
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+        struct running running;
+        int input[2];
+
+        world_make(s, &w, "203.0.113.7 late.test\n");
+        assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--project", s->project,
+                                                              "--bind", bind, "--net=allow",
+                                                              "--allow=late.test:8080", "--", "/client",
+                                                              "reach", "late.test:8080", "wait",
+                                                              "late.test:8080", NULL},
+                                .cwd = s->root,
+                                .standard_input = input[0],
+                                .in_child = late_stage,
+                                .data = &w},
+              &running);
+        close_fdp(&input[0]);
+        line = read_line(running.out);
+        assert_string_equal(line, "late.test:8080: to 203.0.113.7: 2 bytes\n");
+        make_file(s->root, "now", "");
+        while (access(done, F_OK) != 0)
+                take_a_moment();
+        assert_int_equal(write(input[1], "\n", 1), 1);
+        close_fdp(&input[1]);
+        finish(&running, &o);
+        collect_orphans();
+        expect_out(&o, "late.test:8080: Connection reset by peer\n");
+        expect_in(o.err, "late.test:8080 isn't allowed, since it leads to 203.0.113.7");
+}
+
+/* ------------------------------------------------------------ what was used */
+
+/* The lines that have `mark`, each without its times, and sorted as they are. */
+static char *lines_with(const char *text, const char *mark) {
+        char *all = strdup(""), *copy = strdup(text), *rest = NULL;
+
+        for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+                char *times = strstr(line, ",\"first\":"), *old = all;
+
+                if (!strstr(line, mark))
+                        continue;
+                assert_non_null(times);
+                assert_non_null(strstr(times, ",\"last\":"));
+                *times = '\0';
+                all = text_of("%s%s}\n", old, line);
+                free(old);
+        }
+        free(copy);
+        return all;
+}
+
+TEST(each_host_is_reported_with_its_verdict_rule_and_bytes) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->root, "report"), *report = NULL, *seen = NULL, *events = NULL,
+                            *option = text_of("--report=%s", path);
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+
+        world_make(s, &w, hosts);
+        WORLD_RUN(&w, &o,
+                  OPTIONS("--net=allow", "--allow=good.test:8080", "--allow=*.wild.test:8081",
+                          "--allow=private.test:8080", "--deny=b.wild.test", option, "--status-fd=2"),
+                  "reach", "good.test:8080", "good.test:8080", "good.test:8081", "private.test:8080");
+        report = file_text(path);
+        seen = lines_with(report, "\"host\":");
+        assert_string_equal(seen,
+                            "{\"host\":\"good.test\",\"port\":8080,\"verdict\":\"allowed\","
+                            "\"rule\":\"allow good.test:8080\",\"count\":2,\"sent\":4,\"received\":46}\n"
+                            "{\"host\":\"good.test\",\"port\":8081,\"verdict\":\"refused\",\"count\":1}\n"
+                            "{\"host\":\"private.test\",\"port\":8080,\"verdict\":\"refused\","
+                            "\"why\":\"leads to 10.0.0.5\",\"count\":1}\n");
+        events = lines_with(o.err, "\"event\":\"network\"");
+        assert_string_equal(
+                events,
+                "{\"event\":\"network\",\"host\":\"good.test\",\"port\":8080,\"verdict\":\"allowed\","
+                "\"rule\":\"allow good.test:8080\",\"count\":2,\"sent\":4,\"received\":46}\n"
+                "{\"event\":\"network\",\"host\":\"good.test\",\"port\":8081,\"verdict\":"
+                "\"refused\",\"count\":1}\n"
+                "{\"event\":\"network\",\"host\":\"private.test\",\"port\":8080,\"verdict\":"
+                "\"refused\",\"why\":\"leads to 10.0.0.5\",\"count\":1}\n");
+}
+
+/* However many names a command asks for: so many lines, and one that counts the others. */
+TEST(a_report_is_bounded) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->root, "report"), *report = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        size_t n = 0;
+
+        RUN(s, &o, "--net=allow", "--deny=*.bad.test", "--report", path, "--", "sh", "-c",
+            "getent hosts a.bad.test; i=0; while [ $i -lt 300 ]; do i=$((i + 1)); echo n$i.test; done | xargs "
+            "getent ahostsv4; exit 0");
+        expect_status(&o, 0);
+        report = file_text(path);
+        for (const char *at = report; (at = strstr(at, "\"verdict\":")); at++)
+                n++;
+        assert_int_equal(n, 257);
+        expect_in(report, "{\"host\":\"a.bad.test\",\"verdict\":\"refused\",\"rule\":\"deny *.bad.test\",");
+        expect_in(report, "{\"verdict\":\"not told apart\",\"count\":");
 }
 
 int main(int argc, char **argv) {

@@ -54,11 +54,13 @@ MEMBER(nsrun_expose_path, source, 0);
 MEMBER(nsrun_expose_path, target, 8);
 MEMBER(nsrun_expose_path, mode, 16);
 
-SIZE(nsrun_start_options, 40);
+SIZE(nsrun_start_options, 56);
 MEMBER(nsrun_start_options, size, 0);
 MEMBER(nsrun_start_options, stdio, 8);
 MEMBER(nsrun_start_options, pass_fds, 24);
 MEMBER(nsrun_start_options, n_pass_fds, 32);
+MEMBER(nsrun_start_options, ask, 40);
+MEMBER(nsrun_start_options, data, 48);
 
 SIZE(nsrun_bash_options, 88);
 MEMBER(nsrun_bash_options, size, 0);
@@ -75,7 +77,7 @@ MEMBER(nsrun_bash_options, detaches, 72);
 MEMBER(nsrun_bash_options, until_port, 76);
 MEMBER(nsrun_bash_options, until_text, 80);
 
-SIZE(nsrun_bash_result, 144);
+SIZE(nsrun_bash_result, 160);
 MEMBER(nsrun_bash_result, size, 0);
 MEMBER(nsrun_bash_result, status, 8);
 MEMBER(nsrun_bash_result, signal, 12);
@@ -97,6 +99,8 @@ MEMBER(nsrun_bash_result, session, 120);
 MEMBER(nsrun_bash_result, pid, 128);
 MEMBER(nsrun_bash_result, is_ready, 132);
 MEMBER(nsrun_bash_result, is_running, 136);
+MEMBER(nsrun_bash_result, degraded, 144);
+MEMBER(nsrun_bash_result, reasons, 152);
 
 SIZE(nsrun_session_options, 24);
 MEMBER(nsrun_session_options, size, 0);
@@ -104,7 +108,7 @@ MEMBER(nsrun_session_options, name, 8);
 MEMBER(nsrun_session_options, idle_timeout, 16);
 MEMBER(nsrun_session_options, owner, 20);
 
-SIZE(nsrun_session_info, 72);
+SIZE(nsrun_session_info, 80);
 MEMBER(nsrun_session_info, id, 0);
 MEMBER(nsrun_session_info, project, 8);
 MEMBER(nsrun_session_info, rundir, 16);
@@ -117,6 +121,7 @@ MEMBER(nsrun_session_info, owner, 52);
 MEMBER(nsrun_session_info, is_nested, 56);
 MEMBER(nsrun_session_info, commands, 60);
 MEMBER(nsrun_session_info, root, 64);
+MEMBER(nsrun_session_info, degraded, 72);
 
 SIZE(nsrun_session_usage, 56);
 MEMBER(nsrun_session_usage, size, 0);

@@ -22,47 +22,47 @@ static const struct {
          0,
          "$ ls\na\n\n\nexit status: 0",
          "{\"status\":0,\"signal\":null,\"timed_out\":false,\"oom_killed\":false,\"sandbox\":true,\"duration_ms\":0,"
-         "\"output\":\"a\\n\",\"bytes_total\":2,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"report\":null}"},
+         "\"output\":\"a\\n\",\"bytes_total\":2,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"reasons\":[],\"degraded\":[],\"report\":null}"},
         {{SIZE, .command = list, .output = nothing, .status = 255, .duration_ms = 17, .report = report},
          0,
          "$ ls\n\n\nexit status: 255",
          "{\"status\":255,\"signal\":null,\"timed_out\":false,\"oom_killed\":false,\"sandbox\":true,\"duration_ms\":17,"
-         "\"output\":\"\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"report\":[{\"a\":1}]}"},
+         "\"output\":\"\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"reasons\":[],\"degraded\":[],\"report\":[{\"a\":1}]}"},
         {{SIZE, .command = two, .output = nothing, .status = -1, .signal = 9, .oom_killed = 1},
          0,
          "$ ls\n\tpwd\n\n\nexit status: 137",
          "{\"status\":null,\"signal\":9,\"timed_out\":false,\"oom_killed\":true,\"sandbox\":true,\"duration_ms\":0,"
-         "\"output\":\"\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"report\":null}"},
+         "\"output\":\"\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"reasons\":[],\"degraded\":[],\"report\":null}"},
         {{SIZE, .command = list, .output = line, .output_size = 2, .notes = notes},
          0,
          "$ ls\na\n\n\nexit status: 0\nnote: said \\x1b[2K",
          "{\"status\":0,\"signal\":null,\"timed_out\":false,\"oom_killed\":false,\"sandbox\":true,\"duration_ms\":0,"
-         "\"output\":\"a\\n\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[\"said \\u001b[2K\"],\"dropped\":[],\"report\":null}"},
+         "\"output\":\"a\\n\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[\"said \\u001b[2K\"],\"dropped\":[],\"reasons\":[],\"degraded\":[],\"report\":null}"},
         /* The echo is made harmless; the output is the command's. */
         {{SIZE, .command = tricky, .output = raw, .output_size = 6, .bytes_total = 40000,
           .bytes_omitted = 39994},
          0,
          "$ \\x0d\\x1b[2K rm -rf ~/\\xe2\\x80\\xae\\xff\na\xff\033[1m\n\nexit status: 0",
          "{\"status\":0,\"signal\":null,\"timed_out\":false,\"oom_killed\":false,\"sandbox\":true,\"duration_ms\":0,"
-         "\"output\":\"a\xef\xbf\xbd\\u001b[1m\",\"bytes_total\":40000,\"bytes_omitted\":39994,\"notes\":[],\"dropped\":[],\"report\":null}"},
+         "\"output\":\"a\xef\xbf\xbd\\u001b[1m\",\"bytes_total\":40000,\"bytes_omitted\":39994,\"notes\":[],\"dropped\":[],\"reasons\":[],\"degraded\":[],\"report\":null}"},
         {{SIZE, .command = list, .output = with_nul, .output_size = 3, .bytes_total = 3},
          24,
          "$ ls\na\0b\n\nexit status: 0",
          "{\"status\":0,\"signal\":null,\"timed_out\":false,\"oom_killed\":false,\"sandbox\":true,\"duration_ms\":0,"
-         "\"output\":\"a\\u0000b\",\"bytes_total\":3,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"report\":null}"},
+         "\"output\":\"a\\u0000b\",\"bytes_total\":3,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"reasons\":[],\"degraded\":[],\"report\":null}"},
         {{SIZE, .command = list, .output = line, .output_size = 2, .timed_out = 1, .timeout = 2,
           .signal = 15},
          0,
          "Error: command timed out after 2s (sent SIGTERM, then SIGKILL).\n\n$ ls\na\n",
          "{\"status\":null,\"signal\":15,\"timed_out\":true,\"oom_killed\":false,\"sandbox\":true,\"duration_ms\":0,"
-         "\"output\":\"a\\n\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"report\":null}"},
+         "\"output\":\"a\\n\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"reasons\":[],\"degraded\":[],\"report\":null}"},
         {{SIZE, .command = list, .output = line, .output_size = 2, .status = -1, .detached = job,
           .session = session, .pid = 7, .is_ready = 1, .is_running = 1},
          0,
          "$ ls\na\n\n\nruns in the background as job1, pid 7\nlog: nsrun session logs abc job1\n"
          "stop: nsrun session kill abc job1",
          "{\"status\":null,\"signal\":null,\"timed_out\":false,\"oom_killed\":false,\"sandbox\":true,\"duration_ms\":0,"
-         "\"output\":\"a\\n\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"detached\":"
+         "\"output\":\"a\\n\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"reasons\":[],\"degraded\":[],\"detached\":"
          "{\"session\":\"abc\",\"name\":\"job1\",\"pid\":7,\"ready\":true,\"running\":true},\"report\":null}"},
         {{SIZE, .command = list, .output = line, .output_size = 2, .timed_out = 1, .timeout = 2,
           .signal = 15, .detached = job, .session = session},
@@ -70,7 +70,7 @@ static const struct {
          "Error: command timed out after 2s (sent SIGTERM, then SIGKILL).\n\n$ ls\na\n\n\n"
          "log: nsrun session logs abc job1",
          "{\"status\":null,\"signal\":15,\"timed_out\":true,\"oom_killed\":false,\"sandbox\":true,\"duration_ms\":0,"
-         "\"output\":\"a\\n\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"detached\":"
+         "\"output\":\"a\\n\",\"bytes_total\":0,\"bytes_omitted\":0,\"notes\":[],\"dropped\":[],\"reasons\":[],\"degraded\":[],\"detached\":"
          "{\"session\":\"abc\",\"name\":\"job1\",\"pid\":null,\"ready\":false,\"running\":false},\"report\":null}"},
 };
 
@@ -102,7 +102,7 @@ TEST(a_result_is_one_json_object) {
                 assert_int_equal(size, strlen(text));
                 object = json_tokener_parse(text);
                 assert_non_null(object);
-                assert_int_equal(json_object_object_length(object), results[i].result.detached ? 13 : 12);
+                assert_int_equal(json_object_object_length(object), results[i].result.detached ? 15 : 14);
                 (void)json_object_put(object);
         }
 }

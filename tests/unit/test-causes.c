@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "base/causes.h"
+#include "base/degraded.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "scratch.h"
@@ -89,6 +90,78 @@ TEST(words_before_a_rows_are_no_hindrance) {
         (void)error_setf(&err, NSRUN_STAGE_HARDENING, -EPERM, NULL, NULL, "--limit pids: %s",
                          causes[CAUSE_CGROUP_CROWDED].what);
         assert_ptr_equal(error_find_cause(&err), &causes[CAUSE_CGROUP_CROWDED]);
+}
+
+/* --------------------------------------------------------------- base/degraded.c */
+
+static bool is_a_test(const char *tests, const char *name) {
+        _cleanup_free_ char *alone = str_concat("(", name, ")"), *later = str_concat(" ", name, ",");
+
+        return strstr(tests, alone) || strstr(tests, later);
+}
+
+TEST(each_degraded_row_is_whole_and_has_a_test) {
+        _cleanup_free_ char *tests = read_tests();
+
+        for (size_t i = 0; i < N_DEGRADED; i++) {
+                const struct degraded *row = &degraded[i];
+
+                assert_true(row->name && row->when && row->lack && row->instead && row->fix && row->test);
+                assert_true(row->when[strlen(row->when) - 1] == '.');
+                /* A list has "NAME PATH", and a note "lack: instead". */
+                assert_null(strchr(row->name, ' '));
+                assert_null(strstr(row->lack, ": "));
+                if (!is_a_test(tests, row->test))
+                        fail_msg("%s: there is no test %s", row->name, row->test);
+                for (size_t j = 0; j < i; j++)
+                        assert_false(streq(row->name, degraded[j].name) ||
+                                     streq(row->lack, degraded[j].lack));
+        }
+}
+
+TEST(a_note_leads_back_to_its_row_and_a_refusal_is_told) {
+        for (size_t i = 0; i < N_DEGRADED; i++) {
+                struct nsrun_error note = {0}, refusal = {0}, hinted = {0};
+
+                degraded_note(&note, (enum degraded_id)i, "/path");
+                assert_ptr_equal(degraded_find(&note), &degraded[i]);
+                assert_false(degraded_is_refusal(&note));
+                assert_int_equal(degraded_refuse(&refusal, (enum degraded_id)i, NULL, NULL), -EOPNOTSUPP);
+                assert_true(degraded_is_refusal(&refusal));
+                assert_null(degraded_find(&refusal));
+                assert_int_equal(refusal.stage, NSRUN_STAGE_POLICY);
+                assert_int_equal(refusal.error, 0);
+                assert_string_equal(refusal.hint, degraded[i].fix);
+                assert_int_equal(degraded_refuse(&hinted, (enum degraded_id)i, NULL, "x"), -EOPNOTSUPP);
+                assert_string_equal(hinted.hint, "x");
+                /* No second line for a host's cause. */
+                assert_null(error_find_cause(&refusal));
+        }
+}
+
+TEST(a_list_has_each_entry_once_with_any_path) {
+        static const char *const paths[] = {NULL, "/a", "/a b\n\x1b", "/a"};
+        _cleanup_strv_ char **list = NULL;
+        const char *path = "?";
+
+        for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+                assert_int_equal(degraded_add(&list, &degraded[DEGRADED_CACHE_EMPTY], paths[i]), 0);
+        assert_int_equal(strv_length(list), 3);
+        for (size_t i = 0; i < 3; i++) {
+                assert_ptr_equal(degraded_read(list[i], &path), &degraded[DEGRADED_CACHE_EMPTY]);
+                if (paths[i])
+                        assert_string_equal(path, paths[i]);
+                else
+                        assert_null(path);
+        }
+        {
+                _cleanup_free_ char *text = nsrun_degraded_format(list[2]);
+
+                assert_string_equal(text, "this cache can't be shown: it is empty inside: /a b\\x0a\\x1b");
+        }
+        assert_null(degraded_read("cache", &path));
+        assert_null(degraded_read("cache-empty-handed /a", &path));
+        assert_null(nsrun_degraded_format("another release's"));
 }
 
 int main(void) {

@@ -3,6 +3,7 @@
  * addresses, and DNS packets. */
 #include "net/layout.h"
 #include "net/pool.h"
+#include "net/question.h"
 #include "net/wire.h"
 
 #include "base/str.h"
@@ -56,6 +57,8 @@ TEST(what_is_no_rule_is_refused_with_a_reason) {
                 {"a..b", "not a host's name", false},
                 {"a b", "not a host's name", false},
                 {"http://example.org", "not a port", false},
+                {"udp:example.org:443", "UDP is not carried: programs that try QUIC fall back to TCP",
+                 false},
                 {"example.org/x", "not a range of addresses", false},
                 {"*", "not a host's name", false},
                 {"*.", "not a host's name", false},
@@ -125,6 +128,78 @@ TEST(what_is_published_has_one_spelling) {
                 if (cases[i].out)
                         assert_string_equal(line, cases[i].out);
         }
+}
+
+TEST(a_proxy_has_one_spelling_and_one_without_its_password) {
+        static const struct {
+                const char *in, *out, *shown;
+        } cases[] = {
+                {"proxy.example", "http://proxy.example:80", "http://proxy.example:80"},
+                {"Proxy.Example.:3128/", "http://proxy.example:3128", "http://proxy.example:3128"},
+                {"http://10.0.0.1:1", "http://10.0.0.1:1", "http://10.0.0.1:1"},
+                {"socks5://[2001:DB8::1]", "socks5://[2001:DB8::1]:1080", "socks5://[2001:DB8::1]:1080"},
+                {"socks5h://u:p@h:65535", "socks5h://u:p@h:65535", "socks5h://u:***@h:65535"},
+                {"http://u:p%40%2f:s@h", "http://u:p%40%2F%3As@h:80", "http://u:***@h:80"},
+                {"http://u:a@b@h", "http://u:a%40b@h:80", "http://u:***@h:80"},
+                {"http://token@h", "http://token:@h:80", "http://***@h:80"},
+                {"http://:p@h", "http://:p@h:80", "http://:***@h:80"},
+                {"none", "none", "none"},
+        };
+        static const char *const refused[] = {
+                "",           "http://",       "https://h",     "socks4://h",      "socks://h",
+                "ftp://h",    "http://h:0",    "http://h:",     "http://h:65536",  "http://h:1x",
+                "http://h/x", "http://[::1",   "http://::1:80", "http://h h",      "http://[h]",
+                "h\r\nX: y",  "http://u%0d@h", "http://u%00@h", "http://u%4@h",    "http://1.2.3:1",
+                "http://h?x", "http://u:p@",   "socks5://u@h",  "socks5h://:p@h:1"};
+        struct net_proxy p;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *out = NULL, *shown = NULL, *again = NULL;
+
+                assert_null(net_proxy_parse(cases[i].in, &p));
+                out = net_proxy_format(&p, true);
+                shown = net_proxy_format(&p, false);
+                assert_string_equal(out, cases[i].out);
+                assert_string_equal(shown, cases[i].shown);
+                assert_null(net_proxy_parse(out, &p));
+                again = net_proxy_format(&p, true);
+                assert_string_equal(again, out);
+                assert_null(net_proxy_parse(shown, &p));
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+                assert_non_null(net_proxy_parse(refused[i], &p));
+}
+
+TEST(what_is_reached_without_the_proxy_is_a_name_and_those_below) {
+        struct net_direct d;
+
+        assert_true(net_direct_parse("*.Example.org:8080", &d));
+        assert_true(net_direct_has(&d, "example.org", 8080));
+        assert_true(net_direct_has(&d, "a.b.example.org", 8080));
+        assert_false(net_direct_has(&d, "example.org", 80));
+        assert_false(net_direct_has(&d, "badexample.org", 8080));
+        assert_true(net_direct_parse(".example.org", &d));
+        assert_true(net_direct_has(&d, "example.org", 1));
+        assert_false(net_direct_parse("10.0.0.0/8", &d));
+        assert_false(net_direct_parse("*", &d));
+        assert_false(net_direct_parse("a:0", &d));
+        assert_false(net_direct_parse("a:+1", &d));
+        assert_false(net_direct_parse("[::1]", &d));
+}
+
+TEST(a_person_is_asked_about_names_of_the_outer_world) {
+        static const char *const askable[] = {"a.b", "xn--bcher-kva.example", "_x.example.org",
+                                              "a.local.example"};
+        static const char *const others[] = {
+                "",           "a",          "a.local",     "1.0.0.127.in-addr.arpa",
+                "A.b",        "a.b.",       "a..b",        "host.nsrun.internal",
+                "1.2",        "a.b\nc.d",   "a.b\033[2Jc", "a.b c.d",
+                "a.\xc3\xa4", "x.localhost"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(askable); i++)
+                assert_true(net_name_is_askable(askable[i]));
+        for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+                assert_false(net_name_is_askable(others[i]));
 }
 
 static struct net_rules rules_of(char *const *lines) {

@@ -37,10 +37,10 @@ TEST(each_bad_value_is_named) {
                 {"clean-env", "yes", "this option takes no value: clean-env"},
                 {"ro", "", "--ro: an empty value"},
                 {"project", "", "--project: an empty value"},
-                {"net", "Host", "--net: no such choice: Host; choose one of host|none|allow"},
-                {"net", "", "--net: no such choice; choose one of host|none|allow"},
-                {"net", "hos", "--net: no such choice: hos; choose one of host|none|allow"},
-                {"net", "host|none", "--net: no such choice: host|none; choose one of host|none|allow"},
+                {"net", "Host", "--net: no such choice: Host; choose one of host|none|allow|ask"},
+                {"net", "", "--net: no such choice; choose one of host|none|allow|ask"},
+                {"net", "hos", "--net: no such choice: hos; choose one of host|none|allow|ask"},
+                {"net", "host|none", "--net: no such choice: host|none; choose one of host|none|allow|ask"},
                 {"proc", "old", "--proc: no such choice: old; choose one of auto|new|subset|bind|none"},
                 {"overlay-backing", "x",
                  "--overlay-backing: no such choice: x; choose one of auto|disk|tmpfs"},
@@ -327,7 +327,7 @@ TEST(wrong_usage_points_to_the_help) {
                 {{"--ro"}, "this option needs a value: --ro; see 'nsrun run --help'"},
                 {{"--clean-env=1"}, "this option takes no value: --clean-env=1; see 'nsrun run --help'"},
                 {{"--net=x"},
-                 "--net: no such choice: x; choose one of host|none|allow; see 'nsrun run --help'"},
+                 "--net: no such choice: x; choose one of host|none|allow|ask; see 'nsrun run --help'"},
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -13,36 +13,21 @@
 #include "launch/number.h"
 #include "launch/report.h"
 
-/* Waits until `fd` can be read or its other end is closed, and closes it. */
-static int wait_for(struct raw *w, int fd, const char *what) {
-        char byte;
-        ssize_t n;
-
-        if (fd < 0)
-                return 0;
-        do
-                n = sys_read(fd, &byte, 1);
-        while (n == -EINTR);
-        (void)sys_close(fd);
-        if (n < 0)
-                return error_set(&w->child->reaper.error, NSRUN_STAGE_SUPERVISE, (int)n, NULL, what, NULL);
-        return 0;
-}
-
 static int map_ids(struct raw *w) {
         const struct plan_raw *raw = w->plan;
 
         if (!(w->child->namespaces & CLONE_NEWUSER))
                 return 0;
         if (raw->userns_block_fd >= 0)
-                return wait_for(w, raw->userns_block_fd, "the block fd of the user namespace can't be read");
-        return child_map_ids(w->child, AT_FDCWD, "/proc/self/", w->uid_map, w->gid_map);
+                return identity_await(raw->userns_block_fd,
+                                      "the block fd of the user namespace can't be read",
+                                      &w->child->reaper.error);
+        return identity_map(AT_FDCWD, "/proc/self/", w->uid_map, w->gid_map, &w->child->reaper.error);
 }
 
-/* Makes user namespaces impossible inside: this one may have one child (max_user_namespaces, 4.9),
- * which enter_userns() makes.  Called while the host's /proc is still there: *ret_self is this
- * process's folder in it. */
-static int limit_userns(struct raw *w, int *ret_self) {
+/* Makes user namespaces impossible inside: this one may have one child (max_user_namespaces, 4.9), which
+ * identity_take() makes.  Called while the host's /proc is still there. */
+static int limit_userns(struct raw *w) {
         _cleanup_close_ int limit = -EBADF;
         ssize_t n;
 
@@ -54,10 +39,19 @@ static int limit_userns(struct raw *w, int *ret_self) {
                 return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, (int)n,
                                  "/proc/sys/user/max_user_namespaces", "user namespaces can't be disabled",
                                  NULL);
-        /* mount.descriptors is the host's /proc/self/fd, so that ".." is /proc/self. */
-        *ret_self = sys_open(w->mount.descriptors, "..", O_PATH | O_DIRECTORY, 0);
-        if (*ret_self < 0)
-                return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, *ret_self, "/proc/self",
+        return 0;
+}
+
+/* The host's /proc/self, for the maps of the last user namespace, while it is still there: mount.descriptors
+ * is the "fd" in it. */
+static int open_self(struct raw *w) {
+        struct init_identity *id = &w->child->reaper.init.identity;
+
+        if (!id->makes_userns)
+                return 0;
+        id->self_fd = sys_open(w->mount.descriptors, "..", O_PATH | O_DIRECTORY, 0);
+        if (id->self_fd < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, id->self_fd, "/proc/self",
                                  "it can't be opened", NULL);
         return 0;
 }
@@ -90,69 +84,6 @@ static int forbid_mount_namespaces(struct raw *w) {
         return 0;
 }
 
-/* Enters the last user namespace, after the last pivot_root(2): the kernel lets no process make one
- * whose root isn't its mount namespace's root. */
-static int enter_userns(struct raw *w, int self) {
-        const struct plan_raw *raw = w->plan;
-        int r = 0;
-
-        if (raw->disables_userns) {
-                r = sys_unshare(CLONE_NEWUSER);
-                if (r < 0)
-                        return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, r, NULL,
-                                         "the last user namespace can't be made", NULL);
-                r = child_map_ids(w->child, self, "", w->inner_uid_map, w->inner_gid_map);
-        }
-        if (r >= 0 && raw->userns2_fd >= 0) {
-                r = sys_setns(raw->userns2_fd, CLONE_NEWUSER);
-                (void)sys_close(raw->userns2_fd);
-                if (r < 0)
-                        return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, r, NULL,
-                                         "Setting userns2 failed", NULL);
-        }
-        return r;
-}
-
-/* --assert-userns-disabled: fails if a user namespace can still be made. */
-static int assert_no_userns(struct raw *w) {
-        if (w->plan->asserts_no_userns && sys_unshare(CLONE_NEWUSER) >= 0)
-                return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, -EPERM, NULL,
-                                 "creation of new user namespaces was not disabled as requested", NULL);
-        return 0;
-}
-
-/* Takes the ids that were asked for in a user namespace that was given, if they are mapped there. */
-static int take_ids(struct raw *w) {
-        const struct nsrun_plan *plan = w->child->plan;
-        char number[24];
-        int r = 0;
-
-        if (!w->plan->takes_uid && !w->plan->takes_gid)
-                return 0;
-        r = sys_prctl(PR_SET_KEEPCAPS, 1, 0);
-        if (r >= 0 && w->plan->takes_gid)
-                r = sys_set_gid(plan->gid);
-        if (r < 0)
-                return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, r,
-                                 number_format(number, plan->gid), "unable to switch to gid", NULL);
-        if (w->plan->takes_uid)
-                r = sys_set_uid(plan->uid);
-        if (r < 0)
-                return error_set(&w->child->reaper.error, NSRUN_STAGE_IDMAP, r,
-                                 number_format(number, plan->uid), "unable to switch to uid", NULL);
-        return 0;
-}
-
-static int set_capabilities(struct raw *w) {
-        const struct plan_raw *raw = w->plan;
-
-        if (raw->keeps_capabilities)
-                return 0;
-        return raw->capabilities ? harden_keep_capabilities(raw->capabilities, raw->keeps_through_exec,
-                                                            &w->child->reaper.error)
-                                 : harden_capabilities(&w->child->reaper.error);
-}
-
 static int lock_files(struct raw *w) {
         STRV_FOREACH (path, w->plan->lock_files) {
                 int fd = sys_open(AT_FDCWD, *path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
@@ -161,7 +92,7 @@ static int lock_files(struct raw *w) {
                 if (r < 0)
                         return error_set(&w->child->reaper.error, NSRUN_STAGE_SUPERVISE, r, *path,
                                          "Unable to lock file", NULL);
-                w->child->held[w->child->n_held++] = fd;
+                w->child->reaper.held[w->child->reaper.n_held++] = fd;
         }
         return 0;
 }
@@ -189,13 +120,13 @@ static int raw_label_files(struct raw *w) {
 
 static int raw_build(struct raw *w) {
         const struct plan_raw *raw = w->plan;
-        int supervisor = w->child->reaper.init.supervisor_fd;
-        _cleanup_close_ int self = -EBADF;
+        struct init *init = &w->child->reaper.init;
         int r;
 
-        r = harden_die_with(supervisor, &w->child->reaper.error);
+        r = harden_die_with(init->supervisor_fd, &w->child->reaper.error);
         if (r >= 0)
-                r = wait_for(w, raw->start_fd, "the supervisor's word can't be read");
+                r = identity_await(raw->start_fd, "the supervisor's word can't be read",
+                                   &w->child->reaper.error);
         if (r >= 0)
                 r = map_ids(w);
         if (r >= 0 && (w->child->namespaces & CLONE_NEWNET))
@@ -209,43 +140,21 @@ static int raw_build(struct raw *w) {
         if (r >= 0)
                 r = raw_mount_operations(w);
         if (r >= 0)
-                r = limit_userns(w, &self);
+                r = limit_userns(w);
+        if (r >= 0)
+                r = open_self(w);
         if (r >= 0)
                 r = forbid_mount_namespaces(w);
         if (r >= 0)
                 r = raw_mount_seal(w);
-        if (r >= 0)
-                r = enter_userns(w, self);
-        if (r >= 0)
-                r = assert_no_userns(w);
-        if (r >= 0)
-                r = take_ids(w);
-        if (r >= 0)
-                r = set_capabilities(w);
-        if (r >= 0)
-                r = harden_no_new_privileges(&w->child->reaper.error);
-        /* The kernel clears the parent-death signal when a process's credentials change: set it
-         * again. */
-        if (r >= 0)
-                r = harden_die_with(supervisor, &w->child->reaper.error);
-        if (r >= 0 && w->child->plan->new_session && (r = sys_setsid()) < 0)
-                return error_set(&w->child->reaper.error, NSRUN_STAGE_HARDENING, r, NULL, "setsid", NULL);
-        if (r >= 0)
-                r = wait_for(w, raw->block_fd, "the block fd can't be read");
+        if (r >= 0 && init->identity.is_late && raw->block_fd >= 0 && fcntl(raw->block_fd, F_GETFD) < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_SUPERVISE, -errno, NULL,
+                                 "the block fd can't be read", NULL);
+        if (r >= 0 && !init->identity.is_late)
+                r = identity_take(&init->identity, init->supervisor_fd, &w->child->reaper.error);
         if (r >= 0)
                 r = set_label(w, "/proc/self/attr/exec", raw->exec_label);
         return r;
-}
-
-/* Without --die-with-parent the supervisor's death ends only the set-up, and a command that has
- * started lives on. */
-static int outlive_supervisor(struct raw *w) {
-        int r = w->child->params->dies_with_thread ? 0 : sys_prctl(PR_SET_PDEATHSIG, 0, 0);
-
-        if (r < 0)
-                return error_set(&w->child->reaper.error, NSRUN_STAGE_HARDENING, r, NULL,
-                                 "the parent-death signal can't be cleared", NULL);
-        return 0;
 }
 
 /* Makes the reaper non-dumpable.  The command has the same uid, and a raw plan's filters needn't
@@ -270,8 +179,9 @@ static _Noreturn void raw_run(struct raw *w) {
                 r = raw_build(w);
         if (r >= 0)
                 r = report_send(p->init.report_fd, &built);
-        if (r >= 0)
-                r = outlive_supervisor(w);
+        /* Without --die-with-parent the supervisor's death ends only the set-up. */
+        if (r >= 0 && p->init.outlives_supervisor && !p->init.identity.is_late)
+                r = identity_outlive(&p->error);
         if (r >= 0 && !w->plan->has_reaper) {
                 exec_directly(p);
                 report_failure(p->init.report_fd, -1, &p->error);
@@ -294,6 +204,7 @@ static void describe_raw(const struct child *c, struct init *init) {
         init->has_command = true;
         init->terminal = INIT_TERMINAL_CALLER;
         init->filters_by_prctl = true;
+        init->sheds_inherited = true;
         init->command_scopes = c->plan->raw->scopes;
         init->leftovers = INIT_LEFTOVERS_REAP;
         init->outlives_supervisor = !dies;
@@ -334,14 +245,35 @@ static void format_map(char to[48], unsigned inside, unsigned outside) {
 /* What the reaper holds open: what was given, and the files that it will lock. */
 static int hold_descriptors(struct child *c, struct nsrun_error *err) {
         const struct plan_raw *raw = c->plan->raw;
+        struct reaper *p = &c->reaper;
 
         c->n_held_most = raw->n_held_fds + strv_length(raw->lock_files);
-        c->held = calloc(c->n_held_most + 1, sizeof(*c->held));
-        if (!c->held)
+        p->held = calloc(c->n_held_most + INIT_OWN, sizeof(*p->held));
+        if (!p->held)
                 return error_oom(err);
         for (size_t i = 0; i < raw->n_held_fds; i++)
-                c->held[c->n_held++] = raw->held_fds[i];
+                p->held[p->n_held++] = raw->held_fds[i];
         return 0;
+}
+
+static void describe_identity(const struct nsrun_plan *plan, struct init_identity *id) {
+        const struct plan_raw *raw = plan->raw;
+
+        id->is_late = raw->is_identity_late;
+        id->makes_userns = raw->disables_userns || raw->is_identity_late;
+        id->needs_no_userns = raw->asserts_no_userns;
+        id->takes_uid = raw->takes_uid;
+        id->takes_gid = raw->takes_gid;
+        id->keeps_capabilities = raw->keeps_capabilities;
+        id->keeps_through_exec = raw->keeps_through_exec;
+        id->new_session = plan->new_session;
+        id->uid = plan->uid;
+        id->gid = plan->gid;
+        id->capabilities = raw->capabilities;
+        id->userns_fd = raw->userns2_fd;
+        id->block_fd = raw->block_fd;
+        format_map(id->uid_map, plan->uid, raw->is_identity_late ? 0 : plan->uid);
+        format_map(id->gid_map, plan->gid, raw->is_identity_late ? 0 : plan->gid);
 }
 
 int raw_start(struct child *c, struct launch *l, struct nsrun_error *err) {
@@ -355,10 +287,11 @@ int raw_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         w.mount.params = c->params;
         w.mount.error = &c->reaper.error;
         w.mount.report_fd = c->reaper.init.report_fd;
-        format_map(w.uid_map, plan->uid, plan->host_uid);
-        format_map(w.gid_map, plan->gid, plan->host_gid);
-        format_map(w.inner_uid_map, plan->uid, plan->uid);
-        format_map(w.inner_gid_map, plan->gid, plan->gid);
+        /* What belongs to a process that can't be looked into is its user namespace's root's: the caller's,
+         * who so can open its environment, although no other process can read its memory. */
+        format_map(w.uid_map, raw->is_identity_late ? 0 : plan->uid, plan->host_uid);
+        format_map(w.gid_map, raw->is_identity_late ? 0 : plan->gid, plan->host_gid);
+        describe_identity(plan, &c->reaper.init.identity);
         r = hold_descriptors(c, err);
         if (r >= 0)
                 r = child_open_listener(c, l, err);

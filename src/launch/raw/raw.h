@@ -10,9 +10,7 @@ struct raw {
         const struct plan_raw *plan;
         struct mounting mount;
         char uid_map[48], gid_map[48];
-        char inner_uid_map[48],
-                inner_gid_map[48]; /* of the second user namespace: each id mapped to itself */
-        int base_root;             /* the first tmpfs, in a folder of which the new root is built */
+        int base_root;    /* the first tmpfs, in a folder of which the new root is built */
         bool covers_root; /* the current operation may have mounted something on the new root itself */
         int operation;    /* index of the current operation, for a failure's report; or -1 */
 };

@@ -266,9 +266,12 @@ static int raw_cover(struct raw *w, const struct plan_op *op) {
                             MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
 }
 
+/* As in bubblewrap the mount gets what every read-only bind has: what --dev-bind shows, too. */
 static int raw_remount(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int fd = late_open(w->mount.new_root, op->target, O_PATH, 0);
-        int r = fd < 0 ? fd : mount_restrict(&w->mount, fd, MOUNT_ATTR_RDONLY);
+        int r = fd < 0 ? fd
+                       : mount_restrict(&w->mount, fd,
+                                        MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 
         return r < 0 ? raw_mount_fail(w, r, op->target, "Can't remount readonly on") : 0;
 }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table, notes and refusals made of it, and lists of its names.  causes.awk reads the rows as they stand
+ * here: each field begins a line. */
+#include "degraded.h"
+
+#include "str.h"
+
+#define STRICT "--strict: "
+
+const struct degraded degraded[N_DEGRADED] = {
+        [DEGRADED_LANDLOCK] =
+                {
+                        .name = "landlock",
+                        .when = "The kernel has no Landlock, or one before ABI 6 (Linux 6.12), and --landlock is "
+                                "auto.",
+                        .lack = "the kernel's Landlock can't keep abstract sockets inside",
+                        .instead = "a command in the host's network can reach those of the host",
+                        .fix = "boot Linux 6.12 or later, with landlock in its parameter lsm=",
+                        .test = "a_kernel_without_landlock_is_a_degradation",
+                        .is_quiet = true,
+                        .is_no_note = true,
+                },
+        [DEGRADED_CGROUP_NAMESPACE] =
+                {
+                        .name = "cgroup-namespace",
+                        .when = "The kernel gives no cgroup namespace (EINVAL, ENOSPC), as within another nsrun.",
+                        .lack = "no cgroup namespace can be had",
+                        .instead = "/proc/self/cgroup names the cgroup outside",
+                        .fix = "sudo sysctl -w user.max_cgroup_namespaces=15000, on a kernel with CONFIG_CGROUPS; a "
+                               "sandbox of nsrun's gives none",
+                        .test = "a_cgroup_namespace_that_is_missing_is_a_degradation",
+                        .is_quiet = true,
+                        .is_no_note = true,
+                },
+        [DEGRADED_COUNTERS] =
+                {
+                        .name = "counters",
+                        .when = "/proc/sys is read-only, as containers have it.",
+                        .lack = "in a container's read-only /proc/sys commands can't be bounded",
+                        .instead =
+                                "they may make cgroup namespaces, and use up the user's inotify instances",
+                        .fix = "make the container's /proc/sys writable",
+                        .test = "a_read_only_proc_sys_is_a_degradation",
+                },
+        [DEGRADED_PROC_SUBSET] =
+                {
+                        .name = "proc-subset",
+                        .when = "A new /proc is refused, one with subset=pid isn't, and --proc is auto.",
+                        .lack = "a full /proc is refused here",
+                        .instead = "mounted with subset=pid",
+                        .fix = "run the container with an unmasked /proc, or choose --proc=subset",
+                        .test = "a_masked_proc_is_a_degradation",
+                },
+        [DEGRADED_PROC_NONE] =
+                {
+                        .name = "proc-none",
+                        .when = "That one is refused, too.",
+                        .lack = "no /proc can be mounted here",
+                        .instead = "the sandbox has none",
+                        .fix = "run the container with an unmasked /proc, or choose --proc=none",
+                        .test = "a_masked_proc_is_a_degradation",
+                },
+        [DEGRADED_CACHE_IN_MEMORY] =
+                {
+                        .name = "cache-in-memory",
+                        .when = "The cache folder can't carry the layers of a default cache's overlay, or can't be "
+                                "made, and memory can.",
+                        .lack = "no overlay on disk can be had for this cache",
+                        .instead = "its overlay is in memory",
+                        .fix = "point XDG_CACHE_HOME at a local disk, or choose --overlay-backing=tmpfs",
+                        .test = "a_cache_that_is_degraded_is_listed_and_strict_refuses_it",
+                },
+        [DEGRADED_CACHE_READ_ONLY] =
+                {
+                        .name = "cache-read-only",
+                        .when = "No overlay can be laid over a default cache.",
+                        .lack = "no overlay can be had for this cache",
+                        .instead = "it is read-only",
+                        .fix = "name the folder with --ro or --rw",
+                        .test = "a_cache_that_is_degraded_is_listed_and_strict_refuses_it",
+                },
+        [DEGRADED_CACHE_EMPTY] =
+                {
+                        .name = "cache-empty",
+                        .when = "A default cache can't be opened, or not be bound either.",
+                        .lack = "this cache can't be shown",
+                        .instead = "it is empty inside",
+                        .fix = "let yourself read the folder (chmod u+rwx)",
+                        .test = "a_cache_that_is_degraded_is_listed_and_strict_refuses_it",
+                },
+        [DEGRADED_PIDS] =
+                {
+                        .name = "pids-by-rlimit",
+                        .when = "--limit pids is asked for, and no cgroup can be made for it.",
+                        .lack = "no cgroup can be made to bound the number of processes",
+                        .instead = "RLIMIT_NPROC bounds it",
+                        .fix = "systemd-run --user --scope -p Delegate=yes nsrun ... gives one",
+                        .test = "processes_bounded_by_an_rlimit_are_a_degradation",
+                        .is_quiet = true,
+                },
+        [DEGRADED_LEFTOVERS] =
+                {
+                        .name = "leftovers",
+                        .when = "The user has no uts namespace left (ENOSPC) for a command that joins a session.",
+                        .lack = "the user has no uts namespace left to know the command's processes by",
+                        .instead = "those that leave its session live on",
+                        .fix = "sudo sysctl -w user.max_uts_namespaces=15000",
+                        .test = "a_joined_command_without_a_mark_is_a_degradation",
+                },
+};
+
+_Static_assert(sizeof(((struct nsrun_error *)0)->what) >= 512, "a row's words have room");
+
+void degraded_note(struct nsrun_error *ret, enum degraded_id id, const char *path) {
+        struct nsrun_error note = {0};
+        char what[sizeof(note.what)] = "";
+
+        strcat(what, degraded[id].lack);
+        strcat(what, ": ");
+        strcat(what, degraded[id].instead);
+        (void)error_set(&note, NSRUN_STAGE_MOUNT, 0, path, what, NULL);
+        *ret = note;
+}
+
+int degraded_refuse(struct nsrun_error *err, enum degraded_id id, const char *path, const char *hint) {
+        char what[sizeof(err->what)] = STRICT;
+
+        strcat(what, degraded[id].lack);
+        return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), path, what,
+                         hint ? hint : degraded[id].fix);
+}
+
+bool degraded_is_refusal(const struct nsrun_error *err) {
+        return startswith(err->what, STRICT) != NULL;
+}
+
+const struct degraded *degraded_find(const struct nsrun_error *note) {
+        for (size_t i = 0; i < N_DEGRADED; i++) {
+                const char *rest = startswith(note->what, degraded[i].lack);
+
+                rest = rest ? startswith(rest, ": ") : NULL;
+                if (rest && streq(rest, degraded[i].instead))
+                        return &degraded[i];
+        }
+        return NULL;
+}
+
+int degraded_add(char ***list, const struct degraded *row, const char *path) {
+        char *entry = NULL;
+
+        if (asprintf(&entry, "%s%s%s", row->name, path && *path ? " " : "", path ? path : "") < 0)
+                return -ENOMEM;
+        if (!strv_contains(*list, entry))
+                return strv_consume(list, entry);
+        free(entry);
+        return 0;
+}
+
+const struct degraded *degraded_read(const char *entry, const char **ret_path) {
+        for (size_t i = 0; i < N_DEGRADED; i++) {
+                const char *rest = startswith(entry, degraded[i].name);
+
+                if (!rest || (*rest && *rest != ' '))
+                        continue;
+                *ret_path = *rest ? rest + 1 : NULL;
+                return &degraded[i];
+        }
+        return NULL;
+}
+
+nsrun_public char *nsrun_degraded_format(const char *entry) {
+        const char *path = NULL;
+        const struct degraded *row = degraded_read(entry, &path);
+        struct nsrun_error note;
+
+        if (!row)
+                return NULL;
+        degraded_note(&note, (enum degraded_id)(row - degraded), path);
+        return nsrun_error_format(&note);
+}

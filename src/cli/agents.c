@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun agents`: the table that --agent takes its rows from, with those of the configuration. */
+#include "policy/agents.h"
+#include "base/json.h"
+#include "option.h"
+
+struct agents_options {
+        bool is_json;
+};
+
+static int cli_agents_apply_json(void *target, nsrun_unused const struct option_spec *spec,
+                                 nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct agents_options *options = target;
+
+        options->is_json = true;
+        return 0;
+}
+
+const struct option_spec agents_options[] = {
+        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", cli_agents_apply_json},
+};
+const size_t n_agents_options = ARRAY_SIZE(agents_options);
+
+/* A row, whoever it is from; the lists are borrowed, or the strings in `paths`. */
+struct agent_shown {
+        const char *name, *what;
+        char **paths[3]; /* by access: read-only, writable, overlay */
+        const char *const *protect, *const *keys, *const *hosts;
+        bool is_nested;
+};
+
+static const struct {
+        enum policy_access access;
+        const char *name;
+} accesses[] = {{POLICY_RW, "writable"}, {POLICY_OVERLAY, "overlay"}, {POLICY_RO, "readable"}};
+
+static void clear_shown(struct agent_shown *a) {
+        for (size_t i = 0; i < ARRAY_SIZE(a->paths); i++)
+                strv_free(TAKE_PTR(a->paths[i]));
+}
+
+static int cli_agents_add_folder(struct agent_shown *a, const struct agent_folder *folder) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        strbuf_add(&b, folder->path);
+        for (size_t k = 0; k < AGENT_MOVES_MOST && folder->moved[k].variable; k++)
+                strbuf_addf(&b, " ($%s%s%s)", folder->moved[k].variable, *folder->moved[k].below ? "/" : "",
+                            folder->moved[k].below);
+        return strv_consume(&a->paths[folder->access], strbuf_finish(&b));
+}
+
+static int show_shipped(const struct agent_entry *entry, struct agent_shown *a) {
+        int r = 0;
+
+        *a = (struct agent_shown){.name = entry->name,
+                                  .what = entry->what,
+                                  .protect = entry->protect,
+                                  .keys = entry->keys,
+                                  .hosts = entry->hosts,
+                                  .is_nested = entry->is_nested};
+        for (size_t i = 0; i < AGENT_FOLDERS_MOST && entry->folders[i].path && r >= 0; i++)
+                r = cli_agents_add_folder(a, &entry->folders[i]);
+        return r;
+}
+
+static int show_own(const struct policy_agent *agent, struct agent_shown *a) {
+        *a = (struct agent_shown){.name = agent->name,
+                                  .what = "of the configuration",
+                                  .protect = (const char *const *)agent->protect,
+                                  .keys = (const char *const *)agent->keys,
+                                  .hosts = (const char *const *)agent->hosts,
+                                  .is_nested = agent->is_nested};
+        return strv_copy(agent->writable, &a->paths[POLICY_RW]) < 0 ||
+                               strv_copy(agent->overlay, &a->paths[POLICY_OVERLAY]) < 0 ||
+                               strv_copy(agent->readable, &a->paths[POLICY_RO]) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
+static void print_list(const char *label, const char *const *list) {
+        if (!list || !*list)
+                return;
+        (void)printf("            %-10s", label);
+        for (; *list; list++) {
+                _cleanup_free_ char *visible = str_visible(*list);
+
+                (void)printf("%s%s", visible ? visible : "?", list[1] ? ", " : "\n");
+        }
+}
+
+static int print_text_row(void *data, const struct agent_shown *a) {
+        (void)data;
+        (void)printf("%-11s %s\n", a->name, a->what);
+        for (size_t i = 0; i < ARRAY_SIZE(accesses); i++)
+                print_list(accesses[i].name, (const char *const *)a->paths[accesses[i].access]);
+        print_list("protected", a->protect);
+        print_list("key", a->keys);
+        print_list("hosts", a->hosts);
+        if (a->is_nested)
+                (void)puts("            seccomp   nested");
+        return 0;
+}
+
+struct rows_json {
+        struct json_document d;
+        struct json_value *rows;
+};
+
+static void add_strings(struct rows_json *j, struct json_value *to, const char *key,
+                        const char *const *list) {
+        struct json_value *array = json_add_array(&j->d, to, key);
+
+        for (; list && *list; list++)
+                json_add_string(&j->d, array, NULL, *list);
+}
+
+static int add_json_row(void *data, const struct agent_shown *a) {
+        struct rows_json *j = data;
+        struct json_value *o = json_add_object(&j->d, j->rows, NULL);
+
+        json_add_string(&j->d, o, "name", a->name);
+        json_add_string(&j->d, o, "what", a->what);
+        for (size_t i = 0; i < ARRAY_SIZE(accesses); i++)
+                add_strings(j, o, accesses[i].name, (const char *const *)a->paths[accesses[i].access]);
+        add_strings(j, o, "protect", a->protect);
+        add_strings(j, o, "keys", a->keys);
+        add_strings(j, o, "hosts", a->hosts);
+        json_add_bool(&j->d, o, "nested", a->is_nested);
+        return 0;
+}
+
+/* The configuration's rows, then those shipped ones that it doesn't replace. */
+static int each_agent(const struct nsrun_policy *p, int (*found)(void *data, const struct agent_shown *a),
+                      void *data) {
+        struct agent_shown a = {0};
+        int r = 0;
+
+        for (size_t i = 0; i < p->n_agents + n_agent_entries && r >= 0; i++) {
+                struct agent_row row;
+
+                if (i >= p->n_agents &&
+                    (!agent_find(p, agent_entries[i - p->n_agents].name, &row) || row.own))
+                        continue;
+                r = i < p->n_agents ? show_own(&p->agents[i], &a)
+                                    : show_shipped(&agent_entries[i - p->n_agents], &a);
+                if (r >= 0)
+                        r = found(data, &a);
+                clear_shown(&a);
+        }
+        return r;
+}
+
+static int print_agents(const struct agents_options *options, struct nsrun_error *err) {
+        struct nsrun_policy *policy = NULL;
+        _cleanup_free_ char *text = NULL;
+        struct rows_json j = {0};
+        int r;
+
+        if (nsrun_policy_new(&policy) < 0)
+                return error_oom(err);
+        r = nsrun_policy_find_config(policy, err);
+        if (r >= 0 && !options->is_json) {
+                r = each_agent(policy, print_text_row, NULL) < 0 ? error_oom(err) : 0;
+        } else if (r >= 0 && (r = json_open(&j.d, err)) >= 0) {
+                json_add_number(&j.d, j.d.root, "version", 1);
+                j.rows = json_add_array(&j.d, j.d.root, "agents");
+                r = each_agent(policy, add_json_row, &j) < 0 ? error_oom(err) : 0;
+                if (r >= 0)
+                        r = json_finish(&j.d, true, &text, err);
+                if (r >= 0)
+                        (void)printf("%s\n", text);
+                json_close(&j.d);
+        }
+        (void)nsrun_policy_free(policy);
+        return r;
+}
+
+int agents_main(const struct command *command, char **argv) {
+        struct agents_options options = {0};
+        struct common_options common = {0};
+        void *const targets[] = {&options, &common};
+        struct nsrun_error err = {0};
+        size_t first = 0;
+        int r;
+
+        r = option_parse(command, argv, targets, &first, &err);
+        if (r > 0)
+                return help_answer(command, &common);
+        if (r == 0 && argv[first])
+                r = option_usage_error(command, argv[first], "no argument is expected", &err);
+        if (r == 0)
+                r = print_agents(&options, &err);
+        return r < 0 ? option_fail(&err) : option_close_stdout();
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun mcp`: a session's commands and files for a client of the Model Context Protocol. */
+#include <fcntl.h>
+#include <signal.h>
+
+#include "base/file.h"
+#include "mcp/server.h"
+#include "option.h"
+
+struct mcp_options {
+        struct mcp_settings settings;
+};
+
+static int cli_mcp_apply_timeout(void *target, const struct option_spec *spec, const char *value,
+                                 struct nsrun_error *err) {
+        struct mcp_options *o = target;
+        int r = option_seconds(&o->settings.timeout, spec, value, err);
+
+        if (r >= 0 && (o->settings.timeout < 1 || o->settings.timeout > NSRUN_BASH_TIMEOUT_MOST))
+                return option_refuse(spec, value, "out of bounds", "1 to 600", err);
+        return r;
+}
+
+static int cli_mcp_apply_name(void *target, nsrun_unused const struct option_spec *spec, const char *value,
+                              nsrun_unused struct nsrun_error *err) {
+        struct mcp_options *o = target;
+
+        o->settings.session.name = value;
+        return 0;
+}
+
+static int apply_commits(void *target, const struct option_spec *spec, nsrun_unused const char *value,
+                         struct nsrun_error *err) {
+        struct mcp_options *o = target;
+        enum mcp_commits wanted = streq(spec->name, "ask-commit") ? MCP_COMMITS_ASKED : MCP_COMMITS_ALLOWED;
+
+        if (o->settings.commits != MCP_COMMITS_NEVER && o->settings.commits != wanted)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
+                                 "--ask-commit and --allow-commit can't both be", "leave one of them out");
+        o->settings.commits = wanted;
+        return 0;
+}
+
+const struct option_spec mcp_options[] = {
+        {"ask-commit", 0, NULL, OPTION_COMPLETES_NOTHING, "Server",
+         "the model may commit and discard overlays' changes, each time that the client's user says yes",
+         apply_commits},
+        {"allow-commit", 0, NULL, OPTION_COMPLETES_NOTHING, "Server",
+         "the model may commit and discard overlays' changes, and nobody is asked", apply_commits},
+        {"name", 0, "NAME", OPTION_COMPLETES_NOTHING, "Server",
+         "what the session is called, instead of eight letters", cli_mcp_apply_name},
+        {"timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Server",
+         "end a command after SECONDS, unless its call says otherwise; the default is 120",
+         cli_mcp_apply_timeout},
+};
+const size_t n_mcp_options = ARRAY_SIZE(mcp_options);
+
+static void do_nothing(nsrun_unused int signal) {
+}
+
+/* Signals that end the server wait for its loop, in all threads; a client that has gone is an error of
+ * write(2).  Caught, SIGPIPE is as ever in the commands. */
+static void prepare_signals(void) {
+        struct sigaction caught = {.sa_handler = do_nothing};
+        sigset_t set;
+
+        (void)sigaction(SIGPIPE, &caught, NULL);
+        (void)sigemptyset(&set);
+        (void)sigaddset(&set, SIGINT);
+        (void)sigaddset(&set, SIGTERM);
+        (void)sigaddset(&set, SIGHUP);
+        (void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* The client's stream gets messages alone: what else is printed goes to standard error. */
+static int set_output_aside(struct nsrun_error *err) {
+        int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+
+        if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, NULL,
+                                 "standard output can't be set aside", NULL);
+        return fd;
+}
+
+static int cli_mcp_run(struct mcp_options *o, struct nsrun_error *err) {
+        _cleanup_close_ int output = -EBADF;
+        _cleanup_json_ struct json_document d = {0};
+        int r = json_open(&d, err);
+
+        if (r >= 0)
+                r = output = set_output_aside(err);
+        if (r < 0)
+                return r;
+        prepare_signals();
+        return mcp_serve(&o->settings, STDIN_FILENO, output, err);
+}
+
+int mcp_main(const struct command *command, char **argv) {
+        struct mcp_options options = {
+                .settings = {.session = NSRUN_SESSION_OPTIONS_INIT, .timeout = NSRUN_BASH_TIMEOUT}};
+        struct common_options common = {0};
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_error err = {0};
+        size_t first = 0;
+        int r;
+
+        r = nsrun_policy_new(&policy) < 0 ? error_oom(&err) : 0;
+        options.settings.policy = policy;
+        if (r == 0)
+                r = option_parse(command, argv, (void *const[]){policy, &options, &common}, &first, &err);
+        if (r == 0 && argv[first])
+                r = option_usage_error(command, argv[first], "it takes no arguments", &err);
+        if (r == 0 && policy->session && options.settings.session.name)
+                r = option_usage_error(command, "--name", "the session that --session names has its own",
+                                       &err);
+        if (r == 0)
+                r = cli_mcp_run(&options, &err);
+        (void)nsrun_policy_free(policy);
+        if (r > 0)
+                return help_answer(command, &common);
+        return r < 0 ? option_fail(&err) : 0;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See output.h. */
+#include "output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/sys.h"
+
+/* How many of the output's last lines are read. */
+#define LINES_MOST 200
+
+static const struct {
+        const char *text;
+        enum refused how;
+} marks[] = {
+        {": bad interpreter", REFUSED_ABSENT},
+        {"No such file or directory", REFUSED_ABSENT},
+        {"no such file or directory", REFUSED_ABSENT},
+        {"cannot execute: required file not found", REFUSED_ABSENT},
+        {"Read-only file system", REFUSED_WRITE},
+        {"read-only file system", REFUSED_WRITE},
+        {"Permission denied", REFUSED_ACCESS},
+        {"permission denied", REFUSED_ACCESS},
+        {"No space left on device", REFUSED_SPACE},
+        {"no space left on device", REFUSED_SPACE},
+};
+
+/* What programs say of things that no path stands for.  `host`: what the host must have, or the sandbox
+ * isn't to blame; or NULL. */
+static const struct {
+        const char *text, *host, *reason;
+} words[] = {
+        {"\"no new privileges\" flag", NULL,
+         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
+        {"must be superuser to use mount", NULL,
+         "the command has no right to mount: nothing allows it; with --seccomp=nested it may do so in namespaces "
+         "of its own"},
+        {"unshare failed: Operation not permitted", NULL,
+         "seccomp denies new namespaces: --seccomp=nested allows user namespaces"},
+        {"No permissions to create new namespace", NULL,
+         "seccomp denies new namespaces: --seccomp=nested allows user namespaces"},
+        {"Cannot connect to the Docker daemon at unix:", NULL,
+         "sockets of container engines aren't exposed, whether one runs or not: nothing allows it"},
+        {"System has not been booted with systemd", "/run/systemd/system",
+         "the host's systemd can't be reached from the sandbox: nothing allows it"},
+};
+
+static int explain_add(char ***ret, const char *reason) {
+        return strv_contains(*ret, reason) || strv_length(*ret) >= EXPLAIN_MOST ? 0 : strv_add(ret, reason);
+}
+
+static int explain_add_path(const struct explained *e, const char *path, enum refused how, char ***ret) {
+        _cleanup_free_ char *reason = NULL, *absolute = NULL;
+        int r;
+
+        absolute = *path == '/' ? strdup(path) : path_join(e->plan->cwd ? e->plan->cwd : "/", path);
+        r = absolute ? explain_path(e->plan, absolute, how, &reason) : -ENOMEM;
+        return r < 0 || !reason ? r : explain_add(ret, reason);
+}
+
+/* The text in quotes that ends last before `end`, or begins first behind it; NULL: there is none. */
+static char *quoted(const char *line, const char *end) {
+        const char *close = end, *open;
+
+        while (close > line && close[-1] != '\'' && close[-1] != '"')
+                close--;
+        if (close > line + 1) {
+                close--;
+                for (open = close; open > line && open[-1] != *close; open--)
+                        ;
+                return open > line ? strndup(open, (size_t)(close - open)) : NULL;
+        }
+        open = strpbrk(end, "'\"");
+        close = open ? strchr(open + 1, *open) : NULL;
+        return close ? strndup(open + 1, (size_t)(close - open - 1)) : NULL;
+}
+
+/* The last part before `end` of "program: what: the path: the error"; of "open /path" the path. */
+static char *last_part(const char *line, const char *end) {
+        const char *begin, *space;
+        char *part;
+
+        while (end > line && (end[-1] == ' ' || end[-1] == ':' || end[-1] == '('))
+                end--;
+        for (begin = end; begin > line && !(begin[-1] == ' ' && begin - line > 1 && begin[-2] == ':');
+             begin--)
+                ;
+        part = strndup(begin, (size_t)(end - begin));
+        space = part ? strstr(part, " /") : NULL;
+        if (space)
+                memmove(part, space + 1, strlen(space + 1) + 1);
+        return part;
+}
+
+/* A script of the project's that couldn't be executed: the interpreter that its first line names.  The
+ * command may have planted anything there, so that no symlink is followed. */
+static int add_interpreter(const struct explained *e, const char *script, char ***ret) {
+        _cleanup_free_ char *joined = path_join(e->plan->cwd ? e->plan->cwd : "/", script),
+                            *path = joined ? path_normalise(*script == '/' ? script : joined) : NULL;
+        _cleanup_close_ int fd = -EBADF;
+        char line[256], *name;
+        struct stat st;
+        ssize_t n;
+
+        if (!path)
+                return -ENOMEM;
+        if (!e->plan->project || !path_is_beneath(path, e->plan->project))
+                return 0;
+        fd = sys_openat2(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, RESOLVE_NO_SYMLINKS);
+        if (fd < 0 || sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+                return 0;
+        n = sys_read(fd, line, sizeof(line) - 1);
+        line[n > 0 ? n : 0] = '\0';
+        if (!startswith(line, "#!"))
+                return 0;
+        name = line + 2 + strspn(line + 2, " \t");
+        name[strcspn(name, " \t\n")] = '\0';
+        return *name == '/' ? explain_add_path(e, name, REFUSED_ABSENT, ret) : 0;
+}
+
+static int read_marks(const struct explained *e, const char *line, char ***ret) {
+        for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+                const char *at = strstr(line, marks[i].text);
+                _cleanup_free_ char *path = NULL;
+
+                if (!at)
+                        continue;
+                path = quoted(line, at);
+                if (!path)
+                        path = last_part(line, at);
+                if (!path)
+                        return -ENOMEM;
+                if (strstr(line, "required file not found"))
+                        return add_interpreter(e, path, ret);
+                return *path ? explain_add_path(e, path, marks[i].how, ret) : 0;
+        }
+        return 0;
+}
+
+/* "NAME: command not found": where the caller's own PATH has it. */
+static int read_command(const struct explained *e, char *line, char ***ret) {
+        char *at = strstr(line, ": command not found");
+        _cleanup_free_ char *name = at ? last_part(line, at) : NULL;
+
+        if (!name || !*name || strchr(name, '/') || !e->search)
+                return at && !name ? -ENOMEM : 0;
+        for (const char *from = e->search; *from;) {
+                size_t n = strcspn(from, ":");
+                _cleanup_free_ char *path = NULL;
+                int r;
+
+                if (asprintf(&path, "%.*s/%s", (int)n, from, name) < 0) {
+                        path = NULL;
+                        return -ENOMEM;
+                }
+                /* Where the program isn't in it, a folder that isn't exposed explains nothing. */
+                r = *path == '/' && access(path, X_OK) == 0 ? explain_add_path(e, path, REFUSED_ABSENT, ret)
+                                                            : 0;
+                if (r < 0)
+                        return r;
+                from += n + (from[n] == ':');
+        }
+        return 0;
+}
+
+static bool has_word(const char *line, const char *word) {
+        static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+        size_t n = strlen(word);
+
+        for (const char *at = strstr(line, word); at; at = strstr(at + 1, word))
+                if ((at == line || !strchr(letters, at[-1])) && (!at[n] || !strchr(letters, at[n])))
+                        return true;
+        return false;
+}
+
+static int read_withheld(const struct explained *e, const char *line, char ***ret) {
+        STRV_FOREACH (name, e->plan->secrets) {
+                _cleanup_free_ char *reason = NULL;
+
+                if (!has_word(line, *name))
+                        continue;
+                if (asprintf(&reason,
+                             "the variable %s is withheld, since it looks like a secret: --env %s passes it",
+                             *name, *name) < 0) {
+                        reason = NULL;
+                        return -ENOMEM;
+                }
+                if (explain_add(ret, reason) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int read_words(const struct explained *e, const char *line, char ***ret) {
+        static const char *const unreachable[] = {"Could not resolve host",
+                                                  "Temporary failure in name resolution",
+                                                  "Name or service not known",
+                                                  "EAI_AGAIN",
+                                                  "ENOTFOUND",
+                                                  "Network is unreachable",
+                                                  "network is unreachable"};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(words) && r >= 0; i++)
+                if (strstr(line, words[i].text) && (!words[i].host || access(words[i].host, F_OK) == 0))
+                        r = explain_add(ret, words[i].reason);
+        for (size_t i = 0; i < ARRAY_SIZE(unreachable) && r >= 0 && e->plan->net == POLICY_NET_NONE; i++)
+                if (strstr(line, unreachable[i]))
+                        r = explain_add(
+                                ret, "there is no network (--net=none): --net=allow --allow HOST gives one "
+                                     "host, --net=host all");
+        return r;
+}
+
+/* Programs quote with U+2018 and U+2019 in a UTF-8 locale. */
+static void make_quotes_plain(char *line) {
+        for (char *at = line; (at = strstr(at, "\xe2\x80")); at++)
+                if (at[2] == '\x98' || at[2] == '\x99') {
+                        *at = '\'';
+                        memmove(at + 1, at + 3, strlen(at + 3) + 1);
+                }
+}
+
+static int read_output_line(const struct explained *e, char *line, char ***ret) {
+        int r;
+
+        make_quotes_plain(line);
+        r = read_marks(e, line, ret);
+
+        if (r >= 0)
+                r = read_command(e, line, ret);
+        if (r >= 0)
+                r = read_withheld(e, line, ret);
+        return r < 0 ? r : read_words(e, line, ret);
+}
+
+int explain_output(const struct explained *e, char ***ret) {
+        const char *end = e->output + e->size;
+        int r = 0;
+
+        if (e->oom_killed && e->plan->limits.memory > 0)
+                r = explain_add(
+                        ret,
+                        "the memory that --limit memory=SIZE gives was used up: a larger SIZE allows more");
+        for (int n = 0; n < LINES_MOST && end > e->output && r >= 0; n++) {
+                const char *begin = end;
+                _cleanup_free_ char *line = NULL;
+
+                while (begin > e->output && begin[-1] != '\n')
+                        begin--;
+                line = strndup(begin, (size_t)(end - begin));
+                r = line ? read_output_line(e, line, ret) : -ENOMEM;
+                end = begin > e->output ? begin - 1 : begin;
+        }
+        return r;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Reasons for a failure, found in what a command wrote before it failed. */
+#pragma once
+
+#include "path.h"
+
+#define EXPLAIN_MOST 10
+
+struct explained {
+        const struct nsrun_plan *plan;
+        const char *output; /* `size` bytes, and a NUL behind them */
+        size_t size;
+        const char *search; /* the caller's own PATH; may be NULL */
+        bool oom_killed;
+};
+
+/* Adds at most EXPLAIN_MOST lines to *ret, of which none is there twice; those of the output's end come
+ * first.  None: nothing that the sandbox did is known to have caused it.  -ENOMEM. */
+int explain_output(const struct explained *e, char ***ret);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See path.h. */
+#include "path.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "policy/refuse.h"
+
+/* The operation that decides what is at a path: of those above it the lowest, and of two there the later. */
+static const struct plan_op *covering(const struct nsrun_plan *plan, const char *path) {
+        const struct plan_op *found = NULL;
+
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                if (path_is_beneath(path, op->target) &&
+                    (!found || strlen(op->target) >= strlen(found->target)))
+                        found = op;
+        }
+        return found;
+}
+
+/* Whether the sandbox itself made the path, as a folder on the way to something that is exposed. */
+static bool is_on_the_way(const struct nsrun_plan *plan, const char *path) {
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (path_is_beneath(plan->ops[i].target, path))
+                        return true;
+        return false;
+}
+
+static bool shows_the_host(const struct plan_op *op) {
+        return op && (op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY);
+}
+
+/* What of a path may be looked for on the host: *ret_all of it, or only its part of that many bytes; 0:
+ * nothing. */
+static size_t tellable(const struct nsrun_plan *plan, const char *path) {
+        static const char *const system[] = {"/bin", "/dev",  "/etc",  "/gnu", "/lib", "/lib64",  "/nix",
+                                             "/opt", "/sbin", "/snap", "/srv", "/usr", "/var/lib"};
+        _cleanup_free_ char *around = plan->project ? path_parent(plan->project) : NULL;
+        const char *const folders[] = {plan->home, around};
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+                const char *below =
+                        folders[i] && !streq(folders[i], "/") ? path_below(path, folders[i]) : NULL;
+                struct stat st;
+
+                /* What is beside a project in a folder of everybody's, as /tmp, is others'. */
+                if (below && *below && (i == 0 || (stat(folders[i], &st) >= 0 && !(st.st_mode & S_IWOTH))))
+                        return (size_t)(below - path) + strcspn(below, "/");
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(system); i++)
+                if (path_is_beneath(path, system[i]))
+                        return strlen(path);
+        return 0;
+}
+
+/* A path that isn't inside: what of it is on the host and isn't exposed.  0 or -ENOMEM. */
+static int explain_absent(const struct nsrun_plan *plan, const char *path, char **ret) {
+        const struct plan_op *op = covering(plan, path);
+        const char *below = plan->home ? path_below(path, plan->home) : NULL;
+        size_t n = tellable(plan, path);
+        _cleanup_free_ char *part = NULL;
+
+        if (shows_the_host(op) || is_on_the_way(plan, path))
+                return 0;
+        if (below && secrets_hold(below))
+                return asprintf(
+                               ret,
+                               "%s is not exposed by policy, whether it exists or not: it is where keys and "
+                               "passwords are kept (--ro FILE exposes a single file)",
+                               path) < 0
+                               ? -ENOMEM
+                               : 0;
+        part = n > 0 ? strndup(path, n) : NULL;
+        if (n > 0 && !part)
+                return -ENOMEM;
+        /* Of a path that is missing on the host, too, the folder may be what isn't exposed. */
+        while (part && *part && !is_on_the_way(plan, part) && !shows_the_host(covering(plan, part))) {
+                if (access(part, F_OK) == 0)
+                        return asprintf(ret,
+                                        "%s is on the host and isn't exposed: --ro %s exposes it, --rw "
+                                        "writable",
+                                        part, part) < 0
+                                       ? -ENOMEM
+                                       : 0;
+                *strrchr(part, '/') = '\0';
+        }
+        return 0;
+}
+
+static int explain_write(const struct nsrun_plan *plan, const char *path, char **ret) {
+        const struct plan_op *op = covering(plan, path);
+        _cleanup_free_ char *parent = op ? path_parent(op->target) : NULL;
+        const struct plan_op *around = parent ? covering(plan, parent) : NULL;
+        int r;
+
+        if (op && op->kind == PLAN_BIND && !op->is_read_only)
+                return 0;
+        if (op && op->kind == PLAN_BIND && shows_the_host(around) && !around->is_read_only)
+                r = asprintf(
+                        ret,
+                        "%s is protected, since programs on the host obey it: --no-protect '%s' lifts that",
+                        op->target, path_basename(op->target));
+        else if (op && op->kind == PLAN_BIND && access(op->source, W_OK) < 0)
+                r = asprintf(ret,
+                             "%s is read-only, and the user may not write there on the host either: nothing "
+                             "allows it",
+                             op->target);
+        else if (op && op->kind == PLAN_BIND)
+                r = asprintf(ret, "%s is exposed read-only: --rw %s makes it writable", op->target,
+                             op->target);
+        else if (!op || op->kind == PLAN_DIR)
+                r = asprintf(
+                        ret,
+                        "%s lies outside of what is exposed, where the sandbox is read-only: --rw exposes "
+                        "a folder of the host's, --tmpfs makes an empty one",
+                        path);
+        else
+                return 0;
+        return r < 0 ? -ENOMEM : 0;
+}
+
+int explain_path(const struct nsrun_plan *plan, const char *path, enum refused how, char **ret) {
+        _cleanup_free_ char *normal = path_normalise(path);
+        const struct plan_op *op;
+
+        *ret = NULL;
+        if (!normal)
+                return -ENOMEM;
+        op = covering(plan, normal);
+        if (op && op->kind == PLAN_HIDE && how != REFUSED_SPACE)
+                return asprintf(ret, "%s is hidden (--hide): nothing else shows it", op->target) < 0
+                               ? -ENOMEM
+                               : 0;
+        if (how == REFUSED_ABSENT)
+                return explain_absent(plan, normal, ret);
+        if (how == REFUSED_WRITE)
+                return explain_write(plan, normal, ret);
+        if (how == REFUSED_SPACE && op && op->kind == PLAN_TMPFS)
+                return asprintf(ret,
+                                "%s is a tmpfs of the sandbox's, and full: --tmpfs-size SIZE enlarges it",
+                                op->target) < 0
+                               ? -ENOMEM
+                               : 0;
+        return 0;
+}

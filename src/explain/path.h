@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Why a path was refused in a sandbox, by its plan.
+ *
+ * Who reads the reason may do what a command's output tells him, so that a reason must not answer a
+ * command's questions about the host.  Whether a path exists is told of system folders, of what lies
+ * directly in the home, and of the folder around the project.  Of what is in a folder of secrets the same
+ * words are said whether it exists or not, and of all else nothing. */
+#pragma once
+
+#include "plan/plan.h"
+
+enum refused {
+        REFUSED_ABSENT, /* ENOENT */
+        REFUSED_ACCESS, /* EACCES, EPERM */
+        REFUSED_WRITE,  /* EROFS */
+        REFUSED_SPACE,  /* ENOSPC */
+};
+
+/* *ret is the reason, which the caller frees; or NULL: the sandbox didn't cause it, as far as may be told.
+ * `path` is absolute.  A joining plan's operations must have been loaded.  -ENOMEM. */
+int explain_path(const struct nsrun_plan *plan, const char *path, enum refused how, char **ret);

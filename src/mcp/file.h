@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Files of the session, opened for the file tools. */
+#pragma once
+
+#include "tool.h"
+
+enum {
+        FILE_TEXT_MOST = 30 * 1024,       /* bytes of an answer's text */
+        FILE_EDIT_MOST = 4 * 1024 * 1024, /* bytes of a file that is edited */
+        FILE_ENTRIES_MOST = 1000,         /* of a list */
+};
+
+/* The argument path, or the project. */
+const char *tool_path(const struct call *c);
+
+/* Opens a plain file by one walk, once it is known to be one: nothing that waits, no device, nothing of the
+ * kernel's own.  `flags` are open(2)'s, without O_CREAT. */
+int tool_open_file(const struct call *c, const char *path, int flags, int *ret_fd, struct stat *ret,
+                   struct nsrun_error *err);

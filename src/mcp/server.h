@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A Model Context Protocol server for one client: its session, its messages, its calls. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "message.h"
+#include "nsrun.h"
+#include "policy/policy.h"
+
+/* Who decides about commits and discards. */
+enum mcp_commits {
+        MCP_COMMITS_NEVER,  /* the tools are not there */
+        MCP_COMMITS_ASKED,  /* the client's user, by an elicitation */
+        MCP_COMMITS_ALLOWED /* the model */
+};
+
+/* What the host chose.  Nothing that a client says changes it. */
+struct mcp_settings {
+        const struct nsrun_policy *policy; /* of the session to start, or with "session", of one to join */
+        struct nsrun_session_options session;
+        int timeout; /* the default for a bash command, in seconds */
+        enum mcp_commits commits;
+};
+
+/* What differs between versions of the protocol. */
+struct mcp_version {
+        const char *name;
+        bool has_batches;
+        bool has_structure; /* structuredContent, titles */
+        bool has_messages;  /* of progress */
+        bool has_elicitation;
+};
+
+/* As in RFC 5424, from the least to the most important. */
+enum mcp_level {
+        MCP_DEBUG,
+        MCP_INFO,
+        MCP_NOTICE,
+        MCP_WARNING,
+        MCP_ERROR,
+        MCP_CRITICAL,
+        MCP_ALERT,
+        MCP_EMERGENCY,
+        N_MCP_LEVELS
+};
+
+struct call;
+
+struct mcp_server {
+        const struct mcp_settings *settings;
+        struct message_writer writer;
+        struct line_reader reader;
+        char *session;
+        bool owns_session;
+        const struct nsrun_policy *policy; /* of the commands: they join the session */
+        struct nsrun_policy *own_policy;   /* that, where the session is the server's own; else NULL */
+        struct nsrun_workspace *files;     /* what the session's commands see */
+        char *bash_text, *bash_schema;     /* bash's description and its parameters, as JSON */
+        const struct mcp_version *version; /* NULL: not initialised */
+        bool client_elicits, client_has_roots;
+        atomic_int level;    /* the least important that the client wants to be told */
+        int wake_fd;         /* an eventfd: a call has ended */
+        atomic_bool is_deaf; /* the client's input has ended */
+
+        pthread_mutex_t lock; /* of what follows */
+        struct call *calls;   /* those that run or wait, the oldest first */
+        size_t n_calls, n_bytes;
+        unsigned long long n_asked; /* numbers the server's own requests */
+};
+
+/* Starts the session, serves one client until its input ends or a signal comes, and ends the session. */
+int mcp_serve(const struct mcp_settings *settings, int input, int output, struct nsrun_error *err);
+
+/* protocol.c: takes one line from the client. */
+void mcp_take_line(struct mcp_server *s, const char *line, size_t n);
+/* What a line is answered that is none. */
+void mcp_refuse_line(struct mcp_server *s, int code, const char *why);
+
+/* Tells the client's log, if it wants to be told of that level. */
+void mcp_log(struct mcp_server *s, enum mcp_level level, const char *text);

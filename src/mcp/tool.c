@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table of tools; their list for a client, and the judging of arguments. */
+#include "tool.h"
+
+#define PATH_TEXT "Absolute, or relative to the project."
+
+const struct tool tools[] = {
+        {.name = "bash",
+         .title = "Run a command",
+         .text = "", /* nsrun_bash_describe()'s */
+         .lane = LANE_COMMANDS,
+         .parameters = {{"command", "string", NULL, true, 0, 0},
+                        {"description", "string", NULL, false, 0, 0},
+                        {"timeout", "integer", NULL, false, 0, INT32_MAX}},
+         .run = tool_run_bash},
+        {.name = "read",
+         .title = "Read a file",
+         .text = "Reads a text file: 30 KiB at most in one call, from the line `offset` on. The result says "
+                 "which lines it has, and how to go on.",
+         .lane = LANE_FILES,
+         .reads_alone = true,
+         .parameters = {{"path", "string", PATH_TEXT, true, 0, 0},
+                        {"offset", "integer", "The first line, from 1. 1 if it is left out.", false, 1,
+                         INT32_MAX},
+                        {"limit", "integer", "How many lines at most.", false, 1, INT32_MAX}},
+         .run = tool_read},
+        {.name = "write",
+         .title = "Write a file",
+         .text = "Writes a whole text file. Folders that are missing on the way are made; what the file had "
+                 "is gone.",
+         .lane = LANE_FILES,
+         .parameters = {{"path", "string", PATH_TEXT, true, 0, 0},
+                        {"content", "string", "All that the file will have.", true, 0, 0}},
+         .run = tool_write},
+        {.name = "edit",
+         .title = "Edit a file",
+         .text = "Replaces a text in a file. `old` must be there exactly once, spaces and all, unless "
+                 "`all` is true.",
+         .lane = LANE_FILES,
+         .parameters = {{"path", "string", PATH_TEXT, true, 0, 0},
+                        {"old", "string", "The text that is there.", true, 0, 0},
+                        {"new", "string", "What takes its place.", true, 0, 0},
+                        {"all", "boolean", "Replace it wherever it is.", false, 0, 0}},
+         .run = tool_edit},
+        {.name = "list",
+         .title = "List a folder",
+         .text = "Lists a folder, sorted: a line for each entry, folders with a slash, symlinks with an @ at "
+                 "their end. 1,000 entries at most.",
+         .lane = LANE_FILES,
+         .reads_alone = true,
+         .parameters = {{"path", "string", PATH_TEXT " The project if it is left out.", false, 0, 0}},
+         .run = tool_list},
+        {.name = "glob",
+         .title = "Find files",
+         .text = "Finds files by name: * and ? stand for what is in a name, [abc] for one of these, ** for "
+                 "any folders. A pattern without a slash is looked for at any depth. .git is left out. 1,000 "
+                 "paths at most, sorted.",
+         .lane = LANE_FILES,
+         .reads_alone = true,
+         .parameters = {{"pattern", "string", "Such as *.c or src/**/*.h.", true, 0, 0},
+                        {"path", "string", "The folder to look in. The project if it is left out.", false, 0,
+                         0}},
+         .run = tool_glob},
+        {.name = "grep",
+         .title = "Search in files",
+         .text = "Searches the lines of files by a regular expression (. [] * + ? {m,n} | () ^ $ \\d \\w \\s "
+                 "\\b; without back references). Each line found is PATH:NUMBER:TEXT. .git and binary files "
+                 "are left out. 30 KiB at most.",
+         .lane = LANE_FILES,
+         .reads_alone = true,
+         .parameters = {{"pattern", "string", "The regular expression.", true, 0, 0},
+                        {"path", "string", "A file or a folder. The project if it is left out.", false, 0,
+                         0},
+                        {"glob", "string", "Only files of such names, as glob has them.", false, 0, 0},
+                        {"ignore_case", "boolean", "Small and capital letters are the same.", false, 0, 0}},
+         .run = tool_grep},
+        {.name = "diff",
+         .title = "Show changes",
+         .text = "Shows what was changed in the session's overlays, which are those that the user has chosen, "
+                 "and a digest of it. Of a longer text the first and the last 15 KiB are left.",
+         .lane = LANE_COMMANDS,
+         .reads_alone = true,
+         .parameters = {{"paths", "strings", "Only at and beneath these.", false, 0, 0},
+                        {"form", "string", "patch, list or stat. patch if it is left out.", false, 0, 0}},
+         .run = tool_diff},
+        {.name = "commit",
+         .title = "Commit changes",
+         .text = "Makes the user's files as the session's overlays show them. The user may be asked first. "
+                 "What the user has changed meanwhile is not overwritten: that is an error, with a list.",
+         .lane = LANE_COMMANDS,
+         .is_of_commits = true,
+         .parameters = {{"paths", "strings", "Only at and beneath these.", false, 0, 0},
+                        {"digest", "string", "A diff's with the same paths: exactly that, or nothing.",
+                         false, 0, 0}},
+         .run = tool_commit},
+        {.name = "discard",
+         .title = "Discard changes",
+         .text = "Gives changes in the session's overlays up: they show the user's files again. The user may "
+                 "be asked first.",
+         .lane = LANE_COMMANDS,
+         .is_of_commits = true,
+         .parameters = {{"paths", "strings", "Only at and beneath these.", false, 0, 0}},
+         .run = tool_discard},
+};
+const size_t n_tools = ARRAY_SIZE(tools);
+
+static bool client_has_tool(const struct mcp_server *s, const struct tool *tool) {
+        if (!tool->is_of_commits)
+                return true;
+        return s->settings->commits == MCP_COMMITS_ALLOWED ||
+               (s->settings->commits == MCP_COMMITS_ASKED && s->client_elicits);
+}
+
+const struct tool *tool_find(const struct mcp_server *s, const char *name) {
+        for (size_t i = 0; i < n_tools; i++)
+                if (streq(tools[i].name, name) && client_has_tool(s, &tools[i]))
+                        return &tools[i];
+        return NULL;
+}
+
+/* ------------------------------------------------------------------------- list */
+
+static void add_parameter(struct json_document *d, struct json_value *properties,
+                          const struct tool_parameter *p) {
+        struct json_value *o = json_add_object(d, properties, p->name), *items;
+        bool is_list = streq(p->type, "strings");
+
+        json_add_string(d, o, "type", is_list ? "array" : p->type);
+        json_add_string(d, o, "description", p->text);
+        if (is_list) {
+                items = json_add_object(d, o, "items");
+                json_add_string(d, items, "type", "string");
+        }
+        if (streq(p->type, "integer"))
+                json_add_number(d, o, "minimum", p->least);
+}
+
+static void add_schema(struct json_document *d, struct json_value *parent, const struct tool *tool) {
+        struct json_value *schema = json_add_object(d, parent, "inputSchema"), *list;
+
+        json_add_string(d, schema, "type", "object");
+        list = json_add_object(d, schema, "properties");
+        for (const struct tool_parameter *p = tool->parameters; p->name; p++)
+                add_parameter(d, list, p);
+        list = json_add_array(d, schema, "required");
+        for (const struct tool_parameter *p = tool->parameters; p->name; p++)
+                if (p->is_required)
+                        json_add_string(d, list, NULL, p->name);
+        json_add_bool(d, schema, "additionalProperties", false);
+}
+
+static void tool_add(const struct mcp_server *s, struct json_document *d, struct json_value *list,
+                     const struct tool *tool) {
+        struct json_value *o = json_add_object(d, list, NULL), *hints;
+
+        json_add_string(d, o, "name", tool->name);
+        if (s->version->has_structure)
+                json_add_string(d, o, "title", tool->title);
+        json_add_string(d, o, "description", tool->run == tool_run_bash ? s->bash_text : tool->text);
+        if (tool->run == tool_run_bash)
+                json_add_json(d, o, "inputSchema", s->bash_schema);
+        else
+                add_schema(d, o, tool);
+        hints = json_add_object(d, o, "annotations");
+        json_add_string(d, hints, "title", tool->title);
+        json_add_bool(d, hints, "readOnlyHint", tool->reads_alone);
+        json_add_bool(d, hints, "openWorldHint", tool->run == tool_run_bash);
+}
+
+char *tools_list(const struct mcp_server *s) {
+        _cleanup_json_ struct json_document d = {0};
+        struct json_value *list;
+        char *text = NULL;
+
+        if (json_open(&d, NULL) < 0)
+                return NULL;
+        list = json_add_array(&d, d.root, "tools");
+        for (size_t i = 0; i < n_tools; i++)
+                if (client_has_tool(s, &tools[i]))
+                        tool_add(s, &d, list, &tools[i]);
+        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+}
+
+/* -------------------------------------------------------------------- arguments */
+
+const char *argument_text(const struct call *c, const char *name) {
+        return json_text(json_get(c->arguments.root, name));
+}
+
+uint64_t argument_number(const struct call *c, const char *name, uint64_t otherwise) {
+        uint64_t number;
+
+        return json_number(json_get(c->arguments.root, name), &number) ? number : otherwise;
+}
+
+bool argument_is_true(const struct call *c, const char *name) {
+        return json_is_true(json_get(c->arguments.root, name));
+}
+
+int argument_texts(const struct call *c, const char *name, const char ***ret) {
+        const struct json_value *list = json_get(c->arguments.root, name);
+        size_t n = json_length(list);
+        const char **texts;
+
+        *ret = NULL;
+        if (n == 0)
+                return 0;
+        texts = calloc(n + 1, sizeof(*texts));
+        if (!texts)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                texts[i] = json_text(json_at(list, i));
+        *ret = texts;
+        return 0;
+}
+
+int tool_refuse(struct nsrun_error *err, const char *path, const char *what, const char *hint) {
+        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), path, what, hint);
+}
+
+static int refuse_argument(struct nsrun_error *err, const char *name, const char *what) {
+        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, NULL, "the argument %s %s", name,
+                          what);
+}
+
+static bool is_list_of_texts(const struct json_value *v) {
+        if (json_kind(v) != JSON_ARRAY)
+                return false;
+        for (size_t i = 0; i < json_length(v); i++)
+                if (!json_text(json_at(v, i)))
+                        return false;
+        return true;
+}
+
+static int judge_argument(const struct tool_parameter *p, const struct json_value *v,
+                          struct nsrun_error *err) {
+        uint64_t number;
+
+        if (streq(p->type, "string"))
+                return json_text(v) ? 0 : refuse_argument(err, p->name, "is no text without NULs");
+        if (streq(p->type, "boolean"))
+                return json_kind(v) == JSON_BOOL
+                               ? 0
+                               : refuse_argument(err, p->name, "is neither true nor false");
+        if (streq(p->type, "strings"))
+                return is_list_of_texts(v) ? 0 : refuse_argument(err, p->name, "is no list of texts");
+        if (!json_number(v, &number) || number < p->least || number > p->most)
+                return refuse_argument(err, p->name, "is no whole number, or too small or large");
+        return 0;
+}
+
+static int judge_arguments(const struct call *c, struct nsrun_error *err) {
+        const char *known[TOOL_PARAMETERS_MOST], *unknown;
+        size_t n = 0;
+
+        for (const struct tool_parameter *p = c->tool->parameters; p->name; p++) {
+                bool is_given = json_has(c->arguments.root, p->name);
+                int r;
+
+                known[n++] = p->name;
+                if (!is_given && p->is_required)
+                        return refuse_argument(err, p->name, "is missing");
+                r = is_given ? judge_argument(p, json_get(c->arguments.root, p->name), err) : 0;
+                if (r < 0)
+                        return r;
+        }
+        unknown = json_unknown_key(c->arguments.root, known, n);
+        return unknown ? refuse_argument(err, unknown, "is not one of this tool's") : 0;
+}
+
+/* ----------------------------------------------------------------------- answer */
+
+static char *spell_answer(const struct call *c, struct tool_answer *a) {
+        _cleanup_json_ struct json_document d = {0};
+        struct json_value *content;
+        char *text = NULL;
+
+        if (a->text.has_failed || json_open(&d, NULL) < 0)
+                return NULL;
+        content = json_add_object(&d, json_add_array(&d, d.root, "content"), NULL);
+        json_add_string(&d, content, "type", "text");
+        json_add_bytes(&d, content, "text", a->text.text ? a->text.text : "", a->text.length);
+        if (a->structure && c->server->version->has_structure)
+                json_add_json(&d, d.root, "structuredContent", a->structure);
+        json_add_bool(&d, d.root, "isError", a->is_error);
+        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+}
+
+char *tool_answer(struct call *c) {
+        struct tool_answer answer = {.structure = NULL};
+        struct nsrun_error err = {0};
+        char *text;
+        int r;
+
+        r = judge_arguments(c, &err);
+        if (r >= 0)
+                r = c->tool->run(c, &answer, &err);
+        if (r < 0 && answer.text.length == 0) {
+                _cleanup_free_ char *line = nsrun_error_format(&err);
+
+                strbuf_addf(&answer.text, "Error: %s", line ? line : "out of memory");
+        }
+        answer.is_error |= r < 0;
+        text = spell_answer(c, &answer);
+        strbuf_clear(&answer.text);
+        free(answer.structure);
+        return text;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The tools: what a client is told of each, how its arguments are judged, and what it does. */
+#pragma once
+
+#include "base/str.h"
+#include "call.h"
+
+enum {
+        TOOL_PARAMETERS_MOST = 6
+};
+
+struct tool_parameter {
+        const char *name, *type; /* "string", "integer", "boolean" or "strings" */
+        const char *text;        /* for the model */
+        bool is_required;
+        uint64_t least, most; /* of an integer */
+};
+
+/* What a tool answers: zero-initialised. */
+struct tool_answer {
+        struct strbuf text; /* for the model */
+        char *structure;    /* the same for a program, a JSON object; NULL: none */
+        bool is_error;
+};
+
+struct tool {
+        const char *name, *title, *text;
+        enum call_lane lane;
+        bool reads_alone;   /* it changes nothing */
+        bool is_of_commits; /* it is there only if the host lets changes be committed */
+        struct tool_parameter parameters[TOOL_PARAMETERS_MOST];
+        /* -errno with *err filled: that is the answer. */
+        int (*run)(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+};
+
+extern const struct tool tools[];
+extern const size_t n_tools;
+
+/* NULL: this client has no such tool. */
+const struct tool *tool_find(const struct mcp_server *s, const char *name);
+/* The list of tools as JSON: the result of tools/list. */
+char *tools_list(const struct mcp_server *s);
+/* Judges a call's arguments and runs it: its result as JSON. */
+char *tool_answer(struct call *c);
+
+/* For the tools: the arguments, which have been judged.  NULL, `otherwise`: not given. */
+const char *argument_text(const struct call *c, const char *name);
+uint64_t argument_number(const struct call *c, const char *name, uint64_t otherwise);
+bool argument_is_true(const struct call *c, const char *name);
+/* A list of strings with NULL at its end, whose strings are the call's; NULL: not given.  -ENOMEM. */
+int argument_texts(const struct call *c, const char *name, const char ***ret);
+/* -EINVAL with *err filled, without an errno's words. */
+int tool_refuse(struct nsrun_error *err, const char *path, const char *what, const char *hint);
+
+/* The tools' own files. */
+int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_read(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_write(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_edit(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_list(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_glob(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_grep(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_diff(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_commit(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_discard(struct call *c, struct tool_answer *ret, struct nsrun_error *err);

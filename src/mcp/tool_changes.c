@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The tools diff, commit and discard: what the session's overlays changed.  Whether there are the latter two
+ * is the host's choice, and whether one is done may be the client's user's. */
+#include "agent/capture.h"
+#include "base/sys.h"
+#include "tool.h"
+
+enum {
+        CHANGES_SHOWN_MOST = 4096 /* bytes of a list in a question */
+};
+
+static struct nsrun_session_choice changes_meant(const char **paths, const char *digest) {
+        return (struct nsrun_session_choice){
+                .size = sizeof(struct nsrun_session_choice), .paths = paths, .digest = digest};
+}
+
+/* What there is in a file from its start, with what is too long left out. */
+static int read_captured(int fd, char **ret, size_t *ret_n, struct nsrun_error *err) {
+        _cleanup_free_ struct capture *capture = calloc(1, sizeof(*capture));
+        char chunk[4096];
+        uint64_t omitted;
+        ssize_t n;
+
+        if (!capture || lseek(fd, 0, SEEK_SET) < 0)
+                return error_oom(err);
+        while ((n = sys_read(fd, chunk, sizeof(chunk))) > 0)
+                capture_add(capture, chunk, (size_t)n);
+        return capture_finish(capture, ret, ret_n, &omitted) < 0 ? error_oom(err) : 0;
+}
+
+/* A diff as a text, and its digest. */
+static int diff_text(const struct call *c, enum nsrun_diff form, const char **paths, char **ret,
+                     size_t *ret_n, char **ret_digest, struct nsrun_error *err) {
+        const struct nsrun_session_choice choice = changes_meant(paths, NULL);
+        _cleanup_close_ int fd = sys_memfd("diff");
+        int r;
+
+        if (fd < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, fd, NULL, "no memory for the diff", NULL);
+        r = nsrun_session_diff_choice(c->server->session, form, &choice, fd, ret_digest, err);
+        return r < 0 ? r : read_captured(fd, ret, ret_n, err);
+}
+
+static int form_of(const struct call *c, enum nsrun_diff *ret, struct nsrun_error *err) {
+        static const struct {
+                const char *name;
+                enum nsrun_diff form;
+        } forms[] = {{"patch", NSRUN_DIFF_PATCH}, {"list", NSRUN_DIFF_LIST}, {"stat", NSRUN_DIFF_STAT}};
+        const char *name = argument_text(c, "form");
+
+        *ret = NSRUN_DIFF_PATCH;
+        for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+                if (name && streq(forms[i].name, name)) {
+                        *ret = forms[i].form;
+                        return 0;
+                }
+        return name ? tool_refuse(err, name, "a diff has no such form", "patch, list or stat") : 0;
+}
+
+int tool_diff(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL, *digest = NULL;
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ const char **paths = NULL;
+        enum nsrun_diff form;
+        size_t n = 0;
+        int r = form_of(c, &form, err);
+
+        if (r >= 0 && argument_texts(c, "paths", &paths) < 0)
+                r = error_oom(err);
+        if (r >= 0)
+                r = diff_text(c, form, paths, &text, &n, &digest, err);
+        if (r >= 0)
+                r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        if (n == 0)
+                strbuf_add(&ret->text, "nothing has changed\n");
+        strbuf_add_bytes(&ret->text, text, n);
+        strbuf_addf(&ret->text, "# digest: %s", digest);
+        json_add_string(&d, d.root, "digest", digest);
+        json_add_bytes(&d, d.root, "text", text, n);
+        return json_finish(&d, false, &ret->structure, err);
+}
+
+/* ------------------------------------------------------------------------ asking */
+
+static char *question_of(const char *verb, const char *list, size_t n) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ char *shown = NULL, *visible = NULL, *message = NULL;
+        struct json_value *schema, *o;
+        char *text = NULL;
+
+        shown = strndup(list, n > CHANGES_SHOWN_MOST ? CHANGES_SHOWN_MOST : n);
+        visible = shown ? str_visible_text(shown) : NULL;
+        if (!visible || json_open(&d, NULL) < 0 ||
+            asprintf(&message, "%s these changes?\n\n%s%s", verb, visible,
+                     n > CHANGES_SHOWN_MOST ? "\n... and more, which isn't shown" : "") < 0) {
+                message = NULL;
+                return NULL;
+        }
+        json_add_string(&d, d.root, "message", message);
+        schema = json_add_object(&d, d.root, "requestedSchema");
+        json_add_string(&d, schema, "type", "object");
+        o = json_add_object(&d, json_add_object(&d, schema, "properties"), "confirm");
+        json_add_string(&d, o, "type", "boolean");
+        json_add_string(&d, o, "title", verb);
+        o = json_add_array(&d, schema, "required");
+        json_add_string(&d, o, NULL, "confirm");
+        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+}
+
+/* 0: the client's user has said yes to what was shown. */
+static int ask_user(struct call *c, const char *verb, const char *list, size_t n, struct nsrun_error *err) {
+        _cleanup_free_ char *params = question_of(verb, list, n), *reply = NULL;
+        _cleanup_json_ struct json_document d = {0};
+        const char *action, *why;
+        size_t at;
+        int r;
+
+        if (!params)
+                return error_oom(err);
+        r = call_ask(c, "elicitation/create", params, &reply);
+        if (r < 0)
+                return tool_refuse(err, NULL, "the user couldn't be asked", NULL);
+        if (json_parse_at(&d, reply, strlen(reply), &at, &why) < 0)
+                return error_oom(err);
+        action = json_text(json_get(d.root, "action"));
+        if (!action || !streq(action, "accept") ||
+            !json_is_true(json_get(json_get(d.root, "content"), "confirm")))
+                return tool_refuse(err, NULL, "the user declined", NULL);
+        return 0;
+}
+
+/* ----------------------------------------------------------- commit and discard */
+
+static int finish_outcome(const char *verb, struct nsrun_session_outcome *o, int result,
+                          struct tool_answer *ret, struct nsrun_error *err) {
+        _cleanup_free_ char *line = result < 0 ? nsrun_error_format(err) : NULL;
+        _cleanup_json_ struct json_document d = {0};
+        int r = json_open(&d, err);
+
+        if (result < 0)
+                strbuf_addf(&ret->text, "Error: %s\n", line ? line : "out of memory");
+        if (result >= 0 || o->n_applied > 0)
+                strbuf_addf(&ret->text, "%s %zu path%s\n", verb, o->n_applied, o->n_applied == 1 ? "" : "s");
+        STRV_FOREACH (note, o->notes)
+                strbuf_addf(&ret->text, "note: %s\n", *note);
+        STRV_FOREACH (conflict, o->conflicts)
+                strbuf_addf(&ret->text, "conflict: %s\n", *conflict);
+        if (r >= 0) {
+                json_add_number(&d, d.root, "applied", o->n_applied);
+                json_add_strings(&d, d.root, "notes", o->notes);
+                json_add_strings(&d, d.root, "conflicts", o->conflicts);
+                r = json_finish(&d, false, &ret->structure, err);
+        }
+        nsrun_session_outcome_clear(o);
+        return result < 0 ? result : r;
+}
+
+int tool_commit(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
+        struct nsrun_session_outcome outcome = NSRUN_SESSION_OUTCOME_INIT;
+        _cleanup_free_ char *text = NULL, *digest = NULL;
+        const char *expected = argument_text(c, "digest");
+        _cleanup_free_ const char **paths = NULL;
+        struct nsrun_session_choice choice;
+        size_t n = 0;
+        int r = argument_texts(c, "paths", &paths) < 0 ? error_oom(err) : 0;
+
+        if (r >= 0 && c->server->settings->commits == MCP_COMMITS_ASKED) {
+                r = diff_text(c, NSRUN_DIFF_STAT, paths, &text, &n, &digest, err);
+                if (r >= 0 && expected && !streq(expected, digest))
+                        r = tool_refuse(err, NULL, "the changes are others than those of the digest",
+                                        "look at the diff again");
+                if (r >= 0)
+                        r = ask_user(c, "Commit", text, n, err);
+                /* What was shown is what is committed. */
+                expected = digest;
+        }
+        if (r < 0)
+                return r;
+        choice = changes_meant(paths, expected);
+        r = nsrun_session_commit_choice(c->server->session, &choice, &outcome, err);
+        return finish_outcome("committed", &outcome, r, ret, err);
+}
+
+int tool_discard(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
+        struct nsrun_session_outcome outcome = NSRUN_SESSION_OUTCOME_INIT;
+        _cleanup_free_ char *text = NULL, *digest = NULL;
+        _cleanup_free_ const char **paths = NULL;
+        size_t n = 0;
+        int r = argument_texts(c, "paths", &paths) < 0 ? error_oom(err) : 0;
+
+        if (r >= 0 && c->server->settings->commits == MCP_COMMITS_ASKED) {
+                r = diff_text(c, NSRUN_DIFF_STAT, paths, &text, &n, &digest, err);
+                if (r >= 0)
+                        r = ask_user(c, "Discard", text, n, err);
+        }
+        if (r < 0)
+                return r;
+        r = nsrun_session_discard(c->server->session, paths, &outcome, err);
+        return finish_outcome("discarded", &outcome, r, ret, err);
+}

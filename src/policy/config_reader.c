@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One configuration's text with places: mistakes, labels, paths, and options set from it. */
+#include "config_reader.h"
+
+#include "base/path.h"
+#include "environment.h"
+#include "host/user.h"
+
+static const char *place_of(struct config_reader *c, size_t at, char to[CONFIG_MOST_NAME + 64]) {
+        struct json_place place = json_place_of(&c->cursor, c->text, at);
+
+        (void)snprintf(to, CONFIG_MOST_NAME + 64, "%s:%zu:%zu", c->file, place.line, place.column);
+        return to;
+}
+
+int config_fail(struct config_reader *c, size_t at, const char *value, const char *what, const char *hint) {
+        char place[CONFIG_MOST_NAME + 64];
+
+        return error_setf(c->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), value, hint, "%s: %s",
+                          place_of(c, at, place), what);
+}
+
+int config_fail_type(struct config_reader *c, size_t node, const char *wanted) {
+        const struct json_node *n = &c->map.nodes[node];
+        char what[64];
+
+        (void)snprintf(what, sizeof(what), "%s is expected here", wanted);
+        return config_fail(c, n->at, n->key, what, NULL);
+}
+
+const char *config_text(const struct config_reader *c, size_t node) {
+        return json_text(c->map.nodes[node].value);
+}
+
+const char *config_label(struct config_reader *c, size_t node, const char *what) {
+        char place[CONFIG_MOST_NAME + 64], *label = NULL;
+
+        if (asprintf(&label, "%s: %s", place_of(c, c->map.nodes[node].at, place), what) < 0)
+                label = NULL;
+        return policy_keep_label(c->policy, label);
+}
+
+int config_set(struct config_reader *c, size_t node, const char *option, const char *value) {
+        size_t n_given = strv_length(c->policy->given);
+        struct nsrun_error inner = {0};
+        char place[CONFIG_MOST_NAME + 64];
+        int r;
+
+        c->policy->config_label = config_label(c, node, option);
+        if (!c->policy->config_label)
+                return error_oom(c->err);
+        r = nsrun_policy_set(c->policy, option, value, &inner);
+        c->policy->config_label = NULL;
+        if (strv_length(c->policy->given) > n_given)
+                free(TAKE_PTR(c->policy->given[n_given]));
+        if (r < 0)
+                return error_setf(c->err, NSRUN_STAGE_POLICY, inner.error ? r : UNSAID(r), inner.path,
+                                  inner.hint, "%s: %s", place_of(c, c->map.nodes[node].at, place),
+                                  inner.what);
+        return config_note(c, node, option, value, "");
+}
+
+int config_note(struct config_reader *c, size_t node, const char *key, const char *value,
+                const char *prefix) {
+        char place[CONFIG_MOST_NAME + 64];
+        _cleanup_free_ char *full = NULL;
+
+        if (!c->policy->keeps_said)
+                return 0;
+        if (asprintf(&full, "%s%s", prefix, value ? value : "") < 0)
+                full = NULL;
+        if (!full || policy_note(c->policy, key, full, place_of(c, c->map.nodes[node].at, place)) < 0)
+                return error_oom(c->err);
+        return 0;
+}
+
+int config_path(struct config_reader *c, size_t node, const char *text, char **ret) {
+        _cleanup_free_ char *home = NULL;
+
+        if (!text || !*text)
+                return config_fail_type(c, node, "a path");
+        if (path_is_absolute(text)) {
+                *ret = strdup(text);
+                return *ret ? 0 : error_oom(c->err);
+        }
+        if (text[0] != '~' || (text[1] && text[1] != '/'))
+                return config_fail(c, c->map.nodes[node].at, text, "not an absolute path",
+                                   "begin it with / or with ~/");
+        if (user_find_home(environment_get(environment_inherited(c->policy), "HOME"), &home) < 0)
+                return error_oom(c->err);
+        if (!home)
+                return config_fail(c, c->map.nodes[node].at, text, "nobody knows your home folder",
+                                   "set HOME");
+        *ret = path_join(home, text[1] ? text + 2 : ".");
+        return *ret ? 0 : error_oom(c->err);
+}
+
+int config_hidden(struct config_reader *c, size_t node, char **ret) {
+        const char *text = config_text(c, node);
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *home = NULL;
+
+        if (!text)
+                return config_fail_type(c, node, "a string");
+        if (text[0] != '~' || (text[1] && text[1] != '/')) {
+                *ret = strdup(text);
+                return *ret ? 0 : error_oom(c->err);
+        }
+        if (user_find_home(environment_get(environment_inherited(c->policy), "HOME"), &home) < 0)
+                return error_oom(c->err);
+        if (!home)
+                return config_fail(c, c->map.nodes[node].at, text, "nobody knows your home folder",
+                                   "set HOME");
+        for (const char *at = streq(home, "/") && text[1] ? "" : home; *at; at++)
+                strbuf_addf(&b, "%s%c", strchr("*?[\\", *at) ? "\\" : "", *at);
+        strbuf_add(&b, text + 1);
+        *ret = strbuf_finish(&b);
+        return *ret ? 0 : error_oom(c->err);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What reads one configuration: its text with places, the policy that it fills, and how a mistake or a
+ * value is told with "FILE:LINE:COLUMN". */
+#pragma once
+
+#include "base/json_map.h"
+#include "config.h"
+
+/* As many bytes of a configuration file's name as a message has room for. */
+#define CONFIG_MOST_NAME 200
+
+struct config_reader {
+        struct nsrun_policy *policy;
+        char *file; /* the file's name for messages: made visible, and cut at CONFIG_MOST_NAME */
+        const char *text;
+        struct json_map map;
+        struct json_cursor cursor;
+        size_t profile, profiles, projects; /* nodes of the keys of these names; 0: the text has none */
+        struct nsrun_error *err;
+};
+
+/* Fails with "FILE:LINE:COLUMN: what: value; hint".  `at` is the place in the text. */
+int config_fail(struct config_reader *c, size_t at, const char *value, const char *what, const char *hint);
+/* The same for a value of the wrong kind: "`wanted` is expected here". */
+int config_fail_type(struct config_reader *c, size_t node, const char *wanted);
+
+/* The string at a node; NULL: it is none. */
+const char *config_text(const struct config_reader *c, size_t node);
+/* Keeps "FILE:LINE:COLUMN: what", which later checks name as the option that asked for a rule.  NULL for
+ * want of memory. */
+const char *config_label(struct config_reader *c, size_t node, const char *what);
+
+/* Sets an option to what a key says; a refusal names the value's place in the file.  The option isn't noted
+ * in policy->given: with --session few options may be given, but any configuration may be there. */
+int config_set(struct config_reader *c, size_t node, const char *option, const char *value);
+/* Notes for `nsrun config show` what a key says: `prefix` and `value`, which may be NULL. */
+int config_note(struct config_reader *c, size_t node, const char *key, const char *value,
+                const char *prefix);
+
+/* Reads a path that begins with / or with ~, the home folder; any other is refused, as is NULL.  `node` is
+ * where it stands. */
+int config_path(struct config_reader *c, size_t node, const char *text, char **ret);
+/* A glob of "hide".  One that begins with ~/ is a path below the home folder, in whose own path no byte is a
+ * wildcard. */
+int config_hidden(struct config_reader *c, size_t node, char **ret);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a run's network was used for, as lines of --report and --status-fd: nsrun-net's counts, and which
+ * rule each of them goes back to, which is found out here, from the rules alone. */
+#include "network.h"
+#include "status.h"
+
+/* What nsrun-net has written, as text that is fit to print. */
+static void copy_counted(const char *from, size_t size, char *to) {
+        static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:, ";
+        size_t i = 0;
+
+        for (; i < size - 1 && from[i]; i++)
+                to[i] = (char)(strchr(allowed, from[i]) ? from[i] : '?');
+        to[i] = '\0';
+}
+
+static bool allows(const struct net_rule *rule, const char *host, uint16_t port) {
+        struct net_rule one = *rule;
+        const struct net_rules rules = {.rules = &one, .n = 1};
+        struct net_address a;
+
+        if (streq(host, "localhost"))
+                return net_rules_allow_host(&rules, port);
+        return net_address_parse(host, &a) ? net_rules_allow_address(&rules, &a, port, true)
+                                           : net_rules_allow_name(&rules, host, port);
+}
+
+/* The line of the rule that decided, which the caller frees; NULL: there is none. */
+static char *find_rule(const struct net_rules *rules, const struct net_tally *t, const char *host) {
+        struct net_rule wanted;
+
+        if (t->kind != NET_TALLY_CONNECTED && net_rule_parse(host, true, &wanted))
+                return NULL;
+        for (size_t i = 0; i < rules->n; i++) {
+                const struct net_rule *rule = &rules->rules[i];
+
+                if (t->kind == NET_TALLY_CONNECTED ? !rule->is_deny && allows(rule, host, t->port)
+                                                   : rule->is_deny && net_rule_is_within(&wanted, rule))
+                        return net_rule_format(rule);
+        }
+        return NULL;
+}
+
+/* NULL: of a kind that isn't counted for people. */
+static const char *verdict_of(const struct net_tally *t, const char *text, char why[96]) {
+        why[0] = '\0';
+        switch (t->kind) {
+        case NET_TALLY_CONNECTED:
+                return "allowed";
+        case NET_EVENT_NAME:
+        case NET_EVENT_PORT:
+                return "refused";
+        case NET_EVENT_HOME:
+                (void)snprintf(why, 96, "leads to %.48s", text);
+                return "refused";
+        case NET_EVENT_UNASKED:
+                (void)snprintf(why, 96, "nobody is asked any more");
+                return "refused";
+        case NET_EVENT_UNRESOLVED:
+                (void)snprintf(why, 96, "has no address outside");
+                return "failed";
+        case NET_EVENT_UNREACHED:
+                (void)snprintf(why, 96, "can't be reached");
+                return "failed";
+        case NET_EVENT_VIA:
+                (void)snprintf(why, 96, "the proxy %.48s", text);
+                return "failed";
+        default:
+                return NULL;
+        }
+}
+
+static int write_tally(const struct net_rules *rules, const struct net_tally *t,
+                       const struct net_tally *before, int fd, bool is_event, struct nsrun_error *err) {
+        char host[sizeof(t->host)], text[sizeof(t->text)], why[96];
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ char *rule = NULL;
+        const char *verdict;
+        int r;
+
+        copy_counted(t->host, sizeof(host), host);
+        copy_counted(t->text, sizeof(text), text);
+        verdict = verdict_of(t, text, why);
+        if (!verdict || (t->n == before->n && t->sent == before->sent && t->received == before->received))
+                return 0;
+        rule = find_rule(rules, t, host);
+        r = json_open(&d, err);
+        if (r < 0)
+                return r;
+        if (is_event)
+                json_add_string(&d, d.root, "event", "network");
+        json_add_string(&d, d.root, "host", host);
+        if (t->port > 0)
+                json_add_number(&d, d.root, "port", t->port);
+        json_add_string(&d, d.root, "verdict", verdict);
+        if (*why)
+                json_add_string(&d, d.root, "why", why);
+        if (rule)
+                json_add_string(&d, d.root, "rule", rule);
+        json_add_number(&d, d.root, "count", t->n - before->n);
+        if (t->kind == NET_TALLY_CONNECTED) {
+                json_add_number(&d, d.root, "sent", t->sent - before->sent);
+                json_add_number(&d, d.root, "received", t->received - before->received);
+        }
+        json_add_number(&d, d.root, "first", before->n > 0 ? t->last : t->first);
+        json_add_number(&d, d.root, "last", t->last);
+        return status_write_line(fd, &d, "what the network was used for can't be written", NULL, err);
+}
+
+static int write_others(uint64_t n, int fd, bool is_event, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        int r = json_open(&d, err);
+
+        if (r < 0)
+                return r;
+        if (is_event)
+                json_add_string(&d, d.root, "event", "network");
+        json_add_string(&d, d.root, "verdict", "not told apart");
+        json_add_number(&d, d.root, "count", n);
+        return status_write_line(fd, &d, "what the network was used for can't be written", NULL, err);
+}
+
+int network_report(const struct network *n, int fd, bool is_event, struct nsrun_error *err) {
+        static const struct net_tally none;
+        _cleanup_net_rules_ struct net_rules rules = {0};
+        uint32_t n_tallies = n->journal ? __atomic_load_n(&n->journal->n_tallies, __ATOMIC_ACQUIRE) : 0;
+        int r = 0;
+
+        if (fd < 0 || !n->journal)
+                return 0;
+        if (net_rules_read(n->lines, &rules) < 0)
+                return error_oom(err);
+        for (uint32_t i = 0; i < n_tallies && i < NET_TALLIES && r >= 0; i++) {
+                const struct net_tally now = n->journal->tallies[i];
+
+                r = write_tally(&rules, &now, i < n->n_tallies ? &n->tallies[i] : &none, fd, is_event, err);
+        }
+        if (r >= 0 && n->journal->n_others > n->n_others)
+                r = write_others(n->journal->n_others - n->n_others, fd, is_event, err);
+        return r;
+}

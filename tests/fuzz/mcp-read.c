@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Fuzzes what reads a client of `nsrun mcp`, and what it may have searched: lines from bytes that come in
+ * parts, messages from lines, regular expressions and globs.  Built with libFuzzer where clang has it
+ * (-DFUZZ_WITH_LIBFUZZER), else with fuzz.h's main. */
+
+#include "fuzz.h"
+
+#include "mcp/message.h"
+#include "mcp/pattern.h"
+
+static void check_line(const char *line, size_t n) {
+        _cleanup_json_ struct json_document d = {0};
+        struct message m = {.id = NULL};
+        const char *why = NULL;
+        size_t at = 0;
+        int r;
+
+        CHECK(!memchr(line, '\n', n));
+        if (json_parse_at(&d, line, n, &at, &why) < 0) {
+                CHECK(at <= n && why);
+                return;
+        }
+        r = message_read(d.root, &m, &why);
+        CHECK(r == 0 || (r < 0 && why));
+        if (r == 0) {
+                CHECK((m.kind == MESSAGE_NOTIFICATION) == !m.id);
+                CHECK((m.kind == MESSAGE_RESPONSE) == !m.method);
+                CHECK(!m.params || json_kind(m.params) == JSON_OBJECT);
+        }
+        /* What is answered is a line that the same reader takes, with the same id. */
+        if (m.id) {
+                _cleanup_json_ struct json_document answer = {0};
+                _cleanup_free_ char *text = message_error(m.id, -32600, "why"), *id = NULL;
+
+                CHECK(text && !strchr(text, '\n') && strlen(m.id) <= MESSAGE_ID_MOST);
+                CHECK(json_parse_at(&answer, text, strlen(text), &at, &why) == 0);
+                id = json_spell(json_get(answer.root, "id"));
+                CHECK(id && streq(id, m.id));
+        }
+        message_clear(&m);
+}
+
+/* Given in parts the same lines come out. */
+static void check_lines(const char *bytes, size_t n) {
+        struct line_reader whole = {.n = 0}, parts = {.n = 0};
+        const char *line, *other;
+        size_t length, other_length, given = 0;
+        int r;
+
+        CHECK(reader_add(&whole, bytes, n) == 0);
+        do {
+                r = reader_next(&whole, true, &line, &length);
+                CHECK(r == 0 || r == 1 || r == -EMSGSIZE);
+                while (r == 1) {
+                        int p = reader_next(&parts, given == n, &other, &other_length);
+
+                        if (p == 1) {
+                                CHECK(other_length == length && memcmp(line, other, length) == 0);
+                                break;
+                        }
+                        CHECK(p == 0 && given < n);
+                        CHECK(reader_add(&parts, bytes + given, 1) == 0);
+                        given++;
+                }
+                if (r == 1)
+                        check_line(line, length);
+        } while (r != 0);
+        reader_clear(&whole);
+        reader_clear(&parts);
+}
+
+static void check_pattern(const char *text) {
+        const char *line = strchr(text, '\n');
+        _cleanup_free_ char *pattern = line ? strndup(text, (size_t)(line - text)) : strdup(text);
+        const char *why = NULL;
+
+        line = line ? line + 1 : "abc/def.c";
+        for (int kind = 0; pattern && kind < 3; kind++) {
+                _cleanup_pattern_ struct pattern *p = NULL;
+                int r = kind < 2 ? pattern_compile(pattern, kind == 1, &p, &why)
+                                 : pattern_compile_glob(pattern, &p, &why);
+
+                CHECK(r == 0 ? p != NULL : why != NULL);
+                if (r == 0)
+                        (void)pattern_matches(p, line, strlen(line));
+        }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
+        char *text = input_text(input, n);
+
+        if (!text)
+                return 0;
+        if (n < 65536)
+                check_lines(text, n);
+        if (n < 2048)
+                check_pattern(text);
+        free(text);
+        return 0;
+}
+
+#ifndef FUZZ_WITH_LIBFUZZER
+
+static size_t make_input(uint8_t *to, size_t room) {
+        static const char *const words[] = {
+                "{\"jsonrpc\":\"2.0\"",
+                ",\"id\":",
+                "1",
+                "\"a\"",
+                ",\"method\":\"ping\"",
+                ",\"params\":{}",
+                "}",
+                "\n",
+                "[",
+                "]",
+                "(",
+                ")",
+                "|",
+                "*",
+                "{2,3}",
+                "a",
+                "\\d",
+                "\\b",
+                "^",
+                "$",
+                "**/",
+                ",\"result\":{}",
+                "[^a-z]",
+                ".",
+                "+",
+                "?",
+                "\"\\u0000\"",
+                "-1.5e9",
+                "{255}",
+                "null",
+                "(?:",
+                "[]a]",
+                "\\",
+                "{",
+                "é",
+        };
+        size_t n = 0, count = draw(24);
+
+        for (size_t i = 0; i < count; i++) {
+                const char *word = words[draw(ARRAY_SIZE(words))];
+                size_t length = strlen(word);
+
+                if (n + length > room)
+                        break;
+                memcpy(to + n, word, length);
+                n += length;
+        }
+        return n;
+}
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What `nsrun bash` says of a command that failed: what the sandbox did, and nothing of what it didn't. */
+#include "bash.h"
+
+/* The text with H, P and O after a '%' replaced by the home, the project and the folder outside. */
+static char *expanded(const struct site *s, const char *text) {
+        char *ret = NULL;
+        size_t size = 0;
+        FILE *f = open_memstream(&ret, &size);
+
+        assert_non_null(f);
+        for (; *text; text++)
+                if (text[0] == '%' && text[1] && strchr("HPO", text[1])) {
+                        text++;
+                        (void)fputs(*text == 'H' ? s->home : *text == 'P' ? s->project : s->outside, f);
+                } else {
+                        (void)fputc(*text, f);
+                }
+        assert_int_equal(fclose(f), 0);
+        return ret;
+}
+
+static void make_things(const struct site *s) {
+        _cleanup_free_ char *program = path_of(s->outside, "onlyhere"), *folder = path_of(s->home, "work"),
+                            *git = path_of(s->project, ".vscode"), *path = NULL;
+
+        make_file(s->outside, "data", "x");
+        make_file(s->outside, "onlyhere", "#!/bin/sh\n");
+        assert_int_equal(chmod(program, 0755), 0);
+        assert_int_equal(mkdir(folder, 0755), 0);
+        assert_int_equal(mkdir(git, 0755), 0);
+        make_file(folder, "file", "x");
+        make_file(s->project, ".env.local", "x");
+        make_file(s->project, "plain", "x");
+        path = text_of("%s:/usr/local/bin:/usr/bin:/bin", s->outside);
+        assert_int_equal(setenv("PATH", path, 1), 0);
+        assert_int_equal(setenv("WORK_API_TOKEN", "x", 1), 0);
+}
+
+static const struct {
+        const char *command, *option, *reason;
+} caused[] = {
+        {"cat %O/data", NULL, "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"ls -l %O/data", NULL, "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"%O/onlyhere", NULL, "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"onlyhere", NULL, "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"printf '#!%O/onlyhere\\n' >s; chmod +x s; ./s", NULL,
+         "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"touch %O/new", NULL, "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"cat %H/work/file", NULL,
+         "%H/work is on the host and isn't exposed: --ro %H/work exposes it, --rw writable"},
+        {"cd %H/work", NULL,
+         "%H/work is on the host and isn't exposed: --ro %H/work exposes it, --rw writable"},
+        {"cat %H/.ssh/id_ed25519", NULL,
+         "%H/.ssh/id_ed25519 is not exposed by policy, whether it exists or not: it is where keys and passwords "
+         "are kept (--ro FILE exposes a single file)"},
+        {"cat %H/.aws/credentials", NULL,
+         "%H/.aws/credentials is not exposed by policy, whether it exists or not: it is where keys and passwords "
+         "are kept (--ro FILE exposes a single file)"},
+        {"cat .env.local", "--hide=.env.local", "%P/.env.local is hidden (--hide): nothing else shows it"},
+        {"touch .vscode/x", NULL,
+         "%P/.vscode is protected, since programs on the host obey it: --no-protect '.vscode' lifts that"},
+        {"echo x >.vscode/x", NULL,
+         "%P/.vscode is protected, since programs on the host obey it: --no-protect '.vscode' lifts that"},
+        {"touch %O/new", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
+        {"rm %O/data", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
+        {"LC_ALL=C.UTF-8 mkdir /newfolder", NULL,
+         "/newfolder lies outside of what is exposed, where the sandbox is read-only: --rw exposes a folder of "
+         "the host's, --tmpfs makes an empty one"},
+        {"LC_ALL=C mkdir /newfolder", NULL,
+         "/newfolder lies outside of what is exposed, where the sandbox is read-only: --rw exposes a folder of "
+         "the host's, --tmpfs makes an empty one"},
+        {"head -c 3000000 /dev/zero | tee /tmp/x >/dev/null; cp /usr/bin/bash /tmp/y", "--tmpfs-size=1M",
+         NULL},
+        {"dd if=/dev/zero of=/tmp/x bs=1M count=3", "--tmpfs-size=1M", NULL},
+        {": ${WORK_API_TOKEN:?}", NULL,
+         "the variable WORK_API_TOKEN is withheld, since it looks like a secret: --env WORK_API_TOKEN passes it"},
+        {"unshare -r true", NULL, "seccomp denies new namespaces: --seccomp=nested allows user namespaces"},
+        {"getent hosts h.invalid || { echo Temporary failure in name resolution; exit 1; }", "--net=none",
+         "there is no network (--net=none): --net=allow --allow HOST gives one host, --net=host all"},
+};
+
+TEST(what_the_sandbox_caused_is_told_with_its_option) {
+        const struct site *s = *state;
+
+        make_things(s);
+        for (size_t i = 0; i < ARRAY_SIZE(caused); i++) {
+                _cleanup_free_ char *command = expanded(s, caused[i].command),
+                                    *option =
+                                            expanded(s, caused[i].option ? caused[i].option : "--net=host"),
+                                    *reason = caused[i].reason ? expanded(s, caused[i].reason) : NULL,
+                                    *line = text_of("\nreason: %s", reason ? reason : "");
+                _cleanup_outcome_ struct outcome o = {0};
+                const char *found;
+
+                BASH(s, &o, option, command);
+                assert_int_not_equal(o.status, 0);
+                found = strstr(o.out, reason ? line
+                                             : "\nreason: /tmp is a tmpfs of the sandbox's, and full: "
+                                               "--tmpfs-size SIZE enlarges it");
+                if (!found || strstr(found + 1, "\nreason: "))
+                        fail_msg("%s: not the one reason '%s': %s", command, line, o.out);
+        }
+}
+
+static const char *const innocent[] = {
+        "false",
+        "exit 7",
+        "cat missing",
+        "cat %P/missing",
+        "cat /etc/no-such-file",
+        "cat /usr/include/no-such.h",
+        "cat /no-such-folder/x",
+        "cat /tmp/missing",
+        "ls nothing-here/below",
+        "no-such-program-anywhere",
+        "./plain",
+        "chmod 0 plain; cat plain",
+        "mkdir plain",
+        "cd plain",
+        "rmdir none-such",
+        "python3 -c 'import nothing_of_that_name'",
+        "grep -q y plain",
+        "printf '#!/no/such/interpreter\\n' >t; chmod +x t; ./t",
+        "kill -9 $$",
+        "echo 'int main(' | cc -xc - -o /dev/null",
+        "test -e %O/data",
+        "cat %O/data; true",
+};
+
+TEST(nothing_is_told_of_other_failures) {
+        const struct site *s = *state;
+
+        make_things(s);
+        for (size_t i = 0; i < ARRAY_SIZE(innocent); i++) {
+                _cleanup_free_ char *command = expanded(s, innocent[i]);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                if (getuid() == 0 && startswith(innocent[i], "chmod 0"))
+                        continue; /* no failure at all */
+                BASH(s, &o, command);
+                if (strstr(o.out, "reason:"))
+                        fail_msg("%s: %s", command, o.out);
+        }
+}
+
+/* A command can't ask the host by way of the reasons whether a key exists. */
+TEST(a_folder_of_secrets_has_the_same_words_for_what_is_there_and_what_is_not) {
+        const struct site *s = *state;
+        _cleanup_free_ char *ssh = path_of(s->home, ".ssh"), *command = expanded(s, "cat %H/.ssh/id; false");
+        _cleanup_outcome_ struct outcome without = {0}, with = {0};
+
+        BASH(s, &without, command);
+        assert_int_equal(mkdir(ssh, 0700), 0);
+        make_file(ssh, "id", "x");
+        BASH(s, &with, command);
+        expect_in(with.out, "\nreason: ");
+        assert_string_equal(with.out, without.out);
+}
+
+TEST(json_has_the_reasons_and_at_most_ten) {
+        const struct site *s = *state;
+        _cleanup_told_ struct told few = {0}, many = {0}, none = {0};
+        struct json_object *reasons = NULL;
+
+        TOLD(s, &none, "cat missing");
+        expect_member(&none, "reasons", "[]");
+        TOLD(s, &few, "--net=none", "echo Network is unreachable; false");
+        expect_member(
+                &few, "reasons",
+                "[\"there is no network (--net=none): --net=allow --allow HOST gives one host, --net=host "
+                "all\"]");
+        TOLD(s, &many, "for i in $(seq 99); do cat ~/.ssh/$i; done");
+        assert_true(json_object_object_get_ex(many.object, "reasons", &reasons));
+        assert_int_equal(json_object_array_length(reasons), 10);
+}
+
+int main(void) {
+        return run_all_tests();
+}
