@@ -628,6 +628,17 @@ struct nsrun_session_process **nsrun_session_processes_free(struct nsrun_session
 int nsrun_session_signal(const char *id, pid_t pid, const char *name, int signal, size_t *ret_n,
                          struct nsrun_error *error);
 
+/* Lets a port of the session be reached on the host while the session lives, as "publish" of its policy
+ * does:
+ * "[ADDRESS:]PORT[:INSIDE]".  -EINVAL, stage USAGE: it is none; stage POLICY: the session wasn't started
+ * with "net" "allow", or a rule takes the port inside; -EADDRINUSE, -EACCES and the like, stage NETWORK: the
+ * host's port can't be had; -E2BIG: the session publishes 64; -ECONNREFUSED and others: its nsrun-net has
+ * ended; -ENOENT, stage SUPERVISE: no such session. */
+int nsrun_session_publish(const char *id, const char *port, struct nsrun_error *error);
+/* What is published, by either way, as "ADDRESS:PORT:INSIDE", NULL at the end (*ret is NULL for none): each
+ * and the array are the caller's to free(3).  Fails as above. */
+int nsrun_session_published(const char *id, char ***ret, struct nsrun_error *error);
+
 /* How a session's changes are written. */
 enum nsrun_diff {
         NSRUN_DIFF_LIST,  /* a line each: "M path", as nsrun(1) has it */

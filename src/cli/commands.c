@@ -68,9 +68,10 @@ const struct command commands[] = {
          {{seccomp_options, &n_seccomp_options}, {common_options, &n_common_options}},
          seccomp_main},
         {"session",
-         "[OPTIONS] ACTION [ID [PATH...|PID|NAME]]",
-         "keep a sandbox for many commands: start, list, show, ps, stop, kill, logs, diff, commit, discard",
-         "start|list|show|ps|stop|kill|diff|commit|discard",
+         "[OPTIONS] ACTION [ID [PATH...|PID|NAME|PORT...]]",
+         "keep a sandbox for many commands: start, list, show, ps, stop, kill, publish, logs, diff, commit, "
+         "discard",
+         "start|list|show|ps|stop|kill|publish|diff|commit|discard",
          false,
          {{policy_options, &n_policy_options},
           {session_options, &n_session_options},

@@ -268,6 +268,7 @@ static int list_sessions(struct session_cli *cli, nsrun_unused char **words, str
 static int show_session(struct session_cli *cli, char **words, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         struct nsrun_session_info *info = NULL;
+        _cleanup_strv_ char **ports = NULL;
         struct nsrun_session_usage usage;
         int r;
 
@@ -275,10 +276,13 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
         if (r < 0)
                 return r;
         usage = usage_of(words[0]);
+        /* Of a network that has ended nothing is published. */
+        (void)nsrun_session_published(words[0], &ports, NULL);
         if (cli->wants_json) {
                 r = json_open(&d, err);
                 if (r >= 0) {
                         add_info(&d, d.root, info, &usage);
+                        json_add_strings(&d, d.root, "published", ports);
                         r = cli_session_print_json(&d, err);
                 }
         } else {
@@ -296,6 +300,8 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
 
                         (void)printf("degraded:     %s\n", words_of ? words_of : *entry);
                 }
+                STRV_FOREACH (port, ports)
+                        (void)printf("published:    %s\n", *port);
                 session_print_usage(info, &usage);
         }
         (void)nsrun_session_info_free(info);
@@ -321,6 +327,19 @@ static int kill_session(struct session_cli *cli, char **words, struct nsrun_erro
         if (words[1])
                 return session_send_signal(words[0], words[1], cli->signal > 0 ? cli->signal : SIGTERM, err);
         return cli_end_session(words[0], 1, err);
+}
+
+static int publish(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
+        _cleanup_strv_ char **ports = NULL;
+        int r = 0;
+
+        for (char **port = words + 1; *port && r >= 0; port++)
+                r = nsrun_session_publish(words[0], *port, err);
+        if (r >= 0 && !words[1])
+                r = nsrun_session_published(words[0], &ports, err);
+        STRV_FOREACH (port, ports)
+                (void)printf("%s\n", *port);
+        return r;
 }
 
 static int list_processes(struct session_cli *cli, char **words, struct nsrun_error *err) {
@@ -422,13 +441,14 @@ static const struct action actions[] = {
         {"stop", 1, 1, .run = cli_stop_session},
         {"kill", 1, 2, .run = kill_session},
         {"ps", 1, 1, .takes_json = true, .run = list_processes},
+        {"publish", 1, SIZE_MAX, .run = publish},
         {"logs", 1, 2, .takes_json = true, .run = logs},
         {"diff", 1, SIZE_MAX, .takes_json = true, .takes_form = true, .run = diff},
         {"commit", 1, SIZE_MAX, .takes_force = true, .run = commit},
         {"discard", 1, SIZE_MAX, .run = discard},
 };
 
-#define ACTION_NAMES "start, list, show, ps, stop, kill, logs, diff, commit or discard"
+#define ACTION_NAMES "start, list, show, ps, stop, kill, publish, logs, diff, commit or discard"
 
 /* What an action has no use for is a mistake: `commit --stat` would commit. */
 static int check_options(const struct command *command, const struct action *action, size_t n_words,

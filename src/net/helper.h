@@ -64,6 +64,8 @@ int serve_tcp(struct helper *h, int fd);
 /* Connections of either kind, and those to the name server, are taken as long as there are descriptors. */
 int relay_listen(struct helper *h, int fd, bool is_published);
 int relay_listen_for(struct helper *h, int fd, void (*ready)(struct helper *, struct watch *, uint32_t));
+/* Takes over a socket at which the next of h->rules.publishes waits. */
+int relay_publish(struct helper *h, int fd);
 /* For a listener's lack of descriptors: nobody is accepted for a moment. */
 void relay_pause(struct helper *h);
 int relay_prepare(struct helper *h);
@@ -81,6 +83,9 @@ int lookup_start(struct helper *h);
 /* Calls relay_resolved(), now or later, unless lookup_forget() comes first.  -errno: it won't. */
 int lookup_name(struct helper *h, const char *name, struct flow *f);
 void lookup_forget(struct helper *h, const struct flow *f);
+
+/* control.c: what is asked of a session's network while it lives. */
+int control_start(struct helper *h, int fd);
 
 /* confine.c: takes from this process all that it can do without. */
 int confine(void);

@@ -133,6 +133,7 @@ static int add_listens(struct net_layout *l, const struct net_rules *rules, bool
 }
 
 static int fill(struct net_layout *l, const struct net_rules *rules) {
+        bool is_inward = rules->n_publishes > 0 || rules->publishes_later;
         int r = add_route(l, &range_v4);
 
         if (r >= 0)
@@ -159,7 +160,7 @@ static int fill(struct net_layout *l, const struct net_rules *rules) {
         }
         if (r >= 0)
                 r = add_listens(l, rules, false);
-        for (unsigned i = 0; i < NET_CONNECTIONS_INWARD && rules->n_publishes > 0 && r >= 0; i++) {
+        for (unsigned i = 0; i < NET_CONNECTIONS_INWARD && is_inward && r >= 0; i++) {
                 r = add_socket(l, NET_SOCKET_CONNECT, &loopback_v4, 0);
                 if (r >= 0)
                         r = add_socket(l, NET_SOCKET_CONNECT, &loopback_v6, 0);

@@ -59,5 +59,6 @@ enum {
         NET_FD_RULES,       /* a file with the rules' lines */
         NET_FD_LIFE,        /* a socket: when its other end is closed nsrun-net ends */
         NET_FD_JOURNAL,     /* struct net_journal */
-        NET_FD_PUBLISHED,   /* a listening socket for each of the rules' publishes, and so on */
+        NET_FD_PUBLISHED,   /* a listening socket for each of the rules' publishes, and so on; behind them,
+                               with   publishes_later, a socket for what control.h says */
 };

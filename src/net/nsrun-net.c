@@ -131,7 +131,8 @@ static int helper_prepare(struct helper *h) {
         r = helper_read_rules(h);
         if (r < 0)
                 return r;
-        (void)sys_close_range(NET_FD_PUBLISHED + (unsigned)h->rules.n_publishes, ~0U);
+        (void)sys_close_range(NET_FD_PUBLISHED + (unsigned)h->rules.n_publishes + h->rules.publishes_later,
+                              ~0U);
         r = helper_map_journal(h);
         if (r >= 0)
                 r = relay_prepare(h);
@@ -149,6 +150,8 @@ static int helper_prepare(struct helper *h) {
                 r = receive_sockets(h);
         for (size_t i = 0; i < h->rules.n_publishes && r >= 0; i++)
                 r = relay_listen(h, NET_FD_PUBLISHED + (int)i, true);
+        if (r >= 0 && h->rules.publishes_later)
+                r = control_start(h, NET_FD_PUBLISHED + (int)h->rules.n_publishes);
         return r;
 }
 

@@ -396,6 +396,18 @@ int relay_listen(struct helper *h, int fd, bool is_published) {
         return relay_listen_for(h, fd, take_connections);
 }
 
+int relay_publish(struct helper *h, int fd) {
+        int r = relay_listen(h, fd, true);
+
+        if (r < 0) {
+                h->n_published--;
+                h->n_listeners--;
+        } else if (h->is_full) {
+                (void)helper_watch_for(h, &h->listeners[h->n_listeners - 1], 0);
+        }
+        return r;
+}
+
 int relay_prepare(struct helper *h) {
         struct rlimit limit;
         size_t n = 0, spare;
@@ -410,7 +422,7 @@ int relay_prepare(struct helper *h) {
         if (limit.rlim_cur > spare)
                 n = (size_t)((limit.rlim_cur - spare) / 2);
         h->n_flows_most = n < 16 ? 16 : n > RELAY_FLOWS_MOST ? RELAY_FLOWS_MOST : n;
-        h->listeners = calloc(h->layout.n_sockets + h->rules.n_publishes, sizeof(*h->listeners));
+        h->listeners = calloc(h->layout.n_sockets + NET_PUBLISHES_MOST, sizeof(*h->listeners));
         h->buffer = malloc(RELAY_BUFFER);
         for (size_t i = 0; i < 2; i++)
                 h->inward[i] = calloc(NET_CONNECTIONS_INWARD, sizeof(int));

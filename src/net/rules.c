@@ -276,6 +276,10 @@ static const char *read_line(const char *line, struct net_rules *rules) {
                 rules->asks = true;
                 return NULL;
         }
+        if (streq(line, NET_RULES_LATER)) {
+                rules->publishes_later = true;
+                return NULL;
+        }
         if ((rest = startswith(line, "via ")))
                 return read_via(rest, rules);
         if ((rest = startswith(line, "direct "))) {

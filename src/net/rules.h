@@ -42,6 +42,7 @@ struct net_rules {
         struct net_publish *publishes;
         size_t n_publishes;
         struct net_proxy *via; /* NULL: none */
+        bool publishes_later;  /* of a session: further ports may be published while it lives */
         bool asks;             /* of names that no rule covers a person is asked */
         struct net_direct *directs;
         size_t n_directs;
@@ -54,8 +55,9 @@ const char *net_publish_parse(const char *text, struct net_publish *ret);
 
 /* The line of a rule, "allow HOST:PORTS" or "deny HOST", and of what is published; the caller frees it, NULL
  * for want of memory.  "via URL" and "direct NAME" are proxy.h's, and
- * NET_RULES_ASK is a line by itself. */
-#define NET_RULES_ASK "ask *:80,443"
+ * NET_RULES_ASK and NET_RULES_LATER are lines by themselves. */
+#define NET_RULES_ASK   "ask *:80,443"
+#define NET_RULES_LATER "publish later"
 char *net_rule_format(const struct net_rule *rule);
 char *net_publish_format(const struct net_publish *publish);
 /* Reads such lines.  -EBADMSG: one of them is none; -ENOMEM. */

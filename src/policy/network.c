@@ -86,7 +86,7 @@ static int refuse_contradiction(char *const *lines, struct nsrun_error *err) {
 }
 
 /* A port that a rule takes on the sandbox's loopback can't be had by a server in it. */
-static int refuse_taken_ports(const struct net_rules *rules, struct nsrun_error *err) {
+int network_refuse_taken(const struct net_rules *rules, struct nsrun_error *err) {
         const struct net_address loopbacks[] = {{.bytes = {127, 0, 0, 1}},
                                                 {.bytes = {[15] = 1}, .is_v6 = true}};
 
@@ -170,6 +170,19 @@ static int add_lines(struct resolved *s, char *const *lines) {
         return r;
 }
 
+static int refuse_too_many(const struct net_rules *rules, struct nsrun_error *err) {
+        if (rules->n > NET_RULES_MOST)
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), NULL,
+                                  "a wildcard or a range takes the place of many",
+                                  "the network has %zu rules, and %d are the most", rules->n,
+                                  NET_RULES_MOST);
+        if (rules->n_publishes > NET_PUBLISHES_MOST)
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), NULL, NULL,
+                                  "%zu ports are published, and %d are the most", rules->n_publishes,
+                                  NET_PUBLISHES_MOST);
+        return 0;
+}
+
 int network_resolve(struct resolved *s, struct nsrun_error *err) {
         _cleanup_net_rules_ struct net_rules rules = {0};
         const struct nsrun_policy *p = s->policy;
@@ -195,24 +208,28 @@ int network_resolve(struct resolved *s, struct nsrun_error *err) {
                 r = add_hosts_of_agent(s);
         if (r >= 0 && p->net_asks)
                 r = strv_add(&s->network, NET_RULES_ASK);
+        if (r >= 0 && s->is_session)
+                r = strv_add(&s->network, NET_RULES_LATER);
         if (r >= 0) {
                 r = proxy_resolve(s, err);
                 if (r < 0)
                         return r;
                 r = net_rules_read(s->network, &rules);
         }
-        if (r >= 0)
-                r = rules.n > NET_RULES_MOST || rules.n_publishes > NET_PUBLISHES_MOST
-                            ? -E2BIG
-                            : net_layout_make(&rules, &layout);
+        if (r >= 0) {
+                r = refuse_too_many(&rules, err);
+                if (r < 0)
+                        return r;
+                r = net_layout_make(&rules, &layout);
+        }
         net_layout_clear(&layout);
         if (r >= 0) {
                 r = proxy_refuse(&rules, err);
-                return r < 0 ? r : refuse_taken_ports(&rules, err);
+                return r < 0 ? r : network_refuse_taken(&rules, err);
         }
         if (r == -E2BIG)
-                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(r), NULL,
-                                 "too many rules for the network, or ports in them",
-                                 "a wildcard or a range takes the place of many");
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(r), NULL,
+                                  "a wildcard or a range takes the place of many",
+                                  "the rules' names and ports need more than %u sockets", NET_SOCKETS_MOST);
         return r < 0 ? error_oom(err) : 0;
 }

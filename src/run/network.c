@@ -13,19 +13,20 @@
 #include "base/spawn.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "net/control.h"
 #include "programs.h"
 
 #define JOURNAL_NAME "network"
 _Static_assert(NET_FD_SANDBOX == SPAWN_FIRST_FD, "the first that is given");
 /* Above the numbers that nsrun-net's descriptors get. */
-#define FIRST_FREE (NET_FD_PUBLISHED + NET_PUBLISHES_MOST)
+#define FIRST_FREE (NET_FD_PUBLISHED + NET_PUBLISHES_MOST + 1)
 #define MOST_TOLD  8 /* hosts in the line */
 
 /* ------------------------------------------------------------------ its start */
 
 /* What nsrun-net is started with, in the order of its descriptors. */
 struct given {
-        int fds[NET_PUBLISHES_MOST + 4];
+        int fds[NET_PUBLISHES_MOST + 5];
         size_t n;
 };
 
@@ -46,6 +47,13 @@ static int give(struct given *g, int fd) {
         if (r >= 0)
                 g->fds[g->n++] = r;
         return r < 0 ? r : 0;
+}
+
+const struct sockaddr *network_control_at(int dir, struct sockaddr_un *ret) {
+        *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+        /* The folder's own path may be longer than a socket's may be. */
+        (void)snprintf(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d/" NET_CONTROL_NAME, dir);
+        return (const struct sockaddr *)ret;
 }
 
 static int give_pair(struct given *g, int *ret_other) {
@@ -116,7 +124,7 @@ static int give_journal(struct network *n, struct given *g, int dir) {
         return r < 0 ? r : give(g, TAKE_FD(fd));
 }
 
-static int network_listen(const struct net_publish *p) {
+static int listen_at(const struct net_publish *p) {
         _cleanup_close_ int fd =
                 sys_socket(p->address.is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
         union net_sockaddr address;
@@ -132,17 +140,40 @@ static int network_listen(const struct net_publish *p) {
         return r < 0 ? r : TAKE_FD(fd);
 }
 
+int network_listen(const struct net_publish *p, const char *asked_by, struct nsrun_error *err) {
+        int r = listen_at(p);
+        _cleanup_free_ char *line = r < 0 ? net_publish_format(p) : NULL;
+
+        return r < 0 ? error_setf(err, NSRUN_STAGE_NETWORK, r, NULL, "choose another PORT, with PORT:INSIDE",
+                                  "the host's port can't be had: %s%.100s", asked_by,
+                                  line ? line : "publish")
+                     : r;
+}
+
 static int give_published(struct network *n, struct given *g, struct nsrun_error *err) {
         for (size_t i = 0; i < n->rules.n_publishes; i++) {
-                int r = give(g, network_listen(&n->rules.publishes[i]));
-                _cleanup_free_ char *line = r < 0 ? net_publish_format(&n->rules.publishes[i]) : NULL;
+                int r = network_listen(&n->rules.publishes[i], "--", err);
 
                 if (r < 0)
-                        return error_setf(err, NSRUN_STAGE_NETWORK, r, NULL,
-                                          "choose another PORT, with PORT:INSIDE",
-                                          "the host's port can't be had: --%.100s", line ? line : "publish");
+                        return r;
+                r = give(g, r);
+                if (r < 0)
+                        return error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "the network can't be prepared",
+                                         NULL);
         }
         return 0;
+}
+
+/* A socket in the folder of the session's record, by which more is published later. */
+static int give_control(struct given *g, int dir, struct nsrun_error *err) {
+        _cleanup_close_ int fd = sys_socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+        struct sockaddr_un address;
+        int r = fd < 0 ? fd : sys_bind(fd, network_control_at(dir, &address), sizeof(address));
+
+        if (r >= 0)
+                r = give(g, TAKE_FD(fd));
+        return r < 0 ? error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "the network can't be prepared", NULL)
+                     : 0;
 }
 
 static int start_helper(struct network *n, const struct given *g, struct nsrun_error *err) {
@@ -190,7 +221,8 @@ static int network_open(const struct nsrun_plan *plan, int journal_dir, struct n
                 r = give_journal(n, g, journal_dir);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "the network can't be prepared", NULL);
-        return give_published(n, g, err);
+        r = give_published(n, g, err);
+        return r < 0 || !n->rules.publishes_later ? r : give_control(g, journal_dir, err);
 }
 
 /* A session's command looks into the session's journal.  Without it nothing is told. */

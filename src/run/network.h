@@ -3,6 +3,8 @@
  * what it refused. */
 #pragma once
 
+#include <sys/un.h>
+
 #include "launch/launch.h"
 #include "net/journal.h"
 
@@ -36,5 +38,9 @@ int network_tell(struct network *n, struct nsrun_error *ret_note);
 /* network_report.c: writes a line for each host that was connected to or refused since the beginning, as
  * {"host":"…","port":N,"verdict":"…",…}; with is_event as an event of --status-fd. */
 int network_report(const struct network *n, int fd, bool is_event, struct nsrun_error *err);
+/* A socket of the host's at which what is published waits; `asked_by` comes before it in the refusal. */
+int network_listen(const struct net_publish *p, const char *asked_by, struct nsrun_error *err);
+/* The address of net/control.h's socket in the folder of a session's record. */
+const struct sockaddr *network_control_at(int dir, struct sockaddr_un *ret);
 /* Ends nsrun-net, and waits for that. */
 void network_end(struct network *n);
