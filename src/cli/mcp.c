@@ -4,11 +4,12 @@
 #include <signal.h>
 
 #include "base/file.h"
-#include "mcp/server.h"
+#include "mcp/listen.h"
 #include "option.h"
 
 struct mcp_options {
         struct mcp_settings settings;
+        const char *listen; /* a socket's path; NULL: standard input and output are the client's */
 };
 
 static int cli_mcp_apply_timeout(void *target, const struct option_spec *spec, const char *value,
@@ -26,6 +27,14 @@ static int cli_mcp_apply_name(void *target, nsrun_unused const struct option_spe
         struct mcp_options *o = target;
 
         o->settings.session.name = value;
+        return 0;
+}
+
+static int cli_mcp_apply_listen(void *target, nsrun_unused const struct option_spec *spec, const char *value,
+                                nsrun_unused struct nsrun_error *err) {
+        struct mcp_options *o = target;
+
+        o->listen = value;
         return 0;
 }
 
@@ -47,6 +56,9 @@ const struct option_spec mcp_options[] = {
          apply_commits},
         {"allow-commit", 0, NULL, OPTION_COMPLETES_NOTHING, "Server",
          "the model may commit and discard overlays' changes, and nobody is asked", apply_commits},
+        {"listen", 0, "SOCKET", OPTION_COMPLETES_PATH, "Server",
+         "make a Unix socket, and serve each client that connects to it in a session of its own",
+         cli_mcp_apply_listen},
         {"name", 0, "NAME", OPTION_COMPLETES_NOTHING, "Server",
          "what the session is called, instead of eight letters", cli_mcp_apply_name},
         {"timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Server",
@@ -87,11 +99,13 @@ static int cli_mcp_run(struct mcp_options *o, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         int r = json_open(&d, err);
 
-        if (r >= 0)
+        if (r >= 0 && !o->listen)
                 r = output = set_output_aside(err);
         if (r < 0)
                 return r;
         prepare_signals();
+        if (o->listen)
+                return mcp_listen(&o->settings, o->listen, err);
         return mcp_serve(&o->settings, STDIN_FILENO, output, err);
 }
 
@@ -113,6 +127,9 @@ int mcp_main(const struct command *command, char **argv) {
         if (r == 0 && policy->session && options.settings.session.name)
                 r = option_usage_error(command, "--name", "the session that --session names has its own",
                                        &err);
+        if (r == 0 && options.listen && options.settings.session.name)
+                r = option_usage_error(command, "--name",
+                                       "with --listen each client has a session of its own", &err);
         if (r == 0)
                 r = cli_mcp_run(&options, &err);
         (void)nsrun_policy_free(policy);
