@@ -327,10 +327,12 @@ int bash_main(const struct command *command, char **argv) {
         int status = 0, r, closed;
 
         r = nsrun_policy_new(&policy);
-        if (r < 0)
+        if (r < 0) {
                 (void)error_oom(&err);
-        else
+        } else {
+                policy_set_for_agent(policy);
                 r = cli_bash_parse_and_run(command, argv, policy, &common, &status, &err);
+        }
         (void)nsrun_policy_free(policy);
         if (r < 0)
                 return option_fail(&err);

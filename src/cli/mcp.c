@@ -120,8 +120,10 @@ int mcp_main(const struct command *command, char **argv) {
 
         r = nsrun_policy_new(&policy) < 0 ? error_oom(&err) : 0;
         options.settings.policy = policy;
-        if (r == 0)
+        if (r == 0) {
+                policy_set_for_agent(policy);
                 r = option_parse(command, argv, (void *const[]){policy, &options, &common}, &first, &err);
+        }
         if (r == 0 && argv[first])
                 r = option_usage_error(command, argv[first], "it takes no arguments", &err);
         if (r == 0 && policy->session && options.settings.session.name)

@@ -396,7 +396,7 @@ static int remember_section(struct config_reader *c, size_t node) {
 }
 
 static int remember_profile(struct config_reader *c, size_t node) {
-        c->profile = node;
+        *(streq(c->map.nodes[node].key, "profile") ? &c->profile : &c->agent_profile) = node;
         return 0;
 }
 
@@ -406,6 +406,8 @@ const struct config_key config_keys[] = {
         {"version", policy_config_apply_version, CONFIG_VERSION, false, "the format's version"},
         {"profile", remember_profile, CONFIG_NAMES, false,
          "the profile that is taken when --profile says nothing"},
+        {"agent_profile", remember_profile, CONFIG_NAMES, false,
+         "the profile that is taken for nsrun bash and nsrun mcp, instead of that, when --profile says nothing"},
         {"profiles", remember_section, CONFIG_PROFILES, false,
          "profiles by name, for --profile: each has keys of its own, and those of the profiles that it inherits"},
         {"projects", remember_section, CONFIG_PROJECTS, false,

@@ -15,7 +15,8 @@ struct config_reader {
         const char *text;
         struct json_map map;
         struct json_cursor cursor;
-        size_t profile, profiles, projects; /* nodes of the keys of these names; 0: the text has none */
+        size_t profile, agent_profile, profiles,
+                projects; /* nodes of the keys of these names; 0: the text has none */
         struct nsrun_error *err;
 };
 

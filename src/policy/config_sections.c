@@ -82,7 +82,8 @@ static int apply_own_choice(struct config_reader *c, size_t node) {
         r = inherit_each(c, node, 0);
         for (size_t i = node; i < c->map.nodes[node].end && r >= 0; i++)
                 if (config_text(c, i))
-                        r = config_note(c, i, "profile", config_text(c, i), "");
+                        r = config_note(c, i, node == c->agent_profile ? "agent_profile" : "profile",
+                                        config_text(c, i), "");
         return r;
 }
 
@@ -207,7 +208,8 @@ int config_apply_sections(struct config_reader *c) {
         if (c->policy->checks_sections && (r = apply_every_part(c)) < 0)
                 return r;
 
-        r = apply_own_choice(c, c->profile);
+        r = apply_own_choice(c, c->policy->is_for_agent && c->agent_profile > 0 ? c->agent_profile
+                                                                                : c->profile);
         if (r >= 0)
                 r = apply_projects(c);
         STRV_FOREACH (name, c->policy->profiles)

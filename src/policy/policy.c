@@ -93,6 +93,10 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         return NULL;
 }
 
+void policy_set_for_agent(struct nsrun_policy *p) {
+        p->is_for_agent = true;
+}
+
 int policy_note(struct nsrun_policy *p, const char *key, const char *value, const char *from) {
         struct policy_said said;
 

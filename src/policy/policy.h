@@ -196,6 +196,8 @@ struct nsrun_policy {
         unsigned config_rank;     /* of the rules that a configuration adds now */
         char **profiles;      /* names of profiles that --profile chose, for the configuration; NULL: none */
         char *config_project; /* the project, canonical, whose sections the configuration had; NULL: none */
+        bool is_for_agent; /* it is for commands of an agent: the configuration may have a profile for these
+                            */
         bool has_project_sections; /* the configuration has sections for projects */
         struct policy_said *said;  /* what options and the configuration said, in order, if `keeps_said` */
         size_t n_said;
@@ -238,6 +240,8 @@ int policy_add_toolchain(struct nsrun_policy *p, const char *path, const char *v
 struct policy_agent *policy_add_agent(struct nsrun_policy *p, const char *name);
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
 int policy_add_tmpfs(struct nsrun_policy *p, const char *path, uint64_t size);
+/* Before a configuration is read: its agent_profile counts. */
+void policy_set_for_agent(struct nsrun_policy *p);
 /* Sets the instance profile: the instance at `root`, isolated, with this workspace (may be NULL) and
  * these expose paths.  The policy takes all three. */
 void policy_set_instance(struct nsrun_policy *p, char *root, char *workspace, struct expose_list *expose);

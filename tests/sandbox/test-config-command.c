@@ -86,6 +86,25 @@ TEST(a_profile_is_chosen_by_its_name) {
                 "a configuration's \"profiles\"\n");
 }
 
+TEST(an_agents_commands_have_a_profile_of_their_own) {
+        static const char config[] =
+                "{\"profile\": \"person\", \"agent_profile\": [\"agent\"], \"profiles\": {"
+                "\"person\": {\"env\": {\"WHO\": \"person\"}},"
+                "\"agent\": {\"env\": {\"WHO\": \"agent\"}}}}";
+        static const char script[] =
+                "for profile in '' --profile=person; do "
+                "nsrun run --config $NSRUN_CONFIG $profile -- sh -c 'echo is $WHO'; "
+                "nsrun bash --config $NSRUN_CONFIG $profile 'echo is $WHO' | grep '^is '; "
+                "done";
+        const struct site *s = *state;
+
+        expect_try(s, config, script, "is person\nis agent\nis person\nis person\n", "");
+        expect_try(s, "{\"agent_profile\": \"none\"}", "nsrun run --config $NSRUN_CONFIG -- echo ran",
+                   "ran\n", "");
+        expect_try(s, NULL, "nsrun bash --config $NSRUN_CONFIG 'echo ran'", "",
+                   "nsrun: @/c.json:1:19: no such profile: none; it must be one of \"profiles\"\n");
+}
+
 TEST(profiles_that_make_no_sense_are_refused) {
         const struct site *s = *state;
 
@@ -284,7 +303,7 @@ TEST(the_schema_has_every_key_and_is_json) {
                 "print(all(p['description'] for p in d['properties'].values()))\n"
                 "END",
                 "['auto', 'new', 'subset', 'bind', 'none'] None\n"
-                "['$schema', 'agents', 'isolation', 'profile', 'profiles', 'project', 'projects', 'version']\n"
+                "['$schema', 'agent_profile', 'agents', 'isolation', 'profile', 'profiles', 'project', 'projects', 'version']\n"
                 "['inherits']\nTrue\n",
                 "");
 }
