@@ -80,6 +80,8 @@ void relay_resolved(struct helper *h, struct flow *f, const struct net_address *
 /* lookup.c: names looked up by the host's resolver. */
 #define LOOKUP_ADDRESSES 16U
 int lookup_start(struct helper *h);
+/* Once in a turn of the loop; for how long to wait then, in milliseconds; -1: for ever. */
+int lookup_turn(struct helper *h);
 /* Calls relay_resolved(), now or later, unless lookup_forget() comes first.  -errno: it won't. */
 int lookup_name(struct helper *h, const char *name, struct flow *f);
 void lookup_forget(struct helper *h, const struct flow *f);

@@ -13,6 +13,7 @@
 #define LOOKUPS_MOST 512U
 #define FRESH_MS     5000U /* for how long an answer is taken again */
 #define FAILED_MS    1000U
+#define LOOK_MS      1000
 
 struct waiter {
         struct flow *flow;
@@ -110,11 +111,9 @@ static void add_job(struct lookup *l) {
         (void)pthread_mutex_unlock(&mutex);
 }
 
-static void take_finished(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
+static void take_finished(struct helper *h) {
         struct lookup *l, *next;
-        uint64_t n;
 
-        (void)sys_read(w->fd, &n, sizeof(n));
         (void)pthread_mutex_lock(&mutex);
         l = finished;
         finished = NULL;
@@ -139,12 +138,26 @@ static void take_finished(struct helper *h, struct watch *w, nsrun_unused uint32
         }
 }
 
+static void lookup_ready(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
+        uint64_t n;
+
+        (void)sys_read(w->fd, &n, sizeof(n));
+        take_finished(h);
+}
+
+/* A thread that couldn't wake the loop has finished all the same. */
+int lookup_turn(struct helper *h) {
+        if (n_busy > 0)
+                take_finished(h);
+        return n_busy > 0 ? LOOK_MS : -1;
+}
+
 int lookup_start(struct helper *h) {
         int r = wake_fd = sys_eventfd();
 
         if (r < 0)
                 return r;
-        h->looked_up = (struct watch){wake_fd, take_finished};
+        h->looked_up = (struct watch){wake_fd, lookup_ready};
         return helper_watch(h, &h->looked_up, EPOLLIN);
 }
 

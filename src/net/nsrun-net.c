@@ -155,22 +155,25 @@ static int helper_prepare(struct helper *h) {
         return r;
 }
 
+/* Of two times to wait; -1: for ever. */
+static int sooner(int a, int b) {
+        return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 static _Noreturn void serve(struct helper *h) {
         int wait = -1;
 
         for (;;) {
                 struct epoll_event events[EVENTS];
-                int n = epoll_wait(h->epoll, events, EVENTS, wait), wait_asked;
+                int n = epoll_wait(h->epoll, events, EVENTS, wait);
 
                 for (int i = 0; i < n; i++) {
                         struct watch *w = events[i].data.ptr;
 
                         w->ready(h, w, events[i].events);
                 }
-                wait = relay_turn(h);
-                wait_asked = ask_turn(h);
-                if (wait < 0 || (wait_asked >= 0 && wait_asked < wait))
-                        wait = wait_asked;
+                wait = sooner(lookup_turn(h), ask_turn(h));
+                wait = sooner(relay_turn(h), wait);
                 if (h->ends_at == 0)
                         continue;
                 if (h->n_flows == 0 || helper_now() >= h->ends_at)
