@@ -10,6 +10,7 @@
 #include "base/null.h"
 #include "net/proxy.h"
 #include "option.h"
+#include "sh.h"
 
 /* A closed standard fd would be given to the next file that is opened, and
  * that file to the command.  Not O_CLOEXEC: the command gets these. */
@@ -66,6 +67,8 @@ int main(int argc, char **argv) {
                 program_arguments = argv[0];
                 program_arguments_size = (size_t)(argv[argc - 1] - argv[0]) + strlen(argv[argc - 1]) + 1;
         }
+        if (argc > 0 && sh_is_called(argv[0]))
+                return sh_main(argv);
         if (argc < 2) {
                 (void)option_usage_error(NULL, NULL, "no subcommand", &err);
                 return option_fail(&err);

@@ -72,7 +72,7 @@ static int refuse_known_folder(const struct listener *l, struct nsrun_error *err
                        : 0;
 }
 
-static int judge_folder(const struct listener *l, const char *spelled, struct nsrun_error *err) {
+static int listen_judge_folder(const struct listener *l, const char *spelled, struct nsrun_error *err) {
         _cleanup_free_ char *home = NULL;
         struct stat st;
         int r;
@@ -108,7 +108,7 @@ static int open_folder(struct listener *l, const char *path, struct nsrun_error 
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, l->folder ? -errno : r, spelled,
                                  "--listen: the folder can't be opened", NULL);
-        return judge_folder(l, spelled, err);
+        return listen_judge_folder(l, spelled, err);
 }
 
 /* ---------------------------------------------------------------------------- the socket */
