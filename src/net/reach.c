@@ -20,13 +20,15 @@ static void refuse_flow(struct helper *h, struct flow *f, enum net_event_kind ki
         relay_end(h, f, true);
 }
 
-/* Whether an interface of this machine has the address; also where that can't be known. */
-static bool has_interface(const struct net_address *a) {
+/* Whether an interface of this machine, or the one of that name, has the address.  -errno: it can't be
+ * known.
+ */
+static int has_interface(const struct net_address *a, const char *name) {
         struct ifaddrs *list = NULL;
         bool has = false;
 
         if (getifaddrs(&list) < 0)
-                return true;
+                return -errno;
         for (const struct ifaddrs *i = list; i && !has; i = i->ifa_next) {
                 union net_sockaddr own = {.any = {.sa_family = AF_UNSPEC}};
                 struct net_address address;
@@ -36,7 +38,8 @@ static bool has_interface(const struct net_address *a) {
                         memcpy(&own.v4, i->ifa_addr, sizeof(own.v4));
                 else if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET6)
                         memcpy(&own.v6, i->ifa_addr, sizeof(own.v6));
-                has = net_address_from(&own, &address, &port) && net_address_is_same(&address, a);
+                has = net_address_from(&own, &address, &port) && net_address_is_same(&address, a) &&
+                      (!name || streq(i->ifa_name, name));
         }
         freeifaddrs(list);
         return has;
@@ -54,7 +57,7 @@ static bool is_own_address(const struct net_address *a) {
 
         if (net_address_carried(a, &from) && is_own_address(&from))
                 return true;
-        if (fd < 0 || has_interface(a))
+        if (fd < 0 || has_interface(a, NULL) != 0)
                 return true;
         if (connect(fd, &to.any, net_address_to(a, 9, &to)) < 0)
                 return false;
@@ -63,9 +66,20 @@ static bool is_own_address(const struct net_address *a) {
         return net_address_is_same(&from, a);
 }
 
+/* This machine is the sandbox of another nsrun-net, in which the address stands for a name: where that leads
+ * to is judged there. */
+static bool is_name_of_outer(const struct net_address *a) {
+        const struct net_address own = net_index_address(NET_INDEX_OWN, false);
+        uint32_t index;
+
+        return net_address_index(a, &index) && index >= NET_INDEX_NAMES && has_interface(&own, "lo") > 0;
+}
+
 static bool may_connect(const struct helper *h, const struct net_address *a, uint16_t port) {
         if (net_rules_deny_address(&h->rules, a))
                 return false;
+        if (is_name_of_outer(a))
+                return true;
         if (!net_address_home(a) && !is_own_address(a))
                 return true;
         return net_rules_allow_address(&h->rules, a, port, true);

@@ -119,6 +119,11 @@ static int give_journal(struct network *n, struct given *g, int dir) {
 
         if (r >= 0 && ftruncate(fd, sizeof(*n->journal)) < 0)
                 r = -errno;
+        /* A disk that the session's commands fill later would end nsrun-net at a page that it has no room
+         * for.
+         */
+        if (r >= 0 && dir >= 0 && fallocate(fd, 0, 0, sizeof(*n->journal)) < 0 && errno != EOPNOTSUPP)
+                r = -errno;
         if (r >= 0)
                 r = map_journal(n, fd);
         return r < 0 ? r : give(g, TAKE_FD(fd));

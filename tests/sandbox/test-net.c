@@ -264,6 +264,30 @@ TEST(another_sandbox_leads_nowhere) {
         expect_log(&w, "");
 }
 
+/* The outer one's addresses lead nowhere but to what its own rules allow. */
+TEST(a_sandbox_in_a_sandbox_reaches_what_both_allow) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+
+        world_make(s, &w, hosts);
+        WORLD_RUN(&w, &o,
+                  OPTIONS("--net=allow", "--allow=good.test:8080", "--allow=private.test:8080",
+                          "--allow=other.test:8080", "--seccomp=nested",
+                          geteuid() == 0 ? "--uid=4321" : "--new-session", "--ro", program(), "--ro",
+                          getenv("NSRUN_NET"), "--env", "NSRUN_NET", "--unsetenv", "XDG_CACHE_HOME",
+                          "--unsetenv", "XDG_RUNTIME_DIR", "--unsetenv", "XDG_STATE_HOME"),
+                  "count", program(), "run", "--bind", "/client:/client:ro", "--net=allow",
+                  "--allow=good.test:8080", "--allow=private.test:8080", "--allow=a.wild.test:8080", "--",
+                  "/client", "reach", "good.test:8080", "private.test:8080", "other.test:8080",
+                  "a.wild.test:8080");
+        expect_in(o.out, "good.test:8080: to 203.0.113.5: 2 bytes\n"
+                         "private.test:8080: Connection reset by peer\nother.test:8080: no such name\n"
+                         "a.wild.test:8080: Connection reset by peer\n");
+        expect_in(o.err, "private.test:8080 isn't allowed, since it leads to 10.0.0.5");
+        expect_log(&w, "tcp 203.0.113.5\n");
+}
+
 /* No query of the sandbox's leaves; one of the host's does, when a name that a rule has is connected to. */
 TEST(the_name_server_asks_nobody) {
         _cleanup_outcome_ struct outcome o = {0};
