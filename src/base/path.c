@@ -15,44 +15,55 @@ bool path_is_absolute(const char *path) {
         return path[0] == '/';
 }
 
-char *path_normalise(const char *path) {
-        char *result = malloc(strlen(path) + 2), *end = result;
+/* Appends the components of `path` to what stands between `start` and `end`, and returns the new end.  The
+ * result is at most a byte longer than the text.  Every run comes here some hundreds of times. */
+static char *append_components(char *start, char *end, const char *path) {
+        while (*path) {
+                char *component = end;
 
-        if (!result)
-                return NULL;
-        for (;;) {
-                size_t n;
-
-                path += strspn(path, "/");
-                n = strcspn(path, "/");
-                if (n == 0)
-                        break;
-                if (n == 2 && memcmp(path, "..", 2) == 0) {
-                        while (end > result && *--end != '/')
-                                ;
-                } else if (n != 1 || *path != '.') {
-                        *end++ = '/';
-                        memcpy(end, path, n);
-                        end += n;
+                if (*path == '/') {
+                        path++;
+                        continue;
                 }
-                path += n;
+                *end++ = '/';
+                while (*path && *path != '/')
+                        *end++ = *path++;
+                if (component[1] != '.')
+                        continue;
+                if (end - component == 2) {
+                        end = component;
+                } else if (end - component == 3 && component[2] == '.') {
+                        end = component;
+                        while (end > start && *--end != '/')
+                                ;
+                }
         }
-        if (end == result)
+        return end;
+}
+
+static char *finish_components(char *start, char *end) {
+        if (end == start)
                 *end++ = '/';
         *end = '\0';
-        return result;
+        return start;
+}
+
+char *path_normalise(const char *path) {
+        char *result = malloc(strlen(path) + 2);
+
+        return result ? finish_components(result, append_components(result, result, path)) : NULL;
 }
 
 char *path_join(const char *base, const char *path) {
-        _cleanup_free_ char *joined = NULL;
+        char *result, *end;
 
         if (path_is_absolute(path))
                 return path_normalise(path);
-        if (asprintf(&joined, "%s/%s", base, path) < 0) {
-                joined = NULL;
+        result = malloc(strlen(base) + strlen(path) + 3);
+        if (!result)
                 return NULL;
-        }
-        return path_normalise(joined);
+        end = append_components(result, result, base);
+        return finish_components(result, append_components(result, end, path));
 }
 
 const char *path_below(const char *path, const char *root) {

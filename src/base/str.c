@@ -145,7 +145,7 @@ const char *environment_get(char *const *environment, const char *name) {
         size_t n = strlen(name);
 
         STRV_FOREACH (entry, environment)
-                if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=')
+                if (**entry == *name && strncmp(*entry, name, n) == 0 && (*entry)[n] == '=')
                         return *entry + n + 1;
         return NULL;
 }

@@ -356,6 +356,11 @@ static int look_for_entry(struct walk *w) {
 
         if (r < 0 || (!move && (!entry->path || (below && !home))))
                 return r;
+        if (!move && below) {
+                r = may_exist(w, below);
+                if (r <= 0)
+                        return r;
+        }
         if (entry->path) {
                 usual = below ? home ? path_join(home, below) : NULL : strdup(entry->path);
                 if (!usual)
@@ -366,11 +371,12 @@ static int look_for_entry(struct walk *w) {
                 if (r <= 0)
                         return r;
         }
-        if (below) {
+        if (below && move) {
                 r = may_exist(w, below);
-                return r <= 0 ? r : look_at_all(w, usual);
+                if (r <= 0)
+                        return r;
         }
-        return lies_in_missing(w, usual) ? 0 : look_at_all(w, usual);
+        return !below && lies_in_missing(w, usual) ? 0 : look_at_all(w, usual);
 }
 
 static void clear_lists(struct walk *w) {

@@ -200,7 +200,12 @@ static bool in_url(const char *url, bool is_web, bool has_scheme) {
 
 /* URLs, also those without a scheme ("//user:password@host"), which begin a word. */
 static bool in_urls(const char *value) {
-        for (const char *at = strstr(value, "//"); at; at = strstr(at + 2, "//")) {
+        const char *first = strstr(value, "//");
+
+        /* The secret places have it, too. */
+        if (!first)
+                return false;
+        for (const char *at = first; at; at = strstr(at + 2, "//")) {
                 bool has_scheme = at > value && at[-1] == ':';
 
                 if ((has_scheme || at == value || strchr(" \t\r\n\"'`<>=,;(", at[-1])) &&
@@ -235,8 +240,11 @@ static bool is_mixed(const char *text, size_t n) {
 /* Whether a token begins at `text`, where a word does. */
 static bool is_token(const char *text) {
         for (size_t i = 0; i < ARRAY_SIZE(tokens); i++) {
-                size_t skipped = strlen(tokens[i].prefix), n;
+                size_t skipped, n;
 
+                if (*text != tokens[i].prefix[0])
+                        continue;
+                skipped = strlen(tokens[i].prefix);
                 if (strncmp(text, tokens[i].prefix, skipped) != 0)
                         continue;
                 n = strspn(text + skipped, WORD);
@@ -261,18 +269,27 @@ static bool is_bearer(const char *text) {
         return n >= 24 || (n >= 8 && strcspn(text, DIGITS) < n);
 }
 
+/* One of WORD. */
+static bool is_of_word(char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+               c == '-';
+}
+
+/* Every byte of every variable comes here. */
 static bool in_words(const char *value) {
         bool is_list = strchr(value, ';'), is_beside = is_list;
 
         for (const char *at = value; *at; at++) {
                 char before = at == value ? ' ' : at[-1];
 
-                if (!strchr(WORD, before) && (is_token(at) || is_bearer(at)))
-                        return true;
-                if (strchr(" \t\n;,:=\"'", before) && begins_with_word(at, "AUTHORIZATION:"))
-                        return true;
-                if (strchr(" \t\n;,:\"'", before) && is_pair(at, in_pairs, is_list))
-                        return true;
+                if (!is_of_word(before)) {
+                        if (is_token(at) || is_bearer(at))
+                                return true;
+                        if (strchr(" \t\n;,:=\"'", before) && begins_with_word(at, "AUTHORIZATION:"))
+                                return true;
+                        if (strchr(" \t\n;,:\"'", before) && is_pair(at, in_pairs, is_list))
+                                return true;
+                }
                 if (is_beside && is_pair(at, in_lists, is_list))
                         return true;
                 /* Blanks may follow what stands between two pairs. */

@@ -179,12 +179,34 @@ static bool matches_at(const char *name, const char *word, size_t n) {
         return true;
 }
 
-static bool matches(const char *name, size_t length, const char *pattern) {
-        bool is_open_left = pattern[0] == '*';
-        const char *word = pattern + is_open_left;
-        size_t n = strlen(word);
-        bool is_open_right = n > 0 && word[n - 1] == '*';
+/* A bit for each byte that stands in a name; several bytes share one. */
+static uint32_t bytes_in(const char *name, size_t length) {
+        uint32_t bytes = 0;
 
+        for (size_t i = 0; i < length; i++)
+                bytes |= UINT32_C(1) << (upper(name[i]) & 31);
+        return bytes;
+}
+
+/* Whether the first three bytes of `word` stand somewhere in a name of these bytes: few names have those of
+ * a word that they don't hold. */
+static bool may_hold(uint32_t bytes, const char *word) {
+        for (size_t i = 0; i < 3 && word[i] && word[i] != '*'; i++)
+                if (!(bytes >> (word[i] & 31) & 1))
+                        return false;
+        return true;
+}
+
+/* `bytes` are those of the name. */
+static bool matches(const char *name, size_t length, uint32_t bytes, const char *pattern) {
+        bool is_open_left = pattern[0] == '*', is_open_right;
+        const char *word = pattern + is_open_left;
+        size_t n;
+
+        if (is_open_left ? !may_hold(bytes, word) : upper(name[0]) != word[0])
+                return false;
+        n = strlen(word);
+        is_open_right = n > 0 && word[n - 1] == '*';
         n -= is_open_right;
         if (n > length || (!is_open_left && !is_open_right && n != length))
                 return false;
@@ -200,21 +222,23 @@ static bool matches(const char *name, size_t length, const char *pattern) {
 
 const char *policy_env_withheld(const char *name) {
         size_t length = strlen(name);
+        uint32_t bytes = bytes_in(name, length);
 
         for (size_t i = 0; i < ARRAY_SIZE(harmless); i++)
-                if (matches(name, length, harmless[i]))
+                if (matches(name, length, bytes, harmless[i]))
                         return NULL;
         for (const struct environment_pattern *p = environment_withheld; p->pattern; p++)
-                if (matches(name, length, p->pattern))
+                if (matches(name, length, bytes, p->pattern))
                         return p->reason;
         return NULL;
 }
 
 static bool is_clean(const char *name) {
         size_t length = strlen(name);
+        uint32_t bytes = bytes_in(name, length);
 
         for (size_t i = 0; i < ARRAY_SIZE(clean); i++)
-                if (matches(name, length, clean[i]))
+                if (matches(name, length, bytes, clean[i]))
                         return true;
         return false;
 }
