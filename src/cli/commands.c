@@ -12,6 +12,15 @@ const struct command commands[] = {
           {run_options, &n_run_options},
           {common_options, &n_common_options}},
          run_main},
+        {"shell",
+         "[OPTIONS]",
+         "start your shell in a sandbox, with a terminal of its own",
+         NULL,
+         false,
+         {{policy_options, &n_policy_options},
+          {run_options, &n_run_options},
+          {common_options, &n_common_options}},
+         shell_main},
         {"plan",
          "[OPTIONS] [--] [COMMAND [ARG...]]",
          "print what run would do, and do nothing",
@@ -69,9 +78,9 @@ const struct command commands[] = {
          seccomp_main},
         {"session",
          "[OPTIONS] ACTION [ID [PATH...|PID|NAME|PORT...]]",
-         "keep a sandbox for many commands: start, list, show, ps, stop, kill, publish, logs, diff, commit, "
-         "discard",
-         "start|list|show|ps|stop|kill|publish|diff|commit|discard",
+         "keep a sandbox for many commands: start, enter, list, show, ps, stop, kill, publish, logs, diff, "
+         "commit, discard",
+         "start|enter|list|show|ps|stop|kill|publish|diff|commit|discard",
          false,
          {{policy_options, &n_policy_options},
           {session_options, &n_session_options},
@@ -114,7 +123,7 @@ const struct command commands[] = {
         {"help",
          "[SUBCOMMAND|TOPIC]",
          "show help: a subcommand's, or some of the sandbox's options",
-         "run|plan|bash|resolve|toolchains|agents|net|seccomp|session|mcp|config|doctor|completion|project|filesystem|protection|"
+         "run|shell|plan|bash|resolve|toolchains|agents|net|seccomp|session|mcp|config|doctor|completion|project|filesystem|protection|"
          "environment|network|limits|isolation|sessions|options",
          false,
          {{common_options, &n_common_options}},

@@ -54,6 +54,7 @@ extern const size_t n_run_options, n_plan_options, n_resolve_options, n_toolchai
         n_config_options;
 
 int run_main(const struct command *command, char **argv);
+int shell_main(const struct command *command, char **argv);
 int plan_main(const struct command *command, char **argv);
 int bash_main(const struct command *command, char **argv);
 int resolve_main(const struct command *command, char **argv);

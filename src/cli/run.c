@@ -10,16 +10,7 @@
 #include "plan/plan.h"
 #include "policy/refuse.h"
 #include "run/status.h"
-
-struct run_options {
-        int status_fd; /* -1: none */
-        int report_fd; /* -1: none */
-        int timeout;   /* 0: none */
-        struct passed_fds passed;
-        bool owns_report;
-        bool is_verbose;
-        bool is_debugging;
-};
+#include "shell.h"
 
 static int apply_descriptor(int *to, const struct option_spec *spec, const char *value,
                             struct nsrun_error *err) {
@@ -96,6 +87,14 @@ static int cli_run_apply_timeout(void *target, const struct option_spec *spec, c
                           "timeout must be >= 1, got %d", options->timeout);
 }
 
+static int apply_pty(void *target, nsrun_unused const struct option_spec *spec,
+                     nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct run_options *options = target;
+
+        options->wants_terminal = true;
+        return 0;
+}
+
 static int apply_verbose(void *target, nsrun_unused const struct option_spec *spec,
                          nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct run_options *options = target;
@@ -115,6 +114,8 @@ static int apply_debug(void *target, nsrun_unused const struct option_spec *spec
 const struct option_spec run_options[] = {
         {"timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Command",
          "end the command after SECONDS (default: never)", cli_run_apply_timeout},
+        {"pty", 't', NULL, OPTION_COMPLETES_NOTHING, "Isolation",
+         "give the command a terminal of its own, so that yours is out of its reach", apply_pty},
         {"pass-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Environment",
          "give the command the open descriptor FD under the same number; may be given again",
          cli_run_apply_pass_fd},
@@ -151,9 +152,10 @@ static int print_log(const struct nsrun_plan *plan, struct nsrun_error *err) {
         return r;
 }
 
-static int run_sandbox(const struct nsrun_policy *policy, const struct run_options *options, int *ret_status,
-                       struct nsrun_error *err) {
+static int run_with_terminal(const struct nsrun_policy *policy, const struct run_options *options,
+                             struct pty *pty, int *ret_status, struct nsrun_error *err) {
         const struct supervise_params params = {
+                .pty = pty,
                 .status_fd = options->status_fd,
                 .report_fd = options->report_fd,
                 .is_verbose = options->is_verbose,
@@ -163,8 +165,10 @@ static int run_sandbox(const struct nsrun_policy *policy, const struct run_optio
                 .command_line = program_arguments,
                 .command_line_size = program_arguments_size,
         };
-        const struct policy_request request = {
-                .policy = policy, .starts_here = true, .is_plain = policy_is_plain(policy)};
+        const struct policy_request request = {.policy = policy,
+                                               .starts_here = true,
+                                               .terminal = pty ? pty->path : NULL,
+                                               .is_plain = policy_is_plain(policy)};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         int r;
 
@@ -187,6 +191,22 @@ static int run_sandbox(const struct nsrun_policy *policy, const struct run_optio
         return supervise(plan, &params, ret_status, err);
 }
 
+int run_sandbox(const struct nsrun_policy *policy, const struct run_options *options, int *ret_status,
+                struct nsrun_error *err) {
+        struct pty pty = PTY_INIT;
+        int r;
+
+        if (!options->wants_terminal)
+                return run_with_terminal(policy, options, NULL, ret_status, err);
+        r = pty_open(&pty, err);
+        if (r >= 0)
+                r = run_with_terminal(policy, options, &pty, ret_status, err);
+        else if (options->status_fd >= 0)
+                supervise_report_failure(options->status_fd, err);
+        pty_close(&pty);
+        return r;
+}
+
 /* What nsrun itself writes to is not the command's to write to. */
 static int check_passed(const struct command *command, const struct run_options *options,
                         struct nsrun_error *err) {
@@ -198,9 +218,16 @@ static int check_passed(const struct command *command, const struct run_options 
         return 0;
 }
 
+void run_options_clear(struct run_options *options) {
+        if (options->owns_report)
+                close_fdp(&options->report_fd);
+        free(options->passed.fds);
+        *options = RUN_OPTIONS_INIT;
+}
+
 static int cli_run_parse_and_run(const struct command *command, char **argv, struct nsrun_policy *policy,
                                  struct common_options *common, int *ret_status, struct nsrun_error *err) {
-        struct run_options options = {.status_fd = -1, .report_fd = -1};
+        struct run_options options = RUN_OPTIONS_INIT;
         void *const targets[] = {policy, &options, common};
         int r;
 
@@ -211,9 +238,7 @@ static int cli_run_parse_and_run(const struct command *command, char **argv, str
                 r = run_sandbox(policy, &options, ret_status, err);
         else if (r < 0 && options.status_fd >= 0)
                 supervise_report_failure(options.status_fd, err);
-        if (options.owns_report)
-                close_fdp(&options.report_fd);
-        free(options.passed.fds);
+        run_options_clear(&options);
         return r;
 }
 

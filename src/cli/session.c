@@ -10,6 +10,7 @@
 #include "session_interactive.h"
 #include "session_logs.h"
 #include "session_ps.h"
+#include "shell.h"
 
 /* The status of a commit that --expect refused. */
 #define STATUS_OTHER_STATE 123
@@ -28,6 +29,7 @@ struct session_cli {
         bool is_interactive;
         const char *expected; /* a digest */
         int signal;           /* 0: none was given */
+        int status;           /* what nsrun exits with, unless it fails */
         sigset_t held;        /* signals that wait for the end of a commit */
 };
 
@@ -342,6 +344,10 @@ static int publish(nsrun_unused struct session_cli *cli, char **words, struct ns
         return r;
 }
 
+static int enter(struct session_cli *cli, char **words, struct nsrun_error *err) {
+        return shell_enter(words[0], &cli->status, err);
+}
+
 static int list_processes(struct session_cli *cli, char **words, struct nsrun_error *err) {
         return session_print_processes(words[0], cli->wants_json, err);
 }
@@ -436,6 +442,7 @@ struct action {
 
 static const struct action actions[] = {
         {"start", 0, 0, .run = cli_start_session},
+        {"enter", 1, 1, .run = enter},
         {"list", 0, 0, .takes_json = true, .run = list_sessions},
         {"show", 1, 1, .takes_json = true, .run = show_session},
         {"stop", 1, 1, .run = cli_stop_session},
@@ -448,7 +455,7 @@ static const struct action actions[] = {
         {"discard", 1, SIZE_MAX, .run = discard},
 };
 
-#define ACTION_NAMES "start, list, show, ps, stop, kill, publish, logs, diff, commit or discard"
+#define ACTION_NAMES "start, enter, list, show, ps, stop, kill, publish, logs, diff, commit or discard"
 
 /* What an action has no use for is a mistake: `commit --stat` would commit. */
 static int check_options(const struct command *command, const struct action *action, size_t n_words,
@@ -527,6 +534,8 @@ int session_main(const struct command *command, char **argv) {
         if (r > 0)
                 return help_answer(command, &common);
         status = r < 0 ? option_fail(&err) : option_close_stdout();
+        if (status == 0)
+                status = cli.status;
         if (r == -ECANCELED)
                 status = STATUS_OTHER_STATE;
         /* Everything has been printed: a signal that came during the commit ends nsrun now. */

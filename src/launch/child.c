@@ -118,7 +118,7 @@ static void set_init(struct child *c) {
         struct reaper *p = &c->reaper;
 
         p->init.lock_fd = params->lock_fd;
-        p->init.terminal_fd = params->terminal_fd;
+        p->init.terminal_fd = params->has_own_terminal ? 0 : params->terminal_fd;
         p->init.wants_started = params->wants_started;
         p->init.has_own_stdio = params->stdio;
         p->init.n_passed = (uint32_t)params->n_pass_fds;
@@ -131,6 +131,12 @@ static void set_init(struct child *c) {
                 p->filters = c->plan->raw->filters;
                 p->n_filters = c->plan->raw->n_filters;
         }
+}
+
+enum init_terminal child_terminal(const struct child *c) {
+        if (c->params->has_own_terminal)
+                return INIT_TERMINAL_OWN;
+        return c->plan->new_session ? INIT_TERMINAL_SESSION : INIT_TERMINAL_GROUP;
 }
 
 int child_prepare(struct child *c, unsigned n_ours, struct nsrun_error *err) {

@@ -83,6 +83,8 @@ int child_open_socket(int *ret_own, int *ret_child, struct nsrun_error *err);
  * not the command's. */
 int child_prepare(struct child *c, unsigned n_ours, struct nsrun_error *err);
 void child_free(struct child *c);
+/* Which terminal the command has, as the plan and the launch's params say. */
+enum init_terminal child_terminal(const struct child *c);
 /* Blocks all signals, so that none runs a host's handler in the child, and takes note of the command's mask.
  */
 int child_block_signals(struct child *c, sigset_t *ret_own, struct nsrun_error *err);

@@ -212,7 +212,7 @@ static int leave_reaper(struct reaper *p) {
                 r = harden_scope(init->command_scopes, &p->error);
         if (r >= 0 && init->terminal == INIT_TERMINAL_SESSION)
                 r = sys_setsid();
-        else if (r >= 0 && init->terminal == INIT_TERMINAL_GROUP)
+        else if (r >= 0 && init->terminal != INIT_TERMINAL_CALLER)
                 r = own_group(init);
         return r;
 }

@@ -5,6 +5,7 @@
 #include "init.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
@@ -111,7 +112,7 @@ static void pass_on(const struct reaper *p, const struct signalfd_siginfo *info)
         /* A session of its own is an orphaned process group to the kernel, where
          * SIGTSTP's default is to do nothing; and no job control there keeps a
          * process in the background from reading the shell's input meanwhile. */
-        if (init->terminal == INIT_TERMINAL_GROUP || (signal != SIGTSTP && signal != SIGCONT)) {
+        if (init->terminal != INIT_TERMINAL_SESSION || (signal != SIGTSTP && signal != SIGCONT)) {
                 (void)sys_kill(-command, signal);
                 return;
         }
@@ -317,6 +318,11 @@ static int prepare_to_reap(struct reaper *p) {
                 r = sys_setpgid(0, 0);
                 break;
         case INIT_TERMINAL_CALLER:
+                break;
+        case INIT_TERMINAL_OWN:
+                r = sys_setsid();
+                if (r >= 0)
+                        r = sys_ioctl(p->init.terminal_fd, TIOCSCTTY, NULL);
                 break;
         }
         if (r < 0)

@@ -15,6 +15,8 @@ enum init_terminal {
         INIT_TERMINAL_SESSION, /* it has a session of its own (setsid(2)) */
         INIT_TERMINAL_GROUP,   /* a process group of its own in the caller's session */
         INIT_TERMINAL_CALLER,  /* the caller's own session and group: nothing is changed */
+        INIT_TERMINAL_OWN,     /* a terminal of its own, of which the reaper's session is: so the command's
+                                  process group has a parent in its session, and ^Z stops it */
 };
 
 /* What becomes of processes that the command has started when the command ends. */
@@ -90,7 +92,7 @@ struct init {
 #define INIT_OWN (INIT_DESCRIPTORS + 2)
 
 /* Raised with every change of struct init, and of struct launch_report. */
-#define INIT_VERSION 9U
+#define INIT_VERSION 10U
 
 /* A reaper: the process that goes by a struct init. */
 struct reaper {

@@ -185,7 +185,7 @@ static void describe_reaper(const struct child *c, struct init *init) {
         const uint64_t *inodes = join->namespace_inodes;
 
         init->has_command = true;
-        init->terminal = plan->new_session ? INIT_TERMINAL_SESSION : INIT_TERMINAL_GROUP;
+        init->terminal = child_terminal(c);
         init->leftovers = c->params->lingers      ? INIT_LEFTOVERS_LINGER
                           : join->kills_leftovers ? INIT_LEFTOVERS_KILL
                                                   : INIT_LEFTOVERS_LEAVE;

@@ -65,7 +65,8 @@ struct launch_params {
                         -1 */
         int terminal_fd; /* 0, 1 or 2: handed to the command's process group without a session of its own; or
                             -1 */
-        const struct launch_cgroup *cgroup;   /* pid 1 is born in it; or NULL */
+        bool has_own_terminal;              /* stdio is a terminal that is the command's alone (run/pty.h) */
+        const struct launch_cgroup *cgroup; /* pid 1 is born in it; or NULL */
         const struct launch_network *network; /* or NULL */
         uint64_t
                 n_processes; /* the bound of RLIMIT_NPROC, refused if the kernel wouldn't keep it; 0: none */

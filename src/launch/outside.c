@@ -157,8 +157,10 @@ static bool is_of_command(const struct reaper *p, pid_t pid, bool *ret_has_ended
                 *ret_has_ended = !has_marked_thread(p, pid);
                 return !*ret_has_ended;
         }
-        return p->command > 0 && p->init.terminal == INIT_TERMINAL_SESSION &&
-               read_stat(p->init.proc_fd, pid, &stat) && stat.session == p->command;
+        if (p->command <= 0 || !read_stat(p->init.proc_fd, pid, &stat))
+                return false;
+        return (p->init.terminal == INIT_TERMINAL_SESSION && stat.session == p->command) ||
+               (p->init.terminal == INIT_TERMINAL_OWN && stat.session == getpid());
 }
 
 bool outside_has(const struct reaper *p, pid_t pid) {
@@ -183,14 +185,20 @@ static bool is_child(const struct reaper *p, pid_t pid) {
         return read_stat(p->init.proc_fd, pid, &stat) && stat.parent == getpid() && stat.state != 'Z';
 }
 
+/* Whether nobody but the command has started what is in that group: the reaper's own session is the caller's
+ * terminal's, which others may be in, unless the command has a terminal of its own. */
+static bool is_group_of_command(const struct reaper *p, const struct outside_stat *stat) {
+        if (stat->session == getsid(0))
+                return p->init.terminal == INIT_TERMINAL_OWN && stat->group != getpgrp();
+        return stat->group > 1 && stat->session > 0;
+}
+
 /* Kills the process group of one that the command has started, in one step of the kernel's, which no member
- * can outrun by forking.  Not one of the reaper's own session, the caller's terminal's, which others may be
- * in. */
+ * can outrun by forking. */
 static void kill_group(const struct reaper *p, pid_t pid) {
         struct outside_stat stat;
 
-        if (read_stat(p->init.proc_fd, pid, &stat) && stat.group > 1 && stat.session > 0 &&
-            stat.session != getsid(0) && outside_has(p, pid))
+        if (read_stat(p->init.proc_fd, pid, &stat) && is_group_of_command(p, &stat) && outside_has(p, pid))
                 (void)sys_kill((pid_t)-stat.group, SIGKILL);
 }
 

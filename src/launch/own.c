@@ -169,7 +169,7 @@ static void describe_own(const struct child *c, struct init *init) {
         const struct nsrun_plan *plan = c->plan;
 
         init->has_command = !plan->is_session;
-        init->terminal = plan->new_session ? INIT_TERMINAL_SESSION : INIT_TERMINAL_GROUP;
+        init->terminal = child_terminal(c);
         init->leftovers = c->params->lingers ? INIT_LEFTOVERS_LINGER : INIT_LEFTOVERS_KILL;
         init->home_files = plan->home_files;
         init->refuses_magic_links = true;

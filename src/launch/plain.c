@@ -45,7 +45,7 @@ nsrun_no_asan static _Noreturn void plain_run(struct child *c) {
 
 static void describe_plain(const struct child *c, struct init *init) {
         init->has_command = true;
-        init->terminal = c->plan->new_session ? INIT_TERMINAL_SESSION : INIT_TERMINAL_GROUP;
+        init->terminal = child_terminal(c);
         init->leftovers = c->params->lingers ? INIT_LEFTOVERS_LINGER : INIT_LEFTOVERS_KILL;
         init->is_plain = true;
         init->kills_on_failure = true;

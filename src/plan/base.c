@@ -83,8 +83,11 @@ static int base_add_blank(struct entries *e, const char *target, enum policy_pro
         return op->source ? 0 : -ENOMEM;
 }
 
-/* Shows the terminal behind one of nsrun's own descriptors 0 to 2 as /dev/console. */
-static int base_add_console(struct entries *e) {
+/* Shows the command's terminal as /dev/console: its own, else the one behind one of nsrun's own descriptors
+ * 0 to 2. */
+static int base_add_console(struct entries *e, const struct resolved *s) {
+        if (s->terminal)
+                return base_add_device(e, s->terminal, "/dev/console");
         for (int fd = 0; fd <= 2; fd++) {
                 char link[32], path[PATH_MAX];
                 ssize_t n;
@@ -121,7 +124,7 @@ static int collect_dev(struct entries *e, const struct resolved *s) {
         entries_add_symlink(e, ENTRY_OWN, "/proc/self/fd/1", "/dev/stdout");
         entries_add_symlink(e, ENTRY_OWN, "/proc/self/fd/2", "/dev/stderr");
         entries_add_tmpfs(e, ENTRY_OWN, "/dev/shm", 01777, s->policy->tmpfs_size);
-        return base_add_console(e);
+        return base_add_console(e, s);
 }
 
 static int collect_proc_for_root(struct entries *e) {

@@ -531,6 +531,7 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 .unset = request->unset,
                 .usual = request->usual,
                 .is_session = request->is_session,
+                .terminal = request->terminal,
                 .starts_here = request->starts_here,
                 .uid = geteuid(),
                 .gid = getegid(),

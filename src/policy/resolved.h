@@ -10,11 +10,12 @@
  * asks here, so that the policy stays as it is. */
 struct policy_request {
         const struct nsrun_policy *policy;
-        bool is_session;   /* for a session's sandbox, which has no command of its own */
-        bool starts_here;  /* the command starts in the current folder, if that lies in the project */
-        bool is_shown;     /* for a plan that is shown, which may do without a command */
-        bool is_plain;     /* without a sandbox: the caller knows that isolation is disabled */
-        char *const *argv; /* the command; NULL: the policy's */
+        bool is_session;      /* for a session's sandbox, which has no command of its own */
+        bool starts_here;     /* the command starts in the current folder, if that lies in the project */
+        bool is_shown;        /* for a plan that is shown, which may do without a command */
+        const char *terminal; /* the terminal that the command has instead of the caller's; or NULL */
+        bool is_plain;        /* without a sandbox: the caller knows that isolation is disabled */
+        char *const *argv;    /* the command; NULL: the policy's */
         const char *const
                 *unset; /* names of variables that the command never gets, NULL at the end; NULL: none */
         const char *const *usual; /* "NAME=VALUE" in place of inherited variables, unless the policy says
@@ -67,6 +68,7 @@ struct resolved {
         const struct nsrun_policy *policy; /* what was asked; it outlives this struct */
         char *const *argv;                 /* the command; NULL: a session's sandbox */
         const char *const *unset, *const *usual;
+        const char *terminal;
         bool is_session;
         bool starts_here;
         char *plain; /* why there is no sandbox, in words for the user; of all below cwd, project, env, uid

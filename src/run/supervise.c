@@ -19,6 +19,7 @@
 
 struct supervised {
         struct run run;
+        struct pty *pty; /* the command's own terminal; or NULL */
         const struct supervise_params *params;
         const struct nsrun_plan *plan;
         int signal_fd;
@@ -53,6 +54,12 @@ static void take_signals(struct supervised *s) {
                 if (signal == SIGPIPE)
                         continue;
                 s->was_asked_to_stop |= signal == SIGTSTP;
+                if (s->pty && signal == SIGWINCH) {
+                        pty_resize(s->pty);
+                        continue;
+                }
+                if (s->pty && signal == SIGCONT && s->pty->is_active)
+                        pty_take_terminal(s->pty);
                 (void)launch_signal(&s->run.launch, signal);
         }
 }
@@ -101,6 +108,21 @@ static void stop_too(struct supervised *s, int signal) {
                 give_terminal(s, group);
 }
 
+/* The same where the command has a terminal of its own: the kernel has stopped its process group there, and
+ * nobody else than nsrun in the caller's.  All of the caller's job is stopped, as by a ^Z that the caller's
+ * terminal had seen; what comes next is the shell's SIGCONT. */
+static void stop_with_terminal(struct supervised *s) {
+        if (!s->was_asked_to_stop && !s->pty->is_raw)
+                return;
+        s->was_asked_to_stop = false;
+        if (getsid(getppid()) != getsid(0)) {
+                (void)launch_signal(&s->run.launch, SIGCONT);
+                return;
+        }
+        pty_leave_terminal(s->pty);
+        (void)sys_kill(0, SIGSTOP);
+}
+
 static void tell_started(const struct supervised *s, const struct launch_report *report) {
         int fd = s->params->status_fd;
 
@@ -138,6 +160,22 @@ static int take_deadline(struct supervised *s) {
         return signal < 0 ? signal : 0;
 }
 
+/* While a person is asked (--net=ask) nothing that the command prints is shown, and nothing that is typed is
+ * the command's. */
+static void watch_terminal(const struct supervised *s, struct pollfd fds[PTY_POLLED]) {
+        if (s->pty && !s->asking.is_open)
+                pty_polled(s->pty, fds);
+        else
+                fds[0].fd = fds[1].fd = fds[2].fd = -1;
+}
+
+static void pass_on_terminal(struct supervised *s, const struct pollfd fds[PTY_POLLED]) {
+        int signal = pty_pass_on(s->pty, fds);
+
+        if (signal != 0)
+                (void)launch_signal(&s->run.launch, signal);
+}
+
 /* Waits until pid 1 has reported how the command ended, or its pipe ends, which means that pid 1 is
  * gone. */
 static int supervise_watch(struct supervised *s) {
@@ -146,7 +184,11 @@ static int supervise_watch(struct supervised *s) {
                                {.fd = s->deadline.fd, .events = POLLIN},
                                {.events = POLLIN},
                                {.events = POLLIN},
-                               {.events = POLLIN}};
+                               {.events = POLLIN},
+                               {.fd = -1},
+                               {.fd = -1},
+                               {.fd = -1}};
+        struct pollfd *own = fds + ARRAY_SIZE(fds) - PTY_POLLED;
 
         /* After the report of the command's end no other follows, and there is nobody to pass
          * signals on to. */
@@ -157,9 +199,12 @@ static int supervise_watch(struct supervised *s) {
                 fds[3].fd = run_denials_fd(&s->run);
                 fds[4].fd = s->asking.tty < 0 || s->asking.has_ended ? -1 : s->run.network.life_fd;
                 fds[5].fd = s->asking.is_open ? s->asking.tty : -1;
+                watch_terminal(s, own);
                 r = sys_poll(fds, ARRAY_SIZE(fds), -1);
                 if (r < 0 && r != -EINTR)
                         return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
+                if (s->pty && r > 0 && !s->asking.is_open)
+                        pass_on_terminal(s, own);
                 if (fds[1].revents)
                         take_signals(s);
                 r = fds[2].revents ? take_deadline(s) : 0;
@@ -178,7 +223,11 @@ static int supervise_watch(struct supervised *s) {
                         return r;
                 if (report.kind == LAUNCH_STARTED)
                         tell_started(s, &report);
-                if (report.kind == LAUNCH_STOPPED)
+                if (report.kind == LAUNCH_STARTED && s->pty)
+                        pty_take_terminal(s->pty);
+                if (report.kind == LAUNCH_STOPPED && s->pty)
+                        stop_with_terminal(s);
+                else if (report.kind == LAUNCH_STOPPED)
                         stop_too(s, report.status);
         }
         return 0;
@@ -219,6 +268,9 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
                 r = deadline_begin(&s->deadline, s->params->timeout, s->err);
         if (r >= 0)
                 r = supervise_watch(s);
+        question_end(&s->asking);
+        if (s->pty)
+                pty_finish(s->pty);
         if (r < 0)
                 return r;
         init_status = run_wait(run);
@@ -294,16 +346,21 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                                .params = params,
                                .plan = plan,
                                .signal_fd = -EBADF,
-                               .terminal_fd = plan->new_session ? -1 : find_terminal(),
+                               .pty = params->pty,
+                               .terminal_fd = plan->new_session || params->pty ? -1 : find_terminal(),
                                .deadline = DEADLINE_INIT,
                                .asking = ASKING_INIT,
                                .err = err};
         struct standard_state standard = {0};
+        const int stdio[] = {s.pty ? s.pty->slave : -1, s.pty ? s.pty->slave : -1,
+                             s.pty ? s.pty->slave : -1};
         const struct run_params run_params = {
-                .launch = {.pass_fds = params->pass_fds,
+                .launch = {.stdio = s.pty ? stdio : NULL,
+                           .has_own_terminal = s.pty,
+                           .pass_fds = params->pass_fds,
                            .n_pass_fds = params->n_pass_fds,
                            .terminal_fd = s.terminal_fd,
-                           .wants_started = params->status_fd >= 0,
+                           .wants_started = params->status_fd >= 0 || s.pty,
                            .wants_denials = params->report_fd >= 0,
                            .dies_with_thread = true,
                            .command_line = params->command_line,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "plan/plan.h"
+#include "pty.h"
 
 struct supervise_params {
         int status_fd;       /* where the status lines go, or -1 */
@@ -13,6 +14,7 @@ struct supervise_params {
         unsigned timeout;    /* the deadline, in seconds; 0: none */
         const int *pass_fds; /* --pass-fd's descriptors, which are closed when the command has its copies */
         size_t n_pass_fds;
+        struct pty *pty;    /* the command's own terminal, which is left when this returns; or NULL */
         char *command_line; /* the memory of the program's argv, wiped so that the sandbox can't read it; or
                                NULL */
         size_t command_line_size;

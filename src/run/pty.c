@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See pty.h. */
+#include "pty.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/sys.h"
+#include "launch/harden.h"
+
+/* How much a command that has ended may have left to be read: a process of a session that lives on could
+ * print for ever. */
+#define LEFT_MOST ((size_t)1 << 20)
+
+/* ------------------------------------------------------------- the two ends */
+
+static int find_terminal_of(const int *fds, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (isatty(fds[i]))
+                        return fds[i];
+        return -1;
+}
+
+static int caller_terminal(void) {
+        return find_terminal_of((const int[]){0, 1, 2}, 3);
+}
+
+/* The same file by a description of nsrun's own, or else a copy of the descriptor.  A plain file's position
+ * is the caller's, and no read or write of one waits. */
+static int open_own(int fd, int mode, int *ret) {
+        char path[32];
+        struct stat st;
+        int r = sys_fstat(fd, &st);
+
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        *ret = r >= 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))
+                       ? sys_open(AT_FDCWD, path, mode | O_NONBLOCK | O_NOCTTY, 0)
+                       : -EBADF;
+        if (*ret >= 0)
+                return 0;
+        *ret = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        return *ret < 0 ? -errno : 0;
+}
+
+static int open_ends(struct pty *p) {
+        int number = 0, unlocked = 0, r;
+
+        r = p->master = sys_open(AT_FDCWD, "/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK, 0);
+        if (r >= 0)
+                r = sys_ioctl(p->master, TIOCSPTLCK, &unlocked);
+        if (r >= 0)
+                r = sys_ioctl(p->master, TIOCGPTN, &number);
+        (void)snprintf(p->path, sizeof(p->path), "/dev/pts/%d", number);
+        if (r >= 0)
+                r = p->slave = sys_open(AT_FDCWD, p->path, O_RDWR | O_NOCTTY, 0);
+        return r < 0 ? r : 0;
+}
+
+/* Where nobody could continue it, nsrun isn't stopped; it then never reads. */
+static bool await_foreground(int fd) {
+        for (pid_t group; (group = tcgetpgrp(fd)) >= 0 && group != getpgrp();) {
+                if (getsid(getppid()) != getsid(0))
+                        return false;
+                (void)sys_kill(0, SIGTTIN);
+        }
+        return true;
+}
+
+static int pty_prepare(struct pty *p) {
+        int fd = caller_terminal(), r;
+
+        r = open_own(0, O_RDONLY, &p->input);
+        if (r >= 0)
+                r = open_own(1, O_WRONLY, &p->output);
+        if (r < 0)
+                return r;
+        p->has_terminal = isatty(0) && tcgetattr(0, &p->before) == 0;
+        if (p->has_terminal && !await_foreground(0))
+                p->has_input_ended = true;
+        p->raw = p->before;
+        cfmakeraw(&p->raw);
+        if (fd >= 0) {
+                struct termios modes;
+
+                if (tcgetattr(fd, &modes) == 0)
+                        (void)tcsetattr(p->slave, TCSANOW, &modes);
+        }
+        p->screen =
+                mmap(NULL, sizeof(struct screen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (p->screen == MAP_FAILED) {
+                p->screen = NULL;
+                return -ENOMEM;
+        }
+        pty_resize(p);
+        return 0;
+}
+
+int pty_open(struct pty *p, struct nsrun_error *err) {
+        int r = open_ends(p);
+
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, "/dev/ptmx",
+                                 "the command can't have a terminal of its own",
+                                 r == -ENOSPC || r == -EIO ? "raise kernel.pty.max" : NULL);
+        r = pty_prepare(p);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the command's terminal can't be connected with standard input and output",
+                                 NULL);
+        return 0;
+}
+
+void pty_resize(struct pty *p) {
+        struct winsize size = {.ws_row = 24, .ws_col = 80};
+        int fd = caller_terminal();
+
+        if (fd >= 0)
+                (void)sys_ioctl(fd, TIOCGWINSZ, &size);
+        if (fd >= 0 || !p->is_active)
+                (void)sys_ioctl(p->master, TIOCSWINSZ, &size);
+}
+
+/* -------------------------------------------------------- the caller's terminal */
+
+static void write_all(int fd, const char *bytes, size_t n) {
+        while (n > 0) {
+                struct pollfd ready = {.fd = fd, .events = POLLOUT};
+                ssize_t done = sys_write(fd, bytes, n);
+
+                if (done == -EAGAIN || done == -EINTR)
+                        (void)sys_poll(&ready, 1, -1);
+                else if (done <= 0)
+                        return;
+                else {
+                        bytes += done;
+                        n -= (size_t)done;
+                }
+        }
+}
+
+/* Sets back what a program has made of the emulator. */
+static void reset_screen(struct screen *s, int fd) {
+        char text[SCREEN_RESET_MOST];
+        size_t n = s ? screen_reset(s, text) : 0;
+
+        if (n > 0)
+                write_all(fd, text, n);
+}
+
+/* Sees nsrun's end.  In a session of its own it gets no signal that is meant for nsrun's process group, and
+ * may set the terminal's modes although it isn't in the foreground: only where nobody else has set others
+ * meanwhile, as an interactive shell does. */
+static _Noreturn void watch_nsrun(const struct pty *p, int end) {
+        int keep[] = {end, p->input, isatty(p->output) ? p->output : -1};
+        struct nsrun_error ignored = {0};
+        struct termios now;
+        char byte = '\0';
+
+        (void)setsid();
+        for (int fd = 0; fd <= 2; fd++)
+                (void)close(fd);
+        (void)harden_descriptors(keep, ARRAY_SIZE(keep), &ignored);
+        while (sys_read(end, &byte, 1) == -EINTR)
+                ;
+        /* nsrun ends it by a byte, else it is dead. */
+        if (byte == 'e')
+                _exit(0);
+        if (p->is_raw && tcgetattr(p->input, &now) == 0 && memcmp(&now, &p->raw, sizeof(now)) == 0)
+                (void)tcsetattr(p->input, TCSAFLUSH, &p->before);
+        if (isatty(p->output))
+                reset_screen(p->screen, p->output);
+        _exit(0);
+}
+
+static void begin_watch(struct pty *p) {
+        int ends[2];
+
+        if (sys_pipe(ends) < 0)
+                return;
+        p->watcher = fork();
+        if (p->watcher == 0) {
+                (void)close(ends[1]);
+                watch_nsrun(p, ends[0]);
+        }
+        (void)close(ends[0]);
+        p->watched = ends[1];
+        if (p->watcher < 0)
+                p->watcher = 0;
+}
+
+static void end_watch(struct pty *p) {
+        if (p->watcher > 0) {
+                (void)sys_write(p->watched, "e", 1);
+                while (waitpid(p->watcher, NULL, 0) < 0 && errno == EINTR)
+                        ;
+        }
+        p->watcher = 0;
+        close_fdp(&p->watched);
+}
+
+void pty_take_terminal(struct pty *p) {
+        p->is_active = true;
+        if (!p->has_terminal || p->has_input_ended)
+                return;
+        if (!await_foreground(p->input)) {
+                p->has_input_ended = true;
+                return;
+        }
+        pty_resize(p);
+        p->is_raw = true;
+        if (p->watcher == 0)
+                begin_watch(p);
+        (void)tcsetattr(p->input, TCSADRAIN, &p->raw);
+}
+
+void pty_leave_terminal(struct pty *p) {
+        pid_t group;
+
+        if (!p->is_raw)
+                return;
+        if (isatty(p->output))
+                reset_screen(p->screen, p->output);
+        group = tcgetpgrp(p->input);
+        /* In the background the modes are another job's.  A terminal's answers to a program's questions are
+         * nothing for the shell that reads next. */
+        if (group < 0 || group == getpgrp())
+                (void)tcsetattr(p->input, TCSAFLUSH, &p->before);
+        p->is_raw = false;
+        end_watch(p);
+}
+
+/* --------------------------------------------------------------- passing on */
+
+static bool pty_is_drained(const struct pty_buffer *b) {
+        return b->from == b->to;
+}
+
+void pty_polled(const struct pty *p, struct pollfd fds[PTY_POLLED]) {
+        bool reads = p->is_active && !p->has_input_ended && pty_is_drained(&p->typed);
+
+        fds[0] = (struct pollfd){.fd = reads ? p->input : -1, .events = POLLIN};
+        fds[1] = (struct pollfd){.fd = p->master};
+        if (!pty_is_drained(&p->typed))
+                fds[1].events |= POLLOUT;
+        if (pty_is_drained(&p->printed))
+                fds[1].events |= POLLIN;
+        if (fds[1].events == 0)
+                fds[1].fd = -1;
+        fds[2] = (struct pollfd){.fd = pty_is_drained(&p->printed) ? -1 : p->output, .events = POLLOUT};
+}
+
+/* 1: there is something in it; 0: the end; -errno. */
+static int pty_fill(struct pty_buffer *b, int fd) {
+        ssize_t n = sys_read(fd, b->bytes, sizeof(b->bytes));
+
+        b->from = 0;
+        b->to = n > 0 ? (size_t)n : 0;
+        return n > 0 ? 1 : (int)n;
+}
+
+static int pty_put(struct pty_buffer *b, int fd) {
+        ssize_t n = sys_write(fd, b->bytes + b->from, b->to - b->from);
+
+        if (n > 0)
+                b->from += (size_t)n;
+        return n < 0 ? (int)n : 0;
+}
+
+static bool is_passing(int r) {
+        return r == -EAGAIN || r == -EINTR;
+}
+
+/* The end of a file that is typed is what a person would type for it. */
+static void type_end(struct pty *p) {
+        struct termios modes;
+
+        if (tcgetattr(p->slave, &modes) < 0)
+                return;
+        p->typed = (struct pty_buffer){.bytes = {(char)modes.c_cc[VEOF]}, .to = 1};
+}
+
+static void read_printed(struct pty *p) {
+        if (pty_fill(&p->printed, p->master) <= 0)
+                return;
+        screen_watch(p->screen, p->printed.bytes, p->printed.to);
+        if (p->has_output_ended)
+                p->printed.from = p->printed.to;
+}
+
+static int64_t pty_now_ms(void) {
+        struct timespec now = {0};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool is_enough(struct pty *p) {
+        for (size_t i = p->typed.from; i < p->typed.to && p->has_terminal; i++) {
+                if (p->typed.bytes[i] != PTY_ENOUGH)
+                        p->n_enough = 0;
+                else if (p->n_enough == 0 || pty_now_ms() - p->enough_ms > 1000)
+                        p->n_enough = 1, p->enough_ms = pty_now_ms();
+                else if (++p->n_enough == 3)
+                        return true;
+        }
+        return false;
+}
+
+static int pty_take_input(struct pty *p) {
+        int r = pty_fill(&p->typed, p->input);
+
+        if (r > 0)
+                return is_enough(p) ? SIGKILL : 0;
+        if (is_passing(r))
+                return 0;
+        p->has_input_ended = true;
+        /* The caller's terminal is gone. */
+        if (p->has_terminal)
+                return SIGHUP;
+        type_end(p);
+        return 0;
+}
+
+static int pty_put_output(struct pty *p) {
+        int r = pty_put(&p->printed, p->output);
+
+        if (r >= 0 || is_passing(r))
+                return 0;
+        p->printed.from = p->printed.to;
+        p->has_output_ended = true;
+        return SIGHUP;
+}
+
+int pty_pass_on(struct pty *p, const struct pollfd fds[PTY_POLLED]) {
+        int signal = fds[0].revents ? pty_take_input(p) : 0;
+
+        if (fds[2].revents && pty_put_output(p) != 0 && signal == 0)
+                signal = SIGHUP;
+        if (fds[1].revents & POLLIN)
+                read_printed(p);
+        if (fds[1].revents & POLLOUT)
+                (void)pty_put(&p->typed, p->master);
+        return signal;
+}
+
+void pty_finish(struct pty *p) {
+        size_t n = 0;
+
+        do {
+                if (!pty_is_drained(&p->printed) && !p->has_output_ended)
+                        write_all(p->output, p->printed.bytes + p->printed.from,
+                                  p->printed.to - p->printed.from);
+                p->printed.from = p->printed.to = 0;
+                read_printed(p);
+                n += p->printed.to;
+        } while (!pty_is_drained(&p->printed) && n < LEFT_MOST);
+        pty_leave_terminal(p);
+}
+
+void pty_close(struct pty *p) {
+        pty_leave_terminal(p);
+        close_fdp(&p->master);
+        close_fdp(&p->slave);
+        close_fdp(&p->input);
+        close_fdp(&p->output);
+        if (p->screen)
+                (void)munmap(p->screen, sizeof(struct screen));
+        p->screen = NULL;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A terminal of the command's own: nsrun has the other end of it, and passes on what is typed and what is
+ * printed.  Of the caller's terminal the command has no descriptor: it can type nothing into it, change none
+ * of its modes, and read nothing once nsrun is stopped or has ended. */
+#pragma once
+
+#include <poll.h>
+#include <termios.h>
+
+#include "base/error.h"
+#include "screen.h"
+
+#define PTY_BUFFER 8192
+
+struct pty_buffer {
+        char bytes[PTY_BUFFER];
+        size_t from, to;
+};
+
+struct pty {
+        int master; /* nsrun's end, non-blocking */
+        int slave;  /* the command's; open here, too, so that no end of the command's hangs it up */
+        char path[64];
+        int input;         /* the caller's standard input and output, by descriptions of nsrun's own where */
+        int output;        /* they can be had, so that these need not block */
+        bool has_terminal; /* the input is the caller's terminal */
+        bool is_active;    /* what is typed is passed on */
+        bool is_raw;       /* the caller's terminal has the modes `raw` */
+        bool has_input_ended, has_output_ended;
+        unsigned n_enough; /* how many PTY_ENOUGH were typed in a row, */
+        int64_t enough_ms; /* and when the first of them was */
+        struct termios before, raw;
+        struct pty_buffer typed, printed;
+        struct screen *screen; /* in memory that the watcher shares */
+        pid_t watcher;         /* 0: there is none */
+        int watched;           /* the watcher sees its end, and that nsrun is dead */
+};
+
+#define PTY_INIT                                                                                        \
+        (struct pty) {                                                                                  \
+                .master = -EBADF, .slave = -EBADF, .input = -EBADF, .output = -EBADF, .watched = -EBADF \
+        }
+
+/* Makes the terminal, with the size and the modes of the caller's.  Where the caller's input is a terminal
+ * and nsrun in its background, nsrun is stopped until it is in the foreground. */
+int pty_open(struct pty *p, struct nsrun_error *err);
+/* The command runs, or goes on: the caller's terminal passes on every key.  A process that outlives nsrun
+ * sets it back if nsrun is killed. */
+void pty_take_terminal(struct pty *p);
+/* The caller's terminal is as it was; what was typed and not read is forgotten. */
+void pty_leave_terminal(struct pty *p);
+/* The descriptors to poll, and what to do when that is done. */
+#define PTY_POLLED 3
+void pty_polled(const struct pty *p, struct pollfd fds[PTY_POLLED]);
+/* 0, or a signal for the command: SIGHUP when nobody reads or types any more, SIGKILL when a person has had
+ * enough of it: PTY_ENOUGH thrice within a second, whatever the command makes of its terminal. */
+#define PTY_ENOUGH '\035' /* ^] */
+int pty_pass_on(struct pty *p, const struct pollfd fds[PTY_POLLED]);
+/* The command's terminal gets the size of the caller's. */
+void pty_resize(struct pty *p);
+/* Passes on what the command has printed before its end, and leaves the terminal. */
+void pty_finish(struct pty *p);
+void pty_close(struct pty *p);
