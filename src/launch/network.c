@@ -131,7 +131,7 @@ static int add_routes(const struct net_layout *layout, bool *ret_has_v6) {
 /* ------------------------------------------------------------------- sockets */
 
 static int make_socket(const struct net_socket *s) {
-        bool is_v6 = s->address.is_v6, is_datagram = s->kind == NET_SOCKET_DNS_UDP;
+        bool is_v6 = s->address.is_v6, is_datagram = s->kind == NET_SOCKET_DNS_UDP || s->kind == NET_SOCKET_UDP;
         _cleanup_close_ int fd = sys_socket(is_v6 ? AF_INET6 : AF_INET,
                                             (is_datagram ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK, 0);
         union net_sockaddr address;

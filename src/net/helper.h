@@ -15,6 +15,7 @@ struct watch {
         void (*ready)(struct helper *h, struct watch *w, uint32_t events);
 };
 
+struct datagrams;
 struct flow;
 struct lookup;
 struct via;
@@ -43,6 +44,9 @@ struct helper {
         char *buffer;
         /* via.c: those that wait for the proxy, by the time at which they end */
         struct via *first_via, *last_via;
+        /* datagram.c: by the time of their last use */
+        struct datagrams *newest, *oldest;
+        size_t n_datagrams;
         /* lookup.c */
         struct lookup *lookups;
         size_t n_lookups;
@@ -85,6 +89,10 @@ int lookup_turn(struct helper *h);
 /* Calls relay_resolved(), now or later, unless lookup_forget() comes first.  -errno: it won't. */
 int lookup_name(struct helper *h, const char *name, struct flow *f);
 void lookup_forget(struct helper *h, const struct flow *f);
+
+/* datagram.c: UDP of rules that say so. */
+int datagram_listen(struct helper *h, int fd, bool is_v6);
+int datagram_turn(struct helper *h);
 
 /* control.c: what is asked of a session's network while it lives. */
 int control_start(struct helper *h, int fd);

@@ -19,9 +19,13 @@ enum net_event_kind {
         NET_EVENT_VIA,        /* the proxy didn't lead there: `text` */
 };
 
+/* A host's name or address; of UDP with NET_HOST_UDP before it. */
+#define NET_HOST_UDP  "udp:"
+#define NET_HOST_TEXT (NET_NAME_MOST + sizeof(NET_HOST_UDP) + 2)
+
 struct net_event {
         uint16_t kind, port;
-        char host[NET_NAME_MOST + 3];
+        char host[NET_HOST_TEXT];
         char text[NET_ADDRESS_TEXT];
 };
 
@@ -32,7 +36,7 @@ struct net_event {
 /* All connections to a port of a host, and all refusals of one kind. */
 struct net_tally {
         uint16_t kind, port;
-        char host[NET_NAME_MOST + 3];
+        char host[NET_HOST_TEXT];
         char text[NET_ADDRESS_TEXT];
         uint64_t n, sent, received; /* bytes out of the sandbox and into it */
         uint64_t first, last;       /* when the first and the last one began, in ms of the epoch */

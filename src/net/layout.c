@@ -38,9 +38,10 @@ bool net_address_index(const struct net_address *a, uint32_t *ret) {
         return true;
 }
 
-static bool has_socket(const struct net_layout *l, const struct net_address *a, uint16_t port) {
+static bool has_socket(const struct net_layout *l, enum net_socket_kind kind, const struct net_address *a,
+                       uint16_t port) {
         for (size_t i = 0; i < l->n_sockets; i++)
-                if (l->sockets[i].kind == NET_SOCKET_LISTEN && l->sockets[i].port == port &&
+                if (l->sockets[i].kind == kind && l->sockets[i].port == port &&
                     net_address_is_same(&l->sockets[i].address, a))
                         return true;
         return false;
@@ -56,41 +57,43 @@ static int add_socket(struct net_layout *l, enum net_socket_kind kind, const str
         return 0;
 }
 
-/* Adds a listening socket, unless it is there or one that takes all addresses is. */
-static int add_listen(struct net_layout *l, const struct net_address *a, uint16_t port) {
-        if (has_socket(l, a, port) || has_socket(l, a->is_v6 ? &any_v6 : &any_v4, port))
+/* Adds a socket of a rule, unless it is there or one that takes all addresses is. */
+static int add_listen(struct net_layout *l, enum net_socket_kind kind, const struct net_address *a,
+                      uint16_t port) {
+        if (has_socket(l, kind, a, port) || has_socket(l, kind, a->is_v6 ? &any_v6 : &any_v4, port))
                 return 0;
-        return add_socket(l, NET_SOCKET_LISTEN, a, port);
+        return add_socket(l, kind, a, port);
 }
 
 /* Both families' address of a number. */
-static int add_index(struct net_layout *l, uint32_t index, uint16_t port) {
+static int add_index(struct net_layout *l, enum net_socket_kind kind, uint32_t index, uint16_t port) {
         const struct net_address v4 = net_index_address(index, false), v6 = net_index_address(index, true);
-        int r = add_listen(l, &v4, port);
+        int r = add_listen(l, kind, &v4, port);
 
-        return r < 0 ? r : add_listen(l, &v6, port);
+        return r < 0 ? r : add_listen(l, kind, &v6, port);
 }
 
 static int layout_add_rule(struct net_layout *l, const struct net_rule *rule, uint16_t port) {
         bool is_single = rule->range.bits == net_address_bits(&rule->range.address);
         const struct net_address *any = rule->range.address.is_v6 ? &any_v6 : &any_v4;
+        enum net_socket_kind kind = rule->is_udp ? NET_SOCKET_UDP : NET_SOCKET_LISTEN;
         int r = 0;
 
         switch (rule->kind) {
         case NET_RULE_WILDCARD:
-                r = add_listen(l, &any_v4, port);
-                return r < 0 ? r : add_listen(l, &any_v6, port);
+                r = add_listen(l, kind, &any_v4, port);
+                return r < 0 ? r : add_listen(l, kind, &any_v6, port);
         case NET_RULE_RANGE:
-                return add_listen(l, is_single ? &rule->range.address : any, port);
+                return add_listen(l, kind, is_single ? &rule->range.address : any, port);
         case NET_RULE_HOST:
-                r = add_index(l, NET_INDEX_HOST, port);
+                r = add_index(l, kind, NET_INDEX_HOST, port);
                 if (r >= 0)
-                        r = add_listen(l, &loopback_v4, port);
-                return r < 0 ? r : add_listen(l, &loopback_v6, port);
+                        r = add_listen(l, kind, &loopback_v4, port);
+                return r < 0 ? r : add_listen(l, kind, &loopback_v6, port);
         case NET_RULE_NAME:
                 for (size_t i = 0; i < l->n_names && r >= 0; i++)
                         if (streq(l->names[i], rule->name))
-                                r = add_index(l, NET_INDEX_NAMES + (uint32_t)i, port);
+                                r = add_index(l, kind, NET_INDEX_NAMES + (uint32_t)i, port);
                 return r;
         }
         return 0;
@@ -154,9 +157,9 @@ static int fill(struct net_layout *l, const struct net_rules *rules) {
                 r = add_listens(l, rules, true);
         /* The ports that an answer allows, before it is known of which names. */
         for (size_t i = 0; i < ARRAY_SIZE(asked_ports) && rules->asks && r >= 0; i++) {
-                r = add_listen(l, &any_v4, asked_ports[i]);
+                r = add_listen(l, NET_SOCKET_LISTEN, &any_v4, asked_ports[i]);
                 if (r >= 0)
-                        r = add_listen(l, &any_v6, asked_ports[i]);
+                        r = add_listen(l, NET_SOCKET_LISTEN, &any_v6, asked_ports[i]);
         }
         if (r >= 0)
                 r = add_listens(l, rules, false);

@@ -80,6 +80,8 @@ static int take_socket_at(struct helper *h, uint16_t number, int fd) {
                 return serve_tcp(h, fd);
         case NET_SOCKET_LISTEN:
                 return relay_listen(h, fd, false);
+        case NET_SOCKET_UDP:
+                return datagram_listen(h, fd, is_v6);
         case NET_SOCKET_CONNECT:
                 if (h->n_inward[is_v6] == NET_CONNECTIONS_INWARD)
                         return -EBADMSG;
@@ -173,6 +175,7 @@ static _Noreturn void serve(struct helper *h) {
                         w->ready(h, w, events[i].events);
                 }
                 wait = sooner(lookup_turn(h), ask_turn(h));
+                wait = sooner(datagram_turn(h), wait);
                 wait = sooner(relay_turn(h), wait);
                 if (h->ends_at == 0)
                         continue;

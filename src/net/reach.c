@@ -2,6 +2,7 @@
 /* Where a connection leads: what the address that it was made to stands for, what the host's resolver says
  * of that name, which of these addresses may be connected to, and which of them answers first. */
 #include <ifaddrs.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 
 #include "relay.h"
@@ -12,7 +13,13 @@
 
 static void set_host(struct flow *f, const char *host) {
         free(f->host);
-        f->host = strdup(host);
+        if (asprintf(&f->host, "%s%s", f->datagrams ? NET_HOST_UDP : "", host) < 0)
+                f->host = NULL;
+}
+
+/* As the rules are asked about it. */
+static uint32_t port_of_flow(const struct flow *f) {
+        return f->port | (f->datagrams ? NET_UDP : 0);
 }
 
 static void refuse_flow(struct helper *h, struct flow *f, enum net_event_kind kind, const char *text) {
@@ -75,7 +82,7 @@ static bool is_name_of_outer(const struct net_address *a) {
         return net_address_index(a, &index) && index >= NET_INDEX_NAMES && has_interface(&own, "lo") > 0;
 }
 
-static bool may_connect(const struct helper *h, const struct net_address *a, uint16_t port) {
+static bool may_connect(const struct helper *h, const struct net_address *a, uint32_t port) {
         if (net_rules_deny_address(&h->rules, a))
                 return false;
         if (is_name_of_outer(a))
@@ -249,6 +256,13 @@ int reach_turn(struct helper *h) {
 
 /* ------------------------------------------------------------------ targets */
 
+static void begin(struct helper *h, struct flow *f) {
+        if (f->datagrams)
+                datagram_begin(h, f);
+        else
+                begin_attempts(h, f);
+}
+
 /* False for want of memory, and then the flow has ended. */
 static bool has_room(struct helper *h, struct flow *f, size_t n) {
         free(f->addresses);
@@ -286,7 +300,7 @@ void relay_resolved(struct helper *h, struct flow *f, const struct net_address *
                 return;
         }
         for (size_t i = 0; i < n; i++)
-                if (may_connect(h, &addresses[i], f->port))
+                if (may_connect(h, &addresses[i], port_of_flow(f)))
                         allowed[n_allowed++] = addresses[i];
                 else
                         net_address_format(&addresses[i], text);
@@ -300,7 +314,7 @@ void relay_resolved(struct helper *h, struct flow *f, const struct net_address *
         if (f->way == FLOW_TARGET)
                 via_begin(h, f);
         else
-                begin_attempts(h, f);
+                begin(h, f);
 }
 
 void reach_proxy(struct helper *h, struct flow *f, const struct net_address *addresses, size_t n) {
@@ -323,12 +337,12 @@ static void reach_loopback(struct helper *h, struct flow *f) {
         if (f->n_addresses == 0)
                 refuse_flow(h, f, NET_EVENT_PORT, NULL);
         else
-                begin_attempts(h, f);
+                begin(h, f);
 }
 
 static void reach_host(struct helper *h, struct flow *f) {
         set_host(f, "localhost");
-        if (net_rules_allow_host(&h->rules, f->port))
+        if (net_rules_allow_host(&h->rules, port_of_flow(f)))
                 reach_loopback(h, f);
         else
                 refuse_flow(h, f, NET_EVENT_PORT, NULL);
@@ -342,14 +356,14 @@ static void reach_name(struct helper *h, struct flow *f, uint32_t index) {
                 relay_end(h, f, true);
                 return;
         }
-        if (!name || !net_rules_allow_name(&h->rules, name, f->port) ||
+        if (!name || !net_rules_allow_name(&h->rules, name, port_of_flow(f)) ||
             net_rules_lead_to_proxy(&h->rules, name, f->port)) {
                 refuse_flow(h, f, NET_EVENT_PORT, NULL);
                 return;
         }
         f->index = index;
         net_pool_hold(h->pool, index);
-        if (net_rules_go_via(&h->rules, name, f->port)) {
+        if (!f->datagrams && net_rules_go_via(&h->rules, name, f->port)) {
                 f->way = FLOW_TARGET;
                 if (h->rules.via->kind != NET_PROXY_SOCKS5) {
                         via_begin(h, f);
@@ -363,19 +377,30 @@ static void reach_name(struct helper *h, struct flow *f, uint32_t index) {
         }
 }
 
-static void reach_address(struct helper *h, struct flow *f, const struct net_address *to) {
+static void reach_literally(struct helper *h, struct flow *f, const struct net_address *to) {
         char text[NET_ADDRESS_TEXT];
 
         net_address_format(to, text);
         set_host(f, text);
-        if (!net_rules_allow_address(&h->rules, to, f->port, is_own_address(to))) {
+        if (!net_rules_allow_address(&h->rules, to, port_of_flow(f), is_own_address(to))) {
                 refuse_flow(h, f, NET_EVENT_PORT, NULL);
                 return;
         }
         if (!has_room(h, f, 1))
                 return;
         f->addresses[f->n_addresses++] = *to;
-        begin_attempts(h, f);
+        begin(h, f);
+}
+
+void reach_address(struct helper *h, struct flow *f, const struct net_address *to) {
+        uint32_t index;
+
+        if (net_address_index(to, &index))
+                index == NET_INDEX_HOST ? reach_host(h, f) : reach_name(h, f, index);
+        else if (to->is_v6 ? net_address_is_same(to, &loopbacks[1]) : to->bytes[0] == 127)
+                reach_host(h, f);
+        else
+                reach_literally(h, f, to);
 }
 
 /* The address and port that the sandbox's process connected to are those of the accepted socket. */
@@ -383,14 +408,9 @@ void reach_outward(struct helper *h, struct flow *f) {
         union net_sockaddr own;
         socklen_t length = sizeof(own);
         struct net_address to;
-        uint32_t index;
 
         if (getsockname(f->client.w.fd, &own.any, &length) < 0 || !net_address_from(&own, &to, &f->port))
                 relay_end(h, f, true);
-        else if (net_address_index(&to, &index))
-                index == NET_INDEX_HOST ? reach_host(h, f) : reach_name(h, f, index);
-        else if (to.is_v6 ? net_address_is_same(&to, &loopbacks[1]) : to.bytes[0] == 127)
-                reach_host(h, f);
         else
                 reach_address(h, f, &to);
 }

@@ -77,6 +77,7 @@ void relay_end(struct helper *h, struct flow *f, bool is_reset) {
         if (f->is_looking)
                 lookup_forget(h, f);
         reach_stop(h, f);
+        datagram_stop(h, f);
         if (f->is_busy)
                 unlink_flow(&h->busy, f, offsetof(struct flow, next_busy));
         for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
@@ -309,27 +310,34 @@ static void client_ready(struct helper *h, struct watch *w, uint32_t events) {
 
 #define ALL_EVENTS (EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET)
 
-struct flow *relay_begin(struct helper *h, int *fd) {
+struct flow *relay_new(struct helper *h) {
         struct flow *f = calloc(1, sizeof(*f));
 
         if (!f)
                 return NULL;
-        f->client = (struct end){.w = {*fd, client_ready}, .flow = f};
+        f->client = (struct end){.w = {-EBADF, client_ready}, .flow = f};
         f->server = (struct end){.w = {-EBADF, client_ready}, .flow = f};
         for (size_t i = 0; i < REACH_AT_ONCE; i++)
                 f->attempts[i].w.fd = -EBADF;
         f->up.pipe[0] = f->up.pipe[1] = f->down.pipe[0] = f->down.pipe[1] = -EBADF;
-        if (helper_watch(h, &f->client.w, ALL_EVENTS) < 0) {
-                free(f);
-                return NULL;
-        }
-        *fd = -EBADF;
         f->next = h->flows;
         if (f->next)
                 f->next->previous = f;
         h->flows = f;
         h->n_flows++;
         return f;
+}
+
+struct flow *relay_begin(struct helper *h, int *fd) {
+        struct flow *f = relay_new(h);
+
+        if (!f)
+                return NULL;
+        f->client.w.fd = TAKE_FD(*fd);
+        if (helper_watch(h, &f->client.w, ALL_EVENTS) >= 0)
+                return f;
+        relay_end(h, f, true);
+        return NULL;
 }
 
 void relay_connected(struct helper *h, struct flow *f, int fd) {
@@ -470,6 +478,7 @@ int relay_turn(struct helper *h) {
         for (f = h->dead, h->dead = NULL; f; f = next) {
                 next = f->next_dead;
                 via_free(f);
+                datagram_free(f);
                 free(f->host);
                 free(f->addresses);
                 free(f);

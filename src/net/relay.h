@@ -62,6 +62,7 @@ struct flow {
         enum flow_way way;
         struct net_address target;    /* what a proxy is told, if it is an address */
         struct via *via;              /* while the proxy is asked */
+        struct datagrams *datagrams;  /* it is UDP: it has neither a client's nor a server's end */
         uint64_t next_at;             /* when the next attempt begins, by helper_now() */
         uint64_t lacking_since;       /* no socket could be had for the next one; 0: it could */
         struct flow *next, *previous; /* of all */
@@ -69,6 +70,7 @@ struct flow {
 };
 
 /* relay.c */
+struct flow *relay_new(struct helper *h);
 struct flow *relay_begin(struct helper *h, int *fd);
 void relay_reset(int *fd);
 void relay_end(struct helper *h, struct flow *f, bool is_reset);
@@ -76,8 +78,14 @@ void relay_connected(struct helper *h, struct flow *f, int fd);
 
 /* reach.c: connects the flow, or ends it. */
 void reach_outward(struct helper *h, struct flow *f);
+void reach_address(struct helper *h, struct flow *f, const struct net_address *to);
 void reach_inward(struct helper *h, struct flow *f, uint16_t port);
 /* Connects to the proxy, whose addresses no rule has to name: via_connected() or via_unreached() follows. */
 void reach_proxy(struct helper *h, struct flow *f, const struct net_address *addresses, size_t n);
 void reach_stop(struct helper *h, struct flow *f);
 int reach_turn(struct helper *h);
+
+/* datagram.c */
+void datagram_begin(struct helper *h, struct flow *f);
+void datagram_stop(struct helper *h, struct flow *f);
+void datagram_free(struct flow *f);

@@ -152,14 +152,17 @@ static const char *parse_address(struct net_rule *rule) {
 }
 
 const char *net_rule_parse(const char *text, bool is_deny, struct net_rule *ret) {
-        struct net_rule rule = {.is_deny = is_deny};
+        const char *of_udp = startswith(text, "udp:");
+        struct net_rule rule = {.is_deny = is_deny, .is_udp = of_udp};
         char host[NET_NAME_MOST + 16];
-        const char *ports, *why = split_host(text, host, sizeof(host), &ports);
+        const char *ports, *why = split_host(of_udp ? of_udp : text, host, sizeof(host), &ports);
 
-        if (startswith(text, "udp:"))
-                return "UDP is not carried: programs that try QUIC fall back to TCP";
         if (why)
                 return why;
+        if (of_udp && is_deny)
+                return "a host is denied for TCP and UDP alike";
+        if (of_udp && !ports)
+                return "a host of UDP needs a port";
         if (is_deny && ports)
                 return "a host alone, without ports, is denied";
         if (streq(host, "localhost") || streq(host, NET_HOST_NAME))
@@ -247,6 +250,7 @@ char *net_rule_format(const struct net_rule *rule) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
         strbuf_add(&b, rule->is_deny ? "deny " : "allow ");
+        strbuf_add(&b, rule->is_udp ? "udp:" : "");
         format_host(&b, rule);
         for (unsigned i = 0; i < rule->n_ports; i++)
                 strbuf_addf(&b, "%c%u", i == 0 ? ':' : ',', rule->ports[i]);
@@ -342,9 +346,9 @@ static bool matches_name(const struct net_rule *rule, const char *name) {
                                                  : false;
 }
 
-static bool has_port(const struct net_rule *rule, uint16_t port) {
+static bool has_port(const struct net_rule *rule, uint32_t port) {
         for (unsigned i = 0; i < rule->n_ports; i++)
-                if (rule->ports[i] == port)
+                if ((rule->is_udp ? NET_UDP : 0) + rule->ports[i] == port)
                         return true;
         return false;
 }
@@ -363,7 +367,7 @@ bool net_rule_is_within(const struct net_rule *a, const struct net_rule *b) {
 }
 
 /* `port` 0: on any port. */
-static bool is_allowed(const struct net_rules *rules, const char *name, uint16_t port) {
+static bool is_allowed(const struct net_rules *rules, const char *name, uint32_t port) {
         bool allows = false;
 
         for (size_t i = 0; i < rules->n; i++) {
@@ -409,11 +413,11 @@ bool net_rules_have_name(const struct net_rules *rules, const char *name) {
         return is_allowed(rules, name, 0);
 }
 
-bool net_rules_allow_name(const struct net_rules *rules, const char *name, uint16_t port) {
+bool net_rules_allow_name(const struct net_rules *rules, const char *name, uint32_t port) {
         return port != 0 && is_allowed(rules, name, port);
 }
 
-bool net_rules_allow_host(const struct net_rules *rules, uint16_t port) {
+bool net_rules_allow_host(const struct net_rules *rules, uint32_t port) {
         for (size_t i = 0; i < rules->n; i++)
                 if (rules->rules[i].kind == NET_RULE_HOST && has_port(&rules->rules[i], port))
                         return true;
@@ -446,7 +450,7 @@ bool net_rules_deny_address(const struct net_rules *rules, const struct net_addr
         return false;
 }
 
-bool net_rules_allow_address(const struct net_rules *rules, const struct net_address *a, uint16_t port,
+bool net_rules_allow_address(const struct net_rules *rules, const struct net_address *a, uint32_t port,
                              bool is_own) {
         const struct net_home *home = net_address_home(a);
 

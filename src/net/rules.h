@@ -23,7 +23,8 @@ enum net_rule_kind {
 
 struct net_rule {
         enum net_rule_kind kind;
-        bool is_deny;
+        bool is_deny; /* of TCP and UDP alike */
+        bool is_udp;
         char name[NET_NAME_MOST + 1]; /* in small letters */
         struct net_range range;
         uint16_t ports[NET_PORTS_MOST]; /* of a rule that allows; sorted */
@@ -48,7 +49,10 @@ struct net_rules {
         size_t n_directs;
 };
 
-/* Reads HOST[:PORT[,PORT...]] of --allow, or HOST of --deny.  NULL, or why it is no rule. */
+/* Beside a port, where one is asked about: it is UDP's. */
+#define NET_UDP 0x10000U
+
+/* Reads [udp:]HOST[:PORT[,PORT...]] of --allow, or HOST of --deny.  NULL, or why it is no rule. */
 const char *net_rule_parse(const char *text, bool is_deny, struct net_rule *ret);
 /* Reads [ADDRESS:]PORT[:INSIDE] of --publish. */
 const char *net_publish_parse(const char *text, struct net_publish *ret);
@@ -74,11 +78,11 @@ bool net_rule_is_within(const struct net_rule *a, const struct net_rule *b);
 /* Whether the sandbox's name server knows a name (in small letters). */
 bool net_rules_have_name(const struct net_rules *rules, const char *name);
 /* Whether a connection to that name is for the sandbox to make. */
-bool net_rules_allow_name(const struct net_rules *rules, const char *name, uint16_t port);
-bool net_rules_allow_host(const struct net_rules *rules, uint16_t port);
+bool net_rules_allow_name(const struct net_rules *rules, const char *name, uint32_t port);
+bool net_rules_allow_host(const struct net_rules *rules, uint32_t port);
 /* Whether a rule names the address.  One that leads home, or is one of the machine's own (is_own), is named
  * by itself or by a range of addresses that all lead home so, and not by a wider one. */
-bool net_rules_allow_address(const struct net_rules *rules, const struct net_address *a, uint16_t port,
+bool net_rules_allow_address(const struct net_rules *rules, const struct net_address *a, uint32_t port,
                              bool is_own);
 /* Whether the name is reached by the proxy. */
 bool net_rules_go_via(const struct net_rules *rules, const char *name, uint16_t port);

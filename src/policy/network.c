@@ -110,7 +110,7 @@ int network_refuse_taken(const struct net_rules *rules, struct nsrun_error *err)
 
                         for (unsigned n = 0; n < rule->n_ports; n++)
                                 has_port |= rule->ports[n] == rules->publishes[i].inside;
-                        if (takes && has_port && !rule->is_deny) {
+                        if (takes && has_port && !rule->is_deny && !rule->is_udp) {
                                 _cleanup_free_ char *allowed = net_rule_format(rule);
 
                                 return !allowed ? error_oom(err)

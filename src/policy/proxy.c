@@ -180,6 +180,17 @@ int proxy_refuse(const struct net_rules *rules, struct nsrun_error *err) {
 
         if (!proxy || proxy->kind == NET_PROXY_NONE)
                 return 0;
+        for (size_t i = 0; i < rules->n; i++) {
+                _cleanup_free_ char *udp = NULL;
+
+                if (!rules->rules[i].is_udp)
+                        continue;
+                udp = net_rule_format(&rules->rules[i]);
+                return !udp ? error_oom(err)
+                            : error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                         "leave one of the two out",
+                                         "--%.200s and --net-via contradict: the proxy carries no UDP", udp);
+        }
         for (size_t i = 0; i < rules->n; i++)
                 for (unsigned k = 0; k < rules->rules[i].n_ports; k++)
                         if (!rules->rules[i].is_deny && rules->rules[i].ports[k] == proxy->port &&

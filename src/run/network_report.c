@@ -14,7 +14,7 @@ static void copy_counted(const char *from, size_t size, char *to) {
         to[i] = '\0';
 }
 
-static bool allows(const struct net_rule *rule, const char *host, uint16_t port) {
+static bool allows(const struct net_rule *rule, const char *host, uint32_t port) {
         struct net_rule one = *rule;
         const struct net_rules rules = {.rules = &one, .n = 1};
         struct net_address a;
@@ -26,7 +26,8 @@ static bool allows(const struct net_rule *rule, const char *host, uint16_t port)
 }
 
 /* The line of the rule that decided, which the caller frees; NULL: there is none. */
-static char *find_rule(const struct net_rules *rules, const struct net_tally *t, const char *host) {
+static char *find_rule(const struct net_rules *rules, const struct net_tally *t, const char *host,
+                       bool is_udp) {
         struct net_rule wanted;
 
         if (t->kind != NET_TALLY_CONNECTED && net_rule_parse(host, true, &wanted))
@@ -34,8 +35,9 @@ static char *find_rule(const struct net_rules *rules, const struct net_tally *t,
         for (size_t i = 0; i < rules->n; i++) {
                 const struct net_rule *rule = &rules->rules[i];
 
-                if (t->kind == NET_TALLY_CONNECTED ? !rule->is_deny && allows(rule, host, t->port)
-                                                   : rule->is_deny && net_rule_is_within(&wanted, rule))
+                if (t->kind == NET_TALLY_CONNECTED
+                            ? !rule->is_deny && allows(rule, host, t->port | (is_udp ? NET_UDP : 0))
+                            : rule->is_deny && net_rule_is_within(&wanted, rule))
                         return net_rule_format(rule);
         }
         return NULL;
@@ -75,7 +77,8 @@ static int write_tally(const struct net_rules *rules, const struct net_tally *t,
         char host[sizeof(t->host)], text[sizeof(t->text)], why[96];
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *rule = NULL;
-        const char *verdict;
+        const char *verdict, *name;
+        bool is_udp;
         int r;
 
         copy_counted(t->host, sizeof(host), host);
@@ -83,13 +86,17 @@ static int write_tally(const struct net_rules *rules, const struct net_tally *t,
         verdict = verdict_of(t, text, why);
         if (!verdict || (t->n == before->n && t->sent == before->sent && t->received == before->received))
                 return 0;
-        rule = find_rule(rules, t, host);
+        is_udp = startswith(host, NET_HOST_UDP);
+        name = is_udp ? host + strlen(NET_HOST_UDP) : host;
+        rule = find_rule(rules, t, name, is_udp);
         r = json_open(&d, err);
         if (r < 0)
                 return r;
         if (is_event)
                 json_add_string(&d, d.root, "event", "network");
-        json_add_string(&d, d.root, "host", host);
+        json_add_string(&d, d.root, "host", name);
+        if (is_udp)
+                json_add_string(&d, d.root, "protocol", "udp");
         if (t->port > 0)
                 json_add_number(&d, d.root, "port", t->port);
         json_add_string(&d, d.root, "verdict", verdict);

@@ -113,10 +113,11 @@ static void make_network(void) {
 
 static int bind_all(int type, unsigned short port) {
         struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(port)};
-        int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+        int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0), on = 1;
 
         if (fd < 0 || bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0 ||
-            (type == SOCK_STREAM && listen(fd, 64) < 0))
+            (type == SOCK_STREAM && listen(fd, 64) < 0) ||
+            (type == SOCK_DGRAM && setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) < 0))
                 stage_fail("a server's socket");
         return fd;
 }
@@ -155,18 +156,30 @@ static void answer_one(int fd, int log) {
         (void)close(c);
 }
 
+/* From the address that it was sent to. */
 static void answer_packet(int fd, int log) {
         union {
-                struct sockaddr any;
-                struct sockaddr_in v4;
-        } from;
-        socklen_t length = sizeof(from);
-        char byte;
+                struct cmsghdr header;
+                char room[CMSG_SPACE(sizeof(struct in_pktinfo))];
+        } control;
+        struct iovec iov = {.iov_base = (char[]){'x'}, .iov_len = 1};
+        struct sockaddr_in from;
+        struct msghdr message = {.msg_name = &from,
+                                 .msg_namelen = sizeof(from),
+                                 .msg_iov = &iov,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = sizeof(control)};
+        struct in_pktinfo info;
 
-        if (recvfrom(fd, &byte, 1, 0, &from.any, &length) < 0)
+        if (recvmsg(fd, &message, 0) < 0 || message.msg_controllen == 0)
                 return;
         (void)dprintf(log, "udp\n");
-        (void)sendto(fd, "x", 1, 0, &from.any, length);
+        memcpy(&info, CMSG_DATA(&control.header), sizeof(info));
+        info.ipi_spec_dst = info.ipi_addr;
+        info.ipi_ifindex = 0;
+        memcpy(CMSG_DATA(&control.header), &info, sizeof(info));
+        (void)sendmsg(fd, &message, 0);
 }
 
 static void start_server(const struct world *w) {
@@ -317,6 +330,31 @@ static void reach_one(const char *where, const char *request) {
         close_fdp(&fd);
 }
 
+/* A datagram from a socket that takes an answer from where it has sent to alone. */
+static void send_one(const char *where) {
+        const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
+        const char *colon = strrchr(where, ':');
+        struct addrinfo *list = NULL;
+        char host[256], answer[16];
+        ssize_t n = -1;
+        int fd = -1;
+
+        (void)snprintf(host, sizeof(host), "%.*s", (int)(colon - where), where);
+        if (getaddrinfo(host, colon + 1, &hints, &list) != 0) {
+                (void)printf("%s: no such name\n", where);
+                return;
+        }
+        fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        if (connect(fd, list->ai_addr, list->ai_addrlen) < 0 || send(fd, "hi", 2, 0) < 0 ||
+            poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000) < 0 ||
+            (n = recv(fd, answer, sizeof(answer), MSG_DONTWAIT)) < 0)
+                (void)printf("%s: %s\n", where, strerror(errno));
+        else
+                (void)printf("%s: %zd byte\n", where, n);
+        freeaddrinfo(list);
+        close_fdp(&fd);
+}
+
 /* A request that names another host than the connection does. */
 static const char pretence[] = "GET http://private.test:8080/ HTTP/1.1\r\nHost: private.test:8080\r\n\r\n"
                                "CONNECT private.test:8080 HTTP/1.1\r\n\r\n";
@@ -341,7 +379,7 @@ static void serve_one(unsigned short port) {
 
 void client_main(int argc, char **argv) {
         static const char *const modes[] = {"reach", "pretend", "attempt", "ask",
-                                            "serve", "count",   "hammer"};
+                                            "serve", "count",   "hammer",  "send"};
         bool is_ours = false;
         char line[16];
 
@@ -360,6 +398,8 @@ void client_main(int argc, char **argv) {
                         serve_one((unsigned short)atoi(argv[i]));
                 else if (streq(argv[1], "ask"))
                         ways_ask(argv[i]);
+                else if (streq(argv[1], "send"))
+                        send_one(argv[i]);
                 else if (!streq(argv[i], "wait"))
                         reach_one(argv[i], streq(argv[1], "reach") ? "hi" : pretence);
                 else if (read(0, line, sizeof(line)) <= 0)

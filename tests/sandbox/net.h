@@ -39,6 +39,7 @@ int world_add_address(const char *address);
 
 /* Does what argv asks for, if that is for the client, and doesn't return:
  *   reach HOST:PORT…     connects, sends two bytes, and prints the answer or the error
+ *   send HOST:PORT…      the same by UDP, of which one byte comes back
  *   pretend HOST:PORT…   the same with a request that names private.test
  *   attempt              each way out that is none: "WAY: open" or "WAY: refused"
  *   ask SERVER…          asks the name server of that address many things: "TYPE NAME: CODE, N answers"

@@ -308,6 +308,9 @@ TEST(a_proxy_that_is_none_is_refused_without_its_text) {
                 {{"--net-via=http://10.0.0.1:3128", "--allow=10.0.0.0/8:3128"},
                  "nsrun: --allow 10.0.0.0/8:3128 would let the command use the proxy of --net-via itself, for "
                  "any host; leave that port out of it"},
+                {{"--net-via=http://proxy.example:3128", "--allow=udp:a.test:99"},
+                 "nsrun: --allow udp:a.test:99 and --net-via contradict: the proxy carries no UDP; leave one of "
+                 "the two out"},
                 {{"--net-via=http://localhost:3128", "--publish=3128"},
                  "nsrun: --publish 3128 would make a server inside the proxy of --net-via; choose another "
                  "PORT, with PORT:INSIDE"},

@@ -288,6 +288,44 @@ TEST(a_sandbox_in_a_sandbox_reaches_what_both_allow) {
         expect_log(&w, "tcp 203.0.113.5\n");
 }
 
+TEST(udp_is_carried_where_a_rule_says_so) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->root, "report"), *report = NULL,
+                            *option = text_of("--report=%s", path);
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+
+        world_make(s, &w, hosts);
+        WORLD_CONTROL(&w, &o, "send", "good.test:8080", "private.test:8080");
+        expect_out(&o, "good.test:8080: 1 byte\nprivate.test:8080: 1 byte\n");
+        assert_int_equal(truncate(w.log, 0), 0);
+        WORLD_RUN(&w, &o,
+                  OPTIONS("--net=allow", "--allow=udp:good.test:8080", "--allow=udp:203.0.113.9:8080",
+                          "--allow=other.test:8080", "--allow=udp:private.test:8080", option),
+                  "send", "good.test:8080", "good.test:8080", "203.0.113.9:8080", "good.test:8081",
+                  "other.test:8080", "203.0.113.8:8080", "evil.test:8080", "private.test:8080");
+        expect_out(&o, "good.test:8080: 1 byte\ngood.test:8080: 1 byte\n203.0.113.9:8080: 1 byte\n"
+                       "good.test:8081: Connection refused\nother.test:8080: Connection refused\n"
+                       "203.0.113.8:8080: Network is unreachable\nevil.test:8080: no such name\n"
+                       "private.test:8080: Resource temporarily unavailable\n");
+        expect_in(o.err, "udp:private.test:8080 isn't allowed, since it leads to 10.0.0.5");
+        expect_log(&w, "udp\nudp\nudp\n");
+        report = file_text(path);
+        expect_in(report,
+                  "{\"host\":\"good.test\",\"protocol\":\"udp\",\"port\":8080,\"verdict\":\"allowed\","
+                  "\"rule\":\"allow udp:good.test:8080\",\"count\":2,\"sent\":4,\"received\":2,");
+        assert_int_equal(truncate(w.log, 0), 0);
+        /* At sockets that take all addresses, too; what no rule has is dropped there. */
+        WORLD_RUN(&w, &o,
+                  OPTIONS("--net=allow", "--allow=udp:*.wild.test:8080", "--allow=udp:good.test:8081"),
+                  "send", "a.wild.test:8080", "a.wild.test:8080", "good.test:8080");
+        expect_out(&o, "a.wild.test:8080: 1 byte\na.wild.test:8080: 1 byte\n"
+                       "good.test:8080: Resource temporarily unavailable\n");
+        expect_log(&w, "udp\nudp\n");
+        WORLD_RUN(&w, &o, OPTIONS("--net=allow", "--allow=udp:good.test:8080"), "reach", "good.test:8080");
+        expect_out(&o, "good.test:8080: Connection refused\n");
+}
+
 /* No query of the sandbox's leaves; one of the host's does, when a name that a rule has is connected to. */
 TEST(the_name_server_asks_nobody) {
         _cleanup_outcome_ struct outcome o = {0};

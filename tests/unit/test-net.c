@@ -17,6 +17,8 @@ TEST(a_rule_has_one_spelling) {
                 {"Example.ORG.", "allow example.org:80,443"},
                 {"example.org:8443,22,22", "allow example.org:22,8443"},
                 {"*.example.org:443", "allow *.example.org:443"},
+                {"udp:Time.example.org:123", "allow udp:time.example.org:123"},
+                {"udp:[2001:db8::1]:443", "allow udp:[2001:db8::1]:443"},
                 {"xn--bcher-kva.example", "allow xn--bcher-kva.example:80,443"},
                 {"_service.example.org", "allow _service.example.org:80,443"},
                 {"db:5432", "allow db:5432"},
@@ -57,8 +59,10 @@ TEST(what_is_no_rule_is_refused_with_a_reason) {
                 {"a..b", "not a host's name", false},
                 {"a b", "not a host's name", false},
                 {"http://example.org", "not a port", false},
-                {"udp:example.org:443", "UDP is not carried: programs that try QUIC fall back to TCP",
-                 false},
+                {"udp:example.org", "a host of UDP needs a port", false},
+                {"udp:example.org:53", "port 53 is the sandbox's own name server's", false},
+                {"udp:", "a host of UDP needs a port", false},
+                {"udp:example.org", "a host is denied for TCP and UDP alike", true},
                 {"example.org/x", "not a range of addresses", false},
                 {"*", "not a host's name", false},
                 {"*.", "not a host's name", false},
@@ -234,6 +238,32 @@ TEST(rules_say_what_is_meant_and_no_more) {
         assert_true(net_rules_have_name(&rules, NET_HOST_NAME));
         assert_true(net_rules_allow_host(&rules, 5432));
         assert_false(net_rules_allow_host(&rules, 443));
+}
+
+TEST(a_rule_of_udp_is_none_of_tcp) {
+        _cleanup_net_rules_ struct net_rules rules =
+                RULES((char *)"allow udp:example.org:123", (char *)"allow example.org:443",
+                      (char *)"allow udp:localhost:8125", (char *)"allow udp:192.0.2.1:99");
+        const struct net_address a = {.bytes = {192, 0, 2, 1}};
+        struct net_layout layout;
+        size_t n_udp = 0;
+
+        assert_true(net_rules_allow_name(&rules, "example.org", 123 | NET_UDP));
+        assert_false(net_rules_allow_name(&rules, "example.org", 123));
+        assert_false(net_rules_allow_name(&rules, "example.org", 443 | NET_UDP));
+        assert_true(net_rules_allow_host(&rules, 8125 | NET_UDP));
+        assert_false(net_rules_allow_host(&rules, 8125));
+        assert_true(net_rules_allow_address(&rules, &a, 99 | NET_UDP, false));
+        assert_false(net_rules_allow_address(&rules, &a, 99, false));
+        assert_int_equal(net_layout_make(&rules, &layout), 0);
+        for (size_t i = 0; i < layout.n_sockets; i++) {
+                n_udp += layout.sockets[i].kind == NET_SOCKET_UDP;
+                if (layout.sockets[i].kind == NET_SOCKET_LISTEN)
+                        assert_int_equal(layout.sockets[i].port, 443);
+        }
+        /* Both families' of the name, of the host and of its loopback; the address. */
+        assert_int_equal(n_udp, 7);
+        net_layout_clear(&layout);
 }
 
 static bool allows(const struct net_rules *rules, const char *address, bool is_own) {
