@@ -272,6 +272,15 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER("memfd_create"),
                         .test = "a_filter_that_refuses_a_sessions_calls_is_named",
                 },
+        [CAUSE_FILTER_SOCKETS] =
+                {
+                        .stage = NSRUN_STAGE_NETWORK,
+                        .when = "socket(2) fails with EAFNOSUPPORT, EPERM or EACCES, and --net isn't host.",
+                        .what = "no socket to bring loopback up with",
+                        .fix = "a seccomp filter refuses it, as of a service without AF_INET in "
+                               "RestrictAddressFamilies=: allow it, or choose --net=host",
+                        .test = "a_filter_that_refuses_sockets_is_named",
+                },
         [CAUSE_FILTER_MOUNT_CALLS] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
@@ -298,8 +307,10 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_PROC,
                         .when = "A new /proc is refused with EPERM.",
                         .what = "a new /proc can't be mounted",
-                        .fix = "a container masks parts of /proc; run it with an unmasked one, or choose "
-                               "--proc=auto, --proc=none, or --proc=bind (which shows the host's processes)",
+                        .fix = "a container masks parts of /proc: start it with an unmasked one (podman: "
+                               "--security-opt unmask=ALL, docker: --security-opt systempaths=unconfined, "
+                               "Kubernetes: procMount: Unmasked), or choose --proc=auto, --proc=none, or "
+                               "--proc=bind (which shows the host's processes)",
                         .test = "a_masked_proc_is_refused_unless_another_is_chosen",
                 },
         [CAUSE_NO_PROC_SUBSET] =
@@ -443,7 +454,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_WORKSPACE,
                         .when = "Others may write to the folder of runs.",
                         .what = "others may write to the cache folder",
-                        .fix = "chmod go-w it",
+                        .fix = "chmod go-w that folder",
                         .test = "a_cache_folder_that_is_not_ones_own_is_refused",
                 },
         [CAUSE_CACHE_FOREIGN] =
@@ -452,6 +463,7 @@ const struct cause causes[N_CAUSES] = {
                         .when = "It is another user's.",
                         .what = "the cache folder belongs to another user",
                         .fix = "set XDG_CACHE_HOME to a folder of your own on a local disk",
+                        .test = "a_cache_folder_of_another_user_is_refused",
                 },
         [CAUSE_NO_CGROUP] =
                 {

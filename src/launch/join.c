@@ -246,13 +246,14 @@ int join_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         r = child_block_signals(c, &own, err);
         if (r < 0)
                 return r;
+        /* Before its first report is read: of a join's refusal nobody looks for the cause as of a start's. */
+        l->is_join = true;
         r = c->params->init_path ? join_by_init(c, l, err) : join_directly(c, l, err);
         (void)sys_sigmask(SIG_SETMASK, &own, NULL);
         if (r < 0)
                 return join_fail(c, r, err);
         c->namespaces = join->namespaces;
         l->namespaces = c->namespaces;
-        l->is_join = true;
         l->is_nested = join->is_nested;
         /* The plan may be freed before the command ends, so that the launch has a copy of its lock. */
         l->activity_fd = fcntl(join->folder.activity_fd, F_DUPFD_CLOEXEC, 3);

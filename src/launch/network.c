@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/causes.h"
 #include "base/sys.h"
 #include "harden.h"
 #include "launch.h"
@@ -23,9 +24,10 @@ int network_loopback(struct nsrun_error *err) {
         int r;
 
         fd = sys_socket(AF_INET, SOCK_DGRAM, 0);
+        if (fd == -EAFNOSUPPORT || fd == -EPERM || fd == -EACCES)
+                return error_cause(err, CAUSE_FILTER_SOCKETS, fd, NULL);
         if (fd < 0)
-                return error_set(err, NSRUN_STAGE_NETWORK, fd, NULL, "no socket to bring loopback up with",
-                                 NULL);
+                return error_set(err, NSRUN_STAGE_NETWORK, fd, NULL, causes[CAUSE_FILTER_SOCKETS].what, NULL);
         r = sys_ioctl(fd, SIOCSIFFLAGS, &request);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "loopback can't be brought up", NULL);
