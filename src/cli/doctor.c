@@ -139,6 +139,88 @@ static int check_words(const struct doctor_words *words, struct doctor_options *
         return r;
 }
 
+/* Sets what doctor found that a run needs here, "--proc=none", and the configuration. */
+static int set_found_options(struct nsrun_policy *policy, char *const *found, struct nsrun_error *err) {
+        int r = 0;
+
+        STRV_FOREACH (option, found) {
+                _cleanup_free_ char *name = strdup(*option + strlen("--"));
+                char *value = name ? strchr(name, '=') : NULL;
+
+                if (!name)
+                        return -ENOMEM;
+                if (value)
+                        *value++ = '\0';
+                if (r >= 0 && !streq(name, "no-project"))
+                        r = nsrun_policy_set(policy, name, value, err);
+        }
+        if (r >= 0)
+                r = nsrun_policy_set(policy, "no-project", NULL, err);
+        return r < 0 ? r : nsrun_policy_find_config(policy, err);
+}
+
+static int run_true_in_session(const char *id, struct nsrun_error *err) {
+        static const char *const words[] = {"sh", "-c", ":", NULL};
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_exit end;
+        int r = nsrun_policy_new(&policy);
+
+        if (r >= 0)
+                r = nsrun_policy_set(policy, "session", id, err);
+        if (r >= 0)
+                r = nsrun_policy_set_command(policy, words, err);
+        if (r >= 0)
+                r = nsrun_plan_new(policy, &plan, err);
+        if (r >= 0)
+                r = nsrun_start(plan, NULL, &sandbox, err);
+        if (r >= 0)
+                r = nsrun_sandbox_wait(sandbox, &end, err);
+        (void)nsrun_sandbox_free(sandbox);
+        (void)nsrun_plan_free(plan);
+        (void)nsrun_policy_free(policy);
+        return r;
+}
+
+static bool has_line(const struct doctor *d, const char *check, enum doctor_state state) {
+        for (size_t i = 0; i < d->n_lines; i++)
+                if (streq(d->lines[i].check, check) && d->lines[i].state == state)
+                        return true;
+        return false;
+}
+
+/* A session of its own, outside the project, with one command: it takes calls that a run does without.  What
+ * nsrun-monitor and the folders lack is said in their own lines. */
+static void try_session(struct doctor *d) {
+        struct nsrun_session_options options = NSRUN_SESSION_OPTIONS_INIT;
+        struct nsrun_policy *policy = NULL;
+        _cleanup_free_ char *id = NULL;
+        struct nsrun_error error = {0};
+        int r;
+
+        if (!d->works || !has_line(d, "nsrun-monitor", DOCTOR_OK) ||
+            !has_line(d, "cache folder", DOCTOR_OK) || !has_line(d, "sessions' folder", DOCTOR_OK))
+                return;
+        options.owner = getpid();
+        r = nsrun_policy_new(&policy);
+        if (r >= 0)
+                r = set_found_options(policy, d->options, &error);
+        if (r >= 0)
+                r = nsrun_session_start(policy, &options, &id, NULL, &error);
+        if (r >= 0)
+                r = run_true_in_session(id, &error);
+        (void)nsrun_policy_free(policy);
+        if (id)
+                (void)nsrun_session_kill(id, NULL);
+        if (r == -ENOMEM)
+                d->has_failed = true;
+        else if (r < 0)
+                (void)doctor_add_error(d, "session", DOCTOR_DEGRADED, &error);
+        else
+                doctor_say(d, "session", "can be had");
+}
+
 int doctor_main(const struct command *command, char **argv) {
         _cleanup_doctor_ struct doctor d = {.lines = NULL};
         struct doctor_words words = {.command = command, .argv = argv};
@@ -153,6 +235,10 @@ int doctor_main(const struct command *command, char **argv) {
                 return help_answer(command, &common);
         if (r >= 0)
                 r = doctor_examine(options.is_for ? &asked : NULL, &d, &err);
+        if (r >= 0 && !options.is_for) {
+                try_session(&d);
+                r = d.has_failed ? error_oom(&err) : 0;
+        }
         if (r >= 0)
                 r = options.is_json ? doctor_print_json(&d, &err) : doctor_print_text(&d, &err);
         if (r < 0)

@@ -390,6 +390,31 @@ static int write_news(int folder, int fd, char *const *lines) {
         return r;
 }
 
+static int refuse_unwritten(int r, const char *line, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_WORKSPACE, r, line + 2,
+                         "that a command may write this folder can't be written down",
+                         "later runs couldn't tell which symlinks in it are yours; set XDG_STATE_HOME to a "
+                         "folder of your own on a local disk");
+}
+
+int exposed_try(char *const *lines, struct nsrun_error *err) {
+        _cleanup_close_ int folder = -EBADF, fd = -EBADF;
+        int r;
+
+        if (!lines || !*lines)
+                return 0;
+        r = folder = exposed_open_base();
+        if (r < 0)
+                return is_nowhere(r) ? 0 : refuse_unwritten(r, *lines, err);
+        fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+        /* Not every file system has files without a name. */
+        r = fd < 0 ? (errno == ENOSPC || errno == EDQUOT || errno == EMFILE ? -errno : 0)
+                   : write_full(fd, *lines, strlen(*lines));
+        if (r >= 0 && fd >= 0 && fdatasync(fd) < 0)
+                r = -errno;
+        return r < 0 ? refuse_unwritten(r, *lines, err) : 0;
+}
+
 int exposed_add(char *const *lines, struct nsrun_error *err) {
         _cleanup_close_ int folder = -EBADF, fd = -EBADF;
         int r;
@@ -403,8 +428,5 @@ int exposed_add(char *const *lines, struct nsrun_error *err) {
                 r = write_news(folder, fd, lines);
         if (r >= 0 || is_nowhere(r))
                 return 0;
-        return error_set(err, NSRUN_STAGE_WORKSPACE, r, *lines + 2,
-                         "that a command may write this folder can't be written down",
-                         "later runs couldn't tell which symlinks in it are yours; set XDG_STATE_HOME to a "
-                         "folder of your own on a local disk");
+        return refuse_unwritten(r, *lines, err);
 }

@@ -46,5 +46,7 @@ bool exposed_was_project(const struct exposed *known, const char *path);
  * file; what can't be written down for want of space, or for any other reason, is an error, with which no
  * command should start. */
 int exposed_add(char *const *lines, struct nsrun_error *err);
+/* Whether exposed_add() would refuse these lines, with its words; nothing is written down. */
+int exposed_try(char *const *lines, struct nsrun_error *err);
 /* Makes the folder, if this user can have one: -EACCES, -EROFS and their like if not. */
 int exposed_make_base(void);

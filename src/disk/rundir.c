@@ -11,6 +11,7 @@
 #include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "host/user.h"
 #include "locked.h"
 
@@ -80,8 +81,13 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
                                  NULL);
         if (st.st_uid != geteuid())
                 return error_cause(err, CAUSE_CACHE_FOREIGN, -EPERM, path);
-        if (st.st_mode & 022)
-                return error_cause(err, CAUSE_CACHE_WRITABLE, -EPERM, path);
+        if (st.st_mode & 022) {
+                _cleanup_free_ char *quoted = str_shell_quote(path);
+                _cleanup_free_ char *fix = quoted ? str_concat("chmod go-w ", quoted, "") : NULL;
+
+                return error_set(err, NSRUN_STAGE_WORKSPACE, -EPERM, path, causes[CAUSE_CACHE_WRITABLE].what,
+                                 fix ? fix : causes[CAUSE_CACHE_WRITABLE].fix);
+        }
         return 0;
 }
 

@@ -36,14 +36,17 @@ static const char *file_system_name(const char *path) {
 
 /* What mends HOME: the home that passwd has, if it is there and another. */
 static int find_home_fix(const char *home, char *to, size_t size) {
-        const char *otherwise =
-                home && *home == '/' ? "mkdir -p \"$HOME\"" : "export HOME=/a/folder/of/yours";
+        bool can_be_made = home && *home == '/';
         _cleanup_free_ char *own = NULL, *quoted = NULL;
+        const char *otherwise;
         struct stat st;
         int r = user_find_home(NULL, &own);
 
         if (r < 0)
                 return r;
+        if (can_be_made && sys_stat(home, &st) >= 0)
+                can_be_made = false; /* something else stands there */
+        otherwise = can_be_made ? "mkdir -p \"$HOME\"" : "export HOME=/a/folder/of/yours";
         if (own && (!home || !streq(own, home)) && sys_stat(own, &st) >= 0 && st.st_uid == geteuid())
                 quoted = str_shell_quote(own);
         (void)snprintf(to, size, "%s%s", quoted ? "export HOME=" : "", quoted ? quoted : otherwise);
@@ -96,10 +99,38 @@ static void look_at_configuration(struct doctor *d) {
         (void)nsrun_policy_free(policy);
 }
 
-/* Where runs keep their folders, and what is remembered of them. */
-static void look_at_folders(struct doctor *d) {
-        _cleanup_free_ char *cache = NULL, *state = NULL, *records = NULL;
+/* What is remembered of runs: where this user has a place for it, and there is no room, no run starts. */
+static void look_at_state(struct doctor *d) {
         _cleanup_exposed_ struct exposed known = {.text = NULL};
+        _cleanup_free_ char *state = NULL;
+        struct nsrun_error error = {0};
+        int r;
+
+        if (d->plan && exposed_try(d->plan->exposes, &error) < 0) {
+                d->works = false;
+                (void)doctor_add_error(d, "state folder", DOCTOR_NO, &error);
+                return;
+        }
+        r = exposed_find_base(&state, &error);
+        if (r >= 0)
+                r = exposed_make_base();
+        if (r >= 0 && exposed_read(&known) < 0)
+                d->has_failed = true;
+        if (r >= 0 && known.state != EXPOSED_UNKNOWN) {
+                doctor_say(d, "state folder", "%s, on %s", state, file_system_name(state));
+                return;
+        }
+        (void)error_set(&error, NSRUN_STAGE_WORKSPACE, r, state,
+                        r < 0 ? "what commands could write can't be remembered"
+                              : "what is remembered of earlier runs is damaged, or others may write it",
+                        r < 0 ? "set XDG_STATE_HOME to a folder of your own on a local disk"
+                              : "remove the file \"exposed\" there");
+        (void)doctor_add_error(d, "state folder", DOCTOR_DEGRADED, &error);
+}
+
+/* Where runs and sessions keep their folders. */
+static void look_at_folders(struct doctor *d) {
+        _cleanup_free_ char *cache = NULL, *records = NULL;
         _cleanup_strv_ char **sessions = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct nsrun_error error = {0};
@@ -110,23 +141,7 @@ static void look_at_folders(struct doctor *d) {
                 (void)doctor_add_error(d, "cache folder", DOCTOR_DEGRADED, &error);
         else
                 doctor_say(d, "cache folder", "%s, on %s", cache, file_system_name(cache));
-        error = (struct nsrun_error){0};
-        r = exposed_find_base(&state, &error);
-        if (r >= 0)
-                r = exposed_make_base();
-        if (r >= 0 && exposed_read(&known) < 0)
-                d->has_failed = true;
-        if (r < 0 || known.state == EXPOSED_UNKNOWN) {
-                (void)error_set(
-                        &error, NSRUN_STAGE_WORKSPACE, r, state,
-                        r < 0 ? "what commands could write can't be remembered"
-                              : "what is remembered of earlier runs is damaged, or others may write it",
-                        r < 0 ? "set XDG_STATE_HOME to a folder of your own on a local disk"
-                              : "remove the file \"exposed\" there");
-                (void)doctor_add_error(d, "state folder", DOCTOR_DEGRADED, &error);
-        } else {
-                doctor_say(d, "state folder", "%s, on %s", state, file_system_name(state));
-        }
+        look_at_state(d);
         error = (struct nsrun_error){0};
         r = records_find_base(&records, &error);
         if (r >= 0)

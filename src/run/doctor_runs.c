@@ -41,6 +41,8 @@ struct doctor_attempt {
 };
 
 static const char *const nothing[] = {"true", NULL};
+/* Where the sandbox's PATH has no such program. */
+static const char *const nothing_of_shell[] = {"sh", "-c", ":", NULL};
 
 static void attempt_clear(struct doctor_attempt *a) {
         free(a->notes);
@@ -129,12 +131,32 @@ static int carry_out(struct doctor_attempt *a) {
         return r;
 }
 
+static struct doctor_attempt with_options_of(const struct doctor_attempt *a) {
+        struct doctor_attempt next = {.asked = a->asked,
+                                      .argv = a->argv,
+                                      .n_options = a->n_options,
+                                      .is_weaker = a->is_weaker,
+                                      .out = -1};
+
+        memcpy(next.options, a->options, sizeof(next.options));
+        return next;
+}
+
 /* Makes the run.  True: its command has ended well. */
 static bool attempt(struct doctor_attempt *a) {
         a->out = a->out > 0 ? a->out : -1;
         a->r = make_plan(a);
         if (a->r >= 0)
                 a->r = carry_out(a);
+        if (a->r == -ENOENT && a->error.stage == NSRUN_STAGE_EXEC && a->argv == nothing) {
+                struct doctor_attempt next = with_options_of(a);
+
+                next.argv = nothing_of_shell;
+                next.out = a->out;
+                attempt_clear(a);
+                *a = next;
+                return attempt(a);
+        }
         return a->r >= 0 && a->status == 0;
 }
 
@@ -159,17 +181,6 @@ static const struct {
 static bool is_same_refusal(const struct doctor_attempt *a, const struct doctor_attempt *b) {
         return a->error.stage == b->error.stage && streq(a->error.path, b->error.path) &&
                (a->error.stage != NSRUN_STAGE_POLICY || streq(a->error.what, b->error.what));
-}
-
-static struct doctor_attempt with_options_of(const struct doctor_attempt *a) {
-        struct doctor_attempt next = {.asked = a->asked,
-                                      .argv = a->argv,
-                                      .n_options = a->n_options,
-                                      .is_weaker = a->is_weaker,
-                                      .out = -1};
-
-        memcpy(next.options, a->options, sizeof(next.options));
-        return next;
 }
 
 /* Adds to the refused attempt the first option that gets it further, and tries again.  False: none does. */

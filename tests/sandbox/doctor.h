@@ -31,6 +31,7 @@ static inline void run_there(const struct host *host, const char *const *argumen
                               .in_child = host->stage,
                               .data = (void *)(uintptr_t)host},
             ret);
+        collect_orphans(); /* the monitor of the session that doctor tries */
 }
 #define THERE(host, outcome, ...) run_there(host, (const char *const[]){__VA_ARGS__, NULL}, outcome)
 

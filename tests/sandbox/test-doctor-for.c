@@ -199,6 +199,7 @@ TEST(signals_of_the_caller_are_told_and_the_command_mends_them) {
                               .in_child = ignore_two},
             &o);
         expect_line(&o, "ok", "signals", "none is blocked or ignored");
+        collect_orphans();
 }
 
 TEST(a_terminal_of_another_session_is_told) {
@@ -223,6 +224,7 @@ TEST(a_terminal_of_another_session_is_told) {
         expect_line(&o, "ok", "terminal", "none");
         (void)close(other);
         (void)close(terminal);
+        collect_orphans();
 }
 
 static void set_small_stack(nsrun_unused void *data) {

@@ -29,6 +29,7 @@ TEST(a_plain_host_needs_nothing_and_nothing_is_left_of_the_look) {
         expect_line(&o, "ok", "/proc", "a new one can be had");
         expect_line(&o, "ok", "overlay on disk", overlay);
         expect_line(&o, "ok", "/dev/null", "can be opened");
+        expect_line(&o, "ok", "session", "can be had");
         expect_unchanged(s->project, before);
         /* Later runs don't hear that a command could write the project. */
         assert_int_equal(access(memory, F_OK), -1);
@@ -98,6 +99,33 @@ TEST(calls_that_a_container_refuses_are_named) {
         }
         /* The container without its filter, which is what the line asks for. */
         expect_works(&mended);
+}
+
+/* A session takes calls that a run does without. */
+TEST(a_session_that_cant_be_had_is_named) {
+        static const struct {
+                const char *call, *words;
+        } refused[] = {
+                {"memfd_create",
+                 "the plan can't be handed to nsrun-monitor: Operation not permitted; a seccomp filter, as containers have one, refuses memfd_create: start the container with a profile that allows it, for instance --security-opt seccomp=unconfined"},
+                {"unshare",
+                 "no mark can be put on the command: Operation not permitted; a seccomp filter, as containers have one, refuses unshare: start the container with a profile that allows it, for instance --security-opt seccomp=unconfined"},
+        };
+        const struct site *s = *state;
+        const struct host plain = {.site = s};
+
+        for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+                const struct host host = {.site = s, .error = EPERM, .calls = refused[i].call};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                THERE(&host, &o, "doctor");
+                expect_status(&o, 0);
+                expect_line(&o, "degraded", "session", refused[i].words);
+                expect_last(&o, WORKS_LINE);
+                THERE(&host, &o, "session", "list");
+                expect_out(&o, "");
+        }
+        expect_works(&plain);
 }
 
 TEST(a_protection_that_is_refused_has_an_option_that_costs_it) {
@@ -442,7 +470,15 @@ TEST(a_home_that_isnt_there_is_named_and_the_command_mends_it) {
                               .data = (void *)(uintptr_t)&host},
             &mended);
         expect_in(mended.out, "\nok        HOME ");
+        collect_orphans();
         (void)rmdir(nowhere);
+        if (geteuid() != 0) {
+                const struct host foreign = {.site = s, .stage = set_home, .path = "/usr"};
+
+                THERE(&foreign, &o, "doctor");
+                expect_in(o.out,
+                          "\ndegraded  HOME               HOME belongs to another user: /usr; export HOME=");
+        }
 }
 
 static void set_config(void *data) {
@@ -507,6 +543,7 @@ TEST(a_folder_that_can_be_no_project_has_an_option) {
         expect_line(&o, "no", "run", "a system root can't be the project: /; --no-project");
         expect_last(&o, "run with --no-project\n");
         (void)s;
+        collect_orphans();
 }
 
 int main(void) {

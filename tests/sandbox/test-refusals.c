@@ -2,7 +2,7 @@
 /* What nsrun refuses: each with its exact line and status, and beside it a run that
  * differs in just what was refused and works.  Refusals that the kernel or a
  * container causes are in test-fallback.c. */
-#include "harness.h"
+#include "host.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -478,8 +478,8 @@ TEST(a_cache_folder_that_is_not_ones_own_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *folder = path_of(s->cache, "nsrun");
         _cleanup_free_ char *line = text_of(
-                "nsrun: others may write to the cache folder: %s: Operation not permitted; chmod go-w it",
-                folder);
+                "nsrun: others may write to the cache folder: %s: Operation not permitted; chmod go-w %s",
+                folder, folder);
         _cleanup_outcome_ struct outcome o = {0};
 
         assert_int_equal(mkdir(folder, 0700), 0);
@@ -491,6 +491,38 @@ TEST(a_cache_folder_that_is_not_ones_own_is_refused) {
         assert_int_equal(chmod(folder, 0755), 0);
         RUN(s, &o, "--overlay", s->outside, "--", "true");
         expect_status(&o, 0);
+}
+
+static void stage_foreign_cache(void *data) {
+        stage_enter();
+        stage_bind("/usr", data);
+}
+
+/* /usr stands for a folder of another user's; root gives its own away. */
+TEST(a_cache_folder_of_another_user_is_refused) {
+        const struct site *s = *state;
+        _cleanup_free_ char *folder = path_of(s->cache, "nsrun");
+        _cleanup_free_ char *line =
+                text_of("nsrun: the cache folder belongs to another user: %s: Operation not permitted; set "
+                        "XDG_CACHE_HOME to a folder of your own on a local disk",
+                        folder);
+        const char *const argv[] = {program(),  "run", "--project", s->project, "--overlay",
+                                    s->outside, "--",  "echo",      "fine",     NULL};
+        struct request request = {.argv = argv, .cwd = s->root, .data = folder};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(mkdir(folder, 0700), 0);
+        if (geteuid() == 0)
+                assert_int_equal(chown(folder, 54321, 54321), 0);
+        else
+                request.in_child = stage_foreign_cache;
+        run(&request, &o);
+        expect_host_refusal(&o, 125, line);
+        assert_int_equal(rmdir(folder), 0);
+        request.in_child = NULL;
+        outcome_clear(&o);
+        run(&request, &o);
+        expect_fine(&o);
 }
 
 int main(void) {

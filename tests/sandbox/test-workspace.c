@@ -367,8 +367,8 @@ TEST(a_bad_cache_folder_is_told) {
         _cleanup_free_ char *base = path_of(s->cache, "nsrun");
         _cleanup_free_ char *line =
                 text_of("others may write to the cache folder: %s: Operation not permitted; "
-                        "chmod go-w it",
-                        base);
+                        "chmod go-w %s",
+                        base, base);
         const char *rundir = NULL;
         struct nsrun_error err = {0};
 
