@@ -246,7 +246,8 @@ int join_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         r = child_block_signals(c, &own, err);
         if (r < 0)
                 return r;
-        /* Before its first report is read: of a join's refusal nobody looks for the cause as of a start's. */
+        /* Before its first report is read: of a join's refusal nobody looks for the cause as of a start's.
+         */
         l->is_join = true;
         r = c->params->init_path ? join_by_init(c, l, err) : join_directly(c, l, err);
         (void)sys_sigmask(SIG_SETMASK, &own, NULL);

@@ -27,7 +27,8 @@ int network_loopback(struct nsrun_error *err) {
         if (fd == -EAFNOSUPPORT || fd == -EPERM || fd == -EACCES)
                 return error_cause(err, CAUSE_FILTER_SOCKETS, fd, NULL);
         if (fd < 0)
-                return error_set(err, NSRUN_STAGE_NETWORK, fd, NULL, causes[CAUSE_FILTER_SOCKETS].what, NULL);
+                return error_set(err, NSRUN_STAGE_NETWORK, fd, NULL, causes[CAUSE_FILTER_SOCKETS].what,
+                                 NULL);
         r = sys_ioctl(fd, SIOCSIFFLAGS, &request);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "loopback can't be brought up", NULL);
@@ -133,7 +134,8 @@ static int add_routes(const struct net_layout *layout, bool *ret_has_v6) {
 /* ------------------------------------------------------------------- sockets */
 
 static int make_socket(const struct net_socket *s) {
-        bool is_v6 = s->address.is_v6, is_datagram = s->kind == NET_SOCKET_DNS_UDP || s->kind == NET_SOCKET_UDP;
+        bool is_v6 = s->address.is_v6,
+             is_datagram = s->kind == NET_SOCKET_DNS_UDP || s->kind == NET_SOCKET_UDP;
         _cleanup_close_ int fd = sys_socket(is_v6 ? AF_INET6 : AF_INET,
                                             (is_datagram ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK, 0);
         union net_sockaddr address;
