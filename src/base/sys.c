@@ -458,6 +458,17 @@ int sys_seccomp_answer(int listener, const struct seccomp_notif *to, int error) 
         return result(syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &n));
 }
 
+int sys_seccomp_continue(int listener, const struct seccomp_notif *to) {
+        union notification n = {.response = {.id = to->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE}};
+
+        SYS_FAULT("seccomp_answer");
+        return result(syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &n));
+}
+
+int sys_seccomp_take_turns(int listener) {
+        return result(syscall(SYS_ioctl, listener, _IOW('!', 4, uint64_t), 1UL));
+}
+
 /* <linux/landlock.h> of the build may be older than scopes. */
 struct landlock_attributes {
         uint64_t handled_access_fs, handled_access_net, scoped;

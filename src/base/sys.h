@@ -170,6 +170,10 @@ int sys_prctl_filter(const struct sock_filter *code, size_t n);
 /* Takes one notification from a listener, and answers one.  -ENOENT: whoever asked is gone. */
 int sys_seccomp_receive(int listener, struct seccomp_notif *ret);
 int sys_seccomp_answer(int listener, const struct seccomp_notif *to, int error);
+/* Lets the call go on as if nobody had been asked. */
+int sys_seccomp_continue(int listener, const struct seccomp_notif *to);
+/* Has who asks and who answers take turns on one processor (6.6). */
+int sys_seccomp_take_turns(int listener);
 /* Scopes came with ABI 6 (Linux 6.12). */
 #define LANDLOCK_ABI_SCOPES 6
 /* Landlock's version, from 1 on; -EOPNOTSUPP or -ENOSYS where there is none. */

@@ -95,6 +95,14 @@ static int apply_pty(void *target, nsrun_unused const struct option_spec *spec,
         return 0;
 }
 
+static int apply_explain(void *target, nsrun_unused const struct option_spec *spec,
+                         nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+        struct run_options *options = target;
+
+        options->explains = true;
+        return 0;
+}
+
 static int apply_verbose(void *target, nsrun_unused const struct option_spec *spec,
                          nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
         struct run_options *options = target;
@@ -124,6 +132,9 @@ const struct option_spec run_options[] = {
         {"report", 0, "FILE|FD", OPTION_COMPLETES_PATH, "Output",
          "tell of the calls that seccomp denied, at the end: JSON, one kind a line, to a file or a descriptor",
          cli_run_apply_report},
+        {"explain", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "if the command fails, say what of that the sandbox caused and which option allows it",
+         apply_explain},
         {"verbose", 'v', NULL, OPTION_COMPLETES_NOTHING, "Output",
          "print the plan and what the environment lost on standard error first", apply_verbose},
         {"debug", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
@@ -158,6 +169,7 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
                 .pty = pty,
                 .status_fd = options->status_fd,
                 .report_fd = options->report_fd,
+                .explains = options->explains,
                 .is_verbose = options->is_verbose,
                 .timeout = (unsigned)options->timeout,
                 .pass_fds = options->passed.fds,
@@ -172,6 +184,13 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         int r;
 
+        if (options->explains && (policy->session || policy->no_sandbox || request.is_plain))
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
+                                 "--explain is for a sandbox of the command's own",
+                                 policy->session
+                                         ? "what a session's command leaves behind would have nobody "
+                                           "to answer it: 'nsrun bash --session' gives reasons, too"
+                                         : NULL);
         /* A configuration that a command of an earlier run could have written must not switch the isolation
          * off. */
         r = request.is_plain ? refuse_plain_config(policy, err) : 0;

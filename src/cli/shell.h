@@ -12,6 +12,7 @@ struct run_options {
         struct passed_fds passed;
         bool owns_report;
         bool wants_terminal; /* the command has a terminal of its own */
+        bool explains;       /* what of a failure the sandbox caused is told */
         bool is_verbose;
         bool is_debugging;
 };

@@ -47,7 +47,7 @@ static const struct {
          "the host's systemd can't be reached from the sandbox: nothing allows it"},
 };
 
-static int explain_add(char ***ret, const char *reason) {
+int explain_add(char ***ret, const char *reason) {
         return strv_contains(*ret, reason) || strv_length(*ret) >= EXPLAIN_MOST ? 0 : strv_add(ret, reason);
 }
 
@@ -208,9 +208,7 @@ static int read_words(const struct explained *e, const char *line, char ***ret) 
                         r = explain_add(ret, words[i].reason);
         for (size_t i = 0; i < ARRAY_SIZE(unreachable) && r >= 0 && e->plan->net == POLICY_NET_NONE; i++)
                 if (strstr(line, unreachable[i]))
-                        r = explain_add(
-                                ret, "there is no network (--net=none): --net=allow --allow HOST gives one "
-                                     "host, --net=host all");
+                        r = explain_add(ret, EXPLAIN_NO_NETWORK);
         return r;
 }
 
@@ -241,9 +239,7 @@ int explain_output(const struct explained *e, char ***ret) {
         int r = 0;
 
         if (e->oom_killed && e->plan->limits.memory > 0)
-                r = explain_add(
-                        ret,
-                        "the memory that --limit memory=SIZE gives was used up: a larger SIZE allows more");
+                r = explain_add(ret, EXPLAIN_NO_MEMORY);
         for (int n = 0; n < LINES_MOST && end > e->output && r >= 0; n++) {
                 const char *begin = end;
                 _cleanup_free_ char *line = NULL;

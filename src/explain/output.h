@@ -5,6 +5,9 @@
 #include "path.h"
 
 #define EXPLAIN_MOST 10
+#define EXPLAIN_NO_NETWORK \
+        "there is no network (--net=none): --net=allow --allow HOST gives one host, --net=host all"
+#define EXPLAIN_NO_MEMORY "the memory that --limit memory=SIZE gives was used up: a larger SIZE allows more"
 
 struct explained {
         const struct nsrun_plan *plan;
@@ -17,3 +20,5 @@ struct explained {
 /* Adds at most EXPLAIN_MOST lines to *ret, of which none is there twice; those of the output's end come
  * first.  None: nothing that the sandbox did is known to have caused it.  -ENOMEM. */
 int explain_output(const struct explained *e, char ***ret);
+/* Adds a copy of a reason, unless it is there or EXPLAIN_MOST are.  -ENOMEM. */
+int explain_add(char ***ret, const char *reason);

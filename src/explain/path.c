@@ -8,8 +8,7 @@
 #include "base/path.h"
 #include "policy/refuse.h"
 
-/* The operation that decides what is at a path: of those above it the lowest, and of two there the later. */
-static const struct plan_op *covering(const struct nsrun_plan *plan, const char *path) {
+const struct plan_op *explain_covering(const struct nsrun_plan *plan, const char *path) {
         const struct plan_op *found = NULL;
 
         for (size_t i = 0; i < plan->n_ops; i++) {
@@ -59,7 +58,7 @@ static size_t tellable(const struct nsrun_plan *plan, const char *path) {
 
 /* A path that isn't inside: what of it is on the host and isn't exposed.  0 or -ENOMEM. */
 static int explain_absent(const struct nsrun_plan *plan, const char *path, char **ret) {
-        const struct plan_op *op = covering(plan, path);
+        const struct plan_op *op = explain_covering(plan, path);
         const char *below = plan->home ? path_below(path, plan->home) : NULL;
         size_t n = tellable(plan, path);
         _cleanup_free_ char *part = NULL;
@@ -78,7 +77,8 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, char 
         if (n > 0 && !part)
                 return -ENOMEM;
         /* Of a path that is missing on the host, too, the folder may be what isn't exposed. */
-        while (part && *part && !is_on_the_way(plan, part) && !shows_the_host(covering(plan, part))) {
+        while (part && *part && !is_on_the_way(plan, part) &&
+               !shows_the_host(explain_covering(plan, part))) {
                 if (access(part, F_OK) == 0)
                         return asprintf(ret,
                                         "%s is on the host and isn't exposed: --ro %s exposes it, --rw "
@@ -92,9 +92,9 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, char 
 }
 
 static int explain_write(const struct nsrun_plan *plan, const char *path, char **ret) {
-        const struct plan_op *op = covering(plan, path);
+        const struct plan_op *op = explain_covering(plan, path);
         _cleanup_free_ char *parent = op ? path_parent(op->target) : NULL;
-        const struct plan_op *around = parent ? covering(plan, parent) : NULL;
+        const struct plan_op *around = parent ? explain_covering(plan, parent) : NULL;
         int r;
 
         if (op && op->kind == PLAN_BIND && !op->is_read_only)
@@ -130,7 +130,7 @@ int explain_path(const struct nsrun_plan *plan, const char *path, enum refused h
         *ret = NULL;
         if (!normal)
                 return -ENOMEM;
-        op = covering(plan, normal);
+        op = explain_covering(plan, normal);
         if (op && op->kind == PLAN_HIDE && how != REFUSED_SPACE)
                 return asprintf(ret, "%s is hidden (--hide): nothing else shows it", op->target) < 0
                                ? -ENOMEM

@@ -19,3 +19,6 @@ enum refused {
 /* *ret is the reason, which the caller frees; or NULL: the sandbox didn't cause it, as far as may be told.
  * `path` is absolute.  A joining plan's operations must have been loaded.  -ENOMEM. */
 int explain_path(const struct nsrun_plan *plan, const char *path, enum refused how, char **ret);
+/* The operation that decides what is at a path: of those above it the lowest, and of two there the later; or
+ * NULL. */
+const struct plan_op *explain_covering(const struct nsrun_plan *plan, const char *path);

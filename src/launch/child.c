@@ -90,7 +90,7 @@ int child_open_socket(int *ret_own, int *ret_child, struct nsrun_error *err) {
 }
 
 int child_open_listener(struct child *c, struct launch *l, struct nsrun_error *err) {
-        if (!c->params->wants_denials || !c->plan->seccomp.code)
+        if ((!c->params->wants_denials || !c->plan->seccomp.code) && !c->params->watches)
                 return 0;
         return child_open_socket(&l->listener_socket, &c->reaper.init.listener_socket, err);
 }

@@ -70,18 +70,33 @@ static int refuse_magic_links(const char *path) {
         return 0;
 }
 
+/* Who watches the command looks from its root folder at what it asks for. */
+static int send_root(const struct reaper *p) {
+        _cleanup_close_ int root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+
+        return root < 0 ? root : sys_send_fd(p->init.listener_socket, root);
+}
+
 /* Installs the command's filter and executes the command.  With the filter installed only execve(2)
  * and exit_group(2) are sure to be allowed.  A file without "#!" is executed as a shell script, as
  * execvp(3) and every shell do. */
 static int exec_file(struct reaper *p, const char *path) {
         char *const *argv = p->argv;
         size_t n = 1;
-        int r;
+        int r = 0;
 
         /* Limits are set after the search, which opens files: nofile=1 would forbid that. */
-        r = limits_set(p);
+        if (p->init.sends_listener)
+                r = send_root(p);
+        if (r >= 0)
+                r = limits_set(p);
         if (r >= 0)
                 r = filter_install(p);
+        /* Somebody must be able to answer about the execve(2). */
+        if (r >= 0 && p->init.sends_listener) {
+                r = sys_send_fd(p->init.listener_socket, p->listener);
+                p->has_sent_listener = r >= 0;
+        }
         if (r < 0)
                 return r;
         r = sys_execve(path, argv, p->env);

@@ -5,6 +5,9 @@
 #include "base/causes.h"
 #include "child.h"
 #include "exec.h"
+#include "seccomp/simulate.h"
+#include "seccomp/syscalls.h"
+#include "seccomp/watch.h"
 
 /* For kernel headers older than 5.0. */
 #ifndef SECCOMP_FILTER_FLAG_NEW_LISTENER
@@ -16,10 +19,12 @@
 static int ask_about_denials(struct child *c) {
         size_t n = c->filter.len;
 
-        c->owned_filter = malloc(n * sizeof(*c->owned_filter));
-        if (!c->owned_filter)
-                return -ENOMEM;
-        memcpy(c->owned_filter, c->filter.filter, n * sizeof(*c->owned_filter));
+        if (!c->owned_filter) {
+                c->owned_filter = malloc(n * sizeof(*c->owned_filter));
+                if (!c->owned_filter)
+                        return -ENOMEM;
+                memcpy(c->owned_filter, c->filter.filter, n * sizeof(*c->owned_filter));
+        }
         for (size_t i = 0; i < n; i++) {
                 struct sock_filter *at = &c->owned_filter[i];
 
@@ -28,6 +33,39 @@ static int ask_about_denials(struct child *c) {
         }
         c->filter.filter = c->owned_filter;
         c->reaper.init.filter_flags |= SECCOMP_FILTER_FLAG_NEW_LISTENER;
+        return 0;
+}
+
+/* Whether the command can hand the listener over once the filter holds. */
+static bool lets_send(const struct seccomp_loaded *filter) {
+        const struct seccomp_data data = {.nr = syscall_number(SYSCALL_ARCH_NATIVE, "sendmsg"),
+                                          .arch = syscall_arch_audit(SYSCALL_ARCH_NATIVE)};
+
+        return !filter->code || seccomp_simulate(filter->code, filter->n, &data) == SECCOMP_RET_ALLOW;
+}
+
+/* The command's own execve(2) is asked about, too, while its parent waits for it: so the command itself
+ * hands the listener over before. */
+static int filter_watch(struct child *c, struct nsrun_error *err) {
+        const struct seccomp_loaded *filter = &c->plan->seccomp;
+        struct seccomp_filter watching = {.code = NULL};
+        int r;
+
+        if (!lets_send(filter))
+                return error_set(err, NSRUN_STAGE_HARDENING, UNSAID(-EPERM), c->plan->seccomp_name,
+                                 "the filter denies sendmsg(2), without which the command can't be watched",
+                                 "leave --explain out, or take another policy");
+        r = seccomp_watch(filter->code, filter->n, c->params->watches_looks, &watching);
+        if (r == -E2BIG)
+                return error_set(err, NSRUN_STAGE_HARDENING, UNSAID(r), c->plan->seccomp_name,
+                                 "the filter is too long to watch the command by",
+                                 "leave --explain out, or take a shorter policy");
+        if (r < 0)
+                return error_oom(err);
+        c->owned_filter = watching.code;
+        c->filter = (struct sock_fprog){.len = (unsigned short)watching.n, .filter = watching.code};
+        c->reaper.init.filter_flags |= SECCOMP_FILTER_FLAG_NEW_LISTENER;
+        c->reaper.init.sends_listener = true;
         return 0;
 }
 
@@ -48,13 +86,17 @@ static int put_last(struct child *c) {
 int filter_prepare(struct child *c, struct nsrun_error *err) {
         const struct nsrun_plan *plan = c->plan;
         struct reaper *p = &c->reaper;
+        int r;
 
-        if (!plan->seccomp.code)
+        if (!plan->seccomp.code && !c->params->watches)
                 return 0;
         c->filter = (struct sock_fprog){.len = (unsigned short)plan->seccomp.n,
                                         .filter = (struct sock_filter *)(uintptr_t)plan->seccomp.code};
         p->init.filter_flags = plan->seccomp.flags | (plan->seccomp_log ? SECCOMP_FILTER_FLAG_LOG : 0U);
-        if (p->init.listener_socket >= 0 && ask_about_denials(c) < 0)
+        r = c->params->watches ? filter_watch(c, err) : 0;
+        if (r < 0)
+                return r;
+        if (p->init.listener_socket >= 0 && c->params->wants_denials && ask_about_denials(c) < 0)
                 return error_oom(err);
         return put_last(c) < 0 ? error_oom(err) : 0;
 }
@@ -69,9 +111,10 @@ int filter_install(struct reaper *p) {
 
                 if (r < 0)
                         return r == -EBUSY && p->init.listener_socket >= 0
-                                       ? error_set(&p->error, NSRUN_STAGE_HARDENING, r, NULL,
-                                                   causes[CAUSE_NO_SECCOMP].what,
-                                                   "an outer sandbox listens already: leave --report out")
+                                       ? error_set(
+                                                 &p->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                                 causes[CAUSE_NO_SECCOMP].what,
+                                                 "an outer sandbox listens already: leave --report and --explain out")
                                        : error_cause(&p->error, CAUSE_NO_SECCOMP, r, NULL);
                 if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)
                         p->listener = r;

@@ -283,7 +283,7 @@ static bool has_become_us(const struct init *init, pid_t command) {
  * installed the filter shared it.  The command runs by now; without a listener its denied calls fail all the
  * same. */
 static void send_listener(struct reaper *p) {
-        int r = sys_send_fd(p->init.listener_socket, p->listener);
+        int r = p->has_sent_listener ? 0 : sys_send_fd(p->init.listener_socket, p->listener);
 
         close_fdp(&p->listener);
         close_fdp(&p->init.listener_socket);

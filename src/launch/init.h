@@ -69,6 +69,7 @@ struct init {
         sigset_t mask;        /* the command's */
         struct launch_namespaces namespaces; /* for the report of the start */
         unsigned filter_flags;               /* SECCOMP_FILTER_FLAG_* */
+        bool sends_listener;                 /* the command itself sends its root folder and the listener */
         bool filters_by_prctl;               /* of a raw plan, whose first filter may allow no other call */
         uint32_t n_filters;                  /* how many filters nsrun-init gets */
         uint32_t n_passed;                   /* number of descriptors that are passed to the command */
@@ -113,9 +114,10 @@ struct reaper {
         int signal_fd;
         int listener;   /* the command's seccomp listener, a number in their shared table; or -EBADF */
         int exec_error; /* the errno of the vforked child's exec */
-        bool is_alone;  /* no process that the command has started is alive */
-        bool must_end;  /* leftovers end, too; a session's pid 1 ends once it is alone */
-        uint64_t mark;  /* where init.is_outside: the inode of the command's uts namespace; 0: it has none */
+        bool has_sent_listener; /* the vforked child has */
+        bool is_alone;          /* no process that the command has started is alive */
+        bool must_end;          /* leftovers end, too; a session's pid 1 ends once it is alone */
+        uint64_t mark; /* where init.is_outside: the inode of the command's uts namespace; 0: it has none */
         volatile pid_t busy; /* where init.is_outside: not 0 while the command shares this memory */
         char exec_path[4096];
         struct nsrun_error error;

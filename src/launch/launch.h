@@ -73,7 +73,9 @@ struct launch_params {
         const char *processes_hint; /* for that refusal: what else could bound processes */
         bool wants_started;         /* the start is reported (LAUNCH_STARTED) */
         bool wants_denials;         /* the kernel asks about denied calls: launch_receive_listener() */
-        bool lingers;               /* what the command leaves behind lives on: see LAUNCH_EXITED */
+        bool watches;          /* and about allowed calls that name a file (seccomp/watch.h), of which */
+        bool watches_looks;    /* some only look.  Whoever waits for the start must answer meanwhile. */
+        bool lingers;          /* what the command leaves behind lives on: see LAUNCH_EXITED */
         bool dies_with_thread; /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
         const char *init_path; /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
         char *command_line;    /* the memory of the program's argv, wiped in pid 1; or NULL */
@@ -122,7 +124,8 @@ int launch_end_when_empty(const struct launch *l);
  * for raw plans. */
 int launch_terminate_all(const struct launch *l);
 
-/* Receives the listener, once listener_socket is readable.  Its holder must answer questions
+/* Receives the listener, once listener_socket is readable; of a watched launch first a descriptor of the
+ * sandbox's root folder.  Its holder must answer questions
  * (run/denials.h); until it does, and after it is closed, the calls fail as without a listener.
  * -EPIPE: the command was never started. */
 int launch_receive_listener(const struct launch *l);

@@ -496,9 +496,8 @@ int config_apply(struct nsrun_policy *p, const char *file, const char *text, str
                 memcpy(c.file, "...", 3);
         }
         r = json_map_read(&c.map, text, strlen(text), &trouble);
-        if (r < 0)
-                r = refuse_text(&c, r, &trouble);
-        else
+        r = r < 0 ? refuse_text(&c, r, &trouble) : config_drop_comments(&c);
+        if (r >= 0)
                 r = apply_keys(&c, 0, false, NULL, config_keys, n_config_keys);
         if (r >= 0)
                 r = config_apply_sections(&c);

@@ -28,6 +28,10 @@ int config_schema(char **ret, struct nsrun_error *err);
  * policy. -ENOMEM. */
 int config_list_shown(const struct nsrun_policy *p, struct policy_said **ret, size_t *ret_n);
 
+/* config_carried.c: adds the key that says what was said once more; nothing where no key can. */
+struct json_document;
+void config_carry(const struct policy_said *said, struct json_document *d);
+
 /* Reads a file for nothing but its mistakes, those in profiles and sections of other projects too.  As
  * config_load(). */
 int config_check(const char *file, struct nsrun_error *err);

@@ -28,6 +28,49 @@ int config_fail_type(struct config_reader *c, size_t node, const char *wanted) {
         return config_fail(c, n->at, n->key, what, NULL);
 }
 
+/* A comment is text for people alone: what could be meant as a setting is refused. */
+static int check_comment(struct config_reader *c, size_t node) {
+        const struct json_node *nodes = c->map.nodes;
+        bool is_text = json_kind(nodes[node].value) == JSON_STRING, is_list = !is_text;
+
+        is_list &= json_kind(nodes[node].value) == JSON_ARRAY;
+        for (size_t i = node + 1; i < nodes[node].end; i++)
+                is_list &= json_kind(nodes[i].value) == JSON_STRING;
+        return is_text || is_list ? 0
+                                  : config_fail_type(c, node, "a comment, a string or an array of them,");
+}
+
+int config_drop_comments(struct config_reader *c) {
+        struct json_node *nodes = c->map.nodes;
+        _cleanup_free_ size_t *moved = calloc(c->map.n + 1, sizeof(*moved));
+        size_t n = 0, until = 0;
+
+        if (!moved)
+                return error_oom(c->err);
+        for (size_t i = 0; i < c->map.n; i++) {
+                if (i >= until && nodes[i].key && startswith(nodes[i].key, "//")) {
+                        int r = check_comment(c, i);
+
+                        if (r < 0)
+                                return r;
+                        until = nodes[i].end;
+                }
+                moved[i] = n;
+                n += i >= until;
+        }
+        moved[c->map.n] = n;
+        for (size_t i = 0, at = 0; i < c->map.n; i++) {
+                if (moved[i + 1] == moved[i]) {
+                        free(TAKE_PTR(nodes[i].key));
+                        continue;
+                }
+                nodes[at] = nodes[i];
+                nodes[at++].end = moved[nodes[i].end];
+        }
+        c->map.n = n;
+        return 0;
+}
+
 const char *config_text(const struct config_reader *c, size_t node) {
         return json_text(c->map.nodes[node].value);
 }

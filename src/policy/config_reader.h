@@ -25,6 +25,10 @@ int config_fail(struct config_reader *c, size_t at, const char *value, const cha
 /* The same for a value of the wrong kind: "`wanted` is expected here". */
 int config_fail_type(struct config_reader *c, size_t node, const char *wanted);
 
+/* Takes the comments out of the map: members whose key begins with two slashes, in whatever object.  The
+ * value of one is a string, or an array of strings. */
+int config_drop_comments(struct config_reader *c);
+
 /* The string at a node; NULL: it is none. */
 const char *config_text(const struct config_reader *c, size_t node);
 /* Keeps "FILE:LINE:COLUMN: what", which later checks name as the option that asked for a rule.  NULL for

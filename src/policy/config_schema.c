@@ -51,6 +51,13 @@ static void add_types(struct json_document *d, struct json_value *to, const char
                 json_add_string(d, types, NULL, third);
 }
 
+/* Keys that begin with two slashes are comments, wherever they stand. */
+static void schema_add_comments(struct json_document *d, struct json_value *to) {
+        struct json_value *pattern = json_add_object(d, to, "patternProperties");
+
+        json_add_string(d, json_add_object(d, pattern, "^//"), "$ref", "#/$defs/comment");
+}
+
 /* An object that has these members and no other; each is of the type behind its name. */
 static void schema_add_object(struct json_document *d, struct json_value *to, const char *const members[][2],
                               size_t n, const char *required) {
@@ -60,6 +67,7 @@ static void schema_add_object(struct json_document *d, struct json_value *to, co
                 (void)add_type(d, json_add_object(d, properties, members[i][0]), members[i][1]);
         if (required)
                 json_add_string(d, json_add_array(d, to, "required"), NULL, required);
+        schema_add_comments(d, to);
         json_add_bool(d, to, "additionalProperties", false);
 }
 
@@ -93,6 +101,7 @@ static void add_agents(struct json_document *d, struct json_value *to) {
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
                 (void)add_type(d, add_items(d, json_add_object(d, properties, lists[i])), "string");
         (void)add_type(d, json_add_object(d, properties, "nested"), "boolean");
+        schema_add_comments(d, agent);
         json_add_bool(d, agent, "additionalProperties", false);
 }
 
@@ -101,6 +110,7 @@ static void add_sections(struct json_document *d, struct json_value *to, const c
         struct json_value *each = json_add_object(d, add_type(d, to, "object"), "additionalProperties");
 
         json_add_string(d, each, "$ref", definition);
+        schema_add_comments(d, to);
 }
 
 static void add_keys(struct json_document *d, struct json_value *to, const struct config_key *keys, size_t n,
@@ -144,10 +154,12 @@ static void add_shape(struct json_document *d, struct json_value *to, const stru
         case CONFIG_ENV:
                 add_types(d, json_add_object(d, add_type(d, to, "object"), "additionalProperties"), "string",
                           "boolean", "null");
+                schema_add_comments(d, to);
                 break;
         case CONFIG_LIMITS:
                 add_types(d, json_add_object(d, add_type(d, to, "object"), "additionalProperties"), "string",
                           "integer", NULL);
+                schema_add_comments(d, to);
                 break;
         case CONFIG_TOOLCHAINS:
                 schema_add_object(d, add_items(d, to), toolchain, ARRAY_SIZE(toolchain), "path");
@@ -187,6 +199,7 @@ static void add_keys(struct json_document *d, struct json_value *to, const struc
                 json_add_string(d, property, "description", keys[i].help ? keys[i].help : option->help);
                 add_shape(d, property, &keys[i]);
         }
+        schema_add_comments(d, to);
         json_add_bool(d, to, "additionalProperties", false);
 }
 
@@ -211,6 +224,7 @@ int config_schema(char **ret, struct nsrun_error *err) {
         json_add_string(&d, d.root, "title", "nsrun's configuration");
         add_keys(&d, d.root, config_keys, n_config_keys, false);
         definitions = json_add_object(&d, d.root, "$defs");
+        schema_add_names(&d, json_add_object(&d, definitions, "comment"));
         add_section(&d, definitions, "profile", "inherits");
         add_section(&d, definitions, "project", "profile");
         return json_finish(&d, true, ret, err);

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "host/walk.h"
+#include "wide.h"
 
 enum {
         HIDDEN_MAX = 10000,
@@ -91,7 +92,8 @@ static int add_hidden(const struct hiding *h, const char *path, const struct sta
 /* Whether rules of the user's have put it into the sandbox: not the system's folders, toolchains, and what
  * lies in another rule's folder and is protected there. */
 static bool is_walked(const struct resolved_rule *rule) {
-        return rule->origin != POLICY_BY_TOOLCHAINS && !streq(rule->option, "a protected name");
+        return (rule->origin != POLICY_BY_TOOLCHAINS || wide_is_rule(rule)) &&
+               !streq(rule->option, "a protected name");
 }
 
 /* A link itself tells nothing.  What it leads to is hidden where that lies in an exposed folder; but not a
@@ -396,6 +398,39 @@ static void count_names(const struct hiding *h) {
         }
 }
 
+/* Hides secrets by their names in the folders that `nsrun learn` shows.  A folder with more in it than can
+ * be looked through is left out. */
+static int hide_wide(struct hiding *h) {
+        struct resolved *s = h->resolved;
+        _cleanup_strv_ char **globs = NULL;
+        size_t kept = 0;
+        int r = 0;
+
+        if (!s->policy->is_wide)
+                return 0;
+        for (size_t i = 0; wide_hidden[i]; i++) {
+                char *normal = NULL;
+
+                if (walk_normalise(wide_hidden[i], &normal) < 0 || strv_consume(&globs, normal) < 0)
+                        return error_oom(h->err);
+        }
+        h->globs = globs;
+        for (size_t i = 0; i < s->n_rules; i++) {
+                struct resolved_rule *rule = &s->rules[i];
+                int found = r >= 0 && wide_is_rule(rule) ? walk_rule(h, rule, NULL, 0) : 0;
+
+                if (found >= 0) {
+                        s->rules[kept++] = *rule;
+                        continue;
+                }
+                resolved_rule_clear(rule);
+                r = found == -ENOMEM ? error_oom(h->err) : 0;
+        }
+        s->n_rules = kept;
+        h->globs = NULL;
+        return r;
+}
+
 static int refuse_hidden_top(const struct resolved *s, struct nsrun_error *err) {
         if (!s->project || !hide_find(s, s->project))
                 return 0;
@@ -409,8 +444,9 @@ int hide_names(struct resolved *s, struct nsrun_error *err) {
         struct hiding h = {.resolved = s, .err = err};
         int r;
 
-        if (!s->policy->hide)
-                return 0;
+        r = hide_wide(&h);
+        if (r < 0 || (!s->policy->hide && s->n_hidden == 0))
+                return r;
         STRV_FOREACH (glob, s->policy->hide) {
                 char *normal = NULL;
 
@@ -418,7 +454,7 @@ int hide_names(struct resolved *s, struct nsrun_error *err) {
                         return error_oom(err);
         }
         h.globs = globs;
-        r = walk_rules(&h, NULL, 0);
+        r = globs ? walk_rules(&h, NULL, 0) : 0;
         if (r >= 0)
                 r = hide_all_absolute(&h);
         sort_hidden(s);

@@ -179,6 +179,7 @@ struct nsrun_policy {
         char **protect;         /* globs of names that are protected beside nsrun's own list, relative */
         char **no_protect;      /* globs of names that are not */
         bool protects_strictly; /* those that don't exist can't be made */
+        bool is_wide;           /* wide.h */
         bool refuses_degraded;  /* what can be had in a lesser way alone is refused */
         char **hide;            /* globs of names that are hidden, as walk_normalise() takes them */
 

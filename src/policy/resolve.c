@@ -22,6 +22,7 @@
 #include "refuse.h"
 #include "settings.h"
 #include "toolchains.h"
+#include "wide.h"
 
 void resolved_clear(struct resolved *s) {
         for (size_t i = 0; i < s->n_rules; i++)
@@ -335,6 +336,8 @@ static int add_rules(struct resolved *s, struct nsrun_error *err) {
                 r = git_add_rules(s, err);
         if (r >= 0)
                 r = toolchain_rules_add(s, err);
+        if (r >= 0)
+                r = wide_add_rules(s, err);
         if (r >= 0 && has_instance)
                 r = instance_add_command(s, err);
         return r < 0 ? r : add_links(s, err);

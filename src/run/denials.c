@@ -8,12 +8,16 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "decode.h"
+#include "explain/output.h"
 #include "seccomp/errnos.h"
 #include "seccomp/simulate.h"
 #include "status.h"
+#include "watch.h"
 
 /* The most kinds of calls that are remembered one by one, however many a command tries. */
 #define MOST_KINDS 1000
+/* After so many failures in a row the listener of a watched command is given up. */
+#define FAILURES_MOST 100
 
 struct denial {
         enum syscall_arch arch; /* N_SYSCALL_ARCHS: an architecture that nsrun doesn't know */
@@ -30,7 +34,8 @@ struct denials {
         const struct nsrun_plan *plan;
         struct denial *kinds;
         size_t n_kinds;
-        uint64_t others; /* number of calls that came after MOST_KINDS kinds */
+        struct watch *watch; /* NULL: calls that are allowed aren't asked about */
+        uint64_t others;     /* number of calls that came after MOST_KINDS kinds */
 };
 
 int denials_new(const struct nsrun_plan *plan, struct denials **ret) {
@@ -43,9 +48,19 @@ int denials_new(const struct nsrun_plan *plan, struct denials **ret) {
         return 0;
 }
 
+int denials_watch(struct denials *denials, const struct nsrun_plan *plan, bool is_learning) {
+        return watch_new(plan, is_learning, &denials->watch);
+}
+
+struct watch *denials_watched(const struct denials *denials) {
+        return denials ? denials->watch : NULL;
+}
+
 struct denials *denials_free(struct denials *denials) {
-        if (denials)
+        if (denials) {
+                (void)watch_free(denials->watch);
                 free(denials->kinds);
+        }
         free(denials);
         return NULL;
 }
@@ -123,21 +138,50 @@ int denials_answer(struct denials *denials, int listener) {
                 return 0;
         if (r < 0)
                 return r;
-        action = seccomp_simulate(filter->code, filter->n, &question.data);
+        action =
+                filter->code ? seccomp_simulate(filter->code, filter->n, &question.data) : SECCOMP_RET_ALLOW;
+        if (action == SECCOMP_RET_ALLOW && denials->watch) {
+                r = watch_take(denials->watch, listener, &question);
+                return r == -ENOENT || r == -EINTR ? 0 : r;
+        }
         denials_remember(denials, &question, action);
         r = sys_seccomp_answer(listener, &question, -(int)(action & SECCOMP_RET_DATA));
         return r == -ENOENT || r == -EINTR ? 0 : r;
 }
 
-void denials_take(struct denials *denials, struct launch *l, int *listener, int events) {
-        if (*listener < 0) {
-                *listener = launch_receive_listener(l);
-                close_fdp(&l->listener_socket);
-        } else if (!(events & POLLIN) || denials_answer(denials, *listener) < 0) {
-                /* POLLHUP: no process with that filter is left.  Before 6.6 taking a question would
-                 * then wait for ever. */
-                close_fdp(listener);
+static void take_listener(struct denials *denials, struct launch *l, int *listener) {
+        struct watch *watch = denials->watch;
+        int fd = launch_receive_listener(l);
+
+        if (watch && watch->root_fd < 0 && fd >= 0) {
+                watch->root_fd = fd;
+                return;
         }
+        *listener = fd;
+        close_fdp(&l->listener_socket);
+        if (watch && fd >= 0)
+                (void)sys_seccomp_take_turns(fd);
+}
+
+/* Whether a watched command's listener is to be kept after a failure: without one its calls would fail. */
+static bool may_try_again(const struct denials *denials) {
+        return denials->watch && ++denials->watch->failures < FAILURES_MOST;
+}
+
+void denials_take(struct denials *denials, struct launch *l, int *listener, int events) {
+        int r;
+
+        if (*listener < 0) {
+                take_listener(denials, l, listener);
+                return;
+        }
+        /* POLLHUP: no process with that filter is left.  Before 6.6 taking a question would then wait for
+         * ever. */
+        r = events & POLLIN ? denials_answer(denials, *listener) : -EPIPE;
+        if (r >= 0 && denials->watch)
+                denials->watch->failures = 0;
+        if (r == -EPIPE || (r < 0 && !may_try_again(denials)))
+                close_fdp(listener);
 }
 
 /* ----------------------------------------------------------------- the lines */
@@ -231,4 +275,33 @@ int denials_format(const struct denials *denials, char **ret, struct nsrun_error
         text[n - 1] = '\0';
         *ret = text;
         return 0;
+}
+
+int denials_explain(const struct denials *denials, char ***ret) {
+        int r = 0;
+
+        for (size_t i = 0; i < denials->n_kinds && r >= 0; i++) {
+                const struct denial *d = &denials->kinds[i];
+                const char *name = name_of(d);
+                _cleanup_free_ char *reason = NULL;
+
+                if (!name)
+                        continue;
+                r = explain_call(name, d->n_arguments > 0 ? d->arguments[0].text : "",
+                                 (int)(d->action & SECCOMP_RET_DATA), &reason);
+                if (r >= 0 && reason)
+                        r = explain_add(ret, reason);
+        }
+        return r;
+}
+
+bool denials_want_nested(const struct denials *denials) {
+        for (size_t i = 0; i < denials->n_kinds; i++) {
+                const char *name = name_of(&denials->kinds[i]);
+
+                if (name && (denials->kinds[i].action & SECCOMP_RET_DATA) != ENOSYS &&
+                    explain_call_is_nested(name))
+                        return true;
+        }
+        return false;
 }

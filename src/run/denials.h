@@ -11,6 +11,12 @@ struct denials;
 
 /* `plan` must have a filter, and must outlive *ret. */
 int denials_new(const struct nsrun_plan *plan, struct denials **ret);
+/* From now on watched calls come, too: `plan` says which are of interest.  `is_learning`: a path that was
+ * there once stays so.  -ENOMEM. */
+int denials_watch(struct denials *denials, const struct nsrun_plan *plan, bool is_learning);
+/* What was watched; NULL: nothing is. */
+struct watch;
+struct watch *denials_watched(const struct denials *denials);
 /* Frees it and returns NULL.  `denials` may be NULL. */
 struct denials *denials_free(struct denials *denials);
 /* Takes one question from the listener, counts it and answers it.  -errno: the listener can't be
@@ -32,3 +38,7 @@ void denials_take(struct denials *denials, struct launch *l, int *listener, int 
 int denials_write(const struct denials *denials, int fd, struct nsrun_error *err);
 /* The same as one JSON array, which the caller frees. */
 int denials_format(const struct denials *denials, char **ret, struct nsrun_error *err);
+/* Adds a reason for each kind of denied call that programs don't do without.  -ENOMEM. */
+int denials_explain(const struct denials *denials, char ***ret);
+/* Whether a call was denied that the policy "nested" allows. */
+bool denials_want_nested(const struct denials *denials);

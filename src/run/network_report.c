@@ -146,3 +146,26 @@ int network_report(const struct network *n, int fd, bool is_event, struct nsrun_
                 r = write_others(n->journal->n_others - n->n_others, fd, is_event, err);
         return r;
 }
+
+int network_used(const struct network *n, char ***ret_hosts, char ***ret_refused) {
+        uint32_t n_tallies = n->journal ? __atomic_load_n(&n->journal->n_tallies, __ATOMIC_ACQUIRE) : 0;
+
+        for (uint32_t i = 0; i < n_tallies && i < NET_TALLIES; i++) {
+                const struct net_tally t = n->journal->tallies[i];
+                bool is_refused = t.kind == NET_EVENT_NAME || t.kind == NET_EVENT_PORT;
+                char ***to = is_refused ? ret_refused : ret_hosts, host[sizeof(t.host)];
+                _cleanup_free_ char *line = NULL;
+
+                copy_counted(t.host, sizeof(host), host);
+                if ((!is_refused && t.kind != NET_TALLY_CONNECTED) ||
+                    (i < n->n_tallies && n->tallies[i].n == t.n))
+                        continue;
+                if (asprintf(&line, t.port > 0 ? "%s:%u" : "%s", host, t.port) < 0) {
+                        line = NULL;
+                        return -ENOMEM;
+                }
+                if (!strv_contains(*to, line) && strv_add(to, line) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}

@@ -74,7 +74,7 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         int r;
 
         params->wants_denials = params->wants_denials && plan->seccomp.code;
-        if (params->wants_denials && denials_new(plan, &run->denials) < 0)
+        if ((params->wants_denials || params->watches) && denials_new(plan, &run->denials) < 0)
                 return error_oom(err);
         if (strv_copy(plan->degraded, &run->degraded) < 0)
                 return error_oom(err);
@@ -128,6 +128,10 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
         if (plan->join && plan->join->isolates_commands && plan->is_scoped)
                 run.session = plan->join->init;
         r = run_prepare(&run, plan, params->may_move, &launch_params, err);
+        if (r >= 0 && launch_params.watches &&
+            denials_watch(run.denials, params->watched_by ? params->watched_by : plan,
+                          params->watched_by != NULL) < 0)
+                r = error_oom(err);
         if (r >= 0 && (params->watches_all_memory || (run.cgroup.controllers & CGROUP_MEMORY)))
                 oom_watch_begin(&run.memory, &run.cgroup);
         if (r >= 0)

@@ -24,6 +24,8 @@ struct run_params {
                              */
         int journal_dir;    /* network_begin()'s, where has_journal_dir */
         bool has_journal_dir;
+        const struct nsrun_plan
+                *watched_by;     /* by which plan a watched call is of interest; NULL: the run's own */
         bool can_ask;            /* asking.h's questions are read and answered */
         bool may_move;           /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory

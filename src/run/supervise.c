@@ -13,9 +13,11 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "deadline.h"
+#include "reasons.h"
 #include "run.h"
 #include "standard.h"
 #include "status.h"
+#include "watch.h"
 
 struct supervised {
         struct run run;
@@ -237,7 +239,9 @@ static int supervise_watch(struct supervised *s) {
 static void tell_denials(const struct supervised *s) {
         struct nsrun_error err = {0};
 
-        if (denials_write(s->run.denials, s->params->report_fd, &err) < 0)
+        if (denials_write(s->run.denials, s->params->report_fd, &err) < 0 ||
+            (denials_watched(s->run.denials) &&
+             watch_write(denials_watched(s->run.denials), s->params->report_fd, &err) < 0))
                 (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, strerror(err.error));
 }
 
@@ -283,9 +287,13 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
                 (void)fprintf(stderr, "nsrun: " DEADLINE_TOLD "\n", s->params->timeout);
         else if (!run->has_exited)
                 tell_killed(s, WTERMSIG(init_status));
-        if (run->denials)
+        if (run->denials && s->params->report_fd >= 0)
                 tell_denials(s);
         tell_used(s);
+        if (s->params->explains && (run->status != 0 || !run->has_exited))
+                reasons_tell(run, s->plan);
+        if (s->params->watched)
+                s->params->watched(s->params->data, run);
         if (s->params->status_fd >= 0)
                 warn_unless_told(status_exited(s->params->status_fd, run->status,
                                                run_ran_out_of_memory(run, false), s->deadline.was_told,
@@ -361,11 +369,14 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                            .n_pass_fds = params->n_pass_fds,
                            .terminal_fd = s.terminal_fd,
                            .wants_started = params->status_fd >= 0 || s.pty,
-                           .wants_denials = params->report_fd >= 0,
+                           .wants_denials = params->report_fd >= 0 || params->explains || params->watched,
+                           .watches = params->explains || params->watched,
+                           .watches_looks = true,
                            .dies_with_thread = true,
                            .command_line = params->command_line,
                            .command_line_size = params->command_line_size},
                 .owns_pass_fds = true,
+                .watched_by = params->watched_by,
                 .can_ask = true,
                 .may_move = true,
                 .note = tell_note,

@@ -7,9 +7,16 @@
 #include "plan/plan.h"
 #include "pty.h"
 
+struct run;
 struct supervise_params {
-        int status_fd;       /* where the status lines go, or -1 */
-        int report_fd;       /* where --report's lines go when the command has ended, or -1 */
+        int status_fd; /* where the status lines go, or -1 */
+        int report_fd; /* where --report's lines go when the command has ended, or -1 */
+        bool explains; /* what of a failure the sandbox caused is told */
+        /* Called when the command has ended with what it asked for: `watched_by` says what of that is of
+         * interest.  NULL: nothing is kept. */
+        void (*watched)(void *data, const struct run *run);
+        const struct nsrun_plan *watched_by;
+        void *data;
         bool is_verbose;     /* what is degraded and quiet is printed, too */
         unsigned timeout;    /* the deadline, in seconds; 0: none */
         const int *pass_fds; /* --pass-fd's descriptors, which are closed when the command has its copies */

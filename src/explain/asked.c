@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See asked.h. */
+#include "asked.h"
+
+#include "base/array.h"
+#include "base/path.h"
+#include "output.h"
+
+/* How many of the last calls count as "just before the end". */
+#define LATE 40
+/* Twice as many as items, so that a search ends soon. */
+#define SLOTS (ASKED_MOST * 2)
+
+/* ---------------------------------------------------------------- the list */
+
+static bool changes_something(enum watched_how how) {
+        return how == WATCHED_WRITE || how == WATCHED_MAKE || how == WATCHED_REMOVE;
+}
+
+bool asked_is_of_interest(const struct nsrun_plan *plan, const char *path, enum watched_how how) {
+        const struct plan_op *op = explain_covering(plan, path);
+
+        if (path_is_beneath(path, "/proc") || path_is_beneath(path, "/sys"))
+                return false;
+        switch (op ? op->kind : PLAN_DIR) {
+        case PLAN_DIR:
+        case PLAN_HIDE:
+                return true;
+        case PLAN_TMPFS:
+                return !path_is_beneath(path, "/tmp") || op->is_read_only;
+        case PLAN_BIND:
+                return changes_something(how) && op->is_read_only;
+        default:
+                return false;
+        }
+}
+
+/* FNV-1a. */
+static uint32_t asked_hash(const char *path, enum watched_how how) {
+        uint32_t hash = 2166136261U ^ (uint32_t)how;
+
+        for (; *path; path++)
+                hash = (hash ^ (uint8_t)*path) * 16777619U;
+        return hash;
+}
+
+/* Forgets all items: of a flood the last ones count. */
+static void forget(struct asked_list *list) {
+        for (size_t i = 0; i < list->n; i++)
+                free(list->items[i].path);
+        memset(list->slots, 0, SLOTS * sizeof(*list->slots));
+        list->others += list->n;
+        list->n = list->bytes = 0;
+}
+
+static bool asked_has_room(const struct asked_list *list, size_t length) {
+        return list->n < ASKED_MOST && list->bytes + length <= ASKED_MOST_BYTES;
+}
+
+struct asked *asked_add(struct asked_list *list, const char *path, enum watched_how how) {
+        size_t length = strlen(path) + 1, slot = asked_hash(path, how) % SLOTS;
+        struct asked *item;
+
+        if (!list->slots && !(list->slots = calloc(SLOTS, sizeof(*list->slots))))
+                return NULL;
+        for (; list->slots[slot] > 0; slot = (slot + 1) % SLOTS) {
+                item = &list->items[list->slots[slot] - 1];
+                if (item->how == how && streq(item->path, path)) {
+                        item->count++;
+                        item->last = list->calls;
+                        return item;
+                }
+        }
+        if (!asked_has_room(list, length) && !list->is_whole) {
+                forget(list);
+                slot = asked_hash(path, how) % SLOTS;
+        }
+        if (!asked_has_room(list, length) || ARRAY_GROW(list->items, list->n) < 0) {
+                list->others++;
+                return NULL;
+        }
+        item = &list->items[list->n];
+        *item = (struct asked){.path = strdup(path), .how = how, .count = 1, .last = list->calls};
+        if (!item->path) {
+                list->others++;
+                return NULL;
+        }
+        list->bytes += length;
+        list->slots[slot] = (uint32_t)++list->n;
+        return item;
+}
+
+void asked_clear(struct asked_list *list) {
+        for (size_t i = 0; i < list->n; i++)
+                free(list->items[i].path);
+        free(list->items);
+        free(list->slots);
+        *list = (struct asked_list){.plan = list->plan};
+}
+
+/* ------------------------------------------------------------- the reasons */
+
+/* Where libraries look in every program, whatever it does. */
+static bool is_always_probed(const char *path) {
+        static const char *const probes[] = {"/etc/selinux", "/etc/ld.so.preload", "/etc/ld.so.nohwcap",
+                                             "/usr/local/lib/locale", "/etc/terminfo"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(probes); i++)
+                if (path_is_beneath(path, probes[i]))
+                        return true;
+        return false;
+}
+
+/* Whether programs look there for settings which they do without: what lies in /etc, and hidden files right
+ * in the home. */
+static bool is_probed(const struct nsrun_plan *plan, const char *path) {
+        const char *below = plan->home ? path_below(path, plan->home) : NULL;
+
+        return path_is_beneath(path, "/etc") || (below && *below == '.' && !strchr(below, '/'));
+}
+
+static bool is_refused(const struct asked *a, enum refused *ret) {
+        *ret = REFUSED_ABSENT;
+        if (a->how == WATCHED_MAKE || (changes_something(a->how) && a->is_there)) {
+                *ret = REFUSED_WRITE;
+                /* mkdir(2) of what is there, as mkdir -p calls it. */
+                return a->how != WATCHED_MAKE || !a->is_folder;
+        }
+        return !a->is_there;
+}
+
+static int asked_reason(const struct asked_list *list, const struct asked *a, char **ret) {
+        bool is_late = a->last + LATE >= list->calls;
+        enum refused how;
+        int r;
+
+        *ret = NULL;
+        if (is_always_probed(a->path))
+                return 0;
+        if (!is_late && (a->how == WATCHED_LOOK || is_probed(list->plan, a->path)))
+                return 0;
+        if (!is_refused(a, &how)) {
+                const struct plan_op *op = explain_covering(list->plan, a->path);
+
+                if (!op || op->kind != PLAN_HIDE || a->how == WATCHED_LOOK)
+                        return 0;
+                how = REFUSED_ACCESS;
+        }
+        if (how == REFUSED_WRITE) {
+                r = explain_path(list->plan, a->path, REFUSED_ABSENT, ret);
+                if (r < 0 || *ret)
+                        return r;
+        }
+        return explain_path(list->plan, a->path, how, ret);
+}
+
+static int compare_last(const void *a, const void *b) {
+        const struct asked *x = *(const struct asked *const *)a, *y = *(const struct asked *const *)b;
+
+        return x->last != y->last ? (x->last < y->last ? 1 : -1) : (x > y) - (x < y);
+}
+
+int asked_explain(const struct asked_list *list, char ***ret) {
+        _cleanup_free_ const struct asked **sorted = calloc(list->n + 1, sizeof(*sorted));
+        int r = 0;
+
+        if (!sorted)
+                return -ENOMEM;
+        for (size_t i = 0; i < list->n; i++)
+                sorted[i] = &list->items[i];
+        qsort(sorted, list->n, sizeof(*sorted), compare_last);
+        if (list->has_inet && list->plan->net == POLICY_NET_NONE)
+                r = explain_add(ret, EXPLAIN_NO_NETWORK);
+        for (size_t i = 0; i < list->n && strv_length(*ret) < EXPLAIN_MOST && r >= 0; i++) {
+                _cleanup_free_ char *reason = NULL;
+
+                r = asked_reason(list, sorted[i], &reason);
+                if (r >= 0 && reason)
+                        r = explain_add(ret, reason);
+        }
+        return r;
+}
+
+/* ------------------------------------------------------------- denied calls */
+
+bool explain_call_is_nested(const char *name) {
+        static const char *const calls[] = {"unshare", "clone",   "setns",         "mount",     "umount2",
+                                            "fsopen",  "fsmount", "move_mount",    "open_tree", "pivot_root",
+                                            "chroot",  "umount",  "mount_setattr", "fsconfig"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+                if (streq(calls[i], name))
+                        return true;
+        return false;
+}
+
+int explain_call(const char *name, const char *argument, int error, char **ret) {
+        *ret = NULL;
+        /* What is missing on older kernels, too, programs do without. */
+        if (error == ENOSYS)
+                return 0;
+        if (asprintf(
+                    ret,
+                    explain_call_is_nested(name)
+                            ? "seccomp denies %s%s%s: --seccomp=nested allows it in user namespaces of the "
+                              "command's own"
+                            : "seccomp denies %s%s%s: --seccomp=FILE takes a policy of yours that allows it",
+                    name, *argument ? " " : "", argument) < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}

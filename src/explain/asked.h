@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a command asked for that its plan doesn't show, or shows read-only: a bounded list, from calls that
+ * are watched while they happen.  What it says of a path was true when somebody looked; nothing is decided
+ * by it. */
+#pragma once
+
+#include "plan/plan.h"
+#include "seccomp/watch.h"
+
+struct asked {
+        char *path; /* absolute, normalised by its letters */
+        enum watched_how how;
+        bool is_there;  /* it was there inside, when the call was asked about */
+        bool is_folder; /* and a folder */
+        uint32_t pid;   /* of the first such call */
+        char program[16];
+        uint64_t count;
+        uint64_t last; /* which of all watched calls was the last such one */
+};
+
+struct asked_list {
+        const struct nsrun_plan *plan; /* what is of interest is seen by it */
+        struct asked *items;
+        size_t n;
+        uint32_t *slots; /* a table of `items` by path and kind: index + 1 */
+        size_t bytes;    /* of paths */
+        uint64_t others; /* how many calls had no room left */
+        uint64_t calls;  /* how many were watched */
+        bool is_whole;   /* what comes when there is no room is left out; else all that came before is */
+        bool has_inet;   /* a connection beyond the machine was tried */
+};
+
+/* No more is kept of what a command asks for. */
+#define ASKED_MOST       16384
+#define ASKED_MOST_BYTES ((size_t)4 << 20)
+
+/* Whether a call is worth a second look: the plan doesn't show its path as the host has it, or the call
+ * would change what is read-only. */
+bool asked_is_of_interest(const struct nsrun_plan *plan, const char *path, enum watched_how how);
+/* The item of that path and kind, counted; a new one has count 1.  NULL: there is no room. */
+struct asked *asked_add(struct asked_list *list, const char *path, enum watched_how how);
+void asked_clear(struct asked_list *list);
+
+/* Adds reasons to *ret, EXPLAIN_MOST in all, what was asked for last first.  -ENOMEM. */
+int asked_explain(const struct asked_list *list, char ***ret);
+/* Why a call of that name was denied, and what allows it: NULL where it is one that programs do without. The
+ * text is the caller's to free.  -ENOMEM. */
+int explain_call(const char *name, const char *argument, int error, char **ret);
+/* Whether it is one of those that user namespaces of the command's own are made with. */
+bool explain_call_is_nested(const char *name);

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See learned.h. */
+#include "learned.h"
+
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/path.h"
+#include "path.h"
+#include "policy/wide.h"
+
+/* So many used paths of one folder stand for the folder. */
+#define GATHERED 3
+/* What was asked for and not given is told of so many paths. */
+#define NOT_GIVEN_MOST 50
+
+struct learning {
+        const struct nsrun_plan *plan;
+        char *around; /* the folder around the project; or NULL */
+        struct learned_rule *rules;
+        size_t n;
+};
+
+/* ------------------------------------------------------------------- what a rule may be */
+
+/* Folders that hold those of many programs.  No rule is made of one. */
+static bool is_shared(const struct learning *l, const char *path) {
+        static const char *const shared[] = {"",       ".cache",       ".config",
+                                             ".local", ".local/share", ".local/state"};
+        const char *below = l->plan->home ? path_below(path, l->plan->home) : NULL;
+
+        for (size_t i = 0; below && i < ARRAY_SIZE(shared); i++)
+                if (streq(below, shared[i]))
+                        return true;
+        if (l->plan->home && path_is_beneath(l->plan->home, path))
+                return true;
+        return l->plan->project ? path_is_beneath(l->plan->project, path) : streq(path, "/");
+}
+
+/* Whether the path lies where the wide view shows folders: in the home, or beside the project. */
+static bool is_in_view(const struct learning *l, const char *path) {
+        return (l->plan->home && path_is_beneath(path, l->plan->home)) ||
+               (l->around && !streq(l->around, "/") && path_is_beneath(path, l->around));
+}
+
+static int add_program(struct learned_rule *rule, const char *program) {
+        return !*program || strv_contains(rule->programs, program) ||
+                               strv_length(rule->programs) >= LEARNED_PROGRAMS
+                       ? 0
+                       : strv_add(&rule->programs, program);
+}
+
+static int learned_add(struct learning *l, const char *path, bool is_folder, bool is_written,
+                       const char *program) {
+        struct learned_rule *rule;
+
+        if (ARRAY_GROW(l->rules, l->n) < 0)
+                return -ENOMEM;
+        rule = &l->rules[l->n];
+        *rule = (struct learned_rule){
+                .path = strdup(path), .is_folder = is_folder, .is_written = is_written, .n_files = 1};
+        if (!rule->path)
+                return -ENOMEM;
+        l->n++;
+        return add_program(rule, program);
+}
+
+static void learned_clear_rule(struct learned_rule *rule) {
+        free(TAKE_PTR(rule->path));
+        strv_free(TAKE_PTR(rule->programs));
+}
+
+/* ----------------------------------------------------------------- from calls to rules */
+
+/* Something was made, changed or removed: an overlay of the folder around it does for that.  What is made
+ * right in the home, or in a folder of many programs, needs none: it is made in the sandbox's own home. */
+static int use_written(struct learning *l, const struct asked *a) {
+        _cleanup_free_ char *folder = path_parent(a->path);
+
+        while (folder && access(folder, F_OK) < 0 && !is_shared(l, folder)) {
+                char *parent = path_parent(folder);
+
+                free(folder);
+                folder = parent;
+        }
+        if (!folder)
+                return -ENOMEM;
+        return is_shared(l, folder) ? 0 : learned_add(l, folder, true, true, a->program);
+}
+
+/* A path that was found; and what it leads to, if it is a symlink or is reached through one. */
+static int use_read(struct learning *l, const struct asked *a) {
+        _cleanup_free_ char *canonical = NULL;
+        unsigned mode = 0;
+        int r;
+
+        /* That a folder is there is asked on the way to what is in it. */
+        if (is_shared(l, a->path) || (a->is_folder && a->how == WATCHED_LOOK))
+                return 0;
+        r = path_canonical(a->path, &canonical, &mode);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0; /* made inside, and gone */
+        r = learned_add(l, a->path, a->is_folder, false, a->program);
+        if (r >= 0 && !streq(canonical, a->path) && !is_shared(l, canonical) && is_in_view(l, canonical) &&
+            asked_is_of_interest(l->plan, canonical, WATCHED_READ))
+                r = learned_add(l, canonical, a->is_folder, false, a->program);
+        return r;
+}
+
+static int not_given(const struct asked *a, const char *why, char ***ret) {
+        _cleanup_free_ char *line = NULL;
+
+        if (strv_length(*ret) >= NOT_GIVEN_MOST)
+                return 0;
+        if (asprintf(&line, "%s: asked for by %s, not given: %s", a->path, *a->program ? a->program : "?",
+                     why) < 0) {
+                line = NULL;
+                return -ENOMEM;
+        }
+        return strv_contains(*ret, line) ? 0 : strv_add(ret, line);
+}
+
+static int use(struct learning *l, const struct asked *a, char ***ret_not_given) {
+        bool is_change = a->how == WATCHED_MAKE || a->how == WATCHED_WRITE || a->how == WATCHED_REMOVE;
+
+        if (path_is_beneath(a->path, "/tmp") && !is_in_view(l, a->path))
+                return 0;
+        /* Whether a secret exists is nobody's business: what is told is that it was asked for. */
+        if (wide_is_secret(a->path, l->plan->home) && is_in_view(l, a->path))
+                return a->how == WATCHED_LOOK ? 0 : not_given(a, "it may hold a secret", ret_not_given);
+        if (!is_in_view(l, a->path) || (!a->is_there && !is_change) || a->how == WATCHED_CONNECT) {
+                _cleanup_free_ char *reason = NULL;
+                int r;
+
+                if (a->how == WATCHED_LOOK || is_change || a->is_there)
+                        return 0;
+                r = explain_path(l->plan, a->path, REFUSED_ABSENT, &reason);
+                return r < 0 || !reason || access(a->path, F_OK) < 0
+                               ? r
+                               : not_given(a, "nothing of it is shown while learning", ret_not_given);
+        }
+        if (!is_change)
+                return use_read(l, a);
+        if (a->how == WATCHED_MAKE && a->is_folder)
+                return 0; /* mkdir(2) of what is there */
+        return use_written(l, a);
+}
+
+/* ----------------------------------------------------------------------------- gathering */
+
+static int compare_learned(const void *a, const void *b) {
+        const struct learned_rule *x = a, *y = b;
+        int c = path_compare(x->path, y->path);
+
+        return c != 0 ? c : y->is_written - x->is_written;
+}
+
+static int merge_into(struct learned_rule *to, struct learned_rule *from) {
+        int r = 0;
+
+        to->n_files += from->n_files;
+        to->is_written |= from->is_written;
+        STRV_FOREACH (program, from->programs)
+                if (r >= 0)
+                        r = add_program(to, *program);
+        learned_clear_rule(from);
+        return r;
+}
+
+/* Sorts the rules and takes out those within another: what is read in a folder that is written, and what
+ * lies in a folder of its own kind. */
+static int sort_learned(struct learning *l) {
+        size_t kept = 0;
+        int r = 0;
+
+        if (l->n > 0)
+                qsort(l->rules, l->n, sizeof(*l->rules), compare_learned);
+        for (size_t i = 0; i < l->n; i++) {
+                struct learned_rule *rule = &l->rules[i], *holder = NULL;
+
+                for (size_t k = kept; k > 0 && !holder; k--) {
+                        struct learned_rule *other = &l->rules[k - 1];
+
+                        if (path_is_beneath(rule->path, other->path) &&
+                            (other->is_written || other->is_written == rule->is_written ||
+                             streq(rule->path, other->path)))
+                                holder = other;
+                }
+                if (holder && r >= 0)
+                        r = merge_into(holder, rule);
+                else if (holder)
+                        learned_clear_rule(rule);
+                else
+                        l->rules[kept++] = *rule;
+        }
+        l->n = kept;
+        return r;
+}
+
+/* How many rules of the kind lie right in the folder; sorted, as path_compare() has them, they needn't be
+ * neighbours. */
+static size_t count_right_in(const struct learning *l, const char *folder, bool is_written) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < l->n; i++) {
+                const char *below = path_below(l->rules[i].path, folder);
+
+                n += below && *below && !strchr(below, '/') && l->rules[i].is_written == is_written;
+        }
+        return n;
+}
+
+/* One folder that holds enough of the rules becomes a rule, the deepest first.  1: there was one. */
+static int gather_once(struct learning *l) {
+        _cleanup_free_ char *best = NULL;
+        bool is_written = false;
+        size_t deepest = 0;
+
+        for (size_t i = 0; i < l->n; i++) {
+                _cleanup_free_ char *parent = path_parent(l->rules[i].path);
+                size_t depth = 0;
+
+                if (!parent)
+                        return -ENOMEM;
+                for (const char *at = parent; *at; at++)
+                        depth += *at == '/';
+                if (depth <= deepest || is_shared(l, parent) ||
+                    count_right_in(l, parent, l->rules[i].is_written) < GATHERED)
+                        continue;
+                deepest = depth;
+                free(best);
+                best = TAKE_PTR(parent);
+                is_written = l->rules[i].is_written;
+        }
+        if (!best)
+                return 0;
+        if (learned_add(l, best, true, is_written, "") < 0)
+                return -ENOMEM;
+        l->rules[l->n - 1].n_files = 0;
+        return sort_learned(l) < 0 ? -ENOMEM : 1;
+}
+
+int learned_make(const struct asked_list *list, struct learned *ret) {
+        struct learning l = {.plan = list->plan};
+        struct learned learned = {.rules = NULL};
+        int r = 0;
+
+        if (list->plan->project && !(l.around = path_parent(list->plan->project)))
+                return -ENOMEM;
+        for (size_t i = 0; i < list->n && r >= 0; i++)
+                r = use(&l, &list->items[i], &learned.not_given);
+        if (r >= 0)
+                r = sort_learned(&l);
+        do
+                r = r < 0 ? r : gather_once(&l);
+        while (r > 0);
+        free(l.around);
+        learned.rules = l.rules;
+        learned.n_rules = l.n;
+        if (r < 0)
+                learned_clear(&learned);
+        else
+                *ret = learned;
+        return r;
+}
+
+void learned_clear(struct learned *l) {
+        for (size_t i = 0; i < l->n_rules; i++)
+                learned_clear_rule(&l->rules[i]);
+        free(l->rules);
+        strv_free(l->not_given);
+        *l = (struct learned){.rules = NULL};
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See watch.h. */
+#include "watch.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+
+#include "base/json.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "seccomp/syscalls.h"
+#include "status.h"
+
+/* One path of a call. */
+struct seen {
+        char *path; /* NULL: it isn't of interest */
+        enum watched_how how;
+        bool is_there, is_folder;
+};
+
+int watch_new(const struct nsrun_plan *plan, bool is_learning, struct watch **ret) {
+        struct watch *watch = calloc(1, sizeof(*watch));
+
+        if (!watch)
+                return -ENOMEM;
+        _Static_assert(ARRAY_SIZE(watch->numbers) == 64, "room for the table of watched calls");
+        watch->asked.plan = plan;
+        watch->is_learning = watch->asked.is_whole = is_learning;
+        watch->root_fd = -EBADF;
+        for (size_t i = 0; i < n_watched_calls && i < ARRAY_SIZE(watch->numbers); i++) {
+                int number = syscall_number(SYSCALL_ARCH_NATIVE, watched_calls[i].name);
+
+                watch->numbers[i] = number < 0 ? -1 : number;
+        }
+        *ret = watch;
+        return 0;
+}
+
+struct watch *watch_free(struct watch *watch) {
+        if (watch) {
+                close_fdp(&watch->root_fd);
+                asked_clear(&watch->asked);
+        }
+        free(watch);
+        return NULL;
+}
+
+/* --------------------------------------------------------- reading of a call */
+
+/* Reads at most `size` bytes of the caller's memory, as far as it can be read.  How many; 0: none. */
+static size_t watch_read_memory(uint32_t pid, uint64_t address, void *to, size_t size) {
+        size_t first = 4096 - address % 4096;
+        struct iovec own = {.iov_base = to, .iov_len = size}, its[2];
+        ssize_t n;
+
+        first = first < size ? first : size;
+        its[0] = (struct iovec){.iov_base = (void *)(uintptr_t)address, .iov_len = first};
+        its[1] = (struct iovec){.iov_base = (void *)(uintptr_t)(address + first), .iov_len = size - first};
+        n = process_vm_readv((pid_t)pid, &own, 1, its, size > first ? 2 : 1, 0);
+        return n > 0 ? (size_t)n : 0;
+}
+
+static bool watch_read_text(uint32_t pid, uint64_t address, char to[PATH_MAX]) {
+        size_t n;
+
+        /* Most paths are short. */
+        n = watch_read_memory(pid, address, to, 256);
+        if (n > 0 && memchr(to, '\0', n))
+                return true;
+        n = watch_read_memory(pid, address, to, PATH_MAX);
+        return n > 0 && memchr(to, '\0', n);
+}
+
+/* Makes a path absolute by the caller's working directory or a descriptor of its. */
+static char *from_folder(uint32_t pid, int64_t dir, const char *path) {
+        char link[64], folder[PATH_MAX];
+        ssize_t n;
+
+        if ((int)dir == AT_FDCWD)
+                (void)snprintf(link, sizeof(link), "/proc/%u/cwd", pid);
+        else
+                (void)snprintf(link, sizeof(link), "/proc/%u/fd/%d", pid, (int)dir);
+        n = sys_readlinkat(AT_FDCWD, link, folder, sizeof(folder) - 1);
+        if (n <= 0 || folder[0] != '/')
+                return NULL;
+        folder[n] = '\0';
+        return path_join(folder, path);
+}
+
+/* What open(2)'s flags make of a call. */
+static enum watched_how how_opened(uint32_t pid, const struct watched_call *call,
+                                   const uint64_t *arguments) {
+        uint64_t flags = 0;
+
+        if (call->flags >= 0)
+                flags = arguments[call->flags];
+        else if (streq(call->name, "openat2"))
+                (void)watch_read_memory(pid, arguments[2], &flags, sizeof(flags));
+        if (flags & O_CREAT)
+                return WATCHED_MAKE;
+        return (flags & O_ACCMODE) == O_RDONLY ? WATCHED_READ : WATCHED_WRITE;
+}
+
+/* The path of a socket, absolute; NULL: it has none. */
+static char *socket_path(struct watch *watch, uint32_t pid, const uint64_t *arguments) {
+        union {
+                struct sockaddr any;
+                struct sockaddr_un un;
+                struct sockaddr_in in;
+                struct sockaddr_in6 in6;
+        } address = {.un = {0}};
+        size_t length = arguments[2] < sizeof(address.un) ? (size_t)arguments[2] : sizeof(address.un), n;
+        char path[sizeof(address.un.sun_path) + 1] = {0};
+
+        n = watch_read_memory(pid, arguments[1], &address, length);
+        if (n < sizeof(address.any.sa_family))
+                return NULL;
+        if ((address.any.sa_family == AF_INET && (ntohl(address.in.sin_addr.s_addr) >> 24) != 127) ||
+            (address.any.sa_family == AF_INET6 && !IN6_IS_ADDR_LOOPBACK(&address.in6.sin6_addr)))
+                watch->asked.has_inet = true;
+        if (address.any.sa_family != AF_UNIX || address.un.sun_path[0] == '\0')
+                return NULL;
+        memcpy(path, address.un.sun_path, sizeof(address.un.sun_path));
+        return *path == '/' ? strdup(path) : from_folder(pid, AT_FDCWD, path);
+}
+
+/* Looks whether the path is there.  No symlink leads out of the sandbox's root, and nothing is opened. */
+static void watch_look(const struct watch *watch, struct seen *seen) {
+        bool is_itself = seen->how == WATCHED_REMOVE;
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+
+        fd = sys_openat2(watch->root_fd, seen->path, O_PATH | O_CLOEXEC | (is_itself ? O_NOFOLLOW : 0), 0,
+                         RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+        seen->is_there = fd >= 0 && sys_fstat(fd, &st) >= 0;
+        seen->is_folder = seen->is_there && S_ISDIR(st.st_mode);
+}
+
+static void see(struct watch *watch, const struct seccomp_notif *question, const struct watched_call *call,
+                struct seen *seen) {
+        const uint64_t *arguments = (const uint64_t *)question->data.args;
+        char text[PATH_MAX];
+        _cleanup_free_ char *path = NULL, *normal = NULL;
+
+        *seen = (struct seen){.how = call->how};
+        if (call->how == WATCHED_CONNECT) {
+                path = socket_path(watch, question->pid, arguments);
+        } else if (watch_read_text(question->pid, arguments[call->path], text) && *text) {
+                watch->n_read++;
+                path = *text == '/'    ? strdup(text)
+                       : call->dir < 0 ? from_folder(question->pid, AT_FDCWD, text)
+                                       : from_folder(question->pid, (int64_t)arguments[call->dir], text);
+        }
+        if (!path || !(normal = path_normalise(path)))
+                return;
+        if (call->how == WATCHED_READ && !strstr(call->name, "link"))
+                seen->how = how_opened(question->pid, call, arguments);
+        if (!asked_is_of_interest(watch->asked.plan, normal, seen->how))
+                return;
+        seen->path = TAKE_PTR(normal);
+        watch_look(watch, seen);
+}
+
+/* ------------------------------------------------------------ what is kept */
+
+static void read_program(uint32_t pid, char to[16]) {
+        _cleanup_close_ int fd = -EBADF;
+        char path[48];
+        ssize_t n;
+
+        (void)snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        n = fd < 0 ? fd : sys_read(fd, to, 15);
+        to[n > 0 ? n - (to[n - 1] == '\n') : 0] = '\0';
+}
+
+static void watch_keep(struct watch *watch, const struct seen *seen, const struct seccomp_notif *question,
+                       const char *program) {
+        struct asked *asked;
+
+        if (!seen->path)
+                return;
+        asked = asked_add(&watch->asked, seen->path, seen->how);
+        if (!asked)
+                return;
+        asked->is_there =
+                asked->count > 1 && watch->is_learning ? asked->is_there || seen->is_there : seen->is_there;
+        asked->is_folder |= seen->is_folder;
+        if (asked->count == 1) {
+                asked->pid = question->pid;
+                (void)snprintf(asked->program, sizeof(asked->program), "%s", program);
+        }
+}
+
+int watch_take(struct watch *watch, int listener, const struct seccomp_notif *question) {
+        struct seen seen[2] = {{.path = NULL}};
+        char program[16] = "";
+        size_t n = 0;
+        int r;
+
+        watch->asked.calls++;
+        for (size_t i = 0; i < n_watched_calls && n < ARRAY_SIZE(seen); i++)
+                if (watch->numbers[i] == question->data.nr && watch->root_fd >= 0)
+                        see(watch, question, &watched_calls[i], &seen[n++]);
+        if (seen[0].path || seen[1].path)
+                read_program(question->pid, program);
+        r = sys_seccomp_continue(listener, question);
+        /* If the caller is gone, what was read may have been another process's of the same number. */
+        for (size_t i = 0; i < n; i++) {
+                if (r >= 0)
+                        watch_keep(watch, &seen[i], question, program);
+                free(seen[i].path);
+        }
+        return r;
+}
+
+/* --------------------------------------------------------------- the lines */
+
+static const char *const words[] = {
+        [WATCHED_LOOK] = "look",       [WATCHED_READ] = "read", [WATCHED_EXEC] = "execute",
+        [WATCHED_WRITE] = "write",     [WATCHED_MAKE] = "make", [WATCHED_REMOVE] = "remove",
+        [WATCHED_CONNECT] = "connect",
+};
+
+int watch_write(const struct watch *watch, int fd, struct nsrun_error *err) {
+        int r = 0;
+
+        for (size_t i = 0; i < watch->asked.n && r >= 0; i++) {
+                const struct asked *a = &watch->asked.items[i];
+                _cleanup_json_ struct json_document d = {0};
+
+                r = json_open(&d, err);
+                if (r < 0)
+                        return r;
+                json_add_string(&d, d.root, "path", a->path);
+                json_add_string(&d, d.root, "how", words[a->how]);
+                json_add_bool(&d, d.root, "there", a->is_there);
+                json_add_number(&d, d.root, "count", a->count);
+                json_add_number(&d, d.root, "pid", a->pid);
+                json_add_string(&d, d.root, "comm", a->program);
+                r = status_write_line(fd, &d, "what the command asked for can't be written", NULL, err);
+        }
+        return r;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* For --explain and `nsrun learn`: what the command asks for by paths, learned while its calls wait.  The
+ * kernel reads the path once more after the answer, and the command may have changed it meanwhile: so
+ * nothing here decides what a command may do, every call goes on as if nobody had looked, and what was seen
+ * is told to people alone. */
+#pragma once
+
+#include <linux/seccomp.h>
+
+#include "explain/asked.h"
+
+struct watch {
+        struct asked_list asked;
+        int root_fd;       /* the sandbox's root folder; -EBADF until it is known */
+        int numbers[64];   /* of watched_calls[], -1 where the architecture has none */
+        bool is_learning;  /* a path that was there once stays so */
+        uint64_t n_read;   /* how many calls could be read */
+        unsigned failures; /* in a row, of the listener */
+};
+
+/* `plan` decides what is of interest, and must outlive the watch.  -ENOMEM. */
+int watch_new(const struct nsrun_plan *plan, bool is_learning, struct watch **ret);
+/* Frees it and returns NULL.  `watch` may be NULL. */
+struct watch *watch_free(struct watch *watch);
+/* Takes a call that the filter allows: looks, and lets it go on.  -errno as of the listener. */
+int watch_take(struct watch *watch, int listener, const struct seccomp_notif *question);
+/* Writes a line of JSON for each path that was asked for and not had:
+ * {"path":"…","how":"read","there":false,"count":N,"pid":N,"comm":"…"}. */
+int watch_write(const struct watch *watch, int fd, struct nsrun_error *err);

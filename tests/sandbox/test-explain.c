@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun run --explain`: a failure that the sandbox caused is told with the option that allows it, any other
+ * isn't; and who floods the notifier, changes paths under it or dies under it gets nothing but that. */
+#include "harness.h"
+
+/* The text with H, P and O after a '%' replaced by the home, the project and the folder outside. */
+static char *in_site(const struct site *s, const char *text) {
+        _cleanup_free_ char *home = replaced(text, "%H", s->home),
+                            *project = replaced(home, "%P", s->project);
+
+        return replaced(project, "%O", s->outside);
+}
+
+static void make_host(const struct site *s) {
+        _cleanup_free_ char *tool = path_of(s->outside, "tool");
+
+        make_file(s->outside, "data", "x");
+        make_file(s->outside, "tool", "#!/bin/sh\n");
+        assert_int_equal(chmod(tool, 0755), 0);
+        make_folder(s->home, "work");
+        make_folder(s->home, ".ssh");
+        make_folder(s->project, ".vscode");
+        make_file(s->project, ".env.local", "x");
+        make_file(s->project, "plain", "x");
+}
+
+/* Runs a shell's command with --explain and an option. */
+static void explained(const struct site *s, struct outcome *ret, const char *option, const char *command) {
+        _cleanup_free_ char *own_option = in_site(s, option ? option : "--net=host"),
+                            *own_command = in_site(s, command);
+
+        RUN(s, ret, "--explain", own_option, "--", "sh", "-c", own_command);
+}
+
+#define EXPOSE(path) path " is on the host and isn't exposed: --ro " path " exposes it, --rw writable"
+#define NESTED(call) \
+        "seccomp denies " call ": --seccomp=nested allows it in user namespaces of the command's own"
+#define OUTSIDE(path)                                                                                      \
+        path " lies outside of what is exposed, where the sandbox is read-only: --rw exposes a folder of " \
+             "the host's, --tmpfs makes an empty one"
+
+/* None of these says anything on its own outputs: the reasons come from what was asked for. */
+static const struct {
+        const char *command, *option, *reason;
+} caused[] = {
+        {"cat %O/data", NULL, EXPOSE("%O")},
+        {"test -e %O/data", NULL, EXPOSE("%O")},
+        {"%O/tool", NULL, EXPOSE("%O")},
+        {". %O/data", NULL, EXPOSE("%O")},
+        {"cd %H/work", NULL, EXPOSE("%H/work")},
+        {"cd %P && cat ../outside/data", NULL, EXPOSE("%O")},
+        {"mkdir %O/new", NULL, EXPOSE("%O")},
+        {"printf '#!%O/tool\\n' >s; chmod +x s; ./s; test -x %O/tool", NULL, EXPOSE("%O")},
+        {"mkdir /newfolder", NULL, OUTSIDE("/newfolder")},
+        {"echo x >/newfile", NULL, OUTSIDE("/newfile")},
+        {"echo x >%O/new", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
+        {"rm -f %O/data; false", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
+        {"mv %O/data %O/other", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
+        {"chmod 700 %O/data", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
+        {"touch .vscode/x", NULL,
+         "%P/.vscode is protected, since programs on the host obey it: --no-protect '.vscode' lifts that"},
+        {"cat .env.local", "--hide=.env.local", "%P/.env.local is hidden (--hide): nothing else shows it"},
+        {"cat %H/.ssh/id_ed25519", NULL,
+         "%H/.ssh/id_ed25519 is not exposed by policy, whether it exists or not: it is where keys and "
+         "passwords are kept (--ro FILE exposes a single file)"},
+        {"cat %H/.aws/credentials", NULL,
+         "%H/.aws/credentials is not exposed by policy, whether it exists or not: it is where keys and "
+         "passwords are kept (--ro FILE exposes a single file)"},
+        {"unshare -r true", NULL, NESTED("unshare CLONE_NEWUSER")},
+        {"exec 3<>/dev/null; python3 -c 'import socket; s = socket.socket(); s.settimeout(5); "
+         "s.connect((\"192.0.2.1\", 9))'",
+         "--net=none",
+         "there is no network (--net=none): --net=allow --allow HOST gives one host, --net=host all"},
+};
+
+TEST(what_the_sandbox_caused_is_told_once_with_its_option) {
+        const struct site *s = *state;
+
+        make_host(s);
+        for (size_t i = 0; i < ARRAY_SIZE(caused); i++) {
+                _cleanup_free_ char *reason = in_site(s, caused[i].reason),
+                                    *line = text_of("nsrun: reason: %s\n", reason);
+                _cleanup_outcome_ struct outcome o = {0};
+                const char *found;
+
+                explained(s, &o, caused[i].option, caused[i].command);
+                assert_int_not_equal(o.status, 0);
+                assert_int_not_equal(o.status, 125);
+                found = strstr(o.err, line);
+                if (!found || strstr(found + 1, "nsrun: reason: ") ||
+                    strstr(o.err, "nsrun: reason: ") != found)
+                        fail_msg("%s: not the one reason '%s': %s", caused[i].command, line, o.err);
+        }
+}
+
+static const char *const innocent[] = {
+        "false",
+        "exit 7",
+        "kill -9 $$",
+        "cat missing",
+        "cat %P/missing",
+        "cat /tmp/missing",
+        "cat %H/missing",
+        "ls nothing-here/below",
+        "cat /etc/no-such-file",
+        "cat /usr/include/no-such.h",
+        "cat /no-such-folder/x",
+        "no-such-program-anywhere",
+        "./plain",
+        "mkdir plain",
+        "mkdir -p /tmp/a/b deep/er; false",
+        "cd plain",
+        "rmdir none-such",
+        "grep -q y plain",
+        "printf '#!/no/such/interpreter\\n' >t; chmod +x t; ./t",
+        "python3 -c 'import nothing_of_that_name'",
+        "awk 'BEGIN { exit 3 }'",
+        "mv plain /tmp/p && rm /tmp/p && false",
+};
+
+TEST(nothing_is_told_of_a_failure_that_is_not_the_sandboxs_or_of_a_success) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome well = {0};
+
+        make_host(s);
+        for (size_t i = 0; i < ARRAY_SIZE(innocent); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                explained(s, &o, NULL, innocent[i]);
+                assert_int_not_equal(o.status, 0);
+                if (strstr(o.err, "nsrun:"))
+                        fail_msg("%s: %s", innocent[i], o.err);
+        }
+        explained(s, &well, NULL, "cat %O/data 2>/dev/null || true");
+        expect_status(&well, 0);
+        assert_string_equal(well.err, "");
+}
+
+/* A command can't ask the host by way of the reasons whether a key exists, or what else lies in a folder. */
+TEST(a_failure_does_not_tell_what_is_on_the_host) {
+        const struct site *s = *state;
+        _cleanup_free_ char *ssh = NULL, *work = NULL;
+        _cleanup_outcome_ struct outcome without = {0}, with = {0};
+        static const char script[] = "cat %H/.ssh/id %H/work/name %H/.ssh 2>/dev/null; false";
+
+        make_host(s);
+        explained(s, &without, NULL, script);
+        ssh = path_of(s->home, ".ssh");
+        make_file(ssh, "id", "x");
+        work = path_of(s->home, "work");
+        make_file(work, "name", "x");
+        explained(s, &with, NULL, script);
+        expect_in(with.err, "nsrun: reason: ");
+        assert_string_equal(with.err, without.err);
+}
+
+TEST(a_report_has_what_was_asked_for) {
+        const struct site *s = *state;
+        _cleanup_free_ char *option = text_of("--report=%s/report", s->outside), *text = NULL, *file = NULL,
+                            *command = NULL, *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_host(s);
+        command = text_of("cat %s/data; cat %s/data", s->outside, s->outside);
+        RUN(s, &o, "--explain", option, "--", "sh", "-c", command);
+        expect_status(&o, 1);
+        file = path_of(s->outside, "report");
+        text = file_text(file);
+        line = text_of("{\"path\":\"%s/data\",\"how\":\"read\",\"there\":false,\"count\":2,\"pid\":",
+                       s->outside);
+        expect_in(text, line);
+        expect_in(text, ",\"comm\":\"cat\"}\n");
+}
+
+/* -------------------------------------------------------------------- attacks */
+
+/* A hundred thousand names, each another one; then something that is to be told. */
+TEST(who_floods_the_notifier_ends_and_is_told_of_at_most_ten_things) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        size_t n = 0;
+
+        make_host(s);
+        explained(s, &o, NULL,
+                  "python3 - <<'E'\n"
+                  "import os\n"
+                  "for i in range(40000):\n"
+                  "    os.access('%H/work/' + 'x' * 100 + str(i), 0)\n"
+                  "for i in range(40):\n"
+                  "    try: open('/new%d' % i, 'w')\n"
+                  "    except OSError: pass\n"
+                  "E\n"
+                  "exit 3");
+        expect_status(&o, 3);
+        for (const char *at = o.err; (at = strstr(at, "nsrun: reason: ")); at++)
+                n++;
+        assert_in_range(n, 1, 10);
+}
+
+/* The path is another one for the kernel than for who looks, or is no text at all. */
+TEST(a_path_that_changes_under_the_notifier_gets_nothing_through) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_host(s);
+        explained(s, &o, "--hide=.env.local",
+                  "python3 - <<'E'\n"
+                  "import ctypes, os, threading\n"
+                  "libc = ctypes.CDLL(None, use_errno=True)\n"
+                  "good, bad = b'%P/plain\\0', b'%P/.env.local\\0'.ljust(4096, b'\\0')\n"
+                  "buffer = ctypes.create_string_buffer(4096)\n"
+                  "done = False\n"
+                  "def swap():\n"
+                  "    while not done:\n"
+                  "        ctypes.memmove(buffer, good, len(good)); ctypes.memmove(buffer, bad, len(bad))\n"
+                  "t = threading.Thread(target=swap); t.start()\n"
+                  "leaks = 0\n"
+                  "for i in range(2000):\n"
+                  "    fd = libc.open(buffer, 0)\n"
+                  "    if fd >= 0:\n"
+                  "        leaks += os.readlink('/proc/self/fd/%d' % fd).endswith('.env.local')\n"
+                  "        os.close(fd)\n"
+                  "done = True; t.join()\n"
+                  "for address in (0, 1, 2 ** 64 - 1, 2 ** 47 - 4096):\n"
+                  "    assert libc.open(ctypes.c_void_p(address), 0) < 0 and ctypes.get_errno() == 14\n"
+                  "assert libc.open(b'x' * 5000, 0) < 0 and ctypes.get_errno() == 36\n"
+                  "print('leaks', leaks)\n"
+                  "E\n"
+                  "exit 3");
+        expect_status(&o, 3);
+        expect_in(o.out, "leaks 0\n");
+}
+
+TEST(who_dies_or_forks_under_the_notifier_changes_nothing) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_host(s);
+        explained(s, &o, NULL,
+                  "python3 - <<'E'\n"
+                  "import os, signal\n"
+                  "for i in range(300):\n"
+                  "    pid = os.fork()\n"
+                  "    if pid == 0:\n"
+                  "        while True: os.access('%O/x', 0)\n"
+                  "    os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0)\n"
+                  "for i in range(2000):\n"
+                  "    pid = os.fork()\n"
+                  "    if pid == 0:\n"
+                  "        os.access('%O/y', 0); os._exit(0)\n"
+                  "    if i % 50 == 0:\n"
+                  "        while True:\n"
+                  "            try: os.wait()\n"
+                  "            except ChildProcessError: break\n"
+                  "os.open('plain', 0)\n"
+                  "E\n"
+                  "cat plain; exit 3");
+        expect_status(&o, 3);
+        expect_out(&(struct outcome){.out = o.out}, "x");
+}
+
+/* Descendants that outlive the command end with it; nothing waits for an answer for ever. */
+TEST(what_the_command_leaves_behind_ends_with_it) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_host(s);
+        explained(s, &o, NULL, "(while :; do test -e %O/x; done) >/dev/null 2>&1 & exit 4");
+        expect_status(&o, 4);
+}
+
+/* ------------------------------------------------------------------- refusals */
+
+TEST(what_can_not_be_watched_is_refused) {
+        const struct site *s = *state;
+        _cleanup_free_ char *policy = NULL;
+        _cleanup_outcome_ struct outcome session = {0}, plain = {0}, filter = {0}, none = {0};
+
+        make_file(s->outside, "p.json",
+                  "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [{\"names\": [\"sendmsg\"], "
+                  "\"action\": \"SCMP_ACT_ERRNO\"}]}");
+        policy = text_of("--seccomp=%s/p.json", s->outside);
+        RUN(s, &session, "--explain", "--session=none", "--", "true");
+        expect_status(&session, 125);
+        RUN(s, &plain, "--explain", "--no-sandbox", "--", "true");
+        expect_refusal(&plain, 125, "nsrun: --explain is for a sandbox of the command's own");
+        RUN(s, &filter, "--explain", policy, "--", "true");
+        expect_status(&filter, 125);
+        expect_in(filter.err, "the filter denies sendmsg(2), without which the command can't be watched");
+        RUN(s, &none, "--explain", "--seccomp=none", "--", "cat", "/newfile/x", "plain");
+        expect_status(&none, 1);
+}
+
+int main(void) {
+        return run_all_tests();
+}
