@@ -70,6 +70,11 @@ void datagram_free(struct flow *f) {
         free(f->datagrams);
 }
 
+void datagram_make_room(struct helper *h) {
+        for (size_t n = h->n_datagrams / 4 + 1; n > 0 && h->oldest; n--)
+                relay_end(h, h->oldest->flow, false);
+}
+
 int datagram_turn(struct helper *h) {
         uint64_t now = h->oldest ? helper_now() : 0;
 
@@ -164,6 +169,10 @@ void datagram_begin(struct helper *h, struct flow *f) {
         struct net_tally *tally;
 
         d->w.fd = connect_first(f);
+        if (relay_is_lack(d->w.fd) && h->oldest != d) {
+                relay_end(h, h->oldest->flow, false);
+                d->w.fd = connect_first(f);
+        }
         if (d->w.fd < 0 || helper_watch(h, &d->w, EPOLLIN) < 0) {
                 net_journal_add(h->journal, NET_EVENT_UNREACHED, f->host ? f->host : "?", f->port, NULL);
                 relay_end(h, f, true);

@@ -197,7 +197,8 @@ static int begin_attempt(struct helper *h, struct flow *f, struct attempt *a, co
 }
 
 /* Whether another moment is waited for a socket, which the flow's next attempt lacks. */
-static bool waits_for_socket(const struct helper *h, struct flow *f, uint64_t now) {
+static bool waits_for_socket(struct helper *h, struct flow *f, uint64_t now) {
+        datagram_make_room(h);
         if (f->lacking_since == 0)
                 f->lacking_since = now;
         f->next_at = now + RELAY_AGAIN_MS;

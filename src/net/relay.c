@@ -66,6 +66,7 @@ static void set_full(struct helper *h, bool is_full) {
 void relay_pause(struct helper *h) {
         set_full(h, true);
         h->listen_at = helper_now() + RELAY_AGAIN_MS;
+        datagram_make_room(h);
 }
 
 void relay_end(struct helper *h, struct flow *f, bool is_reset) {
@@ -138,11 +139,12 @@ static enum step take_off(const struct helper *h, struct end *from, size_t n) {
         return STEP_MOVED;
 }
 
-/* A byte of MSG_OOB stays at its place among the others (SO_OOBINLINE), and is sent on as one. */
+/* A byte of MSG_OOB stays at its place among the others (SO_OOBINLINE), and is sent on as one.  It may have
+ * come after the event that said what there is to read. */
 static bool is_at_mark(const struct end *from) {
         int is_there = 0;
 
-        return from->is_urgent && ioctl(from->w.fd, SIOCATMARK, &is_there) == 0 && is_there;
+        return ioctl(from->w.fd, SIOCATMARK, &is_there) == 0 && is_there;
 }
 
 /* Sends what there is, and then takes it: what can't be sent yet stays where it is. */

@@ -89,3 +89,5 @@ int reach_turn(struct helper *h);
 void datagram_begin(struct helper *h, struct flow *f);
 void datagram_stop(struct helper *h, struct flow *f);
 void datagram_free(struct flow *f);
+/* For connections that find no descriptor: ends some of those that were not used for longest. */
+void datagram_make_room(struct helper *h);

@@ -299,6 +299,27 @@ static void serve_inside(unsigned short port, int n) {
         }
 }
 
+/* N datagrams, each from a socket of its own; then a line of standard input, and as many again before it
+ * asks by TCP. */
+static void client_datagrams(unsigned short port, int n) {
+        const struct sockaddr_in at = {
+                .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+        char byte;
+
+        for (int i = 0; i < 2 * n; i++) {
+                int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+                if (sendto(fd, "x", 1, 0, (const struct sockaddr *)&at, sizeof(at)) != 1)
+                        (void)puts(strerror(errno));
+                if (i > 0)
+                        continue;
+                (void)puts("begun");
+                (void)fflush(stdout);
+                (void)(read(0, &byte, 1) < 0);
+        }
+        client_ask(connect_here(port));
+}
+
 /* relay MODE PORT [N] */
 static void relay_main(int argc, char **argv) {
         static const struct {
@@ -314,6 +335,8 @@ static void relay_main(int argc, char **argv) {
                 return;
         if (streq(argv[2], "many"))
                 client_many(port, atoi(argv[4]));
+        if (streq(argv[2], "datagrams"))
+                client_datagrams(port, atoi(argv[4]));
         if (streq(argv[2], "serve"))
                 serve_inside(port, atoi(argv[4]));
         for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
@@ -547,6 +570,38 @@ TEST(without_descriptors_connections_wait_and_none_is_lost) {
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &second, NULL);
         assert_true(ticks_of(m.helper) - before < (unsigned long)sysconf(_SC_CLK_TCK) / 4);
         end_many(&m, 60);
+}
+
+TEST(datagrams_leave_their_descriptors_to_connections) {
+        const struct rlimit few = {.rlim_cur = 40, .rlim_max = 40};
+        unsigned short port = 0;
+        pid_t server = start_serving(serve_too_large, &port), helper;
+        const struct site *s = *state;
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self),
+                            *udp = text_of("--allow=udp:localhost:%u", port),
+                            *tcp = text_of("--allow=localhost:%u", port), *number = text_of("%u", port),
+                            *line = NULL;
+        const char *const argv[] = {program(),     "run",  "--project", s->project, "--bind",  bind,
+                                    "--net=allow", udp,    tcp,         "--",       "/client", "relay",
+                                    "datagrams",   number, "60",        NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+        int input[2];
+
+        assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+        spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = input[0]}, &running);
+        close_fdp(&input[0]);
+        line = read_line(running.out);
+        assert_string_equal(line, "begun\n");
+        helper = net_helper_of(running.pid);
+        assert_true(helper > 0);
+        assert_int_equal(prlimit(helper, RLIMIT_NOFILE, &few, NULL), 0);
+        assert_int_equal(write(input[1], "\n", 1), 1);
+        close_fdp(&input[1]);
+        finish(&running, &o);
+        expect_out(&o, "'too large', the end\n");
+        expect_status(&o, 0);
+        stop_serving(server);
 }
 
 /* ---------------------------------------------------- descriptors on their way */
