@@ -272,6 +272,11 @@ int sys_fchmod(int fd, mode_t mode) {
         return result(fchmod(fd, mode));
 }
 
+int sys_fchown(int fd, uid_t uid, gid_t gid) {
+        SYS_FAULT("fchown");
+        return result(fchown(fd, uid, gid));
+}
+
 int sys_mkdirat(int dir, const char *path, mode_t mode) {
         SYS_FAULT("mkdirat");
         return result(mkdirat(dir, path, mode));
@@ -360,6 +365,11 @@ int sys_set_uid(uid_t id) {
 int sys_set_gid(gid_t id) {
         SYS_FAULT("setresgid");
         return result(syscall(SYS_setresgid, id, id, id));
+}
+
+int sys_set_groups(const gid_t *ids, size_t n) {
+        SYS_FAULT("setgroups");
+        return result(syscall(SYS_setgroups, n, ids));
 }
 
 int sys_capset_empty(void) {

@@ -122,6 +122,7 @@ int sys_mount_flags(int fd, unsigned long *ret);
 int sys_is_executable(const char *path);
 int sys_fchmod(int fd, mode_t mode);
 int sys_chmod(const char *path, mode_t mode);
+int sys_fchown(int fd, uid_t uid, gid_t gid); /* -1: it stays */
 int sys_access(const char *path, int mode);
 /* With an empty path that of the O_PATH descriptor `dir` itself.  The length; no NUL is put behind it. */
 ssize_t sys_readlinkat(int dir, const char *path, char *to, size_t size);
@@ -159,6 +160,7 @@ int sys_capget(uint64_t *ret);
 /* The real, effective and saved id. */
 int sys_set_uid(uid_t id);
 int sys_set_gid(gid_t id);
+int sys_set_groups(const gid_t *ids, size_t n);
 int sys_sethostname(const char *name, size_t n);
 int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old);
 int sys_signalfd(const sigset_t *set);

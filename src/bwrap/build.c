@@ -526,7 +526,7 @@ static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *co
         struct plan_raw *raw = plan->raw;
         int r = 0;
 
-        raw->start_fd = -1;
+        raw->start_fd = raw->exec_fd = raw->join_pidfd = raw->console.socket = -1;
         raw->userns2_fd = config->userns2_fd;
         raw->userns_block_fd = config->userns_block_fd;
         raw->block_fd = config->block_fd;
@@ -564,34 +564,6 @@ static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *co
         return r;
 }
 
-static void raw_free(struct plan_raw *raw) {
-        if (!raw)
-                return;
-        strv_free(raw->directories);
-        strv_free(raw->pwd);
-        strv_free(raw->lock_files);
-        for (size_t i = 0; i < raw->n_filters; i++)
-                free(raw->filters[i].filter);
-        free(raw->filters);
-        free(raw->held_fds);
-        free(raw->file);
-        free(raw->exec_label);
-        free(raw->file_label);
-        free(raw);
-}
-
-void bwrap_plan_free(struct nsrun_plan *plan) {
-        if (!plan)
-                return;
-        for (size_t i = 0; i < plan->n_ops; i++) {
-                strv_free(plan->ops[i].layers);
-                free(plan->ops[i].work);
-        }
-        raw_free(plan->raw);
-        plan->raw = NULL;
-        plan_free(plan);
-}
-
 int bwrap_build(const struct bwrap_config *config, struct nsrun_plan **ret, struct nsrun_error *err) {
         struct nsrun_plan *plan = calloc(1, sizeof(*plan));
         int r;
@@ -602,7 +574,7 @@ int bwrap_build(const struct bwrap_config *config, struct nsrun_plan **ret, stru
         }
         r = build_fill_raw(plan, config, err);
         if (r < 0) {
-                bwrap_plan_free(plan);
+                plan_free(plan);
                 return r;
         }
         *ret = plan;

@@ -12,7 +12,6 @@
  * the descriptors that are not for the command close-on-exec.  On failure *err's `what` is the whole
  * message. */
 int bwrap_build(const struct bwrap_config *config, struct nsrun_plan **ret, struct nsrun_error *err);
-void bwrap_plan_free(struct nsrun_plan *plan);
 
 /* source.c: makes the folder `path` and those above it that are missing, mode 0700.  -ELOOP: a symlink
  * stands where one would be made; -ENOTDIR; mkdir(2)'s. */

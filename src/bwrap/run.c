@@ -472,6 +472,6 @@ int bwrap_run(const struct bwrap_config *config, nsrun_unused const char *progra
         r = remember_exposed(config, plan);
         if (r == 0)
                 r = launch(config, plan);
-        bwrap_plan_free(plan);
+        plan_free(plan);
         return r;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <signal.h>
 
+#include "base/signals.h"
 #include "base/str.h"
 #include "option.h"
 #include "plan/print.h"
@@ -145,7 +146,7 @@ static int apply_signal(void *target, const struct option_spec *spec, const char
                         struct nsrun_error *err) {
         struct session_cli *cli = target;
 
-        cli->signal = session_parse_signal(value);
+        cli->signal = signal_parse(value);
         return cli->signal > 0 ? 0
                                : option_refuse(spec, value, "no signal", "TERM, SIGTERM or 15, say", err);
 }

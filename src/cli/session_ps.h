@@ -4,9 +4,6 @@
 
 #include "base/json.h"
 
-/* The value of --signal: "TERM", "SIGTERM" or "15".  0: it is none. */
-int session_parse_signal(const char *text);
-
 int session_print_processes(const char *id, bool wants_json, struct nsrun_error *err);
 /* Sends a signal to one process of a session (`who` is a number) or to those of a name. */
 int session_send_signal(const char *id, const char *who, int signal, struct nsrun_error *err);

@@ -114,7 +114,7 @@ static int exec_file(struct reaper *p, const char *path) {
 /* Searches PATH as a shell does: the first plain file that may be executed is taken, whatever
  * execve(2) says of it.  EACCES in one folder doesn't end the search, and is the error if no later
  * folder has the file. */
-static int exec_search(struct reaper *p) {
+static int exec_search(struct reaper *p, int (*take)(struct reaper *p, const char *path)) {
         const char *file = p->file;
         const char *path = exec_environment_value(p->env, "PATH");
         size_t file_length = strlen(file);
@@ -125,7 +125,7 @@ static int exec_search(struct reaper *p) {
         if (strchr(file, '/')) {
                 int r = p->init.refuses_magic_links ? refuse_magic_links(file) : 0;
 
-                return r < 0 ? r : exec_file(p, file);
+                return r < 0 ? r : take(p, file);
         }
         if (!path)
                 path = "/usr/local/bin:/usr/bin:/bin";
@@ -147,7 +147,7 @@ static int exec_search(struct reaper *p) {
                 if (r >= 0)
                         r = sys_is_executable(p->exec_path);
                 if (r >= 0)
-                        return exec_file(p, p->exec_path);
+                        return take(p, p->exec_path);
                 if (r == -EACCES)
                         found = r;
                 else if (r != -ENOENT && r != -ENOTDIR && r != -ELOOP && r != -ENAMETOOLONG)
@@ -204,13 +204,22 @@ int exec_fail(struct reaper *p) {
         return error_set(err, NSRUN_STAGE_EXEC, r, file, "command can't be executed", NULL);
 }
 
+static int look_at_file(nsrun_unused struct reaper *p, const char *path) {
+        return sys_is_executable(path);
+}
+
+int exec_look(struct reaper *p) {
+        p->exec_error = exec_search(p, look_at_file);
+        return p->exec_error < 0 ? exec_fail(p) : 0;
+}
+
 void exec_directly(struct reaper *p) {
         int r = p->init.command_scopes ? harden_scope(p->init.command_scopes, &p->error) : 0;
 
         if (r >= 0)
                 r = sys_sigmask(SIG_SETMASK, &p->init.mask, NULL);
         (void)umask(p->init.umask);
-        p->exec_error = r < 0 ? r : exec_search(p);
+        p->exec_error = r < 0 ? r : exec_search(p, exec_file);
         (void)exec_fail(p);
 }
 
@@ -245,6 +254,6 @@ nsrun_no_asan int exec_command(void *reaper) {
                 _exit(125);
         }
         (void)umask(p->init.umask);
-        p->exec_error = exec_search(p);
+        p->exec_error = exec_search(p, exec_file);
         _exit(125);
 }

@@ -9,6 +9,8 @@
 int exec_command(void *reaper);
 /* Executes the command in place of this process.  Returns on failure, with p->error. */
 void exec_directly(struct reaper *p);
+/* Whether exec_directly() would find a file that can be executed.  0, or -errno with p->error. */
+int exec_look(struct reaper *p);
 /* Fills p->error for the errno of an execve(2); returns -errno. */
 int exec_fail(struct reaper *p);
 /* Whether `path` leads to the program that runs here, by the mount that it runs from.  A command called

@@ -59,6 +59,35 @@ int harden_keep_capabilities(uint64_t capabilities, bool through_exec, struct ns
         return 0;
 }
 
+int harden_set_capabilities(uint64_t bounding, uint64_t permitted, uint64_t inheritable, uint64_t ambient,
+                            struct nsrun_error *err) {
+        uint64_t own = 0;
+        int r = sys_capget(&own);
+
+        /* A change of the uid has emptied the effective set, and the bounding one takes CAP_SETPCAP. */
+        if (r >= 0)
+                r = sys_capset(own, 0);
+        for (unsigned long capability = 0; capability < 64 && r >= 0; capability++) {
+                bool stays = bounding & (UINT64_C(1) << capability);
+
+                r = sys_prctl(PR_CAPBSET_READ, capability, 0);
+                if (r > 0 && !stays)
+                        r = sys_prctl(PR_CAPBSET_DROP, capability, 0);
+                if (r == -EINVAL) {
+                        r = 0;
+                        break;
+                }
+        }
+        if (r >= 0)
+                r = sys_capset(own & permitted, own & inheritable);
+        for (unsigned long capability = 0; capability < 64 && r >= 0; capability++)
+                if (own & permitted & inheritable & ambient & (UINT64_C(1) << capability))
+                        r = sys_prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the capabilities can't be set", NULL);
+        return 0;
+}
+
 int harden_no_new_privileges(struct nsrun_error *err) {
         int r = sys_prctl(PR_SET_NO_NEW_PRIVS, 1, 0);
 

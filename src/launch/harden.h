@@ -9,6 +9,10 @@
 int harden_capabilities(struct nsrun_error *err);
 /* Keeps `capabilities` and drops the others; through_exec: inheritable and ambient, too. */
 int harden_keep_capabilities(uint64_t capabilities, bool through_exec, struct nsrun_error *err);
+/* Makes the sets these, as far as the bounding set and the permitted one still have them; the effective set
+ * becomes `permitted`. */
+int harden_set_capabilities(uint64_t bounding, uint64_t permitted, uint64_t inheritable, uint64_t ambient,
+                            struct nsrun_error *err);
 int harden_no_new_privileges(struct nsrun_error *err);
 /* No new privileges, and nobody with the same uid may look into this process. */
 int harden_process(struct nsrun_error *err);

@@ -97,6 +97,12 @@ static int take_ids(const struct init_identity *id, struct nsrun_error *err) {
         if (!id->takes_uid && !id->takes_gid)
                 return 0;
         r = sys_prctl(PR_SET_KEEPCAPS, 1, 0);
+        if (r >= 0 && id->groups.is_set) {
+                r = sys_set_groups(id->groups.ids, id->groups.n);
+                if (r < 0)
+                        return error_set(err, NSRUN_STAGE_IDMAP, r, NULL,
+                                         "the supplementary groups can't be set", NULL);
+        }
         if (r >= 0 && id->takes_gid)
                 r = sys_set_gid(id->gid);
         if (r < 0)
@@ -113,6 +119,9 @@ static int take_ids(const struct init_identity *id, struct nsrun_error *err) {
 static int set_capabilities(const struct init_identity *id, struct nsrun_error *err) {
         if (id->keeps_capabilities)
                 return 0;
+        if (id->has_sets)
+                return harden_set_capabilities(id->bounding, id->capabilities, id->inheritable, id->ambient,
+                                               err);
         return id->capabilities ? harden_keep_capabilities(id->capabilities, id->keeps_through_exec, err)
                                 : harden_capabilities(err);
 }

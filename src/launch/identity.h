@@ -3,7 +3,7 @@
  * the sandbox.  Plain data and system calls, so that nsrun-init can do it as well. */
 #pragma once
 
-#include "base/error.h"
+#include "plan/plan.h"
 
 struct init_identity {
         bool is_late;         /* nsrun-init takes it: executed in the namespace around it */
@@ -15,6 +15,9 @@ struct init_identity {
         bool new_session;
         unsigned uid, gid;
         uint64_t capabilities;
+        bool has_sets; /* `capabilities` are permitted and effective, and the sets below are the others */
+        uint64_t bounding, inheritable, ambient;
+        struct plan_raw_groups groups;
         int self_fd;   /* the host's /proc/self, closed here; or -EBADF */
         int userns_fd; /* a user namespace to enter then, closed here; or negative */
         int block_fd;  /* waited for at the end, and closed; or negative */

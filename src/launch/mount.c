@@ -377,6 +377,9 @@ static int mount_operation(struct mounting *m, const struct plan_op *op) {
         case PLAN_CHMOD:
         case PLAN_REMOUNT_RO:
         case PLAN_PROTECT:
+        case PLAN_FILESYSTEM:
+        case PLAN_MASK:
+        case PLAN_SYSCTL:
                 break; /* raw/raw_mount.c carries those out */
         }
         return error_set(m->error, NSRUN_STAGE_MOUNT, -EINVAL, op->target,

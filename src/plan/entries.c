@@ -11,6 +11,8 @@ void plan_op_clear(struct plan_op *op) {
         free(op->source);
         free(op->text);
         strv_free(op->stubs);
+        strv_free(op->layers);
+        free(op->work);
         *op = (struct plan_op){0};
 }
 

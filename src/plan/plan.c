@@ -14,6 +14,22 @@
 /* Bytes of the root tmpfs, which holds folders, links and three small files. */
 #define ROOT_SIZE (UINT64_C(1) << 20)
 
+static void raw_free(struct plan_raw *raw) {
+        if (!raw)
+                return;
+        strv_free(raw->directories);
+        strv_free(raw->pwd);
+        strv_free(raw->lock_files);
+        for (size_t i = 0; i < raw->n_filters; i++)
+                free(raw->filters[i].filter);
+        free(raw->filters);
+        free(raw->held_fds);
+        free(raw->file);
+        free(raw->exec_label);
+        free(raw->file_label);
+        free(raw);
+}
+
 void plan_free(struct nsrun_plan *plan) {
         if (!plan)
                 return;
@@ -54,6 +70,7 @@ void plan_free(struct nsrun_plan *plan) {
                 free(plan->join->stored);
         }
         free(plan->join);
+        raw_free(plan->raw);
         free(plan);
 }
 

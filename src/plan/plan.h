@@ -37,6 +37,9 @@ enum plan_op_kind {
         PLAN_CHMOD,      /* target, mode */
         PLAN_REMOUNT_RO, /* the mount at target */
         PLAN_PROTECT,    /* target over itself, read-only, with all that is mounted beneath it */
+        PLAN_FILESYSTEM, /* one of the type that source names, with text as its options, at target */
+        PLAN_MASK,       /* an empty folder or /dev/null over target; skipped where nothing is there */
+        PLAN_SYSCTL,     /* a path beneath /proc/sys, of the new namespaces: it becomes text */
 };
 
 struct plan_op {
@@ -76,14 +79,32 @@ struct plan_op {
         bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder lies on a tmpfs made for it */
         bool is_hiding;    /* PLAN_TMPFS, PLAN_HIDE: skipped if it would hide nothing of the host */
         uint64_t inode;    /* PLAN_HIDE: stat(2)'s of what it hides, where that is shown as it is; else 0 */
-        enum policy_proc proc; /* PLAN_PROC; PLAN_COVER: SUBSET where it covers nothing in a full /proc;
-                                  PLAN_BIND, PLAN_HIDE: AUTO where a full /proc alone has the file */
+        unsigned long mount_flags; /* MS_* of PLAN_FILESYSTEM */
+        uint64_t attributes;       /* MOUNT_ATTR_* of a raw plan's PLAN_BIND, besides what every bind has */
+        unsigned long propagation; /* MS_*, PLAN_BIND of a raw plan; 0: its root's */
+        bool is_shallow;           /* PLAN_BIND of a raw plan: without what is mounted beneath source */
+        enum policy_proc proc;     /* PLAN_PROC; PLAN_COVER: SUBSET where it covers nothing in a full /proc;
+                                      PLAN_BIND, PLAN_HIDE: AUTO where a full /proc alone has the file */
 };
 
-/* What a plan has besides when bwrap/ made it of bubblewrap's command line, a raw plan: its
- * operations are carried out in the order in which they come.  A target is resolved when its
- * operation's turn comes, beneath the new root, where symlinks are followed; folders that are
- * missing on the way are made. */
+/* The most supplementary groups that a raw plan's command gets. */
+#define PLAN_GROUPS_MAX 64
+
+/* What a plan has besides when bwrap/ made it of bubblewrap's command line or oci/ of a container's
+ * configuration, a raw plan: its operations are carried out in the order in which they come.  A target is
+ * resolved when its operation's turn comes, beneath the new root, where symlinks are followed; folders that
+ * are missing on the way are made. */
+struct plan_raw_console {
+        int socket; /* gets the master of a terminal that is made for the command; -1: there is none */
+        unsigned short rows, columns; /* 0: not said */
+};
+
+struct plan_raw_groups {
+        bool is_set; /* the supplementary groups become these */
+        size_t n;
+        gid_t ids[PLAN_GROUPS_MAX];
+};
+
 struct plan_raw {
         uint64_t namespaces; /* CLONE_NEW* */
         uint64_t optional;   /* those of `namespaces` that the launch goes without where they can't be had */
@@ -112,6 +133,18 @@ struct plan_raw {
         uint64_t scopes;  /* of the Landlock domain that the command enters (launch/harden.h); 0: none */
         char *file_label; /* SELinux label of what is mounted in the new root, or NULL */
         char *exec_label; /* SELinux label of the command, or NULL */
+        /* What oci/ alone asks for. */
+        bool is_private;   /* nothing shows in the binds that is mounted on the host later */
+        bool becomes_root; /* of the user namespace that somebody else has mapped, to build as its root */
+        bool has_sets;     /* `capabilities` are the permitted and effective ones, and these the others */
+        uint64_t bounding, inheritable, ambient;
+        struct plan_raw_groups groups;
+        bool refuses_magic_links; /* no command may be nsrun's own program, through /proc/self/exe */
+        struct plan_raw_console console;
+        int exec_fd;    /* once it is readable the command, which was found, is executed: waited for last of
+                           all, and the launch's caller may be gone; -1: not waited for */
+        int join_pidfd; /* a process whose namespaces the command enters: nothing is mounted; or -1 */
+        uint64_t join_namespaces; /* CLONE_NEW*: which of them */
 };
 
 /* What a plan has besides when its command joins a session that runs already.  The plan's

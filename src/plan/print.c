@@ -123,6 +123,9 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
         case PLAN_CHMOD:
         case PLAN_REMOUNT_RO:
         case PLAN_PROTECT:
+        case PLAN_FILESYSTEM:
+        case PLAN_MASK:
+        case PLAN_SYSCTL:
                 return;
         }
 }

@@ -142,6 +142,9 @@ static void print_bwrap_add_op(struct printing *p, const struct plan_op *op) {
         case PLAN_CHMOD:
         case PLAN_REMOUNT_RO:
         case PLAN_PROTECT:
+        case PLAN_FILESYSTEM:
+        case PLAN_MASK:
+        case PLAN_SYSCTL:
                 return;
         }
 }

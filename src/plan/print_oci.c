@@ -273,6 +273,9 @@ static int oci_add_op(struct oci_writer *w, const struct plan_op *op) {
         case PLAN_CHMOD:
         case PLAN_REMOUNT_RO:
         case PLAN_PROTECT:
+        case PLAN_FILESYSTEM:
+        case PLAN_MASK:
+        case PLAN_SYSCTL:
                 return 0;
         }
         return 0;

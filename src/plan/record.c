@@ -82,6 +82,10 @@
         M(NOTHING, is_ephemeral)  \
         M(BOOL, is_hiding)        \
         M(NUMBER, inode)          \
+        M(NOTHING, mount_flags)   \
+        M(NOTHING, attributes)    \
+        M(NOTHING, propagation)   \
+        M(NOTHING, is_shallow)    \
         M(NUMBER, proc)
 
 #define RLIMIT_MEMBERS(M) \

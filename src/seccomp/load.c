@@ -37,8 +37,8 @@ int seccomp_read_file(const char *path, char **ret, struct nsrun_error *err) {
         return 0;
 }
 
-static int compile_text(const char *name, const char *text, struct seccomp_loaded *ret,
-                        struct nsrun_error *err) {
+int seccomp_load_text(const char *name, const char *text, struct seccomp_loaded *ret,
+                      struct nsrun_error *err) {
         _cleanup_rules_ struct rules rules = {0};
         struct seccomp_filter filter = {0};
         struct rules_target target;
@@ -67,7 +67,7 @@ static int load_file(const char *path, bool is_strict, struct seccomp_loaded *re
 
         r = seccomp_read_file(path, &text, err);
         if (r >= 0)
-                r = compile_text(path, text, &loaded, err);
+                r = seccomp_load_text(path, text, &loaded, err);
         if (r < 0)
                 return r;
         if (is_strict && loaded.warnings)

@@ -22,6 +22,9 @@ const struct seccomp_shipped *seccomp_find_shipped(const char *name);
  * names a call which nsrun doesn't know is refused (-EINVAL).  Further errors are those of
  * rules_parse(), of seccomp_compile() and of reading the file.  Stage POLICY. */
 int seccomp_load(const char *name, bool is_strict, struct seccomp_loaded *ret, struct nsrun_error *err);
+/* The same of a policy's text; `name` is what messages call it. */
+int seccomp_load_text(const char *name, const char *text, struct seccomp_loaded *ret,
+                      struct nsrun_error *err);
 void seccomp_loaded_clear(struct seccomp_loaded *loaded);
 #define _cleanup_loaded_ _cleanup_(seccomp_loaded_clear)
 

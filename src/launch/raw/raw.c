@@ -13,15 +13,20 @@
 #include "launch/number.h"
 #include "launch/report.h"
 
+static int await_maps(struct raw *w) {
+        int r = identity_await(w->plan->userns_block_fd, "the block fd of the user namespace can't be read",
+                               &w->child->reaper.error);
+
+        return r < 0 ? r : raw_become_root(w);
+}
+
 static int map_ids(struct raw *w) {
         const struct plan_raw *raw = w->plan;
 
         if (!(w->child->namespaces & CLONE_NEWUSER))
                 return 0;
         if (raw->userns_block_fd >= 0)
-                return identity_await(raw->userns_block_fd,
-                                      "the block fd of the user namespace can't be read",
-                                      &w->child->reaper.error);
+                return await_maps(w);
         return identity_map(AT_FDCWD, "/proc/self/", w->uid_map, w->gid_map, &w->child->reaper.error);
 }
 
@@ -118,6 +123,27 @@ static int raw_label_files(struct raw *w) {
         return set_label(w, "../attr/fscreate", w->plan->file_label);
 }
 
+/* The command of a container that runs already. */
+static int raw_join(struct raw *w) {
+        struct init *init = &w->child->reaper.init;
+        int r = harden_die_with(init->supervisor_fd, &w->child->reaper.error);
+
+        if (r >= 0)
+                r = raw_enter_namespaces(w);
+        if (r >= 0)
+                r = raw_become_root(w);
+        if (r >= 0)
+                r = raw_mount_enter_directory(w);
+        if (r >= 0)
+                r = raw_open_console(w);
+        close_fdp(&w->mount.new_root);
+        if (r >= 0)
+                r = identity_take(&init->identity, init->supervisor_fd, &w->child->reaper.error);
+        if (r >= 0)
+                r = set_label(w, "/proc/self/attr/exec", w->plan->exec_label);
+        return r < 0 ? r : raw_take_console(w);
+}
+
 static int raw_build(struct raw *w) {
         const struct plan_raw *raw = w->plan;
         struct init *init = &w->child->reaper.init;
@@ -140,6 +166,8 @@ static int raw_build(struct raw *w) {
         if (r >= 0)
                 r = raw_mount_operations(w);
         if (r >= 0)
+                r = raw_open_console(w);
+        if (r >= 0)
                 r = limit_userns(w);
         if (r >= 0)
                 r = open_self(w);
@@ -154,7 +182,19 @@ static int raw_build(struct raw *w) {
                 r = identity_take(&init->identity, init->supervisor_fd, &w->child->reaper.error);
         if (r >= 0)
                 r = set_label(w, "/proc/self/attr/exec", raw->exec_label);
-        return r;
+        return r < 0 ? r : raw_take_console(w);
+}
+
+/* The command is found before the launch's caller is told that all is well, and executed when it may be
+ * gone.
+ */
+static int raw_await_start(struct raw *w) {
+        struct reaper *p = &w->child->reaper;
+        int r = exec_look(p);
+
+        if (r >= 0)
+                r = identity_outlive(&p->error);
+        return r < 0 ? r : report_send(p->init.report_fd, &(struct launch_report){.kind = LAUNCH_BUILT});
 }
 
 /* Makes the reaper non-dumpable.  The command has the same uid, and a raw plan's filters needn't
@@ -169,6 +209,16 @@ static int hide_reaper(struct raw *w) {
         return 0;
 }
 
+/* Of a failure after the word to start the launch's caller doesn't hear. */
+static _Noreturn void raw_tell_late(const struct nsrun_error *err) {
+        const char *const parts[] = {err->what, ": ", err->path, ": ", strerror(err->error), "\n"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+                if (parts[i])
+                        (void)sys_write(STDERR_FILENO, parts[i], strlen(parts[i]));
+        _exit(err->error == ENOENT ? 127 : 126);
+}
+
 static _Noreturn void raw_run(struct raw *w) {
         static const struct launch_report built = {.kind = LAUNCH_BUILT};
         struct reaper *p = &w->child->reaper;
@@ -176,14 +226,18 @@ static _Noreturn void raw_run(struct raw *w) {
 
         p->init.umask = umask(0);
         if (r >= 0)
-                r = raw_build(w);
+                r = w->plan->join_pidfd >= 0 ? raw_join(w) : raw_build(w);
         if (r >= 0)
-                r = report_send(p->init.report_fd, &built);
+                r = w->plan->exec_fd >= 0 ? raw_await_start(w) : report_send(p->init.report_fd, &built);
+        if (r >= 0)
+                r = identity_await(w->plan->exec_fd, "the word to start can't be read", &p->error);
         /* Without --die-with-parent the supervisor's death ends only the set-up. */
         if (r >= 0 && p->init.outlives_supervisor && !p->init.identity.is_late)
                 r = identity_outlive(&p->error);
         if (r >= 0 && !w->plan->has_reaper) {
                 exec_directly(p);
+                if (w->plan->exec_fd >= 0)
+                        raw_tell_late(&p->error);
                 report_failure(p->init.report_fd, -1, &p->error);
         }
         if (r >= 0)
@@ -207,6 +261,7 @@ static void describe_raw(const struct child *c, struct init *init) {
         init->sheds_inherited = true;
         init->command_scopes = c->plan->raw->scopes;
         init->leftovers = INIT_LEFTOVERS_REAP;
+        init->refuses_magic_links = c->plan->raw->refuses_magic_links;
         init->outlives_supervisor = !dies;
         init->command_dies_with_it = dies && !(c->namespaces & CLONE_NEWPID);
 }
@@ -222,7 +277,9 @@ static int raw_clone(struct raw *w, int *ret_pidfd, struct nsrun_error *err) {
         if (r < 0)
                 return r;
         c->namespaces = w->plan->namespaces;
-        pid = child_clone(c, ret_pidfd);
+        if (w->plan->join_pidfd >= 0 && (w->plan->join_namespaces & CLONE_NEWPID))
+                r = sys_setns(w->plan->join_pidfd, CLONE_NEWPID);
+        pid = r < 0 ? r : child_clone(c, ret_pidfd);
         if (pid < 0 && (w->plan->namespaces & w->plan->optional)) {
                 c->namespaces &= ~w->plan->optional;
                 pid = child_clone(c, ret_pidfd);
@@ -270,6 +327,11 @@ static void describe_identity(const struct nsrun_plan *plan, struct init_identit
         id->uid = plan->uid;
         id->gid = plan->gid;
         id->capabilities = raw->capabilities;
+        id->has_sets = raw->has_sets;
+        id->bounding = raw->bounding;
+        id->inheritable = raw->inheritable;
+        id->ambient = raw->ambient;
+        id->groups = raw->groups;
         id->userns_fd = raw->userns2_fd;
         id->block_fd = raw->block_fd;
         format_map(id->uid_map, plan->uid, raw->is_identity_late ? 0 : plan->uid);
@@ -279,8 +341,12 @@ static void describe_identity(const struct nsrun_plan *plan, struct init_identit
 int raw_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         const struct nsrun_plan *plan = c->plan;
         const struct plan_raw *raw = plan->raw;
-        struct raw w = {
-                .child = c, .plan = raw, .mount = MOUNTING_INIT, .base_root = -EBADF, .operation = -1};
+        struct raw w = {.child = c,
+                        .plan = raw,
+                        .mount = MOUNTING_INIT,
+                        .base_root = -EBADF,
+                        .console = -EBADF,
+                        .operation = -1};
         int r;
 
         w.mount.plan = plan;

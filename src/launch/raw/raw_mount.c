@@ -55,7 +55,7 @@ int raw_mount_root(struct raw *w) {
 
         w->mount.open_again = open_bound;
         /* MS_SLAVE, as bubblewrap has it: what is mounted on the host later shows in the binds. */
-        r = mount_private_root(&w->mount, MS_SLAVE, NULL);
+        r = mount_private_root(&w->mount, w->plan->is_private ? MS_PRIVATE : MS_SLAVE, NULL);
         if (r < 0)
                 return r;
         w->base_root = TAKE_FD(w->mount.new_root);
@@ -120,7 +120,8 @@ static int raw_bind(struct raw *w, const struct plan_op *op) {
         if (target < 0)
                 return raw_mount_fail(w, target, op->target,
                                       S_ISDIR(st.st_mode) ? "Can't mkdir" : "Can't create file at");
-        return mount_attach(&w->mount, op, source, target, attributes_of(op), true);
+        r = mount_attach(&w->mount, op, source, target, attributes_of(op) | op->attributes, !op->is_shallow);
+        return r < 0 || !op->propagation ? r : raw_propagate(w, op);
 }
 
 static int raw_mount_write_all(int fd, const char *text, size_t left) {
@@ -395,6 +396,12 @@ static int raw_operation(struct raw *w, const struct plan_op *op) {
                 return raw_proc(w, op);
         case PLAN_CGROUP:
                 break; /* nsrun's own plans alone have it */
+        case PLAN_FILESYSTEM:
+                return raw_filesystem(w, op, op->source, op->mount_flags, op->text, "it can't be mounted");
+        case PLAN_MASK:
+                return raw_mask(w, op);
+        case PLAN_SYSCTL:
+                return raw_sysctl(w, op);
         case PLAN_HIDE:
                 return raw_hide(w, op);
         case PLAN_PROTECT:
@@ -428,7 +435,7 @@ int raw_mount_operations(struct raw *w) {
 
 /* ------------------------------------------------------------------ the end */
 
-static int raw_mount_enter_directory(struct raw *w) {
+int raw_mount_enter_directory(struct raw *w) {
         const struct plan_raw *raw = w->plan;
         int r = -ENOENT;
 
@@ -438,7 +445,8 @@ static int raw_mount_enter_directory(struct raw *w) {
 
                 r = fd < 0 ? fd : sys_fchdir(fd);
                 if (r >= 0) {
-                        w->mount.plan->env[strv_length(w->mount.plan->env) - 1] = raw->pwd[i];
+                        if (raw->pwd)
+                                w->mount.plan->env[strv_length(w->mount.plan->env) - 1] = raw->pwd[i];
                         return 0;
                 }
                 if (raw->needs_first_directory)
