@@ -150,8 +150,8 @@ static bool is_at_mark(const struct end *from) {
 /* Sends what there is, and then takes it: what can't be sent yet stays where it is. */
 static enum step relay_copy(const struct helper *h, struct half *half, struct end *from, struct end *to,
                             size_t *moved) {
-        bool is_urgent = is_at_mark(from);
-        ssize_t n = recv(from->w.fd, h->buffer, is_urgent ? 1 : RELAY_BUFFER, MSG_PEEK), sent;
+        ssize_t n = recv(from->w.fd, h->buffer, RELAY_BUFFER, MSG_PEEK), sent;
+        bool is_urgent;
 
         if (n < 0)
                 return step_failed(&from->is_readable, STEP_BROKEN);
@@ -160,6 +160,10 @@ static enum step relay_copy(const struct helper *h, struct half *half, struct en
                 return STEP_MOVED;
         }
         half->is_bulk = (size_t)n >= RELAY_BUFFER / 4;
+        /* Asked about what was looked at, which is still there: before, it might not have come yet. */
+        is_urgent = is_at_mark(from);
+        if (is_urgent)
+                n = 1;
         sent = send(to->w.fd, h->buffer, (size_t)n, MSG_NOSIGNAL | (is_urgent ? MSG_OOB : 0));
         if (sent < 0)
                 return step_failed(&to->is_writable, STEP_REFUSED);

@@ -153,6 +153,14 @@ static void serve_urgent(int c) {
         (void)send(c, "!", 1, MSG_NOSIGNAL | MSG_OOB);
 }
 
+static void serve_urgent_last(int c) {
+        char byte;
+
+        (void)recv(c, &byte, 1, 0);
+        (void)send(c, "abc", 3, MSG_NOSIGNAL);
+        (void)send(c, "!", 1, MSG_NOSIGNAL | MSG_OOB);
+}
+
 static void serve_nothing_at_first(int c) {
         char line[64];
 
@@ -257,6 +265,27 @@ static void client_urgent(int fd) {
         tell_end(fd);
 }
 
+/* How often an urgent byte came as any other. */
+static void client_urgents(int first) {
+        union {
+                struct sockaddr any;
+                struct sockaddr_in v4;
+        } to;
+        socklen_t length = sizeof(to);
+        int wrong = 0;
+
+        (void)getpeername(first, &to.any, &length);
+        (void)close(first);
+        for (int i = 0; i < 400; i++) {
+                int fd = connect_here(ntohs(to.v4.sin_port));
+
+                (void)send(fd, "x", 1, MSG_NOSIGNAL);
+                wrong += read_all(fd) != 3;
+                (void)close(fd);
+        }
+        (void)printf("%d wrong\n", wrong);
+}
+
 /* Opens n at once, and only then lets each be answered. */
 static void client_many(unsigned short port, int n) {
         static int fds[16384];
@@ -328,7 +357,8 @@ static void relay_main(int argc, char **argv) {
         } modes[] = {{"ask", client_ask},
                      {"read", client_read},
                      {"upload", client_upload},
-                     {"urgent", client_urgent}};
+                     {"urgent", client_urgent},
+                     {"urgents", client_urgents}};
         unsigned short port = argc > 3 ? (unsigned short)atoi(argv[3]) : 0;
 
         if (argc < 4 || !streq(argv[1], "relay"))
@@ -420,6 +450,15 @@ TEST(an_urgent_byte_stays_urgent_and_none_is_lost) {
 
         compare(*state, "urgent", port, "! urgently, 'c urgently, abde', the end\n",
                 "! urgently, 'c urgently, abde', the end\n");
+        stop_serving(pid);
+}
+
+/* It may come at any moment of the other bytes' way. */
+TEST(an_urgent_byte_is_urgent_whenever_it_comes) {
+        unsigned short port = 0;
+        pid_t pid = start_serving(serve_urgent_last, &port);
+
+        compare(*state, "urgents", port, "0 wrong\n", "0 wrong\n");
         stop_serving(pid);
 }
 
