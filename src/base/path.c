@@ -184,6 +184,7 @@ int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
 
 int path_canonical_to_be(const char *path, char **ret_path) {
         _cleanup_free_ char *whole = NULL, *at = NULL, *found = NULL;
+        bool is_tried;
         char *result;
         size_t n;
 
@@ -194,11 +195,13 @@ int path_canonical_to_be(const char *path, char **ret_path) {
         if (!at)
                 return -ENOMEM;
         n = strlen(at);
-        while (path_canonical(at, &found, NULL) < 0 && n > 1) {
+        is_tried = streq(whole, path);
+        while ((is_tried || path_canonical(at, &found, NULL) < 0) && n > 1) {
                 while (n > 1 && at[n - 1] != '/')
                         n--;
                 n -= n > 1;
                 at[n] = '\0';
+                is_tried = false;
         }
         result = found ? path_join(found, whole + n + strspn(whole + n, "/")) : NULL;
         if (!result)

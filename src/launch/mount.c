@@ -85,14 +85,18 @@ static int fail_target(struct mounting *m, const struct plan_op *op, int r) {
                          NULL);
 }
 
+static int fail_made_file(struct mounting *m, const struct plan_op *op, int r) {
+        return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target, "a file of the sandbox can't be made",
+                         NULL);
+}
+
 static int mount_make_file(struct mounting *m, const struct plan_op *op, mode_t mode, const char *text) {
         _cleanup_close_ int fd = -EBADF;
         size_t left = text ? strlen(text) : 0;
 
         fd = sys_open(m->new_root, op->target + 1, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, mode);
         if (fd < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, fd, op->target,
-                                 "a file of the sandbox can't be made", NULL);
+                return fail_made_file(m, op, fd);
         while (left > 0) {
                 ssize_t n = sys_write(fd, text, left);
 
@@ -126,9 +130,14 @@ int mount_point(struct mounting *m, const struct plan_op *op) {
         bool is_folder = (op->kind != PLAN_BIND && op->kind != PLAN_HIDE) || op->is_directory;
         int r;
 
-        /* Made only on the plan's own tmpfs, where no command has ever been. */
+        /* Made only on the plan's own tmpfs, where no command has ever been.  O_EXCL: the file that is
+         * opened is the one that was made. */
+        if (op->makes_target && !is_folder) {
+                r = beneath_open(m->new_root, op->target + 1, O_CREAT | O_EXCL | O_RDONLY, 0444);
+                return r >= 0 ? r : fail_made_file(m, op, r);
+        }
         if (op->makes_target) {
-                r = is_folder ? mount_make_folder(m, op, 0755) : mount_make_file(m, op, 0444, NULL);
+                r = mount_make_folder(m, op, 0755);
                 if (r < 0)
                         return r;
         }
