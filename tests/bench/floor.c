@@ -194,6 +194,24 @@ static void map_ids(uid_t uid, gid_t gid) {
         write_text("/proc/self/gid_map", text);
 }
 
+/* Half of what the kernel counts for each user is left to the user's other programs. */
+static void halve(const char *of_host, const char *of_namespace) {
+        char text[24] = "";
+        int fd = bench_check(open(of_host, O_RDONLY | O_CLOEXEC), of_host);
+
+        bench_check(read(fd, text, sizeof(text) - 1), of_host);
+        close(fd);
+        snprintf(text, sizeof(text), "%lu", strtoul(text, NULL, 10) / 2);
+        write_text(of_namespace, text);
+}
+
+/* What bounds a namespace's counters can only be written through these files. */
+static void bound_counters(void) {
+        write_text("/proc/sys/user/max_cgroup_namespaces", "0");
+        halve("/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances");
+        halve("/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches");
+}
+
 static void make_root(const char *data) {
         int descriptors;
 
@@ -261,6 +279,7 @@ int main(int argc, char **argv) {
         bench_check(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "pdeathsig");
         bench_check(syscall(SYS_close_range, 3, ~0U, 0), "close_range");
         map_ids(uid, gid);
+        bound_counters();
         if (*argv[2])
                 bench_check(sethostname(argv[2], strlen(argv[2])), "hostname");
         make_root(argv[1]);

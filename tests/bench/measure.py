@@ -511,20 +511,20 @@ def main():
     print("\npeak memory (sum of VmHWM of the launcher's processes while the command sleeps): "
           + ", ".join(f"{name} {kib} KiB" for name, kib in memory.items()) + "\n")
     if "bwrap" in result:
-        bars.line("cold run of true, vs bwrap without a filter", result["nsrun"] / result["bwrap"], 0.55)
+        bars.line("cold run of true, vs bwrap without a filter", result["nsrun"] / result["bwrap"], 0.45)
         bars.line("nsrun-bwrap vs bwrap, the same command line", result["nsrun-bwrap"] / result["bwrap"], 0.55)
     for name, ratio in called.items():
         bars.line(f"nsrun-bwrap vs bwrap, called by {name}", ratio, 0.5)
-    bars.line("cold run of true, vs floor", result["nsrun"] / result["floor"], 1.25)
+    bars.line("cold run of true, vs floor", result["nsrun"] / result["floor"], 1.15)
     for n_caches, measured in homes.items():
         bars.line(f"cold run with {n_caches} caches, vs floor", measured["nsrun"] / measured["floor"], 1.20)
         if "bwrap" in measured:
             bars.line("the same, vs bwrap without a filter", measured["nsrun"] / measured["bwrap"], 0.55)
             bars.line("the same with layers on disk, vs bwrap's on disk", measured["nsrun, on disk"] / measured["bwrap, on disk"], 0.85)
-    bars.line("a command in a session, vs setns, fork and exec", joined["join"] / joined["floor"], 1.40)
+    bars.line("a command in a session, vs setns, fork and exec", joined["join"] / joined["floor"], 1.25)
     bars.line("the same, vs those and a reaper, Landlock and the filter", joined["join"] / joined["confined"], 1.25)
     if "bwrap" in joined:
-        bars.line("a command in a session, vs bwrap's cold run", joined["join"] / joined["bwrap"], 0.35)
+        bars.line("a command in a session, vs bwrap's cold run", joined["join"] / joined["bwrap"], 0.25)
     bars.line("the default filter, vs no filter", result["nsrun"] / result[UNFILTERED], 1.10)
     # The same program: bash itself takes longer to start than true.
     bars.line("nsrun bash --json true, vs nsrun run bash -c true", result[BASH] / result[IN_BASH], 1.15)
@@ -537,7 +537,7 @@ def main():
         bars.line("nsrun-bwrap with 2,000 --ro-binds vs 200", bind_ratios["nsrun-bwrap"], 12)
     bars.line("one resolve at depth 8, the slowest kind", slowest, 20, "us")
     if "bwrap" in memory:
-        bars.line("peak memory vs bwrap's", memory["nsrun"] / memory["bwrap"], 1)
+        bars.line("peak memory vs bwrap's", memory["nsrun"] / memory["bwrap"], 0.65)
     return 1 if args.asserts and bars.has_failed else 0
 
 
