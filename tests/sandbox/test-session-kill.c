@@ -222,10 +222,12 @@ TEST_IN_BOTH_MODES(monitors_killed_while_they_start_leave_nothing) {
                 /* Its monitor is our child once it has detached. */
                 for (bool is_done = false; !is_done;) {
                         _cleanup_free_ char *path = text_of("/proc/self/task/%d/children", (int)getpid()),
-                                            *text = file_text(path);
-                        char *next = text;
+                                            *text = NULL;
+                        char *next;
 
+                        /* Before the list is read: where the start has succeeded, its monitor is in it. */
                         is_done = has_ended(r.pidfd);
+                        next = text = file_text(path);
                         for (long pid; text && (pid = strtol(next, &next, 10)) > 0;)
                                 if (pid != r.pid && kill((pid_t)pid, SIGKILL) == 0)
                                         is_done = true;
