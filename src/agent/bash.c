@@ -118,6 +118,8 @@ static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *
                 .output = ret->output,
                 .size = ret->output_size,
                 .search = environment_get(policy->host_environ ? policy->host_environ : environ, "PATH"),
+                .agent = environment_get(policy->host_environ ? policy->host_environ : environ,
+                                         "SSH_AUTH_SOCK"),
                 .oom_killed = ret->oom_killed,
         };
         int r = 0;

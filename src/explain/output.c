@@ -7,6 +7,7 @@
 
 #include "base/path.h"
 #include "base/sys.h"
+#include "policy/options.h"
 
 /* How many of the output's last lines are read. */
 #define LINES_MOST 200
@@ -41,6 +42,18 @@ static const struct {
          "seccomp denies new namespaces: --seccomp=nested allows user namespaces"},
         {"No permissions to create new namespace", NULL,
          "seccomp denies new namespaces: --seccomp=nested allows user namespaces"},
+        {"socktype: SOCK_RAW", NULL, "no command has the capability for raw sockets: nothing allows it"},
+        {"ping: socket: Operation not permitted", NULL,
+         "no command has the capability for raw sockets: nothing allows it"},
+        {"Lacking privilege for raw socket", NULL,
+         "no command has the capability for raw sockets: nothing allows it"},
+        {"mount: permission denied", NULL,
+         "the command has no right to mount: nothing allows it; with --seccomp=nested it may do so in namespaces "
+         "of its own"},
+        {"effective uid is not 0, is ", NULL,
+         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
+        {"must be setuid root", NULL,
+         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
         {"Cannot connect to the Docker daemon at unix:", NULL,
          "sockets of container engines aren't exposed, whether one runs or not: nothing allows it"},
         {"System has not been booted with systemd", "/run/systemd/system",
@@ -193,6 +206,13 @@ static int read_withheld(const struct explained *e, const char *line, char ***re
         return 0;
 }
 
+static bool has_option(const char *name) {
+        for (size_t i = 0; i < n_policy_options; i++)
+                if (streq(policy_options[i].name, name))
+                        return true;
+        return false;
+}
+
 static int read_words(const struct explained *e, const char *line, char ***ret) {
         static const char *const unreachable[] = {"Could not resolve host",
                                                   "Temporary failure in name resolution",
@@ -209,6 +229,28 @@ static int read_words(const struct explained *e, const char *line, char ***ret) 
         for (size_t i = 0; i < ARRAY_SIZE(unreachable) && r >= 0 && e->plan->net == POLICY_NET_NONE; i++)
                 if (strstr(line, unreachable[i]))
                         r = explain_add(ret, EXPLAIN_NO_NETWORK);
+        return r;
+}
+
+/* What the plan decides of things that no path stands for. */
+static int read_planned(const struct explained *e, const char *line, char ***ret) {
+        bool is_fork = strstr(line, "fork") || strstr(line, "thread") || strstr(line, "process");
+        int r = 0;
+
+        if (e->plan->limits.pids > 0 &&
+            ((is_fork && strcasestr(line, "resource temporarily unavailable")) ||
+             strstr(line, "BlockingIOError: [Errno 11]") || strstr(line, "can't start new thread")))
+                r = explain_add(ret,
+                                "the processes that --limit pids=N gives were used up: a larger N allows "
+                                "more");
+        if (r >= 0 && e->agent && *e->agent && access(e->agent, F_OK) == 0 &&
+            (strstr(line, "authentication agent") || strstr(line, "agent refused operation")))
+                r = explain_add(ret, has_option("ssh-agent")
+                                             ? "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent shows it"
+                                             : "the agent of SSH_AUTH_SOCK isn't shown: nothing allows it");
+        if (r >= 0 && e->plan->net == POLICY_NET_HOST && strcasestr(line, "address already in use"))
+                r = explain_add(ret, "the network is the host's, and its ports with it: with --net=allow or "
+                                     "--net=none the command has ports of its own");
         return r;
 }
 
@@ -231,6 +273,8 @@ static int read_output_line(const struct explained *e, char *line, char ***ret) 
                 r = read_command(e, line, ret);
         if (r >= 0)
                 r = read_withheld(e, line, ret);
+        if (r >= 0)
+                r = read_planned(e, line, ret);
         return r < 0 ? r : read_words(e, line, ret);
 }
 

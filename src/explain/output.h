@@ -14,6 +14,7 @@ struct explained {
         const char *output; /* `size` bytes, and a NUL behind them */
         size_t size;
         const char *search; /* the caller's own PATH; may be NULL */
+        const char *agent;  /* and SSH_AUTH_SOCK; may be NULL */
         bool oom_killed;
 };
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "policy/options.h"
 #include "policy/refuse.h"
 
 const struct plan_op *explain_covering(const struct nsrun_plan *plan, const char *path) {
@@ -56,6 +57,28 @@ static size_t tellable(const struct nsrun_plan *plan, const char *path) {
         return 0;
 }
 
+/* Devices of the host are shown by words of their own, where there are such.  0 or -ENOMEM. */
+static int explain_device(const char *path, char **ret) {
+        static const struct {
+                const char *device, *option;
+        } devices[] = {{"/dev/kvm", "kvm"},  {"/dev/fuse", "fuse"},     {"/dev/dri", "gpu"},
+                       {"/dev/kfd", "gpu"},  {"/dev/nvidiactl", "gpu"}, {"/dev/nvidia0", "gpu"},
+                       {"/dev/snd", "sound"}};
+        const char *option = NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+                for (size_t k = 0; k < n_policy_options && path_is_beneath(path, devices[i].device); k++)
+                        if (streq(policy_options[k].name, devices[i].option))
+                                option = devices[i].option;
+        if (access(path, F_OK) < 0)
+                return 0;
+        return asprintf(ret, "%s is a device of the host's, which isn't shown: %s%s%s", path,
+                        option ? "--" : "", option ? option : "nothing",
+                        option ? " shows it" : " allows it") < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
 /* A path that isn't inside: what of it is on the host and isn't exposed.  0 or -ENOMEM. */
 static int explain_absent(const struct nsrun_plan *plan, const char *path, char **ret) {
         const struct plan_op *op = explain_covering(plan, path);
@@ -65,6 +88,8 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, char 
 
         if (shows_the_host(op) || is_on_the_way(plan, path))
                 return 0;
+        if (path_is_beneath(path, "/dev"))
+                return explain_device(path, ret);
         if (below && secrets_hold(below))
                 return asprintf(
                                ret,
