@@ -21,7 +21,7 @@ enum net_socket_kind {
         NET_SOCKET_DNS_UDP,
         NET_SOCKET_DNS_TCP,
         NET_SOCKET_LISTEN,
-        NET_SOCKET_UDP, /* for datagrams, of rules that say udp: */
+        NET_SOCKET_UDP,     /* for datagrams, of rules that say udp: */
         NET_SOCKET_CONNECT, /* for connections into the sandbox, of what is published */
 };
 
