@@ -15,7 +15,7 @@ const struct degraded degraded[N_DEGRADED] = {
                                 "auto.",
                         .lack = "the kernel's Landlock can't keep abstract sockets inside",
                         .instead = "a command in the host's network can reach those of the host",
-                        .fix = "boot Linux 6.12 or later, with landlock in its parameter lsm=",
+                        .fix = "boot Linux 6.12 or later with CONFIG_SECURITY_LANDLOCK=y and landlock in its parameter lsm=",
                         .test = "a_kernel_without_landlock_is_a_degradation",
                         .is_quiet = true,
                         .is_no_note = true,

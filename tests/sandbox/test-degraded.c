@@ -85,14 +85,14 @@ TEST(nothing_is_degraded_on_a_whole_host) {
 /* ------------------------------------------------------------------------------ Landlock */
 
 TEST(a_kernel_without_landlock_is_a_degradation) {
-        static const char message[] =
-                "the kernel's Landlock can't keep abstract sockets inside: a command in "
-                "the host's network can reach those of the host",
-                          fix[] = "boot Linux 6.12 or later, with landlock in its parameter lsm=",
-                          line[] =
-                                  "--strict: the kernel's Landlock can't keep abstract sockets inside; boot "
-                                  "Linux 6.12 or later, with landlock in its parameter lsm=",
-                          config[] = "{\"strict\": true}\n";
+        static const char message
+                [] = "the kernel's Landlock can't keep abstract sockets inside: a command in "
+                     "the host's network can reach those of the host",
+         fix[] = "boot Linux 6.12 or later with CONFIG_SECURITY_LANDLOCK=y and landlock in its parameter lsm=",
+         line[] = "--strict: the kernel's Landlock can't keep abstract sockets inside; boot "
+                  "Linux 6.12 or later with CONFIG_SECURITY_LANDLOCK=y and landlock in its "
+                  "parameter lsm=",
+         config[] = "{\"strict\": true}\n";
         const struct site *s = *state;
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", ENOSYS),
                             *json = listed("landlock", "null", message, fix),
