@@ -157,6 +157,23 @@ static int parse_pass(const struct command *command, char **argv, void *const *t
         return 0;
 }
 
+size_t option_skip(const struct command *command, char *const *argv) {
+        void *const targets[MOST_TABLES] = {NULL};
+        size_t i = 1;
+
+        for (; argv[i] && argv[i][0] == '-' && argv[i][1]; i++) {
+                const struct option_spec *spec;
+                void *target;
+
+                if (streq(argv[i], "--"))
+                        return i + 1;
+                spec = find_spec(command, argv[i], targets, &target);
+                if (spec && spec->argument && !strchr(argv[i], '=') && argv[i + 1])
+                        i++;
+        }
+        return i;
+}
+
 int option_parse(const struct command *command, char **argv, void *const *targets, size_t *ret_first,
                  struct nsrun_error *err) {
         struct nsrun_error later = {0};

@@ -11,13 +11,9 @@
 /* More of a command line is for --json. */
 #define COMMAND_LINE_SHOWN 160
 
-enum {
-        SHORT_SIZE = 24, /* bytes of a number as people read it */
-};
-
 /* ------------------------------------------------------------------ numbers */
 
-static const char *short_age(unsigned long long seconds, char to[SHORT_SIZE]) {
+const char *short_age(unsigned long long seconds, char to[SHORT_SIZE]) {
         static const struct {
                 unsigned long long from, unit;
                 char letter;
@@ -31,7 +27,7 @@ static const char *short_age(unsigned long long seconds, char to[SHORT_SIZE]) {
 }
 
 /* "812K", "1.2M"; what is no whole number of them is rounded up, so that 0 is nothing. */
-static const char *short_size(unsigned long long bytes, bool is_more, char to[SHORT_SIZE]) {
+const char *short_size(unsigned long long bytes, bool is_more, char to[SHORT_SIZE]) {
         static const char letters[] = "KMGTPE";
         unsigned long long unit = 1024;
         size_t i = 0;

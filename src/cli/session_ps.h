@@ -4,6 +4,13 @@
 
 #include "base/json.h"
 
+enum {
+        SHORT_SIZE = 24, /* bytes of a number as people read it */
+};
+/* "59s", "3h"; "812K", "1.2M", with a ">" before it where it is_more. */
+const char *short_age(unsigned long long seconds, char to[SHORT_SIZE]);
+const char *short_size(unsigned long long bytes, bool is_more, char to[SHORT_SIZE]);
+
 int session_print_processes(const char *id, bool wants_json, struct nsrun_error *err);
 /* Sends a signal to one process of a session (`who` is a number) or to those of a name. */
 int session_send_signal(const char *id, const char *who, int signal, struct nsrun_error *err);

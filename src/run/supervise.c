@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "deadline.h"
+#include "query.h"
 #include "reasons.h"
 #include "run.h"
 #include "standard.h"
@@ -55,6 +56,10 @@ static void take_signals(struct supervised *s) {
                  * command. */
                 if (signal == SIGPIPE)
                         continue;
+                if (query_is(&info)) {
+                        query_answer(&info, s->plan, s->run.degraded);
+                        continue;
+                }
                 s->was_asked_to_stop |= signal == SIGTSTP;
                 if (s->pty && signal == SIGWINCH) {
                         pty_resize(s->pty);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See sandboxes.h. */
+#include "sandboxes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/sys.h"
+
+#define STATUS_FILE_MOST (1U << 16)
+#define ARGV_MOST        (1U << 17)
+
+/* One process of the host's /proc. */
+struct seen {
+        pid_t pid, parent;
+        size_t depth;    /* in how many pid namespaces it is */
+        pid_t innermost; /* its number in the last of them */
+        uid_t uid;
+        char state;
+        uint64_t start, ticks; /* `ticks`: of its own and of those that it has waited for */
+        uint64_t memory;
+        char name[64];
+        size_t owner; /* 1 + the index of the sandbox that it belongs to; 0: none */
+};
+
+struct sight {
+        int proc;
+        struct seen *items;
+        size_t n;
+};
+
+static int read_of(int proc, pid_t pid, const char *name, size_t most, char **ret, size_t *ret_n) {
+        char path[64];
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *text = malloc(most + 1);
+        size_t n = 0;
+        int r;
+
+        (void)snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
+        fd = sys_open(proc, path, O_RDONLY, 0);
+        if (fd < 0 || !text)
+                return fd < 0 ? fd : -ENOMEM;
+        r = read_full(fd, text, most, &n);
+        if (r < 0)
+                return r;
+        text[n] = '\0';
+        if (ret_n)
+                *ret_n = n;
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+static int seen_status(int proc, struct seen *p) {
+        _cleanup_free_ char *text = NULL;
+        int r = read_of(proc, p->pid, "status", STATUS_FILE_MOST, &text, NULL);
+        const char *uid = r < 0 ? NULL : strstr(text, "\nUid:\t");
+        char *at = r < 0 ? NULL : strstr(text, "\nNSpid:");
+
+        if (r < 0 || !uid || !at)
+                return r < 0 ? r : -EBADMSG;
+        p->uid = (uid_t)strtoul(uid + 6, NULL, 10);
+        for (at += strlen("\nNSpid:"); *at == '\t'; p->depth++)
+                p->innermost = (pid_t)strtol(at + 1, &at, 10);
+        return 0;
+}
+
+static int seen_stat(int proc, struct seen *p) {
+        _cleanup_free_ char *text = NULL;
+        int r = read_of(proc, p->pid, "stat", 1024, &text, NULL);
+        char *name = r < 0 ? NULL : strchr(text, '('), *at = r < 0 ? NULL : strrchr(text, ')');
+
+        if (r < 0 || !name || !at || at[1] != ' ' || !at[2])
+                return r < 0 ? r : -EBADMSG;
+        *at = '\0';
+        (void)snprintf(p->name, sizeof(p->name), "%s", name + 1);
+        p->state = at[2];
+        at += 3;
+        for (int field = 4; field <= 22; field++) {
+                unsigned long long number = strtoull(at, &at, 10);
+
+                if (field == 4)
+                        p->parent = (pid_t)number;
+                else if (field >= 14 && field <= 17)
+                        p->ticks += number;
+                else if (field == 22)
+                        p->start = number;
+        }
+        return 0;
+}
+
+static int see_process(void *data, int proc, const struct dirent *entry) {
+        struct sight *s = data;
+        struct seen p = {0};
+        uint64_t number;
+        _cleanup_free_ char *statm = NULL;
+
+        if (str_parse_number(entry->d_name, false, &number) < 0 || number > INT32_MAX)
+                return 0;
+        p.pid = (pid_t)number;
+        /* One that has ended meanwhile is skipped. */
+        if (seen_status(proc, &p) < 0 || p.uid != getuid() || seen_stat(proc, &p) < 0)
+                return 0;
+        if (read_of(proc, p.pid, "statm", 128, &statm, NULL) >= 0) {
+                char *at = statm;
+
+                (void)strtoull(at, &at, 10);
+                p.memory = strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+        }
+        if (ARRAY_GROW(s->items, s->n) < 0)
+                return -ENOMEM;
+        s->items[s->n++] = p;
+        return 0;
+}
+
+static int compare_pids(const void *a, const void *b) {
+        const struct seen *p = a, *q = b;
+
+        return p->pid < q->pid ? -1 : p->pid > q->pid;
+}
+
+static struct seen *seen_find(const struct sight *s, pid_t pid) {
+        return s->n > 0 ? bsearch(&(struct seen){.pid = pid}, s->items, s->n, sizeof(struct seen),
+                                  compare_pids)
+                        : NULL;
+}
+
+/* The name of the program that a process runs; "": it can't be told. */
+static const char *program_of(int proc, pid_t pid, char to[PATH_MAX]) {
+        char path[32];
+        const char *name;
+        ssize_t n;
+        char *deleted;
+
+        (void)snprintf(path, sizeof(path), "%d/exe", (int)pid);
+        n = sys_readlinkat(proc, path, to, PATH_MAX - 1);
+        to[n > 0 ? n : 0] = '\0';
+        deleted = strstr(to, " (deleted)");
+        if (deleted && deleted[strlen(" (deleted)")] == '\0')
+                *deleted = '\0';
+        name = strrchr(to, '/');
+        return name ? name + 1 : to;
+}
+
+/* Whose sandbox it is that `init` is the pid 1 of; false: nobody's of nsrun's. */
+static bool find_kind(const struct sight *s, const struct seen *init, const struct seen *supervisor,
+                      enum sandbox_kind *ret) {
+        char path[PATH_MAX];
+        const char *program = program_of(s->proc, supervisor->pid, path);
+
+        if (streq(program, "nsrun") || streq(program, "nsrun-faults"))
+                *ret = SANDBOX_RUN;
+        else if (streq(program, "nsrun-bwrap"))
+                *ret = SANDBOX_BWRAP;
+        else if (streq(program, "nsrun-monitor"))
+                *ret = SANDBOX_SESSION;
+        else if (init && streq(init->name, "nsrun-init"))
+                *ret = SANDBOX_LIBRARY;
+        else
+                return false;
+        return true;
+}
+
+static char **read_argv(int proc, pid_t pid) {
+        _cleanup_free_ char *text = NULL;
+        char **argv = NULL;
+        size_t n = 0;
+
+        if (read_of(proc, pid, "cmdline", ARGV_MOST, &text, &n) < 0 || n == 0)
+                return NULL;
+        for (size_t at = 0; at < n; at += strlen(text + at) + 1)
+                if (strv_add(&argv, text + at) < 0)
+                        break;
+        return argv;
+}
+
+static char *read_cwd(int proc, pid_t pid) {
+        char path[32], to[PATH_MAX];
+        ssize_t n;
+
+        (void)snprintf(path, sizeof(path), "%d/cwd", (int)pid);
+        n = sys_readlinkat(proc, path, to, sizeof(to) - 1);
+        return n > 0 ? strndup(to, (size_t)n) : NULL;
+}
+
+static uint64_t age_of_start(uint64_t start) {
+        uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK), now_ticks;
+        struct timespec now = {0};
+
+        (void)clock_gettime(CLOCK_BOOTTIME, &now);
+        now_ticks = (uint64_t)now.tv_sec * per_second + (uint64_t)now.tv_nsec * per_second / 1000000000;
+        return now_ticks > start ? (now_ticks - start) / per_second : 0;
+}
+
+static int add_member(struct sandbox_process *to, const struct seen *p, uint64_t cpu_ms) {
+        to->cpu_ms += cpu_ms;
+        if (p->pid == to->supervisor || p->state == 'Z' || p->state == 'X')
+                return 0;
+        if (ARRAY_GROW(to->members, to->n_members) < 0)
+                return -ENOMEM;
+        to->members[to->n_members++] = (struct sandbox_member){.pid = p->pid, .start = p->start};
+        if (p->pid != to->init) {
+                to->memory += p->memory;
+                to->n_processes++;
+        }
+        return 0;
+}
+
+/* Adds up what belongs to each sandbox: a process is of the sandbox of its next ancestor that is the head of
+ * one.  Who is in a pid namespace never leaves it, and pid 1 adopts its orphans. */
+static int add_up(struct sight *s, struct sandbox_process *list) {
+        uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+        int r = 0;
+
+        for (size_t i = 0; i < s->n && r >= 0; i++) {
+                struct seen *p = &s->items[i], *at = p;
+
+                for (size_t steps = 0; at && at->owner == 0 && steps < s->n; steps++)
+                        at = seen_find(s, at->parent);
+                if (!at || at->owner == 0)
+                        continue;
+                r = add_member(&list[at->owner - 1], p, p->ticks * 1000 / per_second);
+        }
+        return r;
+}
+
+static int add_sandbox(struct sight *s, struct seen *head, struct seen *supervisor, enum sandbox_kind kind,
+                       struct sandbox_process **list, size_t *n) {
+        if (ARRAY_GROW(*list, *n) < 0)
+                return -ENOMEM;
+        (*list)[(*n)++] = (struct sandbox_process){.supervisor = supervisor->pid,
+                                                   .init = head == supervisor ? 0 : head->pid,
+                                                   .kind = kind,
+                                                   .is_stopped = supervisor->state == 'T',
+                                                   .start = supervisor->start,
+                                                   .age = age_of_start(supervisor->start),
+                                                   .argv = read_argv(s->proc, supervisor->pid),
+                                                   .cwd = read_cwd(s->proc, supervisor->pid)};
+        head->owner = *n;
+        return 0;
+}
+
+/* First by the pid 1 of each, then those of nsrun-bwrap that share the host's pid namespace. */
+static int find_all(struct sight *s, size_t depth, struct sandbox_process **list, size_t *n) {
+        enum sandbox_kind kind;
+        int r = 0;
+
+        for (size_t i = 0; i < s->n && r >= 0; i++) {
+                struct seen *init = &s->items[i], *parent = seen_find(s, init->parent);
+
+                if (init->depth == depth + 1 && init->innermost == 1 && parent && parent->depth == depth &&
+                    init->state != 'Z' && find_kind(s, init, parent, &kind))
+                        r = add_sandbox(s, init, parent, kind, list, n);
+        }
+        for (size_t i = 0; i < s->n && r >= 0; i++) {
+                struct seen *p = &s->items[i], *parent = seen_find(s, p->parent);
+                bool has_init = false;
+
+                for (size_t j = 0; j < *n; j++)
+                        has_init |= (*list)[j].supervisor == p->pid;
+                /* Its own child, which becomes the command, is no second one. */
+                if (p->depth == depth && p->state != 'Z' && !has_init && find_kind(s, NULL, p, &kind) &&
+                    kind == SANDBOX_BWRAP &&
+                    !(parent && find_kind(s, NULL, parent, &kind) && kind == SANDBOX_BWRAP))
+                        r = add_sandbox(s, p, p, SANDBOX_BWRAP, list, n);
+        }
+        return r;
+}
+
+static int compare_starts(const void *a, const void *b) {
+        const struct sandbox_process *p = a, *q = b;
+
+        return p->start != q->start ? (p->start < q->start ? -1 : 1)
+                                    : (p->supervisor < q->supervisor ? -1 : p->supervisor > q->supervisor);
+}
+
+void sandboxes_free(struct sandbox_process *list, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                free(list[i].members);
+                strv_free(list[i].argv);
+                free(list[i].cwd);
+        }
+        free(list);
+}
+
+int sandboxes_list(struct sandbox_process **ret, size_t *ret_n, struct nsrun_error *err) {
+        struct sight s = {.proc = -EBADF};
+        struct seen self = {.pid = getpid()};
+        struct sandbox_process *list = NULL;
+        size_t n = 0;
+        int r = s.proc = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
+
+        if (r >= 0)
+                r = seen_status(s.proc, &self);
+        if (r >= 0)
+                r = folder_each(s.proc, see_process, &s);
+        if (r >= 0 && s.n > 0)
+                qsort(s.items, s.n, sizeof(struct seen), compare_pids);
+        if (r >= 0)
+                r = find_all(&s, self.depth, &list, &n);
+        if (r >= 0)
+                r = add_up(&s, list);
+        if (r >= 0 && n > 0)
+                qsort(list, n, sizeof(*list), compare_starts);
+        close_fdp(&s.proc);
+        free(s.items);
+        if (r < 0) {
+                sandboxes_free(list, n);
+                return r == -ENOMEM ? error_oom(err)
+                                    : error_set(err, NSRUN_STAGE_SUPERVISE, r, "/proc",
+                                                "the processes can't be listed", NULL);
+        }
+        *ret = list;
+        *ret_n = n;
+        return 0;
+}

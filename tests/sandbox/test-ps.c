@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun ps`, `inspect` and `stop`: every sandbox of this user, and nothing that a command could make of
+ * itself. */
+#include <sys/wait.h>
+
+#include "harness.h"
+#include "session.h"
+
+static void ps(struct outcome *o, const char *option) {
+        run(&(struct request){.argv = (const char *const[]){program(), "ps", option, NULL}}, o);
+        expect_status(o, 0);
+}
+
+static void tool(struct outcome *o, const char *what, const char *id, const char *option) {
+        run(&(struct request){.argv = (const char *const[]){program(), what, option ? option : id,
+                                                            option ? id : NULL, NULL}},
+            o);
+}
+
+/* Starts argv, which prints a line when it runs. */
+static void begin(const struct site *s, struct running *ret, const char *const *argv) {
+        _cleanup_free_ char *line = NULL;
+
+        spawn(&(struct request){.argv = argv, .cwd = s->project}, ret);
+        line = read_line(ret->out);
+        assert_string_equal(line, "ready\n");
+}
+
+#define BEGIN(s, ret, ...) begin(s, ret, (const char *const[]){__VA_ARGS__, NULL})
+#define WAITING            "echo ready; exec sleep 1000"
+
+static void end(struct running *running, int status) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        finish(running, &o);
+        assert_int_equal(o.status, status);
+}
+
+static char *id_of(const struct running *running) {
+        return text_of("%d", (int)running->pid);
+}
+
+/* The line of the list that begins with an id; NULL: none. */
+static char *line_of(const char *list, const char *id) {
+        _cleanup_free_ char *mark = text_of("\n%s ", id);
+        const char *found = strstr(list, mark);
+
+        return found ? strndup(found + 1, strcspn(found + 1, "\n")) : NULL;
+}
+
+TEST(a_run_is_listed_while_it_runs) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, after = {0};
+        struct running running;
+
+        BEGIN(s, &running, program(), "run", "--net=none", "--project", s->project, "--", "sh", "-c",
+              WAITING);
+        id = id_of(&running);
+        ps(&o, NULL);
+        line = line_of(o.out, id);
+        assert_non_null(line);
+        expect_in(line, " run ");
+        expect_in(line, " none ");
+        expect_in(line, s->project);
+        expect_in(line, "  sh -c echo ready; exec sleep 1000");
+        tool(&after, "stop", id, NULL);
+        expect_status(&after, 0);
+        expect_out(&after, "");
+        end(&running, 128 + SIGTERM);
+        outcome_clear(&o);
+        ps(&o, NULL);
+        assert_null(line_of(o.out, id));
+}
+
+/* A sandbox in it, a process that is called as nsrun's own, and one that is a pid 1: none is a line. */
+TEST(a_command_can_not_make_an_entry) {
+        static const char script[] =
+                "cp /bin/sleep /tmp/nsrun-init; cp /bin/sleep /tmp/nsrun; /tmp/nsrun 1000 & /tmp/nsrun-init 1000 & "
+                "unshare -Urpf /tmp/nsrun-init 1000 & until [ $(ls -d /proc/[0-9]* | wc -l) -ge 6 ]; do :; done; "
+                "echo ready; exec sleep 1000";
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, stop = {0};
+        struct running running;
+        size_t n = 0;
+
+        BEGIN(s, &running, program(), "run", "--seccomp=nested", "--project", s->project, "--", "sh", "-c",
+              script);
+        id = id_of(&running);
+        ps(&o, "--json");
+        for (const char *at = o.out; (at = strstr(at, "\"kind\":")); at++) {
+                _cleanup_free_ char *own = text_of("\"supervisor\":%s,", id);
+
+                n += strncmp(strstr(at, "\"supervisor\":"), own, strlen(own)) == 0;
+                /* Others of this user may run now, but none that is a child of the sandbox's. */
+                expect_not_in(at, "\"command\":[\"/tmp/");
+        }
+        if (n != 1)
+                fail_msg("%zu entries: %s", n, o.out);
+        tool(&stop, "stop", id, NULL);
+        expect_status(&stop, 0);
+        end(&running, 128 + SIGTERM);
+}
+
+TEST(inspect_prints_the_plan_in_force) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL;
+        _cleanup_outcome_ struct outcome text = {0}, json = {0}, plan = {0}, stop = {0};
+        struct running running;
+
+        BEGIN(s, &running, program(), "run", "--net=none", "--project", s->project, "--", "sh", "-c",
+              WAITING);
+        id = id_of(&running);
+        tool(&text, "inspect", id, NULL);
+        tool(&json, "inspect", id, "--json");
+        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--format=json", "--net=none",
+                                                            "--project", s->project, "--", "sh", "-c",
+                                                            WAITING, NULL},
+                              .cwd = s->project},
+            &plan);
+        expect_status(&text, 0);
+        expect_status(&json, 0);
+        expect_status(&plan, 0);
+        expect_in(text.out, "\nproject     ");
+        expect_in(text.out, s->project);
+        assert_string_equal(json.out, plan.out);
+        tool(&stop, "stop", id, NULL);
+        end(&running, 128 + SIGTERM);
+}
+
+/* The question is a SIGURG that only inspect sends: any other is the command's. */
+TEST(a_commands_own_sigurg_reaches_it) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+
+        BEGIN(s, &running, program(), "run", "--project", s->project, "--", "sh", "-c",
+              "trap 'exit 9' URG; echo ready; while :; do read x; sleep 1 & wait; done");
+        assert_int_equal(kill(running.pid, SIGURG), 0);
+        end(&running, 9);
+}
+
+TEST(one_that_is_stopped_is_listed_and_ended) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, refused = {0}, stop = {0};
+        struct running running;
+        siginfo_t info;
+
+        BEGIN(s, &running, program(), "run", "--project", s->project, "--", "sh", "-c", WAITING);
+        id = id_of(&running);
+        assert_int_equal(kill(running.pid, SIGSTOP), 0);
+        assert_int_equal(waitid(P_PID, (id_t)running.pid, &info, WSTOPPED), 0);
+        ps(&o, NULL);
+        line = line_of(o.out, id);
+        assert_non_null(line);
+        expect_in(line, " (stopped)");
+        tool(&refused, "inspect", id, NULL);
+        expect_refusal(
+                &refused, 125,
+                "nsrun: the nsrun of this sandbox is stopped, and answers nothing: Device or resource busy; "
+                "let it go on: fg, or bg");
+        tool(&stop, "stop", id, NULL);
+        expect_status(&stop, 0);
+        end(&running, 128 + SIGTERM);
+}
+
+TEST(sessions_and_bubblewraps_are_listed) {
+        const struct site *s = *state;
+        const char *bwrap = getenv("NSRUN_BWRAP");
+        _cleanup_free_ char *session_id = NULL, *id = NULL, *line = NULL, *bwrap_line = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, plan = {0}, bwrap_plan = {0}, stop = {0}, bwrap_stop = {0};
+        struct running running, command;
+
+        assert_non_null(bwrap);
+        session_id = START(s, "--net=none");
+        BEGIN(s, &command, program(), "run", "--session", session_id, "--", "sh", "-c", WAITING);
+        BEGIN(s, &running, bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--", "sh", "-c", WAITING);
+        id = id_of(&running);
+        ps(&o, NULL);
+        line = line_of(o.out, session_id);
+        bwrap_line = line_of(o.out, id);
+        assert_non_null(line);
+        assert_non_null(bwrap_line);
+        expect_in(line, " session ");
+        expect_in(line, " none ");
+        expect_in(line, s->project);
+        expect_in(bwrap_line, " bwrap ");
+        expect_in(bwrap_line, " host ");
+        tool(&plan, "inspect", session_id, NULL);
+        expect_status(&plan, 0);
+        expect_in(plan.out, s->project);
+        tool(&bwrap_plan, "inspect", id, NULL);
+        expect_status(&bwrap_plan, 0);
+        expect_in(bwrap_plan.out, " --ro-bind / / --dev /dev -- sh -c 'echo ready; exec sleep 1000'\n");
+        tool(&bwrap_stop, "stop", id, NULL);
+        expect_status(&bwrap_stop, 0);
+        end(&running, 1000 + SIGTERM);
+        assert_int_equal(kill(command.pid, SIGTERM), 0);
+        end(&command, 128 + SIGTERM);
+        tool(&stop, "stop", session_id, NULL);
+        expect_status(&stop, 0);
+        collect_orphans();
+}
+
+TEST(what_is_no_sandbox_is_refused) {
+        static const struct {
+                const char *what, *id, *line;
+        } cases[] = {
+                {"stop", "1",
+                 "nsrun: no sandbox of yours has this id: 1: No such file or directory; see 'nsrun ps'"},
+                {"inspect", "1",
+                 "nsrun: no sandbox of yours has this id: 1: No such file or directory; see 'nsrun ps'"},
+                {"stop", "99999999999999999999",
+                 "nsrun: no sandbox of yours has this id: 99999999999999999999: No such file or directory; see "
+                 "'nsrun ps'"},
+                {"inspect", "nosuch",
+                 "nsrun: no such session: nosuch: No such file or directory; 'nsrun session list' shows those there "
+                 "are"},
+                {"stop", NULL, "nsrun: the id of a sandbox is missing; see 'nsrun stop --help'"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                tool(&o, cases[i].what, cases[i].id, NULL);
+                expect_refusal(&o, 125, cases[i].line);
+        }
+}
+
+/* A process of this user's that is no nsrun is not ended by its number. */
+TEST(another_process_is_not_ended) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+
+        BEGIN(s, &running, "sh", "-c", WAITING);
+        id = id_of(&running);
+        tool(&o, "stop", id, NULL);
+        assert_int_equal(o.status, 125);
+        assert_int_equal(kill(running.pid, SIGINT), 0);
+        end(&running, 1000 + SIGINT);
+}
+
+FULL_TEST(who_ignores_sigterm_is_killed, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+
+        BEGIN(s, &running, program(), "run", "--project", s->project, "--", "sh", "-c",
+              "trap '' TERM; echo ready; while :; do sleep 1; done");
+        id = id_of(&running);
+        tool(&o, "stop", id, NULL);
+        expect_status(&o, 0);
+        end(&running, 128 + SIGKILL);
+}
+
+int main(void) {
+        return run_all_tests();
+}
