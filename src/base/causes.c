@@ -493,7 +493,7 @@ const struct cause causes[N_CAUSES] = {
         [CAUSE_SMALL_STACK] =
                 {
                         .stage = NSRUN_STAGE_SUPERVISE,
-                        .when = "The soft limit RLIMIT_STACK is below 64 KiB.",
+                        .when = "The soft limit RLIMIT_STACK is below 96 KiB.",
                         .what = "the limit of the stack is too small for nsrun",
                         .fix = "ulimit -s 256, or more",
                         .test = "a_limit_that_nsrun_cant_run_with_is_named",
