@@ -22,7 +22,8 @@
 
 struct supervised {
         struct run run;
-        struct pty *pty; /* the command's own terminal; or NULL */
+        struct pty *pty;     /* the command's own terminal; or NULL */
+        bool wants_terminal; /* the caller's is to be taken for it, as soon as no question is open there */
         const struct supervise_params *params;
         const struct nsrun_plan *plan;
         int signal_fd;
@@ -66,7 +67,7 @@ static void take_signals(struct supervised *s) {
                         continue;
                 }
                 if (s->pty && signal == SIGCONT && s->pty->is_active)
-                        pty_take_terminal(s->pty);
+                        s->wants_terminal = true;
                 (void)launch_signal(&s->run.launch, signal);
         }
 }
@@ -169,8 +170,14 @@ static int take_deadline(struct supervised *s) {
 
 /* While a person is asked (--net=ask) nothing that the command prints is shown, and nothing that is typed is
  * the command's. */
-static void watch_terminal(const struct supervised *s, struct pollfd fds[PTY_POLLED]) {
-        if (s->pty && !s->asking.is_open)
+static void watch_terminal(struct supervised *s, struct pollfd fds[PTY_POLLED]) {
+        bool is_free = s->pty && !s->asking.is_open;
+
+        if (is_free && s->wants_terminal) {
+                s->wants_terminal = false;
+                pty_take_terminal(s->pty);
+        }
+        if (is_free)
                 pty_polled(s->pty, fds);
         else
                 fds[0].fd = fds[1].fd = fds[2].fd = -1;
@@ -231,7 +238,7 @@ static int supervise_watch(struct supervised *s) {
                 if (report.kind == LAUNCH_STARTED)
                         tell_started(s, &report);
                 if (report.kind == LAUNCH_STARTED && s->pty)
-                        pty_take_terminal(s->pty);
+                        s->wants_terminal = true;
                 if (report.kind == LAUNCH_STOPPED && s->pty)
                         stop_with_terminal(s);
                 else if (report.kind == LAUNCH_STOPPED)

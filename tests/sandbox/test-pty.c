@@ -237,6 +237,32 @@ TEST(the_emulator_is_as_it_was) {
         close_terminal(&t);
 }
 
+/* A question comes whenever the command asks for a name: its answer is typed in lines, and what comes after
+ * it is the command's again. */
+TEST(a_question_has_the_terminal_to_itself) {
+        struct termios modes = {0};
+        struct terminal t;
+
+        if (!has_program("getent"))
+                skip_because("getent is missing: nobody asks for a name");
+        open_terminal(*state, &t);
+        type_line(&t,
+                  "$nsrun --pty --net=ask -- sh -c 'getent hosts host.example; echo got-$?.; read x; echo "
+                  "$x-$((40+2)).'");
+        expect_text(&t, "asked no more] ");
+        assert_int_equal(tcgetattr(t.fd, &modes), 0);
+        assert_int_equal(modes.c_lflag & (ICANON | ECHO), ICANON | ECHO);
+        type(&t, "n\n");
+        expect_text(&t, "is refused");
+        expect_text(&t, "got-2.\n");
+        assert_int_equal(tcgetattr(t.fd, &modes), 0);
+        assert_int_equal(modes.c_lflag & (ICANON | ECHO), 0);
+        type_line(&t, "hello");
+        expect_text(&t, "hello-42.\n");
+        expect_text(&t, PROMPT);
+        close_terminal(&t);
+}
+
 /* nsrun itself, on a terminal that no shell puts right. */
 struct alone {
         int master;
