@@ -40,8 +40,10 @@ static int process_add_user(const struct json_value *user, struct spec *spec, st
         r = process_read_id(json_get(user, "uid"), "process.user.uid", &spec->plan->uid, err);
         if (r >= 0)
                 r = process_read_id(json_get(user, "gid"), "process.user.gid", &spec->plan->gid, err);
-        raw->takes_uid = raw->takes_gid = raw->groups.is_set = true;
+        raw->takes_uid = raw->takes_gid = true;
         raw->groups.n = json_length(groups);
+        /* An ordinary user can't change them: those who ask for none keep what is mapped to nobody. */
+        raw->groups.is_set = geteuid() == 0 || raw->groups.n > 0;
         if (r >= 0 && raw->groups.n > PLAN_GROUPS_MAX)
                 return fields_refuse(err, "process.user.additionalGids beyond 64", NULL);
         for (size_t i = 0; i < raw->groups.n && r >= 0; i++)

@@ -74,7 +74,8 @@ static int raise_limits(const struct nsrun_plan *plan, struct nsrun_error *err) 
 }
 
 /* What the child inherits of this process. */
-static int prepare_self(struct spec *spec, const struct start_options *options, struct nsrun_error *err) {
+static int prepare_self(struct spec *spec, const struct start_options *options, bool has_company,
+                        struct nsrun_error *err) {
         int r = refuse_folders(err);
 
         if (r >= 0)
@@ -94,7 +95,7 @@ static int prepare_self(struct spec *spec, const struct start_options *options, 
                         return start_fail(err, r, "process.oomScoreAdj", "it can't be set");
         }
         /* Nobody inside may look into the child before it is the command. */
-        if (r >= 0 && (r = sys_prctl(PR_SET_DUMPABLE, 0, 0)) < 0)
+        if (r >= 0 && has_company && (r = sys_prctl(PR_SET_DUMPABLE, 0, 0)) < 0)
                 return start_fail(err, r, NULL, "the process can't be made undumpable");
         if (r >= 0 && !options->keeps_keyring &&
             syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS && errno != EPERM)
@@ -175,6 +176,9 @@ static int start_write_map(pid_t pid, const char *name, const char *map, struct 
 static int write_maps(const struct spec *spec, pid_t pid, struct nsrun_error *err) {
         int r = spec->uid_map ? start_write_map(pid, "uid_map", spec->uid_map, err) : 0;
 
+        /* Who maps nobody but themselves has to give setgroups(2) up first (user_namespaces(7)). */
+        if (r >= 0 && spec->gid_map && geteuid() != 0)
+                r = start_write_map(pid, "setgroups", "deny", err);
         return r < 0 || !spec->gid_map ? r : start_write_map(pid, "gid_map", spec->gid_map, err);
 }
 
@@ -249,7 +253,7 @@ int start_create(struct container *c, struct spec *spec, const struct start_opti
         if (r < 0)
                 return start_fail(err, r, c->id, "the container's folder can't be used");
         spec->plan->raw->exec_fd = fifo;
-        r = prepare_self(spec, options, err);
+        r = prepare_self(spec, options, !(spec->plan->raw->namespaces & CLONE_NEWPID), err);
         if (r >= 0)
                 r = enter_given(spec, err);
         if (r >= 0)
@@ -328,6 +332,11 @@ int start_join(const struct container *c, struct spec *spec, const struct start_
                 return error_setf(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ESRCH), c->id, NULL,
                                   "the container is not running: it is %s",
                                   container_status_name(c->status));
+        /* setns(2): a pid namespace is for those who are privileged where they are, too. */
+        if (geteuid() != 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPERM), NULL,
+                                 "exec takes root's rights in the caller's user namespace",
+                                 "podman has them in its own");
         r = find_namespaces(c->process.pid, &raw->join_namespaces);
         /* That was the container's process, if it is still there. */
         if (r >= 0)
@@ -336,7 +345,7 @@ int start_join(const struct container *c, struct spec *spec, const struct start_
                 return start_fail(err, r, c->id, "the container's namespaces can't be looked at");
         raw->join_pidfd = process;
         raw->becomes_root = raw->join_namespaces & CLONE_NEWUSER;
-        r = prepare_self(spec, options, err);
+        r = prepare_self(spec, options, true, err);
         if (r >= 0)
                 r = start_launch(spec, &l, err);
         close_fdp(&raw->console.socket);

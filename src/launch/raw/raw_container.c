@@ -119,7 +119,8 @@ int raw_take_console(struct raw *w) {
 
 /* A user namespace's creator is nobody in it until this. */
 int raw_become_root(struct raw *w) {
-        int r = w->plan->becomes_root ? sys_set_groups(NULL, 0) : 0;
+        bool has_groups = w->plan->becomes_root && w->child->plan->host_uid == 0;
+        int r = has_groups ? sys_set_groups(NULL, 0) : 0;
 
         if (r >= 0 && w->plan->becomes_root)
                 r = sys_set_gid(0);
