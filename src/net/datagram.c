@@ -233,21 +233,22 @@ static struct datagrams *find_datagrams(struct helper *h, const struct inner *in
 
 /* What the packet was sent to, which the kernel says beside it. */
 static bool read_target(struct msghdr *message, struct net_address *ret) {
-        for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-                struct in6_pktinfo v6;
-                struct in_pktinfo v4;
+        const struct cmsghdr *c = CMSG_FIRSTHDR(message);
+        struct in6_pktinfo v6;
+        struct in_pktinfo v4;
 
-                *ret = (struct net_address){.is_v6 = c->cmsg_level == IPPROTO_IPV6};
-                if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-                        memcpy(&v4, CMSG_DATA(c), sizeof(v4));
-                        memcpy(ret->bytes, &v4.ipi_addr, 4);
-                        return true;
-                }
-                if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
-                        memcpy(&v6, CMSG_DATA(c), sizeof(v6));
-                        memcpy(ret->bytes, &v6.ipi6_addr, 16);
-                        return true;
-                }
+        if (!c)
+                return false;
+        *ret = (struct net_address){.is_v6 = c->cmsg_level == IPPROTO_IPV6};
+        if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+                memcpy(&v4, CMSG_DATA(c), sizeof(v4));
+                memcpy(ret->bytes, &v4.ipi_addr, 4);
+                return true;
+        }
+        if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+                memcpy(&v6, CMSG_DATA(c), sizeof(v6));
+                memcpy(ret->bytes, &v6.ipi6_addr, 16);
+                return true;
         }
         return false;
 }

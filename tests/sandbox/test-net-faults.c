@@ -43,7 +43,7 @@ static void answer_calls(int listener, struct fault *f) {
                 struct seccomp_notif call = {0};
                 struct seccomp_notif_resp answer = {.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
 
-                if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
+                if (syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
                         continue;
                 answer.id = call.id;
                 if (++f->n == f->wanted && !never_fails(call.data.nr)) {
@@ -51,7 +51,7 @@ static void answer_calls(int listener, struct fault *f) {
                         answer.flags = 0;
                         answer.error = -f->error;
                 }
-                (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+                (void)syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
         }
         (void)pwrite(LOG_FD, f, sizeof(*f), 0);
         _exit(0);
