@@ -123,7 +123,7 @@ TEST(what_can_not_be_published_is_refused) {
 
 TEST(so_many_ports_are_published_and_no_more) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = START(s, "--net=allow"), *first = NULL;
+        _cleanup_free_ char *id = START(s, "--net=allow");
         _cleanup_outcome_ struct outcome o = {0};
         unsigned short port = free_port(NULL);
         const char *words[NET_PUBLISHES_MOST + 4] = {"publish", id};
