@@ -8,6 +8,7 @@
 #include "config_edit.h"
 #include "option.h"
 #include "plan/plan.h"
+#include "proposal.h"
 
 struct config_options {
         bool is_json;
@@ -123,9 +124,10 @@ static int act(const struct command *command, char *const *words, struct nsrun_p
         const char *action = words[0];
 
         if (!action)
-                return option_usage_error(command, NULL, "say what: show, check, edit or schema", err);
+                return option_usage_error(command, NULL, "say what: show, check, edit, schema or proposal",
+                                          err);
         if (!streq(action, "show") && !streq(action, "check") && !streq(action, "edit") &&
-            !streq(action, "schema"))
+            !streq(action, "schema") && !streq(action, "proposal"))
                 return option_usage_error(command, action, "no such action", err);
         if (words[1] && (words[2] || (!streq(action, "check") && !streq(action, "edit"))))
                 return option_usage_error(command, words[words[2] ? 2 : 1], "no argument is expected", err);
@@ -135,6 +137,8 @@ static int act(const struct command *command, char *const *words, struct nsrun_p
                 return option_usage_error(command, policy->given[0], "no option is expected", err);
         if (streq(action, "show"))
                 return config_show(policy, options->is_json, err);
+        if (streq(action, "proposal"))
+                return proposal_show(policy, err);
         if (streq(action, "check"))
                 return cli_config_check(policy, words[1], err);
         return streq(action, "edit") ? config_edit(policy, words[1], err) : print_schema(err);

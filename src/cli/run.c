@@ -9,6 +9,7 @@
 #include "option.h"
 #include "plan/plan.h"
 #include "policy/refuse.h"
+#include "proposal.h"
 #include "run/status.h"
 #include "shell.h"
 
@@ -205,6 +206,7 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
                         supervise_report_failure(options->status_fd, err);
                 return r;
         }
+        proposal_note(policy, plan->project);
         STRV_FOREACH (warning, plan->seccomp.warnings)
                 (void)fprintf(stderr, "nsrun: warning: %s: %s\n", plan->seccomp_name, *warning);
         return supervise(plan, &params, ret_status, err);

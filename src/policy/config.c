@@ -481,7 +481,8 @@ static int refuse_text(struct config_reader *c, int r, const struct json_trouble
         return config_fail(c, trouble->at, NULL, trouble->why, hint);
 }
 
-int config_apply(struct nsrun_policy *p, const char *file, const char *text, struct nsrun_error *err) {
+static int read_and_apply(struct nsrun_policy *p, const char *file, const char *text, bool is_section,
+                          struct nsrun_error *err) {
         struct config_reader c = {.policy = p, .text = text, .cursor = JSON_CURSOR_INIT, .err = err};
         struct json_trouble trouble;
         size_t length;
@@ -498,10 +499,19 @@ int config_apply(struct nsrun_policy *p, const char *file, const char *text, str
         r = json_map_read(&c.map, text, strlen(text), &trouble);
         r = r < 0 ? refuse_text(&c, r, &trouble) : config_drop_comments(&c);
         if (r >= 0)
-                r = apply_keys(&c, 0, false, NULL, config_keys, n_config_keys);
-        if (r >= 0)
+                r = apply_keys(&c, 0, is_section, NULL, config_keys, n_config_keys);
+        if (r >= 0 && !is_section)
                 r = config_apply_sections(&c);
         json_map_clear(&c.map);
         free(c.file);
         return r;
+}
+
+int config_apply(struct nsrun_policy *p, const char *file, const char *text, struct nsrun_error *err) {
+        return read_and_apply(p, file, text, false, err);
+}
+
+int config_apply_proposal(struct nsrun_policy *p, const char *file, const char *text,
+                          struct nsrun_error *err) {
+        return read_and_apply(p, file, text, true, err);
 }

@@ -13,6 +13,9 @@
 int config_load(struct nsrun_policy *p, const char *file, struct nsrun_error *err);
 /* Applies a configuration's text.  `file` is its name in messages. */
 int config_apply(struct nsrun_policy *p, const char *file, const char *text, struct nsrun_error *err);
+/* Applies a text that has the keys of a project's section alone, and is no configuration. */
+int config_apply_proposal(struct nsrun_policy *p, const char *file, const char *text,
+                          struct nsrun_error *err);
 /* Refuses a profile that --profile named where no configuration was read. */
 int config_refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err);
 /* Finds the path of the user's configuration file, there or not; *ret is NULL where nsrun knows no
@@ -31,6 +34,9 @@ int config_list_shown(const struct nsrun_policy *p, struct policy_said **ret, si
 /* config_carried.c: adds the key that says what was said once more; nothing where no key can. */
 struct json_document;
 void config_carry(const struct policy_said *said, struct json_document *d);
+
+/* Whether of several values of an option the last alone holds. */
+bool config_has_one_value(const char *key);
 
 /* Reads a file for nothing but its mistakes, those in profiles and sections of other projects too.  As
  * config_load(). */

@@ -14,8 +14,7 @@ static const struct policy_said defaults[] = {
         BY_DEFAULT("overlay-backing", "auto"), BY_DEFAULT("tmpfs-size", "2G"),
 };
 
-/* Whether of several values of an option the last alone holds. */
-static bool has_one_value(const char *key) {
+bool config_has_one_value(const char *key) {
         static const char *const single[] = {
                 "config",
                 "instance",
@@ -56,9 +55,9 @@ static struct subject subject_of(const struct policy_said *said) {
         bool is_named = is_env || streq(said->key, "limit");
 
         return (struct subject){said, is_env ? "env" : said->key,
-                                has_one_value(said->key) ? 0
-                                : is_named               ? strcspn(said->value, "=")
-                                                         : strlen(said->value)};
+                                config_has_one_value(said->key) ? 0
+                                : is_named                      ? strcspn(said->value, "=")
+                                                                : strlen(said->value)};
 }
 
 /* By subject; of one subject in the order in which it was said. */

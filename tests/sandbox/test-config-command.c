@@ -312,7 +312,7 @@ TEST(what_config_can_not_do_is_said) {
         static const struct {
                 const char *arguments, *line;
         } lines[] = {
-                {"", "say what: show, check, edit or schema; see 'nsrun config --help'"},
+                {"", "say what: show, check, edit, schema or proposal; see 'nsrun config --help'"},
                 {"print", "no such action: print; see 'nsrun config --help'"},
                 {"show x", "no argument is expected: x; see 'nsrun config --help'"},
                 {"check a b", "no argument is expected: b; see 'nsrun config --help'"},

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See proposal.h. */
+#include "proposal.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/json_layout.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "changes/digest.h"
+#include "confirm.h"
+#include "host/project.h"
+#include "host/user.h"
+#include "learned_file.h"
+#include "policy/config.h"
+
+#define MOST_BYTES        ((size_t)64 << 10)
+#define MOST_CONFIG_BYTES ((size_t)1 << 20)
+/* The key of a section that says which proposal it was. */
+#define DIGEST_KEY "// proposal"
+
+struct proposal {
+        char *project; /* canonical */
+        char *file;
+        char *text;
+        char digest[SHA256_SIZE * 2 + 1];
+        struct nsrun_policy *policy; /* what it says, and nothing else */
+};
+
+static void proposal_clear(struct proposal *p) {
+        free(p->project);
+        free(p->file);
+        free(p->text);
+        (void)nsrun_policy_free(p->policy);
+}
+#define _cleanup_proposal_ _cleanup_(proposal_clear)
+
+/* The file is read once: what is shown is what is taken over.  1: there is one; 0: there is none. */
+static int proposal_read(const char *project, struct proposal *ret, struct nsrun_error *err) {
+        unsigned char digest[SHA256_SIZE];
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+        int r;
+
+        ret->project = strdup(project);
+        ret->file = path_join(project, PROPOSAL_FILE);
+        if (!ret->project || !ret->file)
+                return error_oom(err);
+        fd = sys_openat2(AT_FDCWD, ret->file, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, RESOLVE_NO_SYMLINKS);
+        if (fd == -ENOENT)
+                return 0;
+        r = fd < 0 ? fd : sys_fstat(fd, &st);
+        if (r >= 0 && !S_ISREG(st.st_mode))
+                r = -EINVAL;
+        if (r >= 0)
+                r = read_small_fd(fd, MOST_BYTES, &ret->text);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_USAGE, r, ret->file, "the proposal can't be read",
+                                 "it is a plain file of at most 64 KiB, and no symlink");
+        digest_text(ret->text, strlen(ret->text), digest);
+        for (size_t i = 0; i < SHA256_SIZE; i++)
+                (void)snprintf(ret->digest + 2 * i, 3, "%02x", digest[i]);
+        return 1;
+}
+
+/* ------------------------------------------------------------- what was taken over */
+
+/* The section of exactly this project in a configuration that was read; NULL: there is none. */
+static struct json_value *find_section(const struct json_document *d, const char *project,
+                                       const char *home_path) {
+        struct json_value *projects = json_get(d->root, "projects"), *section = json_get(projects, project);
+
+        return section || !home_path ? section : json_get(projects, home_path);
+}
+
+/* "~/x" for a project in the home, as a person writes it. */
+static char *in_home(const char *project) {
+        const char *home = getenv("HOME"), *below = home ? path_below(project, home) : NULL;
+
+        return below && *below ? str_concat("~/", below, "") : strdup(project);
+}
+
+/* The configuration's text as a document; an empty one where there is no file. */
+static int open_configuration(const char *file, struct json_document *d, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        const char *why = NULL;
+        size_t line = 0;
+        int r = read_small_file(AT_FDCWD, file, 0, MOST_CONFIG_BYTES, &text);
+
+        if (r == -ENOENT) {
+                r = json_open(d, err);
+                if (r >= 0)
+                        json_add_number(d, d->root, "version", 1);
+                return r;
+        }
+        if (r >= 0)
+                r = json_parse(d, text, strlen(text), &line, &why);
+        return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, file, "the configuration can't be read",
+                                 "'nsrun config check' says why")
+                     : 0;
+}
+
+/* Which proposal of the project the configuration has: its digest, for the caller to free; or NULL. */
+static char *taken_over(const char *config, const char *project) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ char *home_path = in_home(project);
+        const char *digest;
+
+        if (!config || open_configuration(config, &d, NULL) < 0)
+                return NULL;
+        digest = json_text(json_get(find_section(&d, project, home_path), DIGEST_KEY));
+        return digest ? strdup(digest) : NULL;
+}
+
+void proposal_note(const struct nsrun_policy *policy, const char *project) {
+        _cleanup_proposal_ struct proposal p = {.project = NULL};
+        _cleanup_free_ char *had = NULL;
+
+        if (!project || proposal_read(project, &p, NULL) <= 0)
+                return;
+        had = taken_over(policy->config, project);
+        if (!had || !streq(had, p.digest))
+                (void)fprintf(stderr,
+                              "nsrun: note: the project proposes a configuration (" PROPOSAL_FILE
+                              "), which %s: 'nsrun config proposal' shows it\n",
+                              had ? "has changed since you took it over" : "isn't in force");
+}
+
+/* -------------------------------------------------------------------- the diff */
+
+static bool is_said(const struct policy_said *said, size_t n, const struct policy_said *what) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(said[i].key, what->key) && streq(said[i].value, what->value))
+                        return true;
+        return false;
+}
+
+static int proposal_print_line(char sign, const struct policy_said *said, struct nsrun_error *err) {
+        _cleanup_free_ char *value = str_visible(said->value);
+
+        if (!value)
+                return error_oom(err);
+        (void)printf("%c %s%s%s\n", sign, said->key, *value ? " " : "", value);
+        return 0;
+}
+
+/* What the proposal says and isn't in force; before it what of one value it would replace. */
+static int print_difference(const struct nsrun_policy *policy, const struct proposal *p, size_t *ret_n,
+                            struct nsrun_error *err) {
+        _cleanup_free_ struct policy_said *now = NULL, *then = NULL;
+        size_t n_now = 0, n_then = 0, n = 0;
+        int r = 0;
+
+        if (config_list_shown(policy, &now, &n_now) < 0 || config_list_shown(p->policy, &then, &n_then) < 0)
+                return error_oom(err);
+        for (size_t i = 0; i < n_then && r >= 0; i++) {
+                if (streq(then[i].from, "default") || is_said(now, n_now, &then[i]))
+                        continue;
+                for (size_t k = 0; k < n_now && r >= 0; k++)
+                        if (streq(now[k].key, then[i].key) && config_has_one_value(now[k].key))
+                                r = proposal_print_line('-', &now[k], err);
+                if (r >= 0)
+                        r = proposal_print_line('+', &then[i], err);
+                n++;
+        }
+        if (r >= 0 && n == 0)
+                (void)printf("(nothing that isn't in force already)\n");
+        *ret_n = n;
+        return r;
+}
+
+/* -------------------------------------------------------------------- taking over */
+
+static int write_section(const struct proposal *p, const char *config, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0}, section = {0};
+        _cleanup_free_ char *key = in_home(p->project), *text = NULL, *whole = NULL, *laid_out = NULL;
+        struct json_value *projects, *had;
+        struct nsrun_policy *checked = NULL;
+        const char *why = NULL;
+        size_t line = 0;
+        int r;
+
+        if (!key)
+                return error_oom(err);
+        r = open_configuration(config, &d, err);
+        if (r < 0)
+                return r;
+        had = find_section(&d, p->project, key);
+        if (had && !json_has(had, DIGEST_KEY))
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), config,
+                                 "the configuration has a section of yours for this project",
+                                 "take over by 'nsrun config edit' what you want of the proposal");
+        if (json_parse(&section, p->text, strlen(p->text), &line, &why) < 0)
+                return error_oom(err); /* it was read before */
+        json_add_string(&section, section.root, DIGEST_KEY, p->digest);
+        if (json_finish(&section, false, &text, err) < 0)
+                return -ENOMEM;
+        projects = json_get(d.root, "projects");
+        if (!projects)
+                projects = json_add_object(&d, d.root, "projects");
+        json_add_json(&d, projects, had && json_has(projects, p->project) ? p->project : key, text);
+        r = json_finish(&d, false, &whole, err);
+        if (r >= 0 && json_layout(whole, &laid_out) < 0)
+                r = error_oom(err);
+        if (r >= 0 && nsrun_policy_new(&checked) < 0)
+                r = error_oom(err);
+        if (r >= 0) {
+                checked->checks_sections = true;
+                r = config_apply(checked, config, laid_out, err);
+        }
+        (void)nsrun_policy_free(checked);
+        return r < 0 ? r : learned_file_write(config, laid_out, err);
+}
+
+static int ask_person(const struct proposal *p, const char *config, size_t n, struct nsrun_error *err) {
+        _cleanup_close_ int fd = confirm_open_terminal();
+        _cleanup_free_ char *prompt = NULL, *visible = str_visible(config);
+        char answer[CONFIRM_ANSWER_SIZE] = "";
+
+        if (fd < 0)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENXIO), p->file,
+                                 "there is no terminal to ask on: nothing is taken over", NULL);
+        if (!visible || asprintf(&prompt, "Take this over (%zu settings) into %s for this project? [y/N] ",
+                                 n, visible) < 0) {
+                prompt = NULL;
+                return error_oom(err);
+        }
+        return confirm_ask(fd, prompt, answer) > 0 && (streq(answer, "y") || streq(answer, "yes"));
+}
+
+/* Reads what it says.  A mistake is told with its place. */
+static int understand(struct proposal *p, struct nsrun_error *err) {
+        if (nsrun_policy_new(&p->policy) < 0)
+                return error_oom(err);
+        p->policy->keeps_said = true;
+        return config_apply_proposal(p->policy, p->file, p->text, err);
+}
+
+static int proposal_offer(const struct nsrun_policy *policy, struct proposal *p, struct nsrun_error *err) {
+        _cleanup_free_ char *config = NULL, *had = NULL, *visible = str_visible(p->file);
+        size_t n = 0;
+        int r = understand(p, err);
+
+        if (r < 0)
+                return r;
+        if (!visible || config_find_user_file(policy, &config) < 0)
+                return error_oom(err);
+        if (!config)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
+                                 "nobody knows your home folder", "set HOME");
+        had = taken_over(config, p->project);
+        if (had && streq(had, p->digest)) {
+                (void)printf("%s: taken over already\n", visible);
+                return 0;
+        }
+        (void)printf("%s%s:\n", visible,
+                     had ? ", which has changed since you took it over, proposes" : " proposes");
+        r = print_difference(policy, p, &n, err);
+        if (r < 0)
+                return r;
+        (void)fflush(stdout);
+        r = ask_person(p, config, n, err);
+        if (r > 0)
+                r = write_section(p, config, err);
+        else if (r == 0) {
+                (void)printf("nothing is taken over\n");
+                return 0;
+        }
+        if (r >= 0)
+                (void)printf("%s: taken over\n", config);
+        return r;
+}
+
+/* The project as `nsrun run` would find it. */
+static int find_proposing(const struct nsrun_policy *policy, char **ret) {
+        _cleanup_free_ char *home = NULL, *cwd = getcwd(NULL, 0);
+
+        if (policy->no_project)
+                return 0;
+        if (policy->project)
+                return path_canonical(policy->project, ret, NULL);
+        if (user_find_home(getenv("HOME"), &home) < 0)
+                return -ENOMEM;
+        return cwd ? project_find(cwd, home, ret) : 0;
+}
+
+int proposal_show(struct nsrun_policy *policy, struct nsrun_error *err) {
+        _cleanup_proposal_ struct proposal p = {.project = NULL};
+        _cleanup_free_ char *project = NULL;
+        int r = nsrun_policy_find_config(policy, err);
+
+        if (r < 0)
+                return r;
+        r = find_proposing(policy, &project);
+        if (r == -ENOMEM)
+                return error_oom(err);
+        if (r < 0 || !project)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), policy->project,
+                                 "there is no project here", NULL);
+        r = proposal_read(project, &p, err);
+        if (r > 0)
+                return proposal_offer(policy, &p, err);
+        if (r == 0)
+                (void)printf("the project proposes nothing: there is no %s\n", p.file);
+        return r;
+}
