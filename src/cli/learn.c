@@ -62,7 +62,7 @@ static void take_watched(void *data, const struct run *run) {
         const struct watch *watch = denials_watched(run->denials);
 
         f->has_failed = !run->has_exited || run->status != 0;
-        if (learned_make(&watch->asked, &f->learned) < 0 ||
+        if (learned_make(&watch->asked, f->wide, &f->learned) < 0 ||
             network_used(&run->network, &f->hosts, &f->refused) < 0 ||
             denials_explain(run->denials, &f->denied) < 0)
                 (void)fprintf(stderr, "nsrun: note: no memory for all that was learned\n");
@@ -117,10 +117,11 @@ static int refuse_kind(const struct nsrun_policy *policy, struct nsrun_error *er
 
 static int learn(struct nsrun_policy *policy, const struct learn_options *options, int *ret_status,
                  struct nsrun_error *err) {
-        const char *file = options->output ? options->output : options->update;
+        const char *named = options->output ? options->output : options->update;
+        _cleanup_free_ char *file = NULL;
         const struct policy_request request = {.policy = policy, .starts_here = true};
         _cleanup_plan_ struct nsrun_plan *narrow = NULL, *wide = NULL;
-        struct learned_file learned = {.policy = policy, .update = options->update};
+        struct learned_file learned = {.policy = policy};
         struct supervise_params params = {
                 .status_fd = -1,
                 .report_fd = -1,
@@ -134,15 +135,17 @@ static int learn(struct nsrun_policy *policy, const struct learn_options *option
 
         if (r >= 0)
                 r = plan_make(&request, &narrow, err);
-        if (r >= 0 && file)
-                r = learned_file_check(narrow, file, options->output != NULL, err);
+        if (r >= 0 && named)
+                r = learned_file_check(narrow, named, options->output != NULL, &file, err);
         if (r < 0)
                 return r;
         policy_widen(policy);
         r = plan_make(&request, &wide, err);
         if (r < 0)
                 return r;
+        learned.update = options->update ? file : NULL;
         learned.plan = params.watched_by = narrow;
+        learned.wide = wide;
         r = supervise(wide, &params, ret_status, err);
         if (r >= 0)
                 r = learn_give(&learned, file, err);

@@ -82,6 +82,32 @@ static bool array_has(const struct json_value *array, const char *text) {
         return false;
 }
 
+/* A path as a glob for it alone; braces are none, but refused. */
+static char *glob_of(const char *path) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        for (const char *at = path; *at; at++)
+                strbuf_addf(&b, strchr("*?[\\", *at) ? "\\%c" : "%c", *at == '{' ? '?' : *at);
+        return strbuf_finish(&b);
+}
+
+static void add_learned_hidden(struct json_document *d, const struct learned_file *f) {
+        struct json_value *hide = json_get(d->root, "hide");
+
+        STRV_FOREACH (hidden, f->learned.hidden) {
+                _cleanup_free_ char *path = home_path(f->plan, *hidden), *glob = path ? glob_of(path) : NULL;
+
+                if (!glob) {
+                        d->has_failed = true;
+                        return;
+                }
+                if (!hide)
+                        hide = json_add_array(d, d->root, "hide");
+                if (!array_has(hide, glob))
+                        json_add_string(d, hide, NULL, glob);
+        }
+}
+
 static void add_network(struct json_document *d, const struct learned_file *f) {
         struct json_value *allow = json_get(d->root, "allow");
 
@@ -175,6 +201,7 @@ int learned_file_text(const struct learned_file *f, char **ret, struct nsrun_err
                 return r;
         add_rules_of(&d, f, false, "readable");
         add_rules_of(&d, f, true, "overlay");
+        add_learned_hidden(&d, f);
         add_network(&d, f);
         if (f->wants_nested && !json_has(d.root, "seccomp"))
                 json_add_string(&d, d.root, "seccomp", "nested");
@@ -191,7 +218,7 @@ int learned_file_text(const struct learned_file *f, char **ret, struct nsrun_err
 
 /* ------------------------------------------------------------------- the file */
 
-int learned_file_check(const struct nsrun_plan *plan, const char *file, bool is_new,
+int learned_file_check(const struct nsrun_plan *plan, const char *file, bool is_new, char **ret,
                        struct nsrun_error *err) {
         _cleanup_free_ char *cwd = getcwd(NULL, 0), *named = path_join(cwd ? cwd : "/", file), *path = NULL;
 
@@ -209,6 +236,7 @@ int learned_file_check(const struct nsrun_plan *plan, const char *file, bool is_
                                          "may have written is ever obeyed",
                                          "choose a place outside of the project, "
                                          "~/.config/nsrun/NAME.json");
+        *ret = TAKE_PTR(path);
         return 0;
 }
 
@@ -225,24 +253,21 @@ static int learned_make_folders(const char *path) {
 }
 
 int learned_file_write(const char *file, const char *text, struct nsrun_error *err) {
-        _cleanup_free_ char *cwd = getcwd(NULL, 0), *named = path_join(cwd ? cwd : "/", file), *path = NULL,
-                            *copy = NULL;
+        _cleanup_free_ char *copy = str_concat(file, "-XXXXXX", "");
         _cleanup_close_ int fd = -EBADF;
         int r;
 
-        if (!named || path_canonical_to_be(named, &path) < 0 || asprintf(&copy, "%s-XXXXXX", path) < 0) {
-                copy = NULL;
+        if (!copy)
                 return error_oom(err);
-        }
-        r = learned_make_folders(path);
+        r = learned_make_folders(file);
         if (r >= 0) {
                 fd = mkostemp(copy, O_CLOEXEC);
                 r = fd < 0 ? -errno : write_full(fd, text, strlen(text));
         }
-        if (r >= 0 && rename(copy, path) < 0)
+        if (r >= 0 && rename(copy, file) < 0)
                 r = -errno;
         if (r < 0 && fd >= 0)
                 (void)unlink(copy);
-        return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, path, "the configuration can't be written", NULL)
+        return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, file, "the configuration can't be written", NULL)
                      : 0;
 }

@@ -7,6 +7,7 @@
 struct learned_file {
         const struct nsrun_policy *policy; /* what was in force */
         const struct nsrun_plan *plan;     /* and its plan */
+        const struct nsrun_plan *wide;     /* the plan that the command ran by */
         const char *update;                /* the configuration that is to be widened; NULL: a new one */
         struct learned learned;
         char **hosts, **refused; /* of the network */
@@ -18,8 +19,9 @@ struct learned_file {
 void learned_file_clear(struct learned_file *f);
 /* The text, for the caller to free. */
 int learned_file_text(const struct learned_file *f, char **ret, struct nsrun_error *err);
-/* Refuses a new file that is there already, or that lies where the plan's command may write. */
-int learned_file_check(const struct nsrun_plan *plan, const char *file, bool is_new,
+/* Refuses a new file that is there already, or that lies where the plan's command may write.  *ret is its
+ * canonical path, for the caller to free: the command may change a link on the way that was named. */
+int learned_file_check(const struct nsrun_plan *plan, const char *file, bool is_new, char **ret,
                        struct nsrun_error *err);
-/* Writes it: the file is whole, or as it was. */
+/* Writes it, by that path: the file is whole, or as it was. */
 int learned_file_write(const char *file, const char *text, struct nsrun_error *err);

@@ -2,6 +2,7 @@
 /* See learned.h. */
 #include "learned.h"
 
+#include <limits.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -15,7 +16,7 @@
 #define NOT_GIVEN_MOST 50
 
 struct learning {
-        const struct nsrun_plan *plan;
+        const struct nsrun_plan *plan, *wide;
         char *around; /* the folder around the project; or NULL */
         struct learned_rule *rules;
         size_t n;
@@ -41,6 +42,28 @@ static bool is_shared(const struct learning *l, const char *path) {
 static bool is_in_view(const struct learning *l, const char *path) {
         return (l->plan->home && path_is_beneath(path, l->plan->home)) ||
                (l->around && !streq(l->around, "/") && path_is_beneath(path, l->around));
+}
+
+/* Whether the wide view shows the host's file or folder that a path leads to.  A command can make anything
+ * in the sandbox's own home, at the path of whatever of the host's isn't shown, and links that lead there.
+ */
+static int host_is_shown(const struct learning *l, const char *path, char **ret_canonical) {
+        const struct plan_op *found = NULL;
+        int r = path_canonical(path, ret_canonical, NULL);
+
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        for (size_t i = 0; i < l->wide->n_ops; i++) {
+                const struct plan_op *op = &l->wide->ops[i];
+
+                if (!op->source || !path_is_beneath(*ret_canonical, op->source))
+                        continue;
+                if (op->kind == PLAN_HIDE)
+                        return 0;
+                if (!found || strlen(op->source) > strlen(found->source))
+                        found = op;
+        }
+        return found && (found->kind == PLAN_BIND || found->kind == PLAN_OVERLAY);
 }
 
 static int add_program(struct learned_rule *rule, const char *program) {
@@ -75,7 +98,8 @@ static void learned_clear_rule(struct learned_rule *rule) {
 /* Something was made, changed or removed: an overlay of the folder around it does for that.  What is made
  * right in the home, or in a folder of many programs, needs none: it is made in the sandbox's own home. */
 static int use_written(struct learning *l, const struct asked *a) {
-        _cleanup_free_ char *folder = path_parent(a->path);
+        _cleanup_free_ char *folder = path_parent(a->path), *canonical = NULL;
+        int r;
 
         while (folder && access(folder, F_OK) < 0 && !is_shared(l, folder)) {
                 char *parent = path_parent(folder);
@@ -85,23 +109,28 @@ static int use_written(struct learning *l, const struct asked *a) {
         }
         if (!folder)
                 return -ENOMEM;
-        return is_shared(l, folder) ? 0 : learned_add(l, folder, true, true, a->program);
+        r = is_shared(l, folder) ? 0 : host_is_shown(l, folder, &canonical);
+        if (r <= 0 || is_shared(l, canonical))
+                return r < 0 ? r : 0;
+        /* The project's own are writable already, or protected. */
+        return l->plan->project && path_is_beneath(canonical, l->plan->project)
+                       ? 0
+                       : learned_add(l, folder, true, true, a->program);
 }
 
 /* A path that was found; and what it leads to, if it is a symlink or is reached through one. */
 static int use_read(struct learning *l, const struct asked *a) {
         _cleanup_free_ char *canonical = NULL;
-        unsigned mode = 0;
         int r;
 
         /* That a folder is there is asked on the way to what is in it. */
         if (is_shared(l, a->path) || (a->is_folder && a->how == WATCHED_LOOK))
                 return 0;
-        r = path_canonical(a->path, &canonical, &mode);
-        if (r < 0)
-                return r == -ENOMEM ? r : 0; /* made inside, and gone */
+        r = host_is_shown(l, a->path, &canonical);
+        if (r <= 0 || is_shared(l, canonical))
+                return r < 0 ? r : 0;
         r = learned_add(l, a->path, a->is_folder, false, a->program);
-        if (r >= 0 && !streq(canonical, a->path) && !is_shared(l, canonical) && is_in_view(l, canonical) &&
+        if (r >= 0 && !streq(canonical, a->path) && is_in_view(l, canonical) &&
             asked_is_of_interest(l->plan, canonical, WATCHED_READ))
                 r = learned_add(l, canonical, a->is_folder, false, a->program);
         return r;
@@ -143,6 +172,8 @@ static int use(struct learning *l, const struct asked *a, char ***ret_not_given)
                 return use_read(l, a);
         if (a->how == WATCHED_MAKE && a->is_folder)
                 return 0; /* mkdir(2) of what is there */
+        if (l->plan->project && path_is_beneath(a->path, l->plan->project))
+                return not_given(a, "it is protected, since programs on the host obey it", ret_not_given);
         return use_written(l, a);
 }
 
@@ -167,81 +198,142 @@ static int merge_into(struct learned_rule *to, struct learned_rule *from) {
         return r;
 }
 
+/* The rule that holds another one already: one of those around it. */
+static struct learned_rule *find_holder(const struct learning *l, const size_t *around, size_t n_around,
+                                        const struct learned_rule *rule) {
+        for (size_t k = n_around; k > 0; k--) {
+                struct learned_rule *other = &l->rules[around[k - 1]];
+
+                if (other->is_written || other->is_written == rule->is_written ||
+                    streq(rule->path, other->path))
+                        return other;
+        }
+        return NULL;
+}
+
 /* Sorts the rules and takes out those within another: what is read in a folder that is written, and what
  * lies in a folder of its own kind. */
 static int sort_learned(struct learning *l) {
-        size_t kept = 0;
+        size_t around[PATH_MAX / 2]; /* indices of the rules that the last one lies in, and its own */
+        size_t kept = 0, n_around = 0;
         int r = 0;
 
         if (l->n > 0)
                 qsort(l->rules, l->n, sizeof(*l->rules), compare_learned);
         for (size_t i = 0; i < l->n; i++) {
-                struct learned_rule *rule = &l->rules[i], *holder = NULL;
+                struct learned_rule *rule = &l->rules[i], *holder;
 
-                for (size_t k = kept; k > 0 && !holder; k--) {
-                        struct learned_rule *other = &l->rules[k - 1];
-
-                        if (path_is_beneath(rule->path, other->path) &&
-                            (other->is_written || other->is_written == rule->is_written ||
-                             streq(rule->path, other->path)))
-                                holder = other;
-                }
+                while (n_around > 0 && !path_is_beneath(rule->path, l->rules[around[n_around - 1]].path))
+                        n_around--;
+                holder = find_holder(l, around, n_around, rule);
                 if (holder && r >= 0)
                         r = merge_into(holder, rule);
                 else if (holder)
                         learned_clear_rule(rule);
-                else
+                else if (n_around < ARRAY_SIZE(around)) {
+                        around[n_around++] = kept;
                         l->rules[kept++] = *rule;
+                } else {
+                        learned_clear_rule(rule); /* no path has so many parts */
+                }
         }
         l->n = kept;
         return r;
 }
 
-/* How many rules of the kind lie right in the folder; sorted, as path_compare() has them, they needn't be
- * neighbours. */
-static size_t count_right_in(const struct learning *l, const char *folder, bool is_written) {
-        size_t n = 0;
+/* A rule's place: rules right in one folder, of one kind, come to stand together, the deepest first. */
+struct place {
+        char *folder;
+        size_t depth;
+        bool is_written;
+};
 
-        for (size_t i = 0; i < l->n; i++) {
-                const char *below = path_below(l->rules[i].path, folder);
+static int compare_folders_of_rules(const void *a, const void *b) {
+        const struct place *x = a, *y = b;
+        int c;
 
-                n += below && *below && !strchr(below, '/') && l->rules[i].is_written == is_written;
-        }
-        return n;
+        if (x->depth != y->depth)
+                return x->depth < y->depth ? 1 : -1;
+        c = strcmp(x->folder, y->folder);
+        return c != 0 ? c : x->is_written - y->is_written;
 }
 
-/* One folder that holds enough of the rules becomes a rule, the deepest first.  1: there was one. */
-static int gather_once(struct learning *l) {
-        _cleanup_free_ char *best = NULL;
-        bool is_written = false;
-        size_t deepest = 0;
+static void free_folders_of_rules(struct place *places, size_t n) {
+        for (size_t i = 0; places && i < n; i++)
+                free(places[i].folder);
+        free(places);
+}
 
-        for (size_t i = 0; i < l->n; i++) {
-                _cleanup_free_ char *parent = path_parent(l->rules[i].path);
-                size_t depth = 0;
+static int find_places(const struct learning *l, struct place **ret) {
+        struct place *places = calloc(l->n + 1, sizeof(*places));
 
-                if (!parent)
+        for (size_t i = 0; places && i < l->n; i++) {
+                places[i] = (struct place){.folder = path_parent(l->rules[i].path),
+                                           .is_written = l->rules[i].is_written};
+                if (!places[i].folder) {
+                        free_folders_of_rules(places, i);
                         return -ENOMEM;
-                for (const char *at = parent; *at; at++)
-                        depth += *at == '/';
-                if (depth <= deepest || is_shared(l, parent) ||
-                    count_right_in(l, parent, l->rules[i].is_written) < GATHERED)
-                        continue;
-                deepest = depth;
-                free(best);
-                best = TAKE_PTR(parent);
-                is_written = l->rules[i].is_written;
+                }
+                for (const char *at = places[i].folder; *at; at++)
+                        places[i].depth += *at == '/';
         }
-        if (!best)
-                return 0;
-        if (learned_add(l, best, true, is_written, "") < 0)
+        if (!places)
                 return -ENOMEM;
-        l->rules[l->n - 1].n_files = 0;
-        return sort_learned(l) < 0 ? -ENOMEM : 1;
+        qsort(places, l->n, sizeof(*places), compare_folders_of_rules);
+        *ret = places;
+        return 0;
 }
 
-int learned_make(const struct asked_list *list, struct learned *ret) {
-        struct learning l = {.plan = list->plan};
+/* The folders that hold enough of the rules become rules themselves, the deepest of them at once: no one of
+ * these lies in another.  1: there were some. */
+static int gather_once(struct learning *l) {
+        struct place *places = NULL;
+        size_t n = l->n, deepest = 0, first = 0;
+        int r = find_places(l, &places);
+
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                const struct place *p = &places[i];
+
+                if (compare_folders_of_rules(p, &places[first]) != 0)
+                        first = i;
+                if (p->depth < deepest)
+                        break;
+                if (i - first + 1 != GATHERED || is_shared(l, p->folder))
+                        continue;
+                deepest = p->depth;
+                r = learned_add(l, p->folder, true, p->is_written, "");
+                if (r >= 0)
+                        l->rules[l->n - 1].n_files = 0;
+        }
+        free_folders_of_rules(places, n);
+        return r < 0 ? r : l->n == n ? 0 : sort_learned(l) < 0 ? -ENOMEM : 1;
+}
+
+/* ------------------------------------------------------------------------- what stays hidden */
+
+/* What the wide view hid in folders that rules show now: a folder stands for what was used of it, and not
+ * for the keys in it. */
+static int keep_hidden(const struct learning *l, char ***ret) {
+        int r = 0;
+
+        for (size_t i = 0; i < l->n && r >= 0; i++) {
+                _cleanup_free_ char *canonical = NULL;
+
+                if (l->rules[i].is_folder && host_is_shown(l, l->rules[i].path, &canonical) == -ENOMEM)
+                        return -ENOMEM;
+                for (size_t k = 0; canonical && k < l->wide->n_ops && r >= 0; k++) {
+                        const struct plan_op *op = &l->wide->ops[k];
+
+                        if (op->kind == PLAN_HIDE && op->source && path_is_beneath(op->source, canonical) &&
+                            !strv_contains(*ret, op->source))
+                                r = strv_add(ret, op->source);
+                }
+        }
+        return r;
+}
+
+int learned_make(const struct asked_list *list, const struct nsrun_plan *wide, struct learned *ret) {
+        struct learning l = {.plan = list->plan, .wide = wide};
         struct learned learned = {.rules = NULL};
         int r = 0;
 
@@ -254,6 +346,8 @@ int learned_make(const struct asked_list *list, struct learned *ret) {
         do
                 r = r < 0 ? r : gather_once(&l);
         while (r > 0);
+        if (r >= 0)
+                r = keep_hidden(&l, &learned.hidden);
         free(l.around);
         learned.rules = l.rules;
         learned.n_rules = l.n;
@@ -268,6 +362,7 @@ void learned_clear(struct learned *l) {
         for (size_t i = 0; i < l->n_rules; i++)
                 learned_clear_rule(&l->rules[i]);
         free(l->rules);
+        strv_free(l->hidden);
         strv_free(l->not_given);
         *l = (struct learned){.rules = NULL};
 }

@@ -18,9 +18,12 @@ struct learned_rule {
 struct learned {
         struct learned_rule *rules; /* sorted by path_compare(); none of two of one kind lies in the other */
         size_t n_rules;
+        char **hidden;    /* the host's paths in folders of the rules that weren't shown while learning */
         char **not_given; /* lines: what was asked for and is secret, or isn't shown while learning */
 };
 
-/* Makes rules of what is in the list: `plan` is the one in force, and the list's own.  -ENOMEM. */
-int learned_make(const struct asked_list *list, struct learned *ret);
+/* Makes rules of what is in the list; the list's own plan is the one in force.  `wide` is the plan that the
+ * command ran by: of what that doesn't show of the host no rule is made, whatever the command has made
+ * inside at the same path.  -ENOMEM. */
+int learned_make(const struct asked_list *list, const struct nsrun_plan *wide, struct learned *ret);
 void learned_clear(struct learned *l);

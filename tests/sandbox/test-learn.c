@@ -124,6 +124,89 @@ TEST(secrets_are_not_shown_while_learning_and_are_listed) {
         expect_not_in(o.out, "KEY");
 }
 
+/* A command can make anything in the sandbox's own home, where the host's links lead, too. */
+TEST(what_a_command_makes_where_the_host_has_something_unseen_makes_no_rule) {
+        const struct site *s = *state;
+        _cleanup_free_ char *keys = make_path(s, "work/other/keys"), *dots = make_path(s, "work/dots"),
+                            *said = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_home(s);
+        make_in_home(s, "passwords.txt", "sesame\n", 0644);
+        make_in_home(s, ".config/loose", "sesame\n", 0644);
+        make_in_home(s, ".ssh/config", "Host\n", 0600);
+        assert_int_equal(symlink("../../.ssh", keys), 0);
+        assert_int_equal(symlink("../.config", dots), 0);
+        NSRUN(s, &o, "learn", "--project=.", "--", "sh", "-c",
+              "set -e; mkdir -p ~/.ssh ~/.config; for f in ~/passwords.txt ~/.config/loose ~/.ssh/config; "
+              "do echo own >$f; cat $f; done; cat ~/work/other/keys/config; "
+              "echo x >~/work/other/keys/new; echo x >~/work/dots/new; cat ~/lib/data");
+        expect_status(&o, 0);
+        said = text_of("%s/.ssh/config: asked for by cat, not given: it may hold a secret", s->home);
+        expect_in(o.out, "own\nown\nown\nown\ndata\n{\n");
+        expect_in(o.out, "    \"readable\": [{\"path\": \"~/lib/data\", \"//\": \"cat\"}],\n");
+        expect_in(o.out, said);
+        expect_not_in(o.out, "\"overlay\"");
+}
+
+TEST(a_folder_stands_for_what_was_used_of_it_and_not_for_the_secrets_in_it) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = configuration(s), *text = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_home(s);
+        make_in_home(s, "work/other/a", "a\n", 0644);
+        make_in_home(s, "work/other/b", "b\n", 0644);
+        make_in_home(s, "work/other/deep/[x]{a,b}.key", "KEY\n", 0644);
+        make_in_home(s, "store/.env", "TOKEN=2\n", 0644);
+        NSRUN(s, &o, "learn", "--project=.", "-o", file, "--", "sh", "-c",
+              "cd ~/work/other; cat file a b; echo used >>~/store/log");
+        expect_status(&o, 0);
+        expect_out(&o, "private\na\nb\n");
+        text = file_text(file);
+        expect_in(text, "{\"path\": \"~/work/other\", \"//\": \"cat: 3 paths\"}");
+        expect_in(text, "\"~/work/other/.env\"");
+        expect_in(text, "\"~/work/other/deep/\\\\[x]?a,b}.key\"");
+        expect_in(text, "\"~/store/.env\"");
+        NSRUN(s, &o, "run", "--project=.", "--config", file, "--", "sh", "-c",
+              "cd ~/work/other; cat file a b; cat .env ~/store/.env deep/*");
+        expect_out(&o, "private\na\nb\n");
+        expect_status(&o, 1);
+}
+
+TEST(a_protected_name_that_is_written_to_is_told_and_makes_no_rule) {
+        const struct site *s = *state;
+        _cleanup_free_ char *said = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_home(s);
+        make_folder(s->project, ".git");
+        make_folder(s->project, ".git/hooks");
+        said = text_of("%s/.git/hooks/pre-commit: asked for by sh, not given: it is protected, since "
+                       "programs on the host obey it",
+                       s->project);
+        NSRUN(s, &o, "learn", "--project=.", "--", "sh", "-c",
+              "{ echo x >.git/hooks/pre-commit; } 2>/dev/null; true");
+        expect_status(&o, 0);
+        expect_in(o.out, said);
+        expect_not_in(o.out, "\"overlay\"");
+}
+
+TEST(a_link_that_the_command_turns_does_not_move_the_file) {
+        const struct site *s = *state;
+        _cleanup_free_ char *link = path_of(s->project, "link"), *file = configuration(s),
+                            *elsewhere = path_of(s->home, "learned.json"), *script = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_home(s);
+        assert_int_equal(symlink(s->outside, link), 0);
+        script = text_of("rm link && ln -s %s link", s->home);
+        NSRUN(s, &o, "learn", "--project=.", "-o", "link/learned.json", "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        assert_int_equal(access(elsewhere, F_OK), -1);
+        assert_int_equal(access(file, F_OK), 0);
+}
+
 TEST(an_update_adds_to_a_file_and_keeps_what_a_person_wrote) {
         const struct site *s = *state;
         _cleanup_free_ char *file = configuration(s), *text = NULL;
