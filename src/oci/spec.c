@@ -119,12 +119,11 @@ static bool is_first_userns(void) {
 
 /* "linux.resources.devices" keeps what no cgroup of ours does: without it only a user namespace, or these
  * capabilities' absence, keeps the container from the host's devices. */
-static int check_devices(const struct spec *spec, struct nsrun_error *err) {
+int spec_check_devices(const struct spec *spec, bool has_userns, struct nsrun_error *err) {
         const struct plan_raw *raw = spec->plan->raw;
         uint64_t able = (UINT64_C(1) << CAP_MKNOD) | (UINT64_C(1) << CAP_SYS_ADMIN);
 
-        if (!(raw->namespaces & CLONE_NEWUSER) && ((raw->bounding | raw->capabilities) & able) &&
-            is_first_userns())
+        if (!has_userns && ((raw->bounding | raw->capabilities) & able) && is_first_userns())
                 return fields_refuse(err, "CAP_MKNOD or CAP_SYS_ADMIN outside of a user namespace",
                                      "nsrun-oci makes no cgroups, which would keep devices away: leave it "
                                      "out, or run as an ordinary user");
@@ -195,7 +194,7 @@ int spec_read(const struct json_value *config, const char *bundle, struct spec *
         if (r >= 0)
                 r = spec_add_namespaces(in_linux, &spec, err);
         if (r >= 0)
-                r = check_devices(&spec, err);
+                r = spec_check_devices(&spec, spec.plan->raw->namespaces & CLONE_NEWUSER, err);
         if (r >= 0)
                 r = spec_add_hostname(json_get(config, "hostname"), &spec, err);
         if (r >= 0)

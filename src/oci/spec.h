@@ -35,6 +35,10 @@ int spec_read(const struct json_value *config, const char *bundle, struct spec *
 int spec_read_process(const struct json_value *config, const struct json_value *process, struct spec *ret,
                       struct nsrun_error *err);
 
+/* Refuses capabilities that are too much for a command outside of user namespaces; `has_userns`: it runs in
+ * one. */
+int spec_check_devices(const struct spec *spec, bool has_userns, struct nsrun_error *err);
+
 /* fields.c: refuses what the configuration or a process asks for and nsrun-oci doesn't carry. */
 int fields_check(const struct json_value *config, struct nsrun_error *err);
 int fields_check_process(const struct json_value *process, struct nsrun_error *err);

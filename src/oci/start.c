@@ -343,6 +343,9 @@ int start_join(const struct container *c, struct spec *spec, const struct start_
                 r = still = container_open_process(c);
         if (r < 0)
                 return start_fail(err, r, c->id, "the container's namespaces can't be looked at");
+        r = spec_check_devices(spec, raw->join_namespaces & CLONE_NEWUSER, err);
+        if (r < 0)
+                return r;
         raw->join_pidfd = process;
         raw->becomes_root = raw->join_namespaces & CLONE_NEWUSER;
         r = prepare_self(spec, options, true, err);

@@ -103,14 +103,14 @@ static int lock_files(struct raw *w) {
 }
 
 /* Sets an SELinux label, of the next exec or of files that are made, by writing it to `path`, an
- * attribute of /proc/self/attr.  A `label` of NULL: none was asked for. */
-static int set_label(struct raw *w, const char *path, const char *label) {
+ * attribute of /proc/self/attr, beneath `folder`.  A `label` of NULL: none was asked for. */
+static int set_label(struct raw *w, int folder, const char *path, const char *label) {
         _cleanup_close_ int fd = -EBADF;
         ssize_t n;
 
         if (!label)
                 return 0;
-        fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
+        fd = sys_open(folder, path, O_WRONLY, 0);
         n = fd < 0 ? fd : sys_write(fd, label, strlen(label) + 1);
         if (n < 0)
                 return error_set(&w->child->reaper.error, NSRUN_STAGE_HARDENING, (int)n, label,
@@ -118,9 +118,30 @@ static int set_label(struct raw *w, const char *path, const char *label) {
         return 0;
 }
 
+/* The host's /proc/self, for the command's label, while it is still there: what lies at /proc inside may be
+ * an image's or another command's, and a label that was written into a file of theirs would not be set.  The
+ * attribute itself is opened when all else is done: the kernel takes no label by a descriptor of a process
+ * that had other credentials. */
+static int open_label(struct raw *w) {
+        if (!w->plan->exec_label)
+                return 0;
+        w->label_self = sys_open(AT_FDCWD, "/proc/self", O_PATH | O_DIRECTORY, 0);
+        if (w->label_self < 0)
+                return error_set(&w->child->reaper.error, NSRUN_STAGE_HARDENING, w->label_self, "/proc/self",
+                                 "Can't set the label", NULL);
+        return 0;
+}
+
+static int label_exec(struct raw *w) {
+        int r = set_label(w, w->label_self, "attr/exec", w->plan->exec_label);
+
+        close_fdp(&w->label_self);
+        return r;
+}
+
 /* The path is relative to the working directory, which is the host's /proc/self/fd by now. */
 static int raw_label_files(struct raw *w) {
-        return set_label(w, "../attr/fscreate", w->plan->file_label);
+        return set_label(w, AT_FDCWD, "../attr/fscreate", w->plan->file_label);
 }
 
 /* The command of a container that runs already. */
@@ -128,6 +149,8 @@ static int raw_join(struct raw *w) {
         struct init *init = &w->child->reaper.init;
         int r = harden_die_with(init->supervisor_fd, &w->child->reaper.error);
 
+        if (r >= 0)
+                r = open_label(w);
         if (r >= 0)
                 r = raw_enter_namespaces(w);
         if (r >= 0)
@@ -140,7 +163,7 @@ static int raw_join(struct raw *w) {
         if (r >= 0)
                 r = identity_take(&init->identity, init->supervisor_fd, &w->child->reaper.error);
         if (r >= 0)
-                r = set_label(w, "/proc/self/attr/exec", w->plan->exec_label);
+                r = label_exec(w);
         return r < 0 ? r : raw_take_console(w);
 }
 
@@ -155,6 +178,8 @@ static int raw_build(struct raw *w) {
                                    &w->child->reaper.error);
         if (r >= 0)
                 r = map_ids(w);
+        if (r >= 0)
+                r = open_label(w);
         if (r >= 0 && (w->child->namespaces & CLONE_NEWNET))
                 r = network_loopback(&w->child->reaper.error);
         if (r >= 0)
@@ -181,7 +206,7 @@ static int raw_build(struct raw *w) {
         if (r >= 0 && !init->identity.is_late)
                 r = identity_take(&init->identity, init->supervisor_fd, &w->child->reaper.error);
         if (r >= 0)
-                r = set_label(w, "/proc/self/attr/exec", raw->exec_label);
+                r = label_exec(w);
         return r < 0 ? r : raw_take_console(w);
 }
 
@@ -346,6 +371,7 @@ int raw_start(struct child *c, struct launch *l, struct nsrun_error *err) {
                         .mount = MOUNTING_INIT,
                         .base_root = -EBADF,
                         .console = -EBADF,
+                        .label_self = -EBADF,
                         .operation = -1};
         int r;
 

@@ -13,6 +13,7 @@ struct raw {
         int base_root;    /* the first tmpfs, in a folder of which the new root is built */
         bool covers_root; /* the current operation may have mounted something on the new root itself */
         int console;      /* the command's terminal; or -EBADF */
+        int label_self;   /* the host's /proc/self, for the command's label; or -EBADF */
         int operation;    /* index of the current operation, for a failure's report; or -1 */
 };
 
