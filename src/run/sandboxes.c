@@ -3,6 +3,7 @@
 #include "sandboxes.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <time.h>
 

@@ -116,6 +116,9 @@ TEST(what_the_sandbox_caused_is_told_with_its_option) {
 
                 if (strstr(command, "/dev/fuse") && access("/dev/fuse", F_OK) < 0)
                         continue; /* a host without it */
+                if (geteuid() == 0 && strstr(option, "pids="))
+                        continue; /* root's processes are counted by a cgroup alone, which not every host has
+                                   */
                 BASH(s, &o, option, command);
                 assert_int_not_equal(o.status, 0);
                 found = strstr(o.out, reason ? line

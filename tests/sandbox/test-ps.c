@@ -80,7 +80,7 @@ TEST(a_command_can_not_make_an_entry) {
                 "unshare -Urpf /tmp/nsrun-init 1000 & until [ $(ls -d /proc/[0-9]* | wc -l) -ge 6 ]; do :; done; "
                 "echo ready; exec sleep 1000";
         const struct site *s = *state;
-        _cleanup_free_ char *id = NULL, *line = NULL;
+        _cleanup_free_ char *id = NULL;
         _cleanup_outcome_ struct outcome o = {0}, stop = {0};
         struct running running;
         size_t n = 0;
@@ -132,7 +132,6 @@ TEST(inspect_prints_the_plan_in_force) {
 /* The question is a SIGURG that only inspect sends: any other is the command's. */
 TEST(a_commands_own_sigurg_reaches_it) {
         const struct site *s = *state;
-        _cleanup_outcome_ struct outcome o = {0};
         struct running running;
 
         BEGIN(s, &running, program(), "run", "--project", s->project, "--", "sh", "-c",

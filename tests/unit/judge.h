@@ -27,7 +27,18 @@ void points_clear(struct points *points);
 /* The architecture that a call is of; N_SYSCALL_ARCHS: none. */
 enum syscall_arch point_arch(const struct seccomp_data *data, enum syscall_arch native);
 
+/* The rules, asked at one point after the other: those that name the point's call are found once. */
+struct model {
+        const struct rules *rules;
+        const struct rule *named[256];
+        size_t n;
+        enum syscall_arch arch;
+        int number;
+        bool has_call;
+};
+
 /* The answer by the rules read one by one: that of the most restrictive of those that hold. */
+uint32_t model_ask(struct model *model, enum syscall_arch native, const struct seccomp_data *data);
 uint32_t model_answer(const struct rules *rules, enum syscall_arch native, const struct seccomp_data *data);
 
 /* The answer of a filter for `machine`, which has the halves of an argument in its own byte order. */
