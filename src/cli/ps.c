@@ -2,6 +2,7 @@
 /* `nsrun ps`, `inspect` and `stop`: all sandboxes of this user. */
 #include <signal.h>
 
+#include "base/array.h"
 #include "base/sys.h"
 #include "option.h"
 #include "plan/print.h"
@@ -83,30 +84,74 @@ static const char *bwrap_net(char *const *argv) {
 static const char *const net_words[] = {
         [POLICY_NET_HOST] = "host", [POLICY_NET_NONE] = "none", [POLICY_NET_ALLOW] = "allow"};
 
-/* A session is told by its pid 1. */
-static int fill_session(struct row *row, char *const *ids) {
+/* What the records say of the sessions: each is read once, however many sandboxes are listed. */
+struct known_session {
+        pid_t init;
+        char *id, *project;
+        enum policy_net net;
+};
+
+struct known_sessions {
+        struct known_session *items;
+        size_t n;
+};
+
+static void known_sessions_free(struct known_sessions *known) {
+        for (size_t i = 0; i < known->n; i++) {
+                free(known->items[i].id);
+                free(known->items[i].project);
+        }
+        free(known->items);
+}
+
+/* One whose record can't be read has ended meanwhile. */
+static int known_sessions_read(char *const *ids, struct known_sessions *known) {
+        int r = 0;
+
         STRV_FOREACH (id, ids) {
                 struct record_folder folder = RECORD_FOLDER_INIT;
                 struct plan_record record = {0};
-                bool is_it = session_read(*id, &folder, &record, NULL) >= 0 &&
-                             record.init.pid == row->process->init;
-                int r = 0;
 
-                if (is_it) {
-                        row->id = strdup(*id);
-                        row->project = record.plan->project ? strdup(record.plan->project) : NULL;
-                        row->net = strdup(net_words[record.plan->net]);
-                        r = row->id && row->net ? 0 : -ENOMEM;
+                if (session_read(*id, &folder, &record, NULL) >= 0) {
+                        struct known_session one = {.init = record.init.pid, .net = record.plan->net};
+
+                        one.id = strdup(*id);
+                        one.project = record.plan->project ? strdup(record.plan->project) : NULL;
+                        r = !one.id || (record.plan->project && !one.project) ||
+                                            ARRAY_GROW(known->items, known->n) < 0
+                                    ? -ENOMEM
+                                    : 0;
+                        if (r >= 0)
+                                known->items[known->n++] = one;
+                        else {
+                                free(one.id);
+                                free(one.project);
+                        }
                 }
                 record_clear(&record);
                 records_close(&folder);
-                if (is_it)
+                if (r < 0)
                         return r;
         }
         return 0;
 }
 
-static int fill_row(struct row *row, char *const *ids) {
+/* A session is told by its pid 1. */
+static int fill_session(struct row *row, const struct known_sessions *known) {
+        for (size_t i = 0; i < known->n; i++) {
+                const struct known_session *one = &known->items[i];
+
+                if (one->init != row->process->init)
+                        continue;
+                row->id = strdup(one->id);
+                row->project = one->project ? strdup(one->project) : NULL;
+                row->net = strdup(net_words[one->net]);
+                return row->id && row->net && (row->project || !one->project) ? 0 : -ENOMEM;
+        }
+        return 0;
+}
+
+static int fill_row(struct row *row, const struct known_sessions *known) {
         static const char *const kinds[] = {[SANDBOX_RUN] = "run",
                                             [SANDBOX_BWRAP] = "bwrap",
                                             [SANDBOX_SESSION] = "session",
@@ -119,7 +164,7 @@ static int fill_row(struct row *row, char *const *ids) {
         if (p->kind == SANDBOX_RUN && p->argv && p->argv[1] && command_find(p->argv[1]))
                 row->kind = command_find(p->argv[1])->name;
         if (p->kind == SANDBOX_SESSION)
-                r = fill_session(row, ids);
+                r = fill_session(row, known);
         if (can_answer(p) && ps_ask(p, QUERY_FACTS, &facts) >= 0) {
                 row->project = query_fact(facts, "project", NULL);
                 row->net = query_fact(facts, "net", NULL);
@@ -198,9 +243,12 @@ static int ps_print_list(const struct sandbox_process *list, size_t n, bool want
         _cleanup_json_ struct json_document d = {0};
         _cleanup_strv_ char **ids = NULL;
         _cleanup_free_ char *text = NULL;
+        _cleanup_(known_sessions_free) struct known_sessions known = {0};
         struct json_value *array = NULL;
         int r = nsrun_session_list(&ids, err);
 
+        if (r >= 0 && known_sessions_read(ids, &known) < 0)
+                r = error_oom(err);
         if (r >= 0 && wants_json)
                 r = json_open(&d, err);
         if (r < 0)
@@ -213,7 +261,7 @@ static int ps_print_list(const struct sandbox_process *list, size_t n, bool want
         for (size_t i = 0; i < n && r >= 0; i++) {
                 _cleanup_(row_clear) struct row row = {.process = &list[i]};
 
-                r = fill_row(&row, ids);
+                r = fill_row(&row, &known);
                 if (r >= 0 && wants_json)
                         add_row(&d, array, &row);
                 else if (r >= 0)
