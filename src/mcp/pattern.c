@@ -379,7 +379,8 @@ static int take_alternatives(struct compiling *c) {
         if (r >= 0)
                 r = take_alternatives(c);
         c->depth--;
-        c->p->steps[jump].to = c->p->n;
+        if (r >= 0)
+                c->p->steps[jump].to = c->p->n;
         return r;
 }
 

@@ -487,14 +487,42 @@ static char *mounts_now(void) {
         return text;
 }
 
+static void wake_up(nsrun_unused int number) {
+}
+
+/* What the children of this process are, for a person to read. */
+static char *children_in_words(void) {
+        char *text = text_of("%s", "");
+        FILE *list = fopen("/proc/thread-self/children", "re");
+        int pid;
+
+        assert_non_null(list);
+        while (fscanf(list, "%d", &pid) == 1) {
+                _cleanup_free_ char *so_far = text, *path = text_of("/proc/%d/stat", pid);
+                _cleanup_free_ char *stat = file_text(path);
+
+                text = text_of("%s\n%.60s", so_far, stat);
+        }
+        (void)fclose(list);
+        return text;
+}
+
 void collect_orphans(void) {
+        struct sigaction wakes = {.sa_handler = wake_up}, before;
         siginfo_t info;
 
+        assert_int_equal(sigaction(SIGALRM, &wakes, &before), 0);
         (void)alarm((unsigned)deadline_seconds);
         while (waitid(P_ALL, 0, &info, WEXITED) == 0)
                 ;
+        if (errno == EINTR) {
+                _cleanup_free_ char *left = children_in_words();
+
+                fail_msg("what was left behind doesn't end:%s", left);
+        }
         assert_int_equal(errno, ECHILD);
         (void)alarm(0);
+        assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
 }
 
 /* The folder of records may stay, and nothing in it. */
