@@ -246,7 +246,9 @@ void pty_polled(const struct pty *p, struct pollfd fds[PTY_POLLED]) {
         fds[1] = (struct pollfd){.fd = p->master};
         if (!pty_is_drained(&p->typed))
                 fds[1].events |= POLLOUT;
-        if (pty_is_drained(&p->printed))
+        /* What is printed shows a person that the command runs, who then types: by then the terminal is the
+         * command's, whose echo may be off. */
+        if (p->is_active && pty_is_drained(&p->printed))
                 fds[1].events |= POLLIN;
         if (fds[1].events == 0)
                 fds[1].fd = -1;

@@ -129,6 +129,7 @@ static void stop_with_terminal(struct supervised *s) {
         }
         pty_leave_terminal(s->pty);
         (void)sys_kill(0, SIGSTOP);
+        s->wants_terminal = true;
 }
 
 static void tell_started(const struct supervised *s, const struct launch_report *report) {

@@ -270,10 +270,7 @@ struct alone {
         struct termios before;
 };
 
-static void start_alone(const struct site *s, struct alone *a, const char *script) {
-        char text[4096] = "";
-        size_t n = 0;
-
+static void launch_alone(const struct site *s, struct alone *a, const char *script) {
         (void)fflush(NULL);
         a->nsrun = forkpty(&a->master, NULL, NULL, NULL);
         assert_true(a->nsrun >= 0);
@@ -283,12 +280,70 @@ static void start_alone(const struct site *s, struct alone *a, const char *scrip
                 _exit(122);
         }
         assert_int_equal(fcntl(a->master, F_SETFD, FD_CLOEXEC), 0);
+}
+
+static void start_alone(const struct site *s, struct alone *a, const char *script) {
+        char text[4096] = "";
+        size_t n = 0;
+
+        launch_alone(s, a, script);
         while (!strstr(text, "ready.")) {
                 ssize_t more = read(a->master, text + n, sizeof(text) - 1 - n);
 
                 assert_true(more > 0);
                 n += (size_t)more;
         }
+}
+
+static void wait_microseconds(long n) {
+        assert_int_equal(nanosleep(&(struct timespec){.tv_nsec = 1000 * n}, NULL), 0);
+}
+
+/* The first child, or 0. */
+static pid_t child_of(pid_t parent) {
+        _cleanup_free_ char *path = text_of("/proc/%d/task/%d/children", (int)parent, (int)parent);
+        _cleanup_free_ char *children = file_text(path);
+
+        return (pid_t)strtol(children, NULL, 10);
+}
+
+/* Whoever sees that the command runs may type a password: by then the terminal has no echo.  Pid 1 is
+ * stopped for a while, at some time of its start, and reports it late. */
+TEST(what_is_printed_is_shown_when_the_terminal_is_the_commands) {
+        const struct site *s = *state;
+        _cleanup_free_ char *started = path_of(s->project, "started");
+        _cleanup_free_ char *script = text_of("echo ready.; touch '%s'; exec sleep 1000", started);
+        unsigned n_late = 0;
+
+        if (in_a_session() || by_the_library())
+                skip_because("pid 1 itself is to be stopped");
+        for (long delay = 0; delay <= 4000; delay += 100) {
+                struct termios modes = {0};
+                struct alone a = {0};
+                char text[64] = "";
+                pid_t init;
+
+                launch_alone(s, &a, script);
+                while ((init = child_of(a.nsrun)) == 0)
+                        ;
+                wait_microseconds(delay);
+                assert_int_equal(kill(init, SIGSTOP), 0);
+                for (int k = 0; k < 20 && access(started, F_OK) < 0; k++)
+                        wait_microseconds(1000);
+                n_late += access(started, F_OK) == 0 && tcgetattr(a.master, &modes) == 0 &&
+                          (modes.c_lflag & ECHO);
+                if (poll(&(struct pollfd){.fd = a.master, .events = POLLIN}, 1, 2) == 0)
+                        assert_int_equal(kill(init, SIGCONT), 0);
+                assert_true(read(a.master, text, sizeof(text) - 1) > 0);
+                assert_int_equal(tcgetattr(a.master, &modes), 0);
+                assert_int_equal(modes.c_lflag & (ICANON | ECHO), 0);
+                (void)kill(init, SIGCONT);
+                (void)close(a.master);
+                assert_int_equal(waitpid(a.nsrun, NULL, 0), a.nsrun);
+                (void)unlink(started);
+        }
+        (void)printf("%u times the start was told of late\n", n_late);
+        collect_orphans();
 }
 
 /* Ended by nobody's will: a process that is left sets the terminal back. */
