@@ -88,11 +88,15 @@ is_table && match($0, /^ *\.[a-z]+ =( |$)/) {
         sub(/^\./, "", field)
         sub(/^ *\.[a-z]+ = ?/, "")
 }
-is_table && /^ *FILTER\("[a-z0-9_]*"\),$/ {
-        sub(/^ *FILTER\("/, "")
-        sub(/"\),$/, "")
-        row[field] = "a seccomp filter, as containers have one, refuses " $0 ": start the container with a profile that " \
-                "allows it, for instance --security-opt seccomp=unconfined"
+is_table && /^ *FILTER_HINT\("[a-z0-9_ ]*"\)( "[^"]*")?,$/ {
+        sub(/^ *FILTER_HINT\("/, "")
+        call = more = $0
+        sub(/".*/, "", call)
+        sub(/^[^)]*\) ?"?/, "", more)
+        sub(/"?,$/, "", more)
+        row[field] = "a seccomp filter, as containers and services have one, refuses " call ": start the container with a " \
+                "profile that allows it (docker, podman: --security-opt seccomp=unconfined; Kubernetes: a " \
+                "seccompProfile of type Unconfined), or the service with it in SystemCallFilter=" more
         next
 }
 is_table && /^ *".*",?$/ {

@@ -3,11 +3,6 @@
  * field begins a line. */
 #include "causes.h"
 
-#define FILTER(call)                                              \
-        "a seccomp filter, as containers have one, refuses " call \
-        ": start the container with a profile that "              \
-        "allows it, for instance --security-opt seccomp=unconfined"
-
 const struct cause causes[N_CAUSES] = {
         [CAUSE_USERNS_CLONE] =
                 {
@@ -85,9 +80,20 @@ const struct cause causes[N_CAUSES] = {
         [CAUSE_NAMESPACES_USED_UP] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
-                        .when = "The kernel answers ENOSPC or EUSERS, and no switch is 0.",
-                        .what = "the limit of namespaces is reached, or they are nested too deep",
-                        .fix = "raise user.max_*_namespaces (32 levels are the kernel's own end)",
+                        .when = "The kernel answers ENOSPC or EUSERS, and a counter of this user namespace that "
+                                "isn't 0 is below 15000, or this is the host's own namespace.",
+                        .what = "the limit of namespaces is reached",
+                        .fix = "raise the sysctl that the refusal names: sudo sysctl -w user.max_user_namespaces=15000",
+                        .test = "a_limit_of_few_namespaces_is_named",
+                },
+        [CAUSE_OUTER_LIMIT] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The same, and none of its own counters is low.",
+                        .what = "a namespace around this one allows no further namespaces (32 levels are the "
+                                "kernel's own end)",
+                        .fix = "run nsrun outside of it, or start it without bwrap's --disable-userns and the "
+                               "like: nothing inside can raise the limit",
                         .test = "a_nesting_too_deep_is_named",
                 },
         [CAUSE_NO_USERNS] =
@@ -111,7 +117,8 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The user or the group isn't in /proc/self/uid_map or gid_map.",
                         .what = "this user or its group has no id in the user namespace that nsrun is in",
-                        .fix = "give it one (unshare --map-current-user), or run nsrun outside of it",
+                        .fix = "who makes that namespace must give it one (unshare --map-current-user, podman "
+                               "--userns=keep-id), since nobody inside can; or run nsrun outside of it",
                         .test = "a_user_without_an_id_is_named",
                 },
         [CAUSE_CHROOT] =
@@ -136,9 +143,10 @@ const struct cause causes[N_CAUSES] = {
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "A user namespace is refused, and this process has a seccomp filter.",
-                        .what = "a seccomp filter, as containers have one, refuses user namespaces",
-                        .fix = "start the container with a profile that allows them, for instance --security-opt "
-                               "seccomp=unconfined",
+                        .what = "a seccomp filter, as containers and services have one, refuses user namespaces",
+                        .fix = "start the container with a profile that allows them (docker, podman: "
+                               "--security-opt seccomp=unconfined; Kubernetes: a seccompProfile of type "
+                               "Unconfined), or the service without RestrictNamespaces=",
                         .test = "a_filter_that_refuses_namespaces_is_named",
                 },
         [CAUSE_FILTER_MOUNTS] =
@@ -146,9 +154,11 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "A user namespace can be made, a mount in it is refused, and this process has a "
                                 "seccomp filter.",
-                        .what = "a seccomp filter, as containers have one, refuses mounts in a user namespace",
-                        .fix = "start the container with a profile that allows them, for instance --security-opt "
-                               "seccomp=unconfined",
+                        .what = "a seccomp filter, as containers and services have one, refuses mounts in a user "
+                                "namespace",
+                        .fix = "start the container with a profile that allows them (docker, podman: "
+                               "--security-opt seccomp=unconfined; Kubernetes: a seccompProfile of type "
+                               "Unconfined), or the service with @mount in SystemCallFilter=",
                         .test = "a_filter_that_refuses_mounts_is_named",
                 },
         [CAUSE_MODULE] =
@@ -170,10 +180,28 @@ const struct cause causes[N_CAUSES] = {
         [CAUSE_PROCESSES_USED_UP] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
-                        .when = "The kernel answers EAGAIN.",
+                        .when = "The kernel answers EAGAIN, and the user has as many processes as the limit allows.",
                         .what = "no process for the sandbox can be made",
                         .fix = "raise the limit of processes (ulimit -u)",
                         .test = "no_room_for_a_process_is_named",
+                },
+        [CAUSE_PIDS_USED_UP] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The kernel answers EAGAIN, and the user has fewer.",
+                        .what = "no process for the sandbox can be made",
+                        .fix = "raise the cgroup's limit of processes, pids.max (docker, podman: --pids-limit; systemd: "
+                               "TasksMax=; the kernel's own is kernel.pid_max)",
+                        .test = "no_room_in_a_cgroup_is_named",
+                },
+        [CAUSE_MEMORY_USED_UP] =
+                {
+                        .stage = NSRUN_STAGE_NAMESPACE,
+                        .when = "The kernel answers ENOMEM.",
+                        .what = "no process for the sandbox can be made",
+                        .fix = "end programs that hold memory, or raise the cgroup's memory.max (docker, podman: "
+                               "--memory; systemd: MemoryMax=); vm.overcommit_memory=2 refuses early",
+                        .test = "no_memory_for_a_process_is_named",
                 },
         [CAUSE_SETFCAP] =
                 {
@@ -221,7 +249,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_SUPERVISE,
                         .when = "pidfd_open(2) fails with EPERM.",
                         .what = "no descriptors to watch the sandbox with",
-                        .fix = FILTER("pidfd_open"),
+                        .fix = FILTER_HINT("pidfd_open"),
                         .test = "a_filter_that_refuses_one_call_is_named",
                 },
         [CAUSE_FILTER_PIVOT] =
@@ -229,7 +257,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "pivot_root(2) fails with EPERM or ENOSYS.",
                         .what = "pivot_root to the sandbox's root failed",
-                        .fix = FILTER("pivot_root"),
+                        .fix = FILTER_HINT("pivot_root"),
                         .test = "a_filter_that_refuses_one_call_is_named",
                 },
         [CAUSE_INITRAMFS] =
@@ -245,7 +273,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "umount2(2) fails with EPERM or ENOSYS.",
                         .what = "the host's root can't be detached",
-                        .fix = FILTER("umount2"),
+                        .fix = FILTER_HINT("umount2"),
                         .test = "a_filter_that_refuses_one_call_is_named",
                 },
         [CAUSE_FILTER_MOVE] =
@@ -253,7 +281,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "move_mount(2) fails with EPERM.",
                         .what = "the bind can't be attached",
-                        .fix = "a seccomp filter refuses move_mount: allow it, or refuse it with ENOSYS",
+                        .fix = FILTER_HINT("move_mount"),
                         .test = "behind_a_filter_the_sandbox_is_the_same",
                 },
         [CAUSE_FILTER_UNSHARE] =
@@ -261,7 +289,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "unshare(2), which a session's commands take, fails with EPERM or ENOSYS.",
                         .what = "no mark can be put on the command",
-                        .fix = FILTER("unshare"),
+                        .fix = FILTER_HINT("unshare"),
                         .test = "a_filter_that_refuses_a_sessions_calls_is_named",
                 },
         [CAUSE_FILTER_MEMFD] =
@@ -269,7 +297,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_SUPERVISE,
                         .when = "memfd_create(2), which a session takes, fails with EPERM or ENOSYS.",
                         .what = "the plan can't be handed to nsrun-monitor",
-                        .fix = FILTER("memfd_create"),
+                        .fix = FILTER_HINT("memfd_create"),
                         .test = "a_filter_that_refuses_a_sessions_calls_is_named",
                 },
         [CAUSE_FILTER_SOCKETS] =
@@ -288,8 +316,7 @@ const struct cause causes[N_CAUSES] = {
                                 "loaded.",
                         .what = "open_tree or mount_setattr is refused, and libmount, which stands in for them, "
                                 "can't be loaded",
-                        .fix = "a seccomp filter, as containers have one, refuses them: start the container with "
-                               "a profile that allows them, for instance --security-opt seccomp=unconfined",
+                        .fix = FILTER_HINT("open_tree or mount_setattr"),
                         .test = "behind_a_filter_the_sandbox_is_the_same",
                 },
         [CAUSE_NO_MOUNT_CALLS] =
@@ -385,10 +412,18 @@ const struct cause causes[N_CAUSES] = {
         [CAUSE_NO_SECCOMP] =
                 {
                         .stage = NSRUN_STAGE_HARDENING,
-                        .when = "The kernel takes no filter.",
+                        .when = "seccomp(2) fails, and not with EPERM.",
                         .what = "the seccomp filter can't be installed",
-                        .fix = "the kernel needs CONFIG_SECCOMP_FILTER (and 5.0 for --report); --seccomp=none "
-                               "goes on without",
+                        .fix = "the kernel needs CONFIG_SECCOMP_FILTER (and 5.0 for --report), and a filter around "
+                               "nsrun must allow seccomp(2); --seccomp=none goes on without",
+                        .test = "without_its_filter_no_command_starts",
+                },
+        [CAUSE_FILTER_SECCOMP] =
+                {
+                        .stage = NSRUN_STAGE_HARDENING,
+                        .when = "seccomp(2) fails with EPERM.",
+                        .what = "the seccomp filter can't be installed",
+                        .fix = FILTER_HINT("seccomp") "; --seccomp=none goes on without",
                         .test = "without_its_filter_no_command_starts",
                 },
         [CAUSE_NO_LANDLOCK] =
@@ -396,9 +431,18 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_POLICY,
                         .when = "--landlock=require is asked for, and the kernel answers ENOSYS.",
                         .what = "Landlock can't keep abstract sockets and signals inside",
-                        .fix = "the kernel was built without it (CONFIG_SECURITY_LANDLOCK); --landlock=auto goes "
-                               "on without",
+                        .fix = "boot a kernel with CONFIG_SECURITY_LANDLOCK=y; if it has that, the seccomp filter around "
+                               "nsrun must allow landlock_create_ruleset; --landlock=auto goes on without",
                         .test = "where_the_kernel_has_none_auto_goes_on_and_require_does_not",
+                },
+        [CAUSE_FILTER_LANDLOCK] =
+                {
+                        .stage = NSRUN_STAGE_POLICY,
+                        .when = "landlock_create_ruleset(2) fails with EPERM, and --landlock=require or --strict is "
+                                "asked for.",
+                        .what = "Landlock can't keep abstract sockets and signals inside",
+                        .fix = FILTER_HINT("landlock_create_ruleset") "; --landlock=auto goes on without",
+                        .test = "a_filter_that_refuses_landlock_is_named",
                 },
         [CAUSE_LANDLOCK_OFF] =
                 {
@@ -415,6 +459,14 @@ const struct cause causes[N_CAUSES] = {
                         .when = "The kernel has Landlock's scopes, and they can't be entered.",
                         .what = "Landlock can't keep abstract sockets and signals inside",
                         .fix = "--landlock=off goes on without",
+                        .test = "a_scope_that_can_not_be_entered_starts_nothing",
+                },
+        [CAUSE_FILTER_RESTRICT] =
+                {
+                        .stage = NSRUN_STAGE_HARDENING,
+                        .when = "The same, and landlock_restrict_self(2) fails with EPERM or ENOSYS.",
+                        .what = "Landlock can't keep abstract sockets and signals inside",
+                        .fix = FILTER_HINT("landlock_restrict_self") "; --landlock=off goes on without",
                         .test = "a_scope_that_can_not_be_entered_starts_nothing",
                 },
         [CAUSE_NO_NULL] =
@@ -436,9 +488,9 @@ const struct cause causes[N_CAUSES] = {
         [CAUSE_NODEV_NULL] =
                 {
                         .stage = NSRUN_STAGE_SUPERVISE,
-                        .when = "The same, and its mode would allow it.",
+                        .when = "The same, and it lies on a mount with nodev: its own, or that of /dev or /.",
                         .what = "the null device can't be opened",
-                        .fix = "/dev is mounted nodev: sudo mount -o remount,dev /dev",
+                        .fix = "it is mounted nodev: sudo mount -o remount,bind,dev /dev",
                         .test = "a_null_device_that_is_mounted_nodev_is_named",
                 },
         [CAUSE_CACHE_UNMADE] =

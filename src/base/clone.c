@@ -94,6 +94,11 @@ int sys_fork_to_enter(int *ret_pidfd) {
         return clone_fork(0, false, ret_pidfd);
 }
 
+int sys_try_clone3(void) {
+        SYS_FAULT("clone3");
+        return clone_result(syscall(SYS_clone3, NULL, 0));
+}
+
 int sys_clone_into_cgroup(uint64_t flags, int cgroup, int *ret_pidfd) {
         int pidfd = -EBADF, r;
         struct clone_args args = {

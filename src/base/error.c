@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "str.h"
 
@@ -29,13 +30,48 @@ static void copy_bounded(char *to, size_t size, const char *from) {
                 memcpy(to + size - 4, "...", 3);
 }
 
+/* Which word of ulimit raises a limit, and who else may: the user can't go beyond the hard one. */
+static const struct {
+        int resource;
+        const char *fix, *hard_fix;
+} limit_hints[] = {
+        {RLIMIT_NOFILE, "raise the limit of open files (ulimit -n)",
+         "the hard limit of open files is too low, and root alone raises it: limits.conf(5), a service's LimitNOFILE=, "
+         "docker's and podman's --ulimit nofile=1024"},
+        {RLIMIT_FSIZE, "raise the limit of files' sizes (ulimit -f)",
+         "the hard limit of files' sizes is too low, and root alone raises it: limits.conf(5), a service's LimitFSIZE=, "
+         "docker's and podman's --ulimit fsize=-1"},
+        {RLIMIT_NPROC, "raise the limit of processes (ulimit -u)",
+         "the hard limit of processes is too low, and root alone raises it: limits.conf(5), a service's LimitNPROC=, "
+         "docker's and podman's --ulimit nproc=1024"},
+        {RLIMIT_STACK, "ulimit -s 256, or more",
+         "the hard limit of the stack is too low, and root alone raises it: limits.conf(5), a service's LimitSTACK=, "
+         "docker's and podman's --ulimit stack=8388608"},
+};
+
+const char *error_limit_hint(int resource, uint64_t least) {
+        for (size_t i = 0; i < ARRAY_SIZE(limit_hints); i++) {
+                struct rlimit own;
+
+                if (limit_hints[i].resource == resource)
+                        return getrlimit((unsigned)resource, &own) == 0 && own.rlim_max < least
+                                       ? limit_hints[i].hard_fix
+                                       : limit_hints[i].fix;
+        }
+        return NULL;
+}
+
+bool error_is_behind_filter(void) {
+        return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
+}
+
 /* Whether a step of the set-up failed as a call does that a seccomp filter refuses, and there is one.
  * nsrun's own is in force only when nothing can fail any more. */
 static bool may_be_filtered(enum nsrun_stage stage, int r) {
-        return (r == -EPERM || r == -ENOSYS) &&
+        return error_is_filtered(r) &&
                (stage == NSRUN_STAGE_MOUNT || stage == NSRUN_STAGE_HARDENING ||
                 stage == NSRUN_STAGE_SUPERVISE) &&
-               prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
+               error_is_behind_filter();
 }
 
 int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *what,
@@ -50,13 +86,14 @@ int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char
         err->error = r < 0 && !is_unsaid ? -r : 0;
         copy_bounded(err->path, sizeof(err->path), path);
         copy_bounded(err->what, sizeof(err->what), what);
-        if (r == -EMFILE || r == -ENFILE)
-                hint = "raise the limit of open files (ulimit -n)";
+        if (r == -EMFILE)
+                hint = error_limit_hint(RLIMIT_NOFILE, 64);
+        if (r == -ENFILE)
+                hint = "raise the host's limit of open files (sudo sysctl -w fs.file-max=1000000)";
         if (r == -EFBIG && !is_unsaid)
-                hint = "raise the limit of files' sizes (ulimit -f)";
+                hint = error_limit_hint(RLIMIT_FSIZE, 1 << 20);
         if (!hint && !is_unsaid && may_be_filtered(stage, r))
-                hint = "a seccomp filter, as containers have one, may refuse it: start the container with a "
-                       "profile that allows it, for instance --security-opt seccomp=unconfined";
+                hint = "a seccomp filter, as containers and services have one, may refuse a call of it: " ALLOWED_BY_FILTER;
         copy_bounded(err->hint, sizeof(err->hint), hint);
         return r < 0 ? r : -EIO;
 }

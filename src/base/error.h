@@ -14,6 +14,22 @@ enum {
         ERROR_UNSAID = 4096 /* the kernel's errnos are smaller */
 };
 
+/* What mends a seccomp filter that refuses something; causes.awk has the words, too. */
+#define ALLOWED_BY_FILTER                                                                            \
+        "start the container with a profile that allows it (docker, podman: --security-opt "         \
+        "seccomp=unconfined; Kubernetes: a seccompProfile of type Unconfined), or the service with " \
+        "it in SystemCallFilter="
+/* The hint for a call that the kernel itself wouldn't refuse so. */
+#define FILTER_HINT(call) \
+        "a seccomp filter, as containers and services have one, refuses " call ": " ALLOWED_BY_FILTER
+/* The same where the call failed as one that a filter refuses; elsewhere NULL. */
+#define FILTER_HINT_FOR(r, call) (error_is_filtered(r) ? FILTER_HINT(call) : NULL)
+/* Whether this process has a seccomp filter. */
+bool error_is_behind_filter(void);
+static inline bool error_is_filtered(int r) {
+        return r == -EPERM || r == -ENOSYS;
+}
+
 /* Fills *err (may be NULL; left alone when it is already filled) and returns r,
  * a negative errno: the return is always the error's.  (Of a note, which is no failure, r is 0.)
  * `what` says what failed, `path` on which path (may be NULL), `hint` what to do about it (may be
@@ -24,6 +40,10 @@ int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char
 /* The same with a formatted `what`.  Not for the child of a clone. */
 int error_setf(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *hint,
                const char *what, ...) nsrun_printf(6, 7);
+
+/* What raises a resource limit (RLIMIT_*) to so much and more: ulimit(1p), or root where the hard limit is
+ * below.  Safe between clone and exec. */
+const char *error_limit_hint(int resource, uint64_t least);
 
 /* -ENOMEM with *err filled. */
 int error_oom(struct nsrun_error *err);

@@ -67,6 +67,8 @@ int sys_fork_to_enter(int *ret_pidfd);
 /* The same, born in the cgroup (v2) whose folder is `cgroup` (CLONE_INTO_CGROUP, 5.7).  -EOPNOTSUPP: there
  * is no clone3(2) that can. */
 int sys_clone_into_cgroup(uint64_t flags, int cgroup, int *ret_pidfd);
+/* Why clone3(2) can't be had; -EINVAL: it can. */
+int sys_try_clone3(void);
 /* A child that shares memory and holds the caller until it execs or exits; with
  * `shares_files` the descriptors too, until then. */
 int sys_vfork(int (*child)(void *data), void *data, void *stack_top, bool shares_files);

@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
 
         if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_LEAST) {
                 (void)fprintf(stderr, "bwrap: %s: %s\n", causes[CAUSE_SMALL_STACK].what,
-                              causes[CAUSE_SMALL_STACK].fix);
+                              error_limit_hint(RLIMIT_STACK, STACK_LEAST));
                 return EXIT_BWRAP;
         }
         r = hold_standard_fds();

@@ -85,7 +85,7 @@ static char *mount_message(const struct plan_op *op, const struct nsrun_error *f
         if (op && op->kind == PLAN_CHMOD)
                 return format("%s %#o %s: %s", failure->what, op->mode, failure->path, error);
 
-        if (streq(failure->what, "Can't make symlink at") && failure->hint[0])
+        if (streq(failure->what, "Can't make symlink at") && failure->error == EEXIST && failure->hint[0])
                 return format("%s %s: existing destination is %s", failure->what, failure->path,
                               failure->hint);
         if (!failure->path[0])

@@ -186,7 +186,8 @@ static int run_with_signals(const struct nsrun_policy *policy, struct bash_optio
         if (r >= 0)
                 r = fd = sys_signalfd(&set);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd", NULL);
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd",
+                                 FILTER_HINT_FOR(r, "signalfd4"));
         params->cancel_fd = fd;
         r = bash_run(policy, command, params, result, err);
         (void)sys_sigmask(SIG_SETMASK, &o->mask, NULL);

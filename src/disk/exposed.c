@@ -390,11 +390,23 @@ static int write_news(int folder, int fd, char *const *lines) {
         return r;
 }
 
+/* `line`: the first that was to be written, of a folder that a command may write. */
 static int refuse_unwritten(int r, const char *line, struct nsrun_error *err) {
-        return error_set(err, NSRUN_STAGE_WORKSPACE, r, line + 2,
-                         "that a command may write this folder can't be written down",
-                         "later runs couldn't tell which symlinks in it are yours; set XDG_STATE_HOME to a "
-                         "folder of your own on a local disk");
+        _cleanup_free_ char *path = NULL, *fix = NULL, *folder = str_visible(line + 2);
+
+        if (!folder)
+                return error_oom(err);
+        /* Without a descriptor it can't be found. */
+        (void)exposed_find_base(&path, NULL);
+        fix = str_concat(
+                r == -ENOSPC || r == -EDQUOT ? "make room there, or " : "",
+                "set XDG_STATE_HOME to a folder of your own on a local disk: later runs couldn't tell which "
+                "symlinks are yours in ",
+                folder);
+        if (!fix)
+                return error_oom(err);
+        return error_set(err, NSRUN_STAGE_WORKSPACE, r, path,
+                         "what a command may write can't be written down", fix);
 }
 
 int exposed_try(char *const *lines, struct nsrun_error *err) {

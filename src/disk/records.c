@@ -91,7 +91,8 @@ static int records_enter(int dir, const char *path, const char *name, bool makes
 
         if (makes && mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, path,
-                                 "the folder of sessions can't be made", folder_hint);
+                                 "the folder of sessions can't be made",
+                                 errno == EROFS ? RUNDIR_READ_ONLY_FIX : folder_hint);
         fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 && errno == ENOENT && !makes)
                 return -ENOENT;

@@ -107,6 +107,11 @@ int rundir_find_base(char **ret, struct nsrun_error *err) {
         return 0;
 }
 
+static int refuse_unmade(int r, const char *path, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_WORKSPACE, r, path, causes[CAUSE_CACHE_UNMADE].what,
+                         r == -EROFS ? RUNDIR_READ_ONLY_FIX : causes[CAUSE_CACHE_UNMADE].fix);
+}
+
 int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
         _cleanup_free_ char *cache = NULL, *canonical = NULL, *path = NULL;
         _cleanup_close_ int fd = -EBADF;
@@ -122,7 +127,7 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
                         r = path_canonical(cache, &canonical, NULL);
         }
         if (r < 0)
-                return error_cause(err, CAUSE_CACHE_UNMADE, r, cache);
+                return refuse_unmade(r, cache, err);
         path = path_join(canonical, "nsrun");
         if (!path)
                 return error_oom(err);
@@ -131,7 +136,7 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
         if (fd < 0 && errno == ENOENT) {
                 r = rundir_make_folder(path);
                 if (r < 0)
-                        return error_cause(err, CAUSE_CACHE_UNMADE, r, path);
+                        return refuse_unmade(r, path, err);
                 fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         }
         if (fd < 0)

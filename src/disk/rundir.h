@@ -20,6 +20,12 @@ struct rundir {
                 .base_fd = -EBADF, .dir_fd = -EBADF, .lock_fd = -EBADF \
         }
 
+/* What mends a folder that can't be made on a read-only file system: all of them, since the next would be
+ * refused in turn. */
+#define RUNDIR_READ_ONLY_FIX                                                                                 \
+        "set XDG_RUNTIME_DIR, XDG_CACHE_HOME and XDG_STATE_HOME to folders of your own that can be written " \
+        "(a service with ProtectSystem=strict: name them in ReadWritePaths=)"
+
 /* The folder of all programs' caches, absolute, as the environment spells it.  -ENOENT: neither the
  * environment nor passwd names one. */
 int rundir_find_cache_home(char **ret, struct nsrun_error *err);

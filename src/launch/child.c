@@ -106,8 +106,8 @@ int child_open_control(struct child *c, struct launch *l, struct nsrun_error *er
                 r = l->control_fd < 0 ? -errno : 0;
         }
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                 "no descriptors to watch the sandbox with", NULL);
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, causes[CAUSE_NO_PIDFD].what,
+                                 FILTER_HINT_FOR(r, "eventfd2"));
         return 0;
 }
 

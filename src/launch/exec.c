@@ -4,6 +4,7 @@
 #include "exec.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
@@ -111,6 +112,25 @@ static int exec_file(struct reaper *p, const char *path) {
         return r;
 }
 
+/* The folders that a host without a PATH is searched in, and those that people leave out of theirs. */
+static const char *const usual_folders[] = {"/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"};
+
+/* A program of that name in a folder that PATH doesn't name, in p->exec_path; NULL: there is none. */
+static const char *find_beside_path(struct reaper *p, const char *file) {
+        size_t n = strlen(file);
+
+        for (size_t i = 0; i < ARRAY_SIZE(usual_folders) && n > 0 && n <= NAME_MAX; i++) {
+                size_t length = strlen(usual_folders[i]);
+
+                memcpy(p->exec_path, usual_folders[i], length);
+                p->exec_path[length] = '/';
+                memcpy(p->exec_path + length + 1, file, n + 1);
+                if (sys_is_executable(p->exec_path) >= 0)
+                        return p->exec_path;
+        }
+        return NULL;
+}
+
 /* Searches PATH as a shell does: the first plain file that may be executed is taken, whatever
  * execve(2) says of it.  EACCES in one folder doesn't end the search, and is the error if no later
  * folder has the file. */
@@ -178,21 +198,38 @@ static bool is_noexec(const char *file) {
         return fd >= 0 && sys_mount_flags(fd, &flags) >= 0 && (flags & MS_NOEXEC);
 }
 
+static int not_found(struct reaper *p, int r, const char *file) {
+        static const char without[] = "PATH doesn't name the folder of ",
+                          fix[] = ": add it there, or with --env PATH=...";
+        const char *what = p->init.is_plain ? "command not found" : "command not found in the sandbox",
+                   *found;
+        char hint[sizeof(without) + sizeof("/usr/local/bin/") + NAME_MAX + sizeof(fix)] = "";
+
+        if (strchr(file, '/'))
+                return error_set(&p->error, NSRUN_STAGE_EXEC, r, file, what,
+                                 p->init.is_plain
+                                         ? "it, or the interpreter it names, isn't there"
+                                         : "it, or the interpreter it names, is not exposed: add --ro");
+        found = find_beside_path(p, file);
+        if (found) {
+                strcat(hint, without);
+                strcat(hint, found);
+                strcat(hint, fix);
+        }
+        return error_set(&p->error, NSRUN_STAGE_EXEC, r, file, what,
+                         found ? hint
+                         : p->init.is_plain
+                                 ? "it is in no folder of PATH: install it"
+                                 : "it is in no folder of the sandbox's PATH: add --ro, or install it");
+}
+
 int exec_fail(struct reaper *p) {
         struct nsrun_error *err = &p->error;
         const char *file = p->argv[0];
         int r = p->exec_error;
 
-        if ((r == -ENOENT || r == -ENOTDIR) && p->init.is_plain)
-                return error_set(err, NSRUN_STAGE_EXEC, r, file, "command not found",
-                                 strchr(file, '/') ? "it, or the interpreter it names, isn't there"
-                                                   : "it is in no folder of PATH: install it");
         if (r == -ENOENT || r == -ENOTDIR)
-                return error_set(
-                        err, NSRUN_STAGE_EXEC, r, file, "command not found in the sandbox",
-                        strchr(file, '/')
-                                ? "it, or the interpreter it names, is not exposed: add --ro"
-                                : "it is in no folder of the sandbox's PATH: add --ro, or install it");
+                return not_found(p, r, file);
         if (r == -EACCES && is_noexec(file))
                 return error_set(
                         err, NSRUN_STAGE_EXEC, r, file, "command not executable",

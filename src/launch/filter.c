@@ -115,7 +115,9 @@ int filter_install(struct reaper *p) {
                                                  &p->error, NSRUN_STAGE_HARDENING, r, NULL,
                                                  causes[CAUSE_NO_SECCOMP].what,
                                                  "an outer sandbox listens already: leave --report and --explain out")
-                                       : error_cause(&p->error, CAUSE_NO_SECCOMP, r, NULL);
+                                       : error_cause(&p->error,
+                                                     r == -EPERM ? CAUSE_FILTER_SECCOMP : CAUSE_NO_SECCOMP,
+                                                     r, NULL);
                 if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)
                         p->listener = r;
         }

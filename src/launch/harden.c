@@ -27,7 +27,7 @@ int harden_capabilities(struct nsrun_error *err) {
         r = sys_capset_empty();
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the capabilities can't be dropped",
-                                 NULL);
+                                 FILTER_HINT_FOR(r, "capset"));
         return 0;
 }
 
@@ -116,7 +116,10 @@ int harden_scope(uint64_t scopes, struct nsrun_error *err) {
         int r = ruleset < 0 ? ruleset : sys_landlock_restrict(ruleset);
 
         if (r < 0)
-                return error_cause(err, CAUSE_LANDLOCK_REFUSED, r, NULL);
+                return error_cause(err,
+                                   ruleset >= 0 && error_is_filtered(r) ? CAUSE_FILTER_RESTRICT
+                                                                        : CAUSE_LANDLOCK_REFUSED,
+                                   r, NULL);
         return 0;
 }
 
@@ -211,6 +214,6 @@ int harden_descriptors(int *keep, size_t n, struct nsrun_error *err) {
         }
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_HARDENING, r, NULL,
-                                 "inherited descriptors can't be closed", NULL);
+                                 "inherited descriptors can't be closed", FILTER_HINT_FOR(r, "close_range"));
         return 0;
 }

@@ -306,7 +306,7 @@ static int prepare_to_reap(struct reaper *p) {
         p->signal_fd = sys_signalfd(&all);
         if (p->signal_fd < 0)
                 return error_set(&p->error, NSRUN_STAGE_SUPERVISE, p->signal_fd, NULL,
-                                 "no signalfd for pid 1", NULL);
+                                 "no signalfd for pid 1", FILTER_HINT_FOR(p->signal_fd, "signalfd4"));
         /* Away from the caller's terminal and process group, whose signals reach nsrun
          * first: a SIGCONT that came here by itself would wake the command before it
          * has the terminal back. */
@@ -327,7 +327,9 @@ static int prepare_to_reap(struct reaper *p) {
         }
         if (r < 0)
                 return error_set(&p->error, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                 "pid 1 can't leave its process group", NULL);
+                                 "pid 1 can't leave its process group",
+                                 p->init.terminal == INIT_TERMINAL_GROUP ? FILTER_HINT_FOR(r, "setpgid")
+                                                                         : FILTER_HINT_FOR(r, "setsid"));
         return 0;
 }
 

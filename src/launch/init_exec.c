@@ -130,8 +130,8 @@ int init_exec(struct child *c) {
                                  c->plan->argv ? c->plan->argv[0] : NULL, "the command is too long", NULL);
         return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
                          "nsrun-init can't be executed",
-                         r == -EPERM || r == -ENOSYS
-                                 ? NULL
+                         error_is_filtered(r)
+                                 ? FILTER_HINT("execveat")
                                  : "it must be a static program of this machine's architecture");
 }
 

@@ -136,15 +136,6 @@ int launch_wait(const struct launch *l);
 /* Reads one report.  1: got one; 0: pid 1 is gone, and no report follows; -errno. */
 int launch_read_report(const struct launch *l, struct launch_report *ret);
 
-/* The hint for a call that the kernel itself wouldn't refuse so. */
-#define LAUNCH_FILTER_HINT(call)                                  \
-        "a seccomp filter, as containers have one, refuses " call \
-        ": start the container with a profile that "              \
-        "allows it, for instance --security-opt seccomp=unconfined"
-static inline bool launch_is_filtered(int r) {
-        return r == -EPERM || r == -ENOSYS;
-}
-
 /* probe.c: why no user namespace can be had, by probing.  Fills *err, returns r. */
 int launch_explain_namespaces(int r, struct nsrun_error *err);
 /* Puts into *err, which says that the id map can't be written, why it can't if that can be told. */

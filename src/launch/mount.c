@@ -54,10 +54,10 @@ int mount_private_root(struct mounting *m, unsigned long propagation, const char
         if (r >= 0)
                 r = sys_pivot_root(".", ".");
         if (r < 0)
-                return r == -EINVAL            ? error_cause(err, CAUSE_INITRAMFS, r, "/")
-                       : launch_is_filtered(r) ? error_cause(err, CAUSE_FILTER_PIVOT, r, "/")
-                                               : error_set(err, NSRUN_STAGE_MOUNT, r, "/",
-                                                           causes[CAUSE_FILTER_PIVOT].what, NULL);
+                return r == -EINVAL           ? error_cause(err, CAUSE_INITRAMFS, r, "/")
+                       : error_is_filtered(r) ? error_cause(err, CAUSE_FILTER_PIVOT, r, "/")
+                                              : error_set(err, NSRUN_STAGE_MOUNT, r, "/",
+                                                          causes[CAUSE_FILTER_PIVOT].what, NULL);
         m->new_root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
         if (m->new_root < 0)
                 return error_set(err, NSRUN_STAGE_MOUNT, m->new_root, "/",
@@ -166,19 +166,19 @@ int mount_attach(struct mounting *m, const struct plan_op *op, int source, int t
         tree = sys_open_tree(source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | recursive);
         if (tree < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, tree, op->source ? op->source : op->target,
-                                 "the source can't be bound", NULL);
+                                 "the source can't be bound", FILTER_HINT_FOR(tree, "open_tree"));
         r = sys_mount_setattr(tree, recursive, attributes);
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->source ? op->source : op->target,
-                                 "the bind's attributes can't be set", NULL);
+                                 "the bind's attributes can't be set", FILTER_HINT_FOR(r, "mount_setattr"));
         r = sys_move_mount(tree, target);
         if (r == -EINVAL && !is_same_kind(source, target))
                 return error_set(m->error, NSRUN_STAGE_MOUNT, -ENOTDIR, op->target,
                                  "the mount point and the source are not both folders or both files", NULL);
         if (r < 0)
-                return r == -EPERM ? error_cause(m->error, CAUSE_FILTER_MOVE, r, op->target)
-                                   : error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
-                                               causes[CAUSE_FILTER_MOVE].what, NULL);
+                return error_is_filtered(r) ? error_cause(m->error, CAUSE_FILTER_MOVE, r, op->target)
+                                            : error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
+                                                        causes[CAUSE_FILTER_MOVE].what, NULL);
         return 0;
 }
 
@@ -363,7 +363,8 @@ static int mount_operation(struct mounting *m, const struct plan_op *op) {
                 r = sys_symlinkat(op->text, m->new_root, op->target + 1);
                 if (r < 0)
                         return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
-                                         "a symlink of the sandbox can't be made", NULL);
+                                         "a symlink of the sandbox can't be made",
+                                         FILTER_HINT_FOR(r, "symlinkat"));
                 return 0;
         case PLAN_BIND:
                 return mount_bind(m, op);
@@ -476,9 +477,9 @@ static int mount_seal(struct mounting *m) {
         if (r >= 0)
                 r = sys_chdir("/");
         if (r < 0)
-                return launch_is_filtered(r) ? error_cause(m->error, CAUSE_FILTER_UMOUNT, r, "/")
-                                             : error_set(m->error, NSRUN_STAGE_MOUNT, r, "/",
-                                                         causes[CAUSE_FILTER_UMOUNT].what, NULL);
+                return error_is_filtered(r) ? error_cause(m->error, CAUSE_FILTER_UMOUNT, r, "/")
+                                            : error_set(m->error, NSRUN_STAGE_MOUNT, r, "/",
+                                                        causes[CAUSE_FILTER_UMOUNT].what, NULL);
         close_fdp(&m->old_root);
         close_fdp(&m->descriptors);
         close_fdp(&m->rundir_fd);

@@ -48,13 +48,14 @@ int outside_explain(int r, const char *id, bool has_ended, struct nsrun_error *e
                 return error_set(
                         err, NSRUN_STAGE_NAMESPACE, r, id, "the session has no room for another process",
                         "what earlier commands left behind counts: --kill-leftovers ends that with them");
-        return error_set(
-                err, NSRUN_STAGE_NAMESPACE, r, id, "the session can't be entered",
-                r == -EPERM || r == -EINVAL
-                        ? "Linux 5.8 or later and a caller from outside any sandbox are needed, and "
-                          "no seccomp filter that refuses setns"
-                : r == -ENOSYS ? LAUNCH_FILTER_HINT("setns")
-                               : NULL);
+        /* The kernel itself says EBADF here. */
+        if (error_is_filtered(r) && sys_setns(-1, 0) == r)
+                return error_set(err, NSRUN_STAGE_NAMESPACE, r, id, "the session can't be entered",
+                                 FILTER_HINT("setns"));
+        return error_set(err, NSRUN_STAGE_NAMESPACE, r, id, "the session can't be entered",
+                         r == -EPERM    ? "it is entered from outside any sandbox alone, by its own user"
+                         : r == -EINVAL ? "Linux 5.8 or later is needed"
+                                        : NULL);
 }
 
 int outside_enter(struct reaper *p, uint64_t namespaces, const char *id) {
@@ -66,9 +67,9 @@ int outside_enter(struct reaper *p, uint64_t namespaces, const char *id) {
         /* ENOSPC: the user has as many as the kernel allows.  Then the command's session tells. */
         r = sys_unshare(CLONE_NEWUTS);
         if (r < 0 && r != -ENOSPC)
-                return launch_is_filtered(r) ? error_cause(&p->error, CAUSE_FILTER_UNSHARE, r, NULL)
-                                             : error_set(&p->error, NSRUN_STAGE_NAMESPACE, r, NULL,
-                                                         causes[CAUSE_FILTER_UNSHARE].what, NULL);
+                return error_is_filtered(r) ? error_cause(&p->error, CAUSE_FILTER_UNSHARE, r, NULL)
+                                            : error_set(&p->error, NSRUN_STAGE_NAMESPACE, r, NULL,
+                                                        causes[CAUSE_FILTER_UNSHARE].what, NULL);
         mark = read_mark(p->init.proc_fd, "self/ns/uts");
         if (mark <= 0)
                 return error_set(&p->error, NSRUN_STAGE_NAMESPACE, mark < 0 ? (int)mark : -ENOENT, "/proc",

@@ -3,6 +3,7 @@
  * reaper on the host, and the command as the caller itself would have started it.  So pipes,
  * signals, deadlines and ends are as in a sandbox; nothing else is. */
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "child.h"
 #include "init_exec.h"
@@ -77,7 +78,7 @@ int plain_start(struct child *c, struct launch *l, struct nsrun_error *err) {
         (void)sys_sigmask(SIG_SETMASK, &own, NULL);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no process for the command",
-                                 r == -EAGAIN ? "raise the limit of processes (ulimit -u)" : NULL);
+                                 r == -EAGAIN ? error_limit_hint(RLIMIT_NPROC, 64) : NULL);
         l->pid = r;
         l->is_plain = true;
         return 0;

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Why no user namespace can be had: tries again in steps, uses what it gets, and
  * reads the switches that are known to forbid it.  Only on the way to an error. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/causes.h"
 #include "base/sys.h"
 #include "host/within.h"
 #include "launch.h"
+
+/* So many namespaces are never used up by chance. */
+#define BOUND_ENOUGH 15000UL
 
 /* Makes a namespace and mounts in it, since Ubuntu's AppArmor lets it be made
  * and then denies what it is for.  *ret_use: -errno of the use, or 0. */
@@ -86,6 +91,104 @@ static size_t find_switch(uint64_t kinds, int r) {
                     file_starts(switches[i].path, switches[i].forbids))
                         break;
         return i;
+}
+
+/* A counter's bound; 0 where it can't be read. */
+static unsigned long read_bound(const char *path) {
+        _cleanup_close_ int fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        char found[32];
+        ssize_t n = fd < 0 ? fd : sys_read(fd, found, sizeof(found) - 1);
+
+        if (n <= 0)
+                return 0;
+        found[n] = '\0';
+        return strtoul(found, NULL, 10);
+}
+
+static bool is_refused_alone(uint64_t kind) {
+        siginfo_t info;
+        int pidfd = -EBADF, r = sys_clone_namespaces(CLONE_NEWUSER | kind, &pidfd);
+
+        if (r == 0)
+                _exit(0);
+        if (r > 0) {
+                (void)sys_waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED);
+                close_fdp(&pidfd);
+        }
+        return r == -ENOSPC || r == -EUSERS;
+}
+
+/* Which bound of this user namespace is reached: an index of switches; one past the table if it is one of a
+ * namespace around this one, whose bounds nobody inside can read.  A new user namespace bounds nothing
+ * itself. */
+static size_t find_bound(uint64_t kinds) {
+        bool is_outermost = file_says("/proc/self/uid_map", " 4294967295\n");
+        size_t lowest = ARRAY_SIZE(switches);
+        unsigned long least = BOUND_ENOUGH;
+
+        for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
+                unsigned long bound = (switches[i].kind & kinds) && can_lead_to(switches[i].path, -ENOSPC)
+                                              ? read_bound(switches[i].path)
+                                              : 0;
+
+                if (bound == 0 || (bound >= BOUND_ENOUGH && !is_outermost))
+                        continue;
+                if (is_refused_alone(switches[i].kind))
+                        return i;
+                if (bound < least) {
+                        least = bound;
+                        lowest = i;
+                }
+        }
+        return lowest;
+}
+
+static int explain_bound(int r, uint64_t kinds, struct nsrun_error *err) {
+        size_t i = find_bound(kinds);
+        unsigned long bound, enough = BOUND_ENOUGH;
+        char fix[96];
+
+        if (i == ARRAY_SIZE(switches))
+                return error_cause(err, CAUSE_OUTER_LIMIT, r, NULL);
+        bound = read_bound(switches[i].path);
+        if (bound >= enough)
+                enough = 2 * bound;
+        (void)snprintf(fix, sizeof(fix), "sudo sysctl -w user.%s=%lu", strrchr(switches[i].path, '/') + 1,
+                       enough);
+        return error_set(err, NSRUN_STAGE_NAMESPACE, r, switches[i].path,
+                         causes[CAUSE_NAMESPACES_USED_UP].what, fix);
+}
+
+/* Of the processes and threads that /proc shows how many are this user's. */
+static uint64_t count_own_tasks(void) {
+        uint64_t count = 0;
+        DIR *all = opendir("/proc");
+
+        for (const struct dirent *entry; all && (entry = readdir(all));) {
+                char path[sizeof("/proc//task") + sizeof(entry->d_name)];
+                struct stat st;
+
+                (void)snprintf(path, sizeof(path), "/proc/%s/task", entry->d_name);
+                /* One link for each thread, beside "." and the name above. */
+                if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && stat(path, &st) == 0 &&
+                    st.st_uid == getuid())
+                        count += st.st_nlink - 2;
+        }
+        if (all)
+                (void)closedir(all);
+        return count;
+}
+
+/* No process could be made.  The kernel counts those of the user against RLIMIT_NPROC, and those of each
+ * cgroup. */
+static int explain_processes(int r, struct nsrun_error *err) {
+        struct sys_rlimit own = {.soft = UINT64_MAX};
+
+        (void)sys_prlimit(RLIMIT_NPROC, NULL, &own);
+        if (own.soft == UINT64_MAX || count_own_tasks() < own.soft)
+                return error_cause(err, CAUSE_PIDS_USED_UP, r, NULL);
+        return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, causes[CAUSE_PROCESSES_USED_UP].what,
+                         error_limit_hint(RLIMIT_NPROC, own.soft + 1));
 }
 
 static bool has_filter(void) {
@@ -183,10 +286,12 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
                 return r;
         memset(err, 0, sizeof(*err));
         if (r == -EAGAIN)
-                return error_cause(err, CAUSE_PROCESSES_USED_UP, r, NULL);
+                return explain_processes(r, err);
         if ((r == -EINVAL || r == -ENOMEM) && has_others_pids())
                 return error_cause(err, CAUSE_OTHERS_PIDS, r, "/proc/self/ns/pid_for_children");
-        if (r == -EMFILE || r == -ENFILE || r == -ENOMEM)
+        if (r == -ENOMEM)
+                return error_cause(err, CAUSE_MEMORY_USED_UP, r, NULL);
+        if (r == -EMFILE || r == -ENFILE)
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, causes[CAUSE_PROCESSES_USED_UP].what,
                                  NULL);
         if (sys_stat("/proc/self/status", &st) == -ENOENT)
@@ -202,7 +307,7 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
             !(switches[found].cause == CAUSE_APPARMOR && made == -EPERM && has_filter()))
                 return error_cause(err, switches[found].cause, r, switches[found].path);
         if (r == -ENOSPC || r == -EUSERS)
-                return error_cause(err, CAUSE_NAMESPACES_USED_UP, r, "/proc/sys/user");
+                return explain_bound(r, kinds, err);
         if (made == -EPERM && explain_refusal(err) < 0)
                 return r;
         if (has_filter())

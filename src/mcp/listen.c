@@ -281,9 +281,9 @@ static int open_listen_signals(struct listener *l, struct nsrun_error *err) {
         (void)sigaddset(&set, SIGCHLD);
         (void)sigprocmask(SIG_BLOCK, &set, NULL);
         l->signal_fd = sys_signalfd(&set);
-        return l->signal_fd < 0
-                       ? error_set(err, NSRUN_STAGE_SUPERVISE, l->signal_fd, NULL, "no signalfd", NULL)
-                       : 0;
+        return l->signal_fd < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, l->signal_fd, NULL, "no signalfd",
+                                            FILTER_HINT_FOR(l->signal_fd, "signalfd4"))
+                                : 0;
 }
 
 static int serve_all(struct listener *l, struct nsrun_error *err) {

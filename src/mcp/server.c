@@ -154,7 +154,8 @@ static int open_signals(int *ret, struct nsrun_error *err) {
         (void)sigaddset(&set, SIGHUP);
         r = sys_signalfd(&set);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd", NULL);
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd",
+                                 FILTER_HINT_FOR(r, "signalfd4"));
         *ret = r;
         return 0;
 }

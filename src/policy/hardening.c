@@ -8,6 +8,12 @@
 #include "refuse.h"
 #include "seccomp/load.h"
 
+static enum cause_id landlock_cause(int abi) {
+        return abi == -EPERM        ? CAUSE_FILTER_LANDLOCK
+               : abi == -EOPNOTSUPP ? CAUSE_LANDLOCK_OFF
+                                    : CAUSE_NO_LANDLOCK;
+}
+
 int refuse_landlock(struct nsrun_error *err) {
         int abi = sys_landlock_abi();
 
@@ -18,7 +24,17 @@ int refuse_landlock(struct nsrun_error *err) {
                                   "it takes Linux 6.12 (ABI 6); --landlock=auto goes on without",
                                   "the kernel's Landlock has ABI %d: %s", abi,
                                   causes[CAUSE_NO_LANDLOCK].what);
-        return error_cause(err, abi == -EOPNOTSUPP ? CAUSE_LANDLOCK_OFF : CAUSE_NO_LANDLOCK, abi, NULL);
+        return error_cause(err, landlock_cause(abi), abi, NULL);
+}
+
+const char *landlock_fix(int abi) {
+        return abi == -EPERM        ? FILTER_HINT("landlock_create_ruleset")
+               : abi == -EOPNOTSUPP ? "add landlock to the parameter lsm= of the kernel"
+               : abi > 0            ? "boot Linux 6.12 or later"
+               : error_is_behind_filter()
+                       ? "boot a kernel with CONFIG_SECURITY_LANDLOCK=y; if it has that, the seccomp filter around "
+                         "nsrun must allow landlock_create_ruleset"
+                       : "boot a kernel with CONFIG_SECURITY_LANDLOCK=y and landlock in its parameter lsm=";
 }
 
 /* Refuses a policy file that has no canonical path.  Reading it tells what is wrong with it.  If
@@ -66,7 +82,7 @@ int refuse_hardening(struct resolved *s, struct nsrun_error *err) {
 
         if (s->policy->refuses_degraded && landlock == POLICY_LANDLOCK_AUTO &&
             sys_landlock_abi() < LANDLOCK_ABI_SCOPES)
-                return degraded_refuse(err, DEGRADED_LANDLOCK, NULL, NULL);
+                return degraded_refuse(err, DEGRADED_LANDLOCK, NULL, landlock_fix(sys_landlock_abi()));
         if (r < 0)
                 return r;
         if (!streq(name, "none") && !seccomp_find_shipped(name))

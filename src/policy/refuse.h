@@ -38,6 +38,8 @@ int refuse_changeable(const struct trust *trust, const struct resolved_rule *fil
 int refuse_hardening(struct resolved *s, struct nsrun_error *err);
 /* That refusal alone. */
 int refuse_landlock(struct nsrun_error *err);
+/* What mends that, by what sys_landlock_abi() says. */
+const char *landlock_fix(int abi);
 
 /* rundirs.c: refuses rules that would let a command write the folder of run directories, and a
  * symlink on the way to it that a command could replace. */

@@ -99,12 +99,7 @@ static void say_landlock(struct doctor *d) {
                 doctor_say(d, "landlock", "ABI %d: abstract sockets and signals stay inside", abi);
                 return;
         }
-        (void)snprintf(error.hint, sizeof(error.hint), "%s",
-                       abi > 0 ? "boot Linux 6.12 or later"
-                       : abi == -EOPNOTSUPP
-                               ? "add landlock to the parameter lsm= of the kernel"
-                               : "boot a kernel with CONFIG_SECURITY_LANDLOCK=y; in a container, "
-                                 "have its seccomp profile allow landlock_create_ruleset");
+        (void)snprintf(error.hint, sizeof(error.hint), "%s", landlock_fix(abi));
         (void)doctor_add_error(d, "landlock", DOCTOR_DEGRADED, &error);
 }
 

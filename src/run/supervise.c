@@ -357,7 +357,8 @@ static int take_over_signals(struct supervised *s) {
         if (r >= 0)
                 r = s->signal_fd = sys_signalfd(&set);
         if (r < 0)
-                return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd", NULL);
+                return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd",
+                                 FILTER_HINT_FOR(r, "signalfd4"));
         return 0;
 }
 

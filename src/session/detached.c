@@ -190,7 +190,7 @@ static int keeper_launch(struct keeper *k) {
                 r = open_output(k, stdio);
         if (r < 0)
                 (void)error_set(&k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                "no descriptors to watch the command with", NULL);
+                                "no descriptors to watch the command with", FILTER_HINT_FOR(r, "signalfd4"));
         if (r >= 0)
                 r = run_begin(k->plan, &params, &k->run, &k->error);
         close_fdp(&stdio[0]);

@@ -71,7 +71,8 @@ static int watch_signals(struct monitor *k) {
         (void)sys_sigmask(SIG_BLOCK, &set, NULL);
         k->signal_fd = sys_signalfd(&set);
         if (k->signal_fd < 0)
-                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, k->signal_fd, NULL, "no signalfd", NULL);
+                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, k->signal_fd, NULL, "no signalfd",
+                                 FILTER_HINT_FOR(k->signal_fd, "signalfd4"));
         return 0;
 }
 

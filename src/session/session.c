@@ -139,7 +139,9 @@ int session_start_program(char *const *argv, const struct nsrun_plan *plan, int 
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, program_monitor(),
                                  "nsrun-monitor can't be executed",
-                                 r == -EPERM || r == -ENOSYS ? NULL : "install nsrun completely");
+                                 !error_is_filtered(r)   ? "install nsrun completely"
+                                 : sys_try_clone3() == r ? FILTER_HINT("clone3")
+                                                         : FILTER_HINT("setsid"));
         *ret_answers = TAKE_FD(read_end);
         return 0;
 }

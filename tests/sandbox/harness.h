@@ -134,6 +134,21 @@ void expect_refusal(const struct outcome *o, int status, const char *line);
  * host of the library. */
 void expect_host_refusal(const struct outcome *o, int status, const char *line);
 #define SEE_DOCTOR "\nnsrun: see nsrun doctor"
+
+/* What a refusal says of a seccomp filter around nsrun. */
+#define FILTER_REFUSES(call)                                                                    \
+        "a seccomp filter, as containers and services have one, refuses " call                  \
+        ": start the container with a profile that allows it (docker, podman: --security-opt "  \
+        "seccomp=unconfined; Kubernetes: a seccompProfile of type Unconfined), or the service " \
+        "with it in SystemCallFilter="
+#define FILTER_REFUSES_THEM(what, service)                                                         \
+        "a seccomp filter, as containers and services have one, refuses " what                     \
+        ": Operation not permitted; start the container with a profile that allows them (docker, " \
+        "podman: --security-opt seccomp=unconfined; Kubernetes: a seccompProfile of type "         \
+        "Unconfined), or the service " service
+#define FILTER_REFUSES_NAMESPACES FILTER_REFUSES_THEM("user namespaces", "without RestrictNamespaces=")
+#define FILTER_REFUSES_MOUNTS \
+        FILTER_REFUSES_THEM("mounts in a user namespace", "with @mount in SystemCallFilter=")
 /* Whether a refusal is one line, but for the one that points at doctor. */
 static inline bool is_one_line(const char *text) {
         const char *end = strchr(text, '\n');

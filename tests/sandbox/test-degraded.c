@@ -89,9 +89,9 @@ TEST(a_kernel_without_landlock_is_a_degradation) {
                 [] = "the kernel's Landlock can't keep abstract sockets inside: a command in "
                      "the host's network can reach those of the host",
          fix[] = "boot Linux 6.12 or later with CONFIG_SECURITY_LANDLOCK=y and landlock in its parameter lsm=",
-         line[] = "--strict: the kernel's Landlock can't keep abstract sockets inside; boot "
-                  "Linux 6.12 or later with CONFIG_SECURITY_LANDLOCK=y and landlock in its "
-                  "parameter lsm=",
+         line[] = "--strict: the kernel's Landlock can't keep abstract sockets inside; boot a kernel with "
+                  "CONFIG_SECURITY_LANDLOCK=y; if it has that, the seccomp filter around nsrun must allow "
+                  "landlock_create_ruleset",
          config[] = "{\"strict\": true}\n";
         const struct site *s = *state;
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", ENOSYS),
@@ -309,8 +309,9 @@ TEST(a_cache_that_is_degraded_is_listed_and_strict_refuses_it) {
                 "a folder in which something is mounted can't be below an overlay: use --ro or --rw for "
                 "it, which takes the overlay's place");
         hint = text_of(
-                "the cache folder can't be made: %s/nsrun: Read-only file system; set XDG_CACHE_HOME to a "
-                "folder of your own on a local disk",
+                "the cache folder can't be made: %s/nsrun: Read-only file system; set XDG_RUNTIME_DIR, "
+                "XDG_CACHE_HOME and XDG_STATE_HOME to folders of your own that can be written (a service with "
+                "ProtectSystem=strict: name them in ReadWritePaths=)",
                 s->cache);
         {
                 _cleanup_free_ char *line = text_of("nsrun: --strict: %s: %s; %s\n", in_memory, npm, hint);

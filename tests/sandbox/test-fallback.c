@@ -15,15 +15,13 @@ static const char no_libmount[] =
         "\n";
 static const char filtered[] =
         "nsrun: open_tree or mount_setattr is refused, and libmount, which stands in for them, can't be loaded: "
-        "Operation not permitted; a seccomp filter, as containers have one, refuses them: start the container "
-        "with a profile that allows them, for instance --security-opt seccomp=unconfined" SEE_DOCTOR "\n";
+        "Operation not permitted; " FILTER_REFUSES("open_tree or mount_setattr") SEE_DOCTOR "\n";
 static const char no_pidfd_unknown[] = "nsrun: no descriptors to watch the sandbox with: Function not "
                                        "implemented; nsrun needs Linux 5.3 or later, and no "
                                        "seccomp filter that refuses pidfd_open\n";
 static const char no_pidfd_refused[] =
-        "nsrun: no descriptors to watch the sandbox with: Operation not permitted; a seccomp filter, as "
-        "containers have one, refuses pidfd_open: start the container with a profile that allows it, for "
-        "instance --security-opt seccomp=unconfined\n";
+        "nsrun: no descriptors to watch the sandbox with: Operation not permitted; " FILTER_REFUSES(
+                "pidfd_open") "\n";
 
 /* A source with mounts of all kinds below it: what is read-only stays so, what comes
  * along gets the rule's flags, and a flag that somebody locked stays locked. */
@@ -184,7 +182,8 @@ TEST(without_mount_calls_and_namespaces_the_namespaces_are_the_reason) {
 
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         expect_status(&o, 125);
-        expect_in(o.err, "nsrun: a seccomp filter, as containers have one, refuses user namespaces: ");
+        expect_in(o.err,
+                  "nsrun: a seccomp filter, as containers and services have one, refuses user namespaces: ");
 }
 
 /* Binds of nsrun-bwrap: in place of others, through a symlink, over the root, read-only afterwards. */

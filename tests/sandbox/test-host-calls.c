@@ -3,9 +3,7 @@
  * where nsrun can do without it there is none. */
 #include "host.h"
 
-#define ALLOW(call)                                                                                         \
-        "; a seccomp filter, as containers have one, refuses " call ": start the container with a profile " \
-        "that allows it, for instance --security-opt seccomp=unconfined"
+#define ALLOW(call) "; " FILTER_REFUSES(call)
 
 TEST(a_filter_that_refuses_one_call_is_named) {
         static const struct {
@@ -17,6 +15,10 @@ TEST(a_filter_that_refuses_one_call_is_named) {
                  "the host's root can't be detached: /: Operation not permitted" ALLOW("umount2")},
                 {"pidfd_open",
                  "no descriptors to watch the sandbox with: Operation not permitted" ALLOW("pidfd_open")},
+                {"eventfd2",
+                 "no descriptors to watch the sandbox with: Operation not permitted" ALLOW("eventfd2")},
+                {"move_mount",
+                 "the bind can't be attached: /dev/full: Operation not permitted" ALLOW("move_mount")},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};

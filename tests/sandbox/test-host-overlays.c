@@ -176,8 +176,9 @@ TEST(a_default_cache_without_a_run_directory_has_its_overlay_in_memory) {
         _cleanup_free_ char *npm = make_cache(s),
                             *line = text_of(
                                     "nsrun: the cache folder can't be made: %s/nsrun: Read-only file "
-                                    "system; set XDG_CACHE_HOME to a folder of your own on a local "
-                                    "disk",
+                                    "system; set XDG_RUNTIME_DIR, XDG_CACHE_HOME and XDG_STATE_HOME to "
+                                    "folders of your own that can be written (a service with "
+                                    "ProtectSystem=strict: name them in ReadWritePaths=)",
                                     s->cache);
         struct host host = {0};
         _cleanup_outcome_ struct outcome o = {0};

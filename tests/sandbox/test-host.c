@@ -12,8 +12,6 @@
 
 #include "host.h"
 
-static const char seccomp_hint[] =
-        "start the container with a profile that allows them, for instance --security-opt seccomp=unconfined";
 static const char masked_line[] =
         "nsrun: a new /proc can't be mounted: /proc: Operation not permitted; a container masks parts of "
         "/proc: start it with an unmasked one (podman: --security-opt unmask=ALL, docker: --security-opt "
@@ -22,21 +20,64 @@ static const char masked_line[] =
 
 /* ---------------------------------------------------------- namespaces refused */
 
-/* As the kernel answers where RLIMIT_NPROC or a cgroup allows no further process. */
-TEST(no_room_for_a_process_is_named) {
-        const struct site *s = *state;
-        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EAGAIN);
+static void expect_no_process(const struct site *s, int error, const char *line) {
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", error);
         const char *const argv[] = {deny,       number, "clone-newuser", program(), "run", "--project",
                                     s->project, "--",   "true",          NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-        expect_host_refusal(&o, 125,
-                            "nsrun: no process for the sandbox can be made: Resource temporarily "
-                            "unavailable; raise the limit of processes (ulimit -u)");
+        expect_host_refusal(&o, 125, line);
         outcome_clear(&o);
         run(&(struct request){.argv = argv + 3, .cwd = s->root}, &o);
         expect_status(&o, 0);
+}
+
+/* As the kernel answers where a cgroup allows no further process: the user has fewer than RLIMIT_NPROC. */
+TEST(no_room_in_a_cgroup_is_named) {
+        expect_no_process(*state, EAGAIN,
+                          "nsrun: no process for the sandbox can be made: Resource temporarily unavailable; "
+                          "raise the cgroup's limit of processes, pids.max (docker, podman: --pids-limit; "
+                          "systemd: TasksMax=; the kernel's own is kernel.pid_max)");
+}
+
+TEST(no_memory_for_a_process_is_named) {
+        expect_no_process(
+                *state, ENOMEM,
+                "nsrun: no process for the sandbox can be made: Cannot allocate memory; end programs "
+                "that hold memory, or raise the cgroup's memory.max (docker, podman: --memory; systemd: "
+                "MemoryMax=); vm.overcommit_memory=2 refuses early");
+}
+
+static void stage_one_process(void *data) {
+        const struct host *host = data;
+        struct rlimit one;
+
+        if (getrlimit(RLIMIT_NPROC, &one) < 0)
+                stage_fail("getrlimit");
+        one.rlim_cur = 1;
+        if (host->text)
+                one.rlim_max = 1;
+        stage_enter();
+        if (setrlimit(RLIMIT_NPROC, &one) < 0)
+                stage_fail("RLIMIT_NPROC");
+}
+
+/* Root's processes aren't counted. */
+TEST_IF(geteuid() != 0, no_room_for_a_process_is_named, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_one_process, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_host_refusal(&o, 125,
+                            "nsrun: no process for the sandbox can be made: Resource temporarily "
+                            "unavailable; raise the limit of processes (ulimit -u)");
+        run_on(s, stage_one_process, &(struct host){.text = "hard"}, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: no process for the sandbox can be made: Resource temporarily "
+                "unavailable; the hard limit of processes is too low, and root alone raises it: "
+                "limits.conf(5), a service's LimitNPROC=, docker's and podman's --ulimit nproc=1024");
 }
 
 static void stage_limited(void *data) {
@@ -78,6 +119,29 @@ TEST(a_host_without_cgroup_namespaces_will_do) {
         expect_fine(&o);
 }
 
+static void stage_few(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        stage_write(host->path, "1");
+}
+
+/* stage_enter() has made one of each. */
+TEST(a_limit_of_few_namespaces_is_named) {
+        static const struct host few = {.path = "/proc/sys/user/max_mnt_namespaces"};
+        struct host host = few;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(*state, stage_few, &host, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: the limit of namespaces is reached: /proc/sys/user/max_mnt_namespaces: No "
+                "space left on device; sudo sysctl -w user.max_mnt_namespaces=15000");
+        host.path = "/proc/sys/user/max_net_namespaces";
+        run_on(*state, stage_few, &host, NULL, NO_OPTIONS, "echo fine", &o);
+        expect_fine(&o);
+}
+
 static void stage_deep(nsrun_unused void *data) {
         while (stage_nest())
                 ;
@@ -90,16 +154,14 @@ TEST(a_nesting_too_deep_is_named) {
         run_on(s, stage_deep, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
         expect_host_refusal(
                 &o, 125,
-                "nsrun: the limit of namespaces is reached, or they are nested too deep: "
-                "/proc/sys/user: No space left on device; raise user.max_*_namespaces (32 levels are "
-                "the kernel's own end)");
+                "nsrun: a namespace around this one allows no further namespaces (32 levels are the kernel's own "
+                "end): No space left on device; run nsrun outside of it, or start it without bwrap's "
+                "--disable-userns and the like: nothing inside can raise the limit");
 }
 
 TEST(a_filter_that_refuses_namespaces_is_named) {
         const struct site *s = *state;
-        _cleanup_free_ char *line = text_of("nsrun: a seccomp filter, as containers have one, refuses user "
-                                            "namespaces: Operation not permitted; %s",
-                                            seccomp_hint);
+        _cleanup_free_ char *line = strdup("nsrun: " FILTER_REFUSES_NAMESPACES);
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, NULL, &(struct host){0}, "clone-newuser", NO_OPTIONS, "echo fine", &o);
@@ -110,10 +172,7 @@ TEST(a_filter_that_refuses_namespaces_is_named) {
 
 TEST(a_filter_that_refuses_mounts_is_named) {
         const struct site *s = *state;
-        _cleanup_free_ char *line =
-                text_of("nsrun: a seccomp filter, as containers have one, refuses mounts in "
-                        "a user namespace: Operation not permitted; %s",
-                        seccomp_hint);
+        _cleanup_free_ char *line = strdup("nsrun: " FILTER_REFUSES_MOUNTS);
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, NULL, &(struct host){0}, "mount", NO_OPTIONS, "echo fine", &o);
@@ -186,9 +245,7 @@ TEST(debians_switch_is_named) {
         const struct site *s = *state;
         struct host off = {.path = "/proc/sys/kernel/unprivileged_userns_clone", .text = "0\n"};
         struct host on = {.path = off.path, .text = "1\n"};
-        _cleanup_free_ char *other = text_of("nsrun: a seccomp filter, as containers have one, refuses user "
-                                             "namespaces: Operation not permitted; %s",
-                                             seccomp_hint);
+        _cleanup_free_ char *other = strdup("nsrun: " FILTER_REFUSES_NAMESPACES);
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_kernel_file, &off, "clone-newuser", NO_OPTIONS, "echo fine", &o);
@@ -206,14 +263,8 @@ TEST(apparmors_switch_is_named) {
         const struct site *s = *state;
         struct host on = {.path = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", .text = "1\n"};
         struct host off = {.path = on.path, .text = "0\n"};
-        _cleanup_free_ char *other = text_of(
-                                    "nsrun: a seccomp filter, as containers have one, refuses mounts "
-                                    "in a user namespace: Operation not permitted; %s",
-                                    seccomp_hint),
-                            *filter =
-                                    text_of("nsrun: a seccomp filter, as containers have one, refuses user "
-                                            "namespaces: Operation not permitted; %s",
-                                            seccomp_hint);
+        _cleanup_free_ char *other = strdup("nsrun: " FILTER_REFUSES_MOUNTS),
+                            *filter = strdup("nsrun: " FILTER_REFUSES_NAMESPACES);
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_kernel_file, &on, "mount", NO_OPTIONS, "echo fine", &o);
@@ -350,8 +401,9 @@ TEST(a_user_without_an_id_is_named) {
         expect_host_refusal(
                 &o, 125,
                 "nsrun: this user or its group has no id in the user namespace that nsrun is in: "
-                "/proc/self/uid_map: Operation not permitted; give it one (unshare "
-                "--map-current-user), or run nsrun outside of it");
+                "/proc/self/uid_map: Operation not permitted; who makes that namespace must give it "
+                "one (unshare --map-current-user, podman --userns=keep-id), since nobody inside can; or run "
+                "nsrun outside of it");
 }
 
 /* As --cap-drop=ALL and --cap-add do: the exec that follows loses all other capabilities. */

@@ -294,9 +294,10 @@ TEST(where_the_kernel_has_none_auto_goes_on_and_require_does_not) {
                 int error;
                 const char *line;
         } cases[] = {
-                {ENOSYS, "nsrun: Landlock can't keep abstract sockets and signals inside: Function not "
-                         "implemented; the kernel was built without it (CONFIG_SECURITY_LANDLOCK); "
-                         "--landlock=auto goes on without"},
+                {ENOSYS,
+                 "nsrun: Landlock can't keep abstract sockets and signals inside: Function not "
+                 "implemented; boot a kernel with CONFIG_SECURITY_LANDLOCK=y; if it has that, the seccomp "
+                 "filter around nsrun must allow landlock_create_ruleset; --landlock=auto goes on without"},
                 {EOPNOTSUPP,
                  "nsrun: Landlock can't keep abstract sockets and signals inside: Operation not "
                  "supported; the kernel has it switched off: add landlock to its lsm= parameter, or "
@@ -321,6 +322,48 @@ TEST(where_the_kernel_has_none_auto_goes_on_and_require_does_not) {
         }
 }
 
+/* By each option that wants it, and by doctor for that option. */
+TEST(a_filter_that_refuses_landlock_is_named) {
+        static const struct {
+                const char *option, *line;
+        } cases[] = {
+                {"--landlock=require",
+                 "Landlock can't keep abstract sockets and signals inside: Operation not permitted; " FILTER_REFUSES(
+                         "landlock_create_ruleset") "; --landlock=auto goes on without"},
+                {"--strict",
+                 "--strict: the kernel's Landlock can't keep abstract sockets inside; " FILTER_REFUSES(
+                         "landlock_create_ruleset")},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EPERM);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char *const argv[] = {deny,        number,     "landlock_create_ruleset",
+                                            program(),   "run",      cases[i].option,
+                                            "--project", s->project, "--",
+                                            "echo",      "fine",     NULL};
+                const char *const doctor[] = {deny,       number,  "landlock_create_ruleset", program(),
+                                              "doctor",   "--for", cases[i].option,           "--project",
+                                              s->project, NULL};
+                _cleanup_free_ char *line =
+                        text_of("nsrun: %s%s\n", cases[i].line, i == 0 ? SEE_DOCTOR : "");
+
+                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                expect_status(&o, 125);
+                assert_string_equal(o.err, line);
+                outcome_clear(&o);
+                run(&(struct request){.argv = doctor, .cwd = s->root}, &o);
+                expect_status(&o, 1);
+                expect_in(o.out, cases[i].line);
+                outcome_clear(&o);
+                NEED_SCOPES();
+                run(&(struct request){.argv = argv + 3, .cwd = s->root}, &o);
+                expect_status(&o, 0);
+                outcome_clear(&o);
+        }
+}
+
 /* Landlock that is there and then fails: no command without it. */
 TEST(a_scope_that_can_not_be_entered_starts_nothing) {
         const struct site *s = *state;
@@ -336,8 +379,8 @@ TEST(a_scope_that_can_not_be_entered_starts_nothing) {
         run_attempt(s, &k, before, "--landlock=auto", &o);
         expect_host_refusal(
                 &o, 125,
-                "nsrun: Landlock can't keep abstract sockets and signals inside: Operation not permitted; "
-                "--landlock=off goes on without");
+                "nsrun: Landlock can't keep abstract sockets and signals inside: Operation not permitted; " FILTER_REFUSES(
+                        "landlock_restrict_self") "; --landlock=off goes on without");
 }
 
 /* ------------------------------------------------------------ --seccomp-log */

@@ -437,7 +437,8 @@ TEST(without_its_filter_no_command_starts) {
         expect_host_refusal(
                 &o, 125,
                 "nsrun: the seccomp filter can't be installed: Function not implemented; the kernel needs "
-                "CONFIG_SECCOMP_FILTER (and 5.0 for --report); --seccomp=none goes on without");
+                "CONFIG_SECCOMP_FILTER (and 5.0 for --report), and a filter around nsrun must allow seccomp(2); "
+                "--seccomp=none goes on without");
         assert_int_equal(access(marker, F_OK), -1);
         outcome_clear(&o);
         run(&(struct request){.argv = control, .cwd = s->root}, &o);
