@@ -171,6 +171,7 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
                 .status_fd = options->status_fd,
                 .report_fd = options->report_fd,
                 .explains = options->explains,
+                .is_shell = options->is_shell,
                 .is_verbose = options->is_verbose,
                 .timeout = (unsigned)options->timeout,
                 .pass_fds = options->passed.fds,
@@ -219,6 +220,7 @@ int run_sandbox(const struct nsrun_policy *policy, const struct run_options *opt
 
         if (!options->wants_terminal)
                 return run_with_terminal(policy, options, NULL, ret_status, err);
+        pty.is_shell = options->is_shell;
         r = pty_open(&pty, err);
         if (r >= 0)
                 r = run_with_terminal(policy, options, &pty, ret_status, err);
@@ -263,7 +265,7 @@ static int cli_run_parse_and_run(const struct command *command, char **argv, str
         return r;
 }
 
-int run_main(const struct command *command, char **argv) {
+int run_main_with(const struct command *command, char **argv, run_parser *parse) {
         struct nsrun_policy *policy = NULL;
         struct common_options common = {0};
         struct nsrun_error err = {0};
@@ -273,9 +275,13 @@ int run_main(const struct command *command, char **argv) {
         if (r < 0)
                 (void)error_oom(&err);
         else
-                r = cli_run_parse_and_run(command, argv, policy, &common, &status, &err);
+                r = parse(command, argv, policy, &common, &status, &err);
         (void)nsrun_policy_free(policy);
         if (r < 0)
                 return option_fail(&err);
         return common.wants_help || common.wants_version ? help_answer(command, &common) : status;
+}
+
+int run_main(const struct command *command, char **argv) {
+        return run_main_with(command, argv, cli_run_parse_and_run);
 }

@@ -23,7 +23,7 @@ static const char chooser[] =
         "  case ${s##*/} in\n"
         "  bash*) PS1=\"$p \\w\\\\\\$ \" ;;\n"
         "  zsh*) PS1=\"$p %~ %# \" ;;\n"
-        "  fish) exec \"$s\" -C \"functions -c fish_prompt nsrun_prompt; function fish_prompt; echo -n '$p '; "
+        "  fish) unset debian_chroot; exec \"$s\" -C \"functions -c fish_prompt nsrun_prompt; function fish_prompt; echo -n '$p '; "
         "nsrun_prompt; end\" ;;\n"
         "  *) PS1=\"$p \\$PWD \\$ \" ;;\n"
         "  esac\n"
@@ -54,7 +54,7 @@ int shell_enter(const char *id, int *ret_status, struct nsrun_error *err) {
         r = nsrun_policy_new(&policy) < 0 ? error_oom(err) : nsrun_policy_set(policy, "session", id, err);
         if (r >= 0)
                 r = shell_choose(policy, id, err);
-        options.wants_terminal = true;
+        options.wants_terminal = options.is_shell = true;
         if (r >= 0)
                 r = run_sandbox(policy, &options, ret_status, err);
         (void)nsrun_policy_free(policy);
@@ -67,7 +67,7 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
         size_t first = 0;
         int r = option_parse(command, argv, (void *const[]){policy, &options, common}, &first, err);
 
-        options.wants_terminal = true;
+        options.wants_terminal = options.is_shell = true;
         if (r == 0 && argv[first])
                 r = option_usage_error(command, argv[first],
                                        "a shell is all that it starts: take 'nsrun run --pty' for a command",
@@ -81,18 +81,5 @@ static int parse_and_run(const struct command *command, char **argv, struct nsru
 }
 
 int shell_main(const struct command *command, char **argv) {
-        struct nsrun_policy *policy = NULL;
-        struct common_options common = {0};
-        struct nsrun_error err = {0};
-        int status = 0, r;
-
-        r = nsrun_policy_new(&policy);
-        if (r < 0)
-                (void)error_oom(&err);
-        else
-                r = parse_and_run(command, argv, policy, &common, &status, &err);
-        (void)nsrun_policy_free(policy);
-        if (r < 0)
-                return option_fail(&err);
-        return common.wants_help || common.wants_version ? help_answer(command, &common) : status;
+        return run_main_with(command, argv, parse_and_run);
 }

@@ -12,6 +12,7 @@ struct run_options {
         struct passed_fds passed;
         bool owns_report;
         bool wants_terminal; /* the command has a terminal of its own */
+        bool is_shell;       /* the command is shell_choose()'s */
         bool explains;       /* what of a failure the sandbox caused is told */
         bool is_verbose;
         bool is_debugging;
@@ -24,6 +25,10 @@ struct run_options {
 /* Runs the policy's command; *ret_status is what nsrun is to exit with. */
 int run_sandbox(const struct nsrun_policy *policy, const struct run_options *options, int *ret_status,
                 struct nsrun_error *err);
+/* A subcommand that runs the policy's command, from argv to nsrun's exit status; `parse` sets the status. */
+typedef int run_parser(const struct command *command, char **argv, struct nsrun_policy *policy,
+                       struct common_options *common, int *ret_status, struct nsrun_error *err);
+int run_main_with(const struct command *command, char **argv, run_parser *parse);
 /* Closes what the options opened. */
 void run_options_clear(struct run_options *options);
 

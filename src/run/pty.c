@@ -16,6 +16,10 @@
  * print for ever. */
 #define LEFT_MOST ((size_t)1 << 20)
 
+/* The kernel tells nobody that a terminal's last byte was read. */
+#define END_WAIT_LEAST_MS 50
+#define END_WAIT_MOST_MS  60000
+
 /* ------------------------------------------------------------- the two ends */
 
 static int find_terminal_of(const int *fds, size_t n) {
@@ -276,15 +280,6 @@ static bool is_passing(int r) {
         return r == -EAGAIN || r == -EINTR;
 }
 
-/* The end of a file that is typed is what a person would type for it. */
-static void type_end(struct pty *p) {
-        struct termios modes;
-
-        if (tcgetattr(p->slave, &modes) < 0)
-                return;
-        p->typed = (struct pty_buffer){.bytes = {(char)modes.c_cc[VEOF]}, .to = 1};
-}
-
 static void read_printed(struct pty *p) {
         if (pty_fill(&p->printed, p->master) <= 0)
                 return;
@@ -298,6 +293,45 @@ static int64_t pty_now_ms(void) {
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
         return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The end of a file that is typed is what a person would type for it.  A program that takes each key for
+ * itself and goes on gets it ever more rarely: to it the key may mean something else. */
+static void type_end(struct pty *p) {
+        struct termios modes;
+
+        if (tcgetattr(p->slave, &modes) < 0 || modes.c_cc[VEOF] == _POSIX_VDISABLE)
+                return;
+        p->typed = (struct pty_buffer){.from = p->is_shell && !strchr("\r\n", p->last_typed) ? 0 : 1,
+                                       .bytes = {'\n', (char)modes.c_cc[VEOF]},
+                                       .to = 2};
+        p->last_typed = '\0';
+        if (modes.c_lflag & ICANON)
+                p->end_wait_ms = END_WAIT_LEAST_MS;
+        else if (p->end_wait_ms < END_WAIT_MOST_MS)
+                p->end_wait_ms *= 2;
+}
+
+int pty_patience(const struct pty *p) {
+        int64_t left = p->end_due_ms - pty_now_ms();
+
+        return !p->keeps_end ? -1 : left > 0 ? (int)left : 0;
+}
+
+void pty_keep_end(struct pty *p) {
+        struct pollfd unread = {.fd = p->slave, .events = POLLIN};
+
+        if (pty_patience(p) != 0)
+                return;
+        if (pty_is_drained(&p->typed) && sys_poll(&unread, 1, 0) == 0)
+                type_end(p);
+        p->end_due_ms = pty_now_ms() + p->end_wait_ms;
+}
+
+void pty_end_input(struct pty *p) {
+        p->has_input_ended = p->keeps_end = true;
+        p->end_wait_ms = END_WAIT_LEAST_MS;
+        pty_keep_end(p);
 }
 
 static bool is_enough(struct pty *p) {
@@ -315,15 +349,18 @@ static bool is_enough(struct pty *p) {
 static int pty_take_input(struct pty *p) {
         int r = pty_fill(&p->typed, p->input);
 
-        if (r > 0)
+        if (r > 0) {
+                p->last_typed = p->typed.bytes[p->typed.to - 1];
                 return is_enough(p) ? SIGKILL : 0;
+        }
         if (is_passing(r))
                 return 0;
-        p->has_input_ended = true;
         /* The caller's terminal is gone. */
-        if (p->has_terminal)
+        if (p->has_terminal) {
+                p->has_input_ended = true;
                 return SIGHUP;
-        type_end(p);
+        }
+        pty_end_input(p);
         return 0;
 }
 

@@ -27,8 +27,13 @@ struct pty {
         bool is_active;    /* what is typed is passed on */
         bool is_raw;       /* the caller's terminal has the modes `raw` */
         bool has_input_ended, has_output_ended;
-        unsigned n_enough; /* how many PTY_ENOUGH were typed in a row, */
-        int64_t enough_ms; /* and when the first of them was */
+        bool is_shell; /* a last line that nothing ends is one, too, as in a script */
+        char last_typed;
+        bool keeps_end;     /* the input has ended: whoever reads on is to find its end */
+        int64_t end_due_ms; /* when it is next looked whether somebody has taken the end, */
+        int end_wait_ms;    /* and how long before that the last look was */
+        unsigned n_enough;  /* how many PTY_ENOUGH were typed in a row, */
+        int64_t enough_ms;  /* and when the first of them was */
         struct termios before, raw;
         struct pty_buffer typed, printed;
         struct screen *screen; /* in memory that the watcher shares */
@@ -56,6 +61,12 @@ void pty_polled(const struct pty *p, struct pollfd fds[PTY_POLLED]);
  * enough of it: PTY_ENOUGH thrice within a second, whatever the command makes of its terminal. */
 #define PTY_ENOUGH '\035' /* ^] */
 int pty_pass_on(struct pty *p, const struct pollfd fds[PTY_POLLED]);
+/* How long to poll at most, in milliseconds; -1: for ever.  A file's end is there for each read, a
+ * terminal's for one: whenever a reader has taken it, or lost it with a change of the terminal's modes,
+ * pty_keep_end() types it again. */
+void pty_end_input(struct pty *p);
+int pty_patience(const struct pty *p);
+void pty_keep_end(struct pty *p);
 /* The command's terminal gets the size of the caller's. */
 void pty_resize(struct pty *p);
 /* Passes on what the command has printed before its end, and leaves the terminal. */

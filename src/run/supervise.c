@@ -30,6 +30,7 @@ struct supervised {
         int terminal_fd; /* the program's terminal, of which the command's process group is the foreground;
                             or -1 */
         bool was_asked_to_stop;
+        bool was_hung_up; /* a shell, by a SIGTERM for nsrun */
         struct deadline deadline;
         struct asking asking;
         struct nsrun_error *err;
@@ -68,6 +69,13 @@ static void take_signals(struct supervised *s) {
                 }
                 if (s->pty && signal == SIGCONT && s->pty->is_active)
                         s->wants_terminal = true;
+                /* An interactive shell ignores SIGTERM; and a SIGHUP that comes just before bash reads bash
+                 * sees when that read has ended. */
+                if (signal == SIGTERM && s->params->is_shell) {
+                        s->was_hung_up = true;
+                        pty_end_input(s->pty);
+                        signal = SIGHUP;
+                }
                 (void)launch_signal(&s->run.launch, signal);
         }
 }
@@ -189,6 +197,7 @@ static void pass_on_terminal(struct supervised *s, const struct pollfd fds[PTY_P
 
         if (signal != 0)
                 (void)launch_signal(&s->run.launch, signal);
+        pty_keep_end(s->pty);
 }
 
 /* Waits until pid 1 has reported how the command ended, or its pipe ends, which means that pid 1 is
@@ -215,10 +224,10 @@ static int supervise_watch(struct supervised *s) {
                 fds[4].fd = s->asking.tty < 0 || s->asking.has_ended ? -1 : s->run.network.life_fd;
                 fds[5].fd = s->asking.is_open ? s->asking.tty : -1;
                 watch_terminal(s, own);
-                r = sys_poll(fds, ARRAY_SIZE(fds), -1);
+                r = sys_poll(fds, ARRAY_SIZE(fds), s->pty && !s->asking.is_open ? pty_patience(s->pty) : -1);
                 if (r < 0 && r != -EINTR)
                         return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
-                if (s->pty && r > 0 && !s->asking.is_open)
+                if (s->pty && r >= 0 && !s->asking.is_open)
                         pass_on_terminal(s, own);
                 if (fds[1].revents)
                         take_signals(s);
@@ -422,6 +431,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                 return r;
         }
         *ret_status = s.deadline.was_told   ? EXIT_TIMED_OUT
+                      : s.was_hung_up       ? 128 + SIGTERM
                       : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                             : WEXITSTATUS(status);
         return 0;

@@ -22,6 +22,7 @@ struct supervise_params {
         const int *pass_fds; /* --pass-fd's descriptors, which are closed when the command has its copies */
         size_t n_pass_fds;
         struct pty *pty;    /* the command's own terminal, which is left when this returns; or NULL */
+        bool is_shell;      /* a person's shell, which ignores SIGTERM: it is hung up */
         char *command_line; /* the memory of the program's argv, wiped so that the sandbox can't read it; or
                                NULL */
         size_t command_line_size;
