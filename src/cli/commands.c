@@ -154,7 +154,7 @@ const struct command commands[] = {
          "[SUBCOMMAND|TOPIC]",
          "show help: a subcommand's, or some of the sandbox's options",
          "run|shell|plan|learn|bash|resolve|toolchains|agents|net|seccomp|ps|inspect|stop|session|mcp|config|doctor|completion|project|filesystem|protection|"
-         "environment|network|limits|isolation|sessions|options",
+         "environment|network|desktop|limits|isolation|sessions|options",
          false,
          {{common_options, &n_common_options}},
          help_main},

@@ -60,6 +60,7 @@ static const struct help_topic topics[] = {
         {"protection", "Protection", "names that can't be written, or not be read"},
         {"environment", "Environment", "variables that are passed"},
         {"network", "Network", "the network and the host name"},
+        {"desktop", "Desktop", "devices of the host, services of its desktop"},
         {"seccomp", "Seccomp", "which system calls are allowed; Landlock"},
         {"limits", "Limits", "memory, processors, processes and other resources"},
         {"isolation", "Isolation", "ids, /proc, the terminal's session; none at all"},

@@ -72,8 +72,9 @@ static int explain_device(const char *path, char **ret) {
                                 option = devices[i].option;
         if (access(path, F_OK) < 0)
                 return 0;
-        return asprintf(ret, "%s is a device of the host's, which isn't shown: %s%s%s", path,
+        return asprintf(ret, "%s is a device of the host's, which isn't shown: %s%s%s%s", path,
                         option ? "--" : "", option ? option : "nothing",
+                        option && streq(option, "fuse") ? " --seccomp=nested" : "",
                         option ? " shows it" : " allows it") < 0
                        ? -ENOMEM
                        : 0;

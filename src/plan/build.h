@@ -46,6 +46,8 @@ void entries_clear(struct entries *e);
 
 /* base.c: /dev, /proc, the system roots, /tmp and the home folder. */
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err);
+/* granted.c: what --kvm and its like show. */
+void collect_granted(struct entries *e, const struct resolved *s);
 /* beside.c: what lies on the way to the project is read-only; all rules are known. */
 void collect_beside(struct entries *e, const struct resolved *s);
 /* Makes /var/tmp and /etc/mtab symlinks (to /tmp, to the mounts), unless another entry is there; all others

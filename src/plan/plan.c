@@ -55,6 +55,7 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->left_out);
         strv_free(plan->unseen);
         strv_free(plan->secrets);
+        strv_free(plan->gives);
         strv_free(plan->protected);
         strv_free(plan->present);
         strv_free(plan->hide);
@@ -175,6 +176,7 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
                 if (collect_tmpfs(e, &s->tmpfs[i]) < 0)
                         return error_oom(err);
         if (r >= 0) {
+                collect_granted(e, s);
                 collect_beside(e, s);
                 collect_links(e);
         }
@@ -314,6 +316,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_copy(s->unseen, &plan->unseen);
         if (r >= 0)
                 r = strv_copy(s->secrets, &plan->secrets);
+        if (r >= 0)
+                r = strv_copy(s->gives, &plan->gives);
         if (r >= 0)
                 r = plan_fill_environment(plan, s);
         if (r >= 0)

@@ -193,6 +193,7 @@ struct nsrun_plan {
         char **left_out;
         char **unseen;  /* what the environment points at that isn't visible inside, a line each */
         char **secrets; /* as in struct resolved */
+        char **gives;   /* what --kvm and its like give away, a line each */
         uid_t uid;      /* the user's in the user namespace, if one is made */
         gid_t gid;
         uid_t host_uid; /* what those stand for on the host */

@@ -231,6 +231,8 @@ static bool is_masked(const struct plan_op *op) {
 }
 
 static int oci_add_op(struct oci_writer *w, const struct plan_op *op) {
+        if (w->plan->gives)
+                leave_unsaid(w, "devices of the host's (--kvm, --gpu ...) are the engine's to pass");
         if (is_runtimes_own(op) || (is_masked(op) && op->kind != PLAN_HIDE) ||
             (w->plan->rundir && op->kind == PLAN_DIR && path_is_beneath(op->target, w->plan->rundir)))
                 return 0;

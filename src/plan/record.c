@@ -128,6 +128,7 @@
         M(TEXTS, left_out)         \
         M(NOTHING, unseen)         \
         M(TEXTS, secrets)          \
+        M(TEXTS, gives)            \
         M(NUMBER, uid)             \
         M(NUMBER, gid)             \
         M(NUMBER, host_uid)        \

@@ -299,7 +299,7 @@ static int inherit(struct resolved *s, const char *entry) {
         name = strndup(entry, (size_t)(equals - entry));
         if (!name)
                 return -ENOMEM;
-        if (is_unset(p, name))
+        if (is_unset(p, name) || environment_get(s->granted, name))
                 return 0;
         if (!is_asked_for(p, name) && !(s->agent_key && streq(name, s->agent_key))) {
                 if ((p->clean_env && !is_clean(name)) || proxy_withholds(p, name))
@@ -409,6 +409,8 @@ static int policy_environment_make_environment(struct resolved *s, struct variab
                 r = add_explicit(p, p->workspace_env, passed);
         if (r >= 0)
                 r = add_explicit(p, s->instance_env, passed);
+        if (r >= 0)
+                r = add_explicit(p, s->granted, passed);
         if (r < 0)
                 return r;
         STRV_FOREACH (entry, p->env.entries)

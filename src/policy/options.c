@@ -6,6 +6,7 @@
 #include "agents.h"
 #include "config.h"
 #include "environment.h"
+#include "grants.h"
 #include "hide.h"
 #include "limits.h"
 #include "network.h"
@@ -482,6 +483,7 @@ static const char of_filesystem[] = "Filesystem";
 static const char of_protection[] = "Protection";
 static const char of_environment[] = "Environment";
 static const char of_network[] = "Network";
+static const char of_desktop[] = "Desktop";
 static const char of_seccomp[] = "Seccomp";
 static const char of_limits[] = "Limits";
 static const char of_isolation[] = "Isolation";
@@ -566,6 +568,16 @@ const struct option_spec policy_options[] = {
          network_apply_option},
         {"hostname", 0, "NAME", OPTION_COMPLETES_NOTHING, of_network,
          "the host name inside (default: the host's)", apply_hostname},
+        {"kvm", 0, NULL, OPTION_COMPLETES_NOTHING, of_desktop, "show /dev/kvm, for virtual machines",
+         grant_apply_option},
+        {"fuse", 0, NULL, OPTION_COMPLETES_NOTHING, of_desktop,
+         "show /dev/fuse, for file systems of the command's own; wants --seccomp=nested",
+         grant_apply_option},
+        {"gpu", 0, NULL, OPTION_COMPLETES_NOTHING, of_desktop,
+         "show the GPU's nodes that render and compute, with their drivers", grant_apply_option},
+        {"sound", 0, NULL, OPTION_COMPLETES_NOTHING, of_desktop,
+         "show PipeWire's and PulseAudio's sockets, or ALSA's devices: the microphone, too",
+         grant_apply_option},
         {"seccomp", 0, "default|strict|nested|none|FILE", OPTION_COMPLETES_CHOICE, of_seccomp,
          "which system calls are allowed: a policy of nsrun's own (see 'nsrun seccomp list'), or an OCI JSON file's",
          policy_options_apply_seccomp},

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "environment.h"
 #include "git.h"
+#include "grants.h"
 #include "hide.h"
 #include "host/project.h"
 #include "host/sockets.h"
@@ -23,6 +24,13 @@
 #include "settings.h"
 #include "toolchains.h"
 #include "wide.h"
+
+void resolved_shown_clear(struct resolved_shown *shown) {
+        free(shown->source);
+        free(shown->target);
+        free(shown->text);
+        *shown = (struct resolved_shown){.source = NULL};
+}
 
 void resolved_clear(struct resolved *s) {
         for (size_t i = 0; i < s->n_rules; i++)
@@ -47,6 +55,11 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->unseen);
         exposed_clear(&s->known);
         strv_free(s->exposes);
+        for (size_t i = 0; i < s->n_shown; i++)
+                resolved_shown_clear(&s->shown[i]);
+        free(s->shown);
+        strv_free(s->granted);
+        strv_free(s->gives);
         strv_free(s->agent_folders);
         strv_free(s->network);
         net_proxy_forget(&s->via);
@@ -577,6 +590,8 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 resolve_backing(s);
         if (r >= 0)
                 r = refuse_all(s, err);
+        if (r >= 0)
+                r = grants_resolve(s, err);
         if (r >= 0)
                 r = is_instance(p) ? move_home(s, err) : git_find_identity(s, err);
         if (r >= 0)

@@ -64,6 +64,23 @@ struct resolved_settings {
         char *text;
 };
 
+/* What a grant (grants.h) shows.  It gives way where a rule shows the host's folder around it; but not in
+ * the sandbox's own XDG_RUNTIME_DIR. */
+enum shown_kind {
+        SHOWN_DEVICE,    /* the host's device node `source` */
+        SHOWN_FILE,      /* the host's file or socket `source`, read-only (a socket can be connected to) */
+        SHOWN_PRESENT,   /* what the host has at `target`, read-only */
+        SHOWN_TEXT,      /* a file with `text` */
+        SHOWN_LINK,      /* a symlink that says `text` */
+        SHOWN_OWN_FOLDER /* an empty folder of the user's */
+};
+struct resolved_shown {
+        enum shown_kind kind;
+        char *source; /* canonical, or NULL */
+        char *target;
+        char *text; /* or NULL */
+};
+
 struct resolved {
         const struct nsrun_policy *policy; /* what was asked; it outlives this struct */
         char *const *argv;                 /* the command; NULL: a session's sandbox */
@@ -106,6 +123,11 @@ struct resolved {
         struct exposed known; /* what earlier runs let commands write */
         char **exposes;       /* lines for exposed_add(): what this run adds to that */
 
+        struct resolved_shown *shown; /* what grants show */
+        size_t n_shown;
+        char **granted; /* variables that they set, "NAME=VALUE" */
+        char **gives;   /* what they give away, a line each */
+
         char **agent_folders;  /* canonical paths of the writable folders of --agent's table */
         const char *agent_key; /* the variable that is passed although it holds a key; or NULL */
         char **network;        /* the rules of --net=allow: net/rules.h's lines, that of a proxy without its
@@ -143,6 +165,8 @@ struct resolved {
 int policy_resolve(const struct policy_request *request, struct resolved *ret, struct nsrun_error *err);
 void resolved_clear(struct resolved *s);
 #define _cleanup_resolved_ _cleanup_(resolved_clear)
+
+void resolved_shown_clear(struct resolved_shown *shown);
 
 /* The home folder that `named`, the value of HOME, gives, else the user's; NULL where the sandbox
  * can't have a tmpfs at that path.  -ENOMEM. */

@@ -81,7 +81,7 @@ static const struct {
         {"for i in 1 2 3 4 5 6 7 8; do sleep 0.1 & done; wait; exit 1", "--limit=pids=3",
          "the processes that --limit pids=N gives were used up: a larger N allows more"},
         {"cat /dev/full0 /dev/fuse", NULL,
-         "/dev/fuse is a device of the host's, which isn't shown: nothing allows it"},
+         "/dev/fuse is a device of the host's, which isn't shown: --fuse --seccomp=nested shows it"},
         {"echo 'Could not open a connection to your authentication agent.'; exit 2", NULL,
          "the agent of SSH_AUTH_SOCK isn't shown: nothing allows it"},
         {"echo 'ping: socket: Operation not permitted'; exit 2", NULL,
