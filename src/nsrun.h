@@ -349,7 +349,9 @@ struct nsrun_start_options {
          * 443 until it ends.  `program` says which process asks, as that calls itself: "npm (pid 42)"; both
          * are fit to print.  Called by nsrun_sandbox_wait(), in its thread: until then questions wait, and
          * a program's resolver gives up after two minutes.  Each name is asked about once, 32 of them at
-         * most.  1: yes; else no.  NULL: nobody can be asked, and nsrun_start() refuses such a plan. */
+         * most.  1: yes; else no.  NULL: nobody can be asked, and nsrun_start() refuses such a plan.  Of a
+         * command in a session an answer is for all of the session, and with NULL others are asked, or
+         * nobody. */
         int (*ask)(const char *name, const char *program, void *data);
         void *data;
 };
@@ -638,6 +640,20 @@ int nsrun_session_publish(const char *id, const char *port, struct nsrun_error *
 /* What is published, by either way, as "ADDRESS:PORT:INSIDE", NULL at the end (*ret is NULL for none): each
  * and the array are the caller's to free(3).  Fails as above. */
 int nsrun_session_published(const char *id, char ***ret, struct nsrun_error *error);
+
+/* Of a session with "net" "ask": answers for all its commands about names that no rule covers, until the
+ * session's network ends, and returns 0 then.  `ask` is that of struct nsrun_start_options, but that a yes
+ * is until the session ends, and a no, too.  It is called about programs of commands that nobody answers for
+ * who joined them: those of nsrun_start() with `ask`, and of 'nsrun run' at a terminal, have somebody.  64
+ * can be asked at once, each about 32 names.  -EINVAL, stage POLICY: nobody is asked in that session;
+ * -ECONNREFUSED and others, stage NETWORK: its nsrun-net has ended, or 64 are asked; -ENOENT, stage
+ * SUPERVISE: no such session. */
+int nsrun_session_ask(const char *id, int (*ask)(const char *name, const char *program, void *data),
+                      void *data, struct nsrun_error *error);
+/* What was answered in the session, by whoever was asked: "allow NAME" and "deny NAME", in the order in
+ * which they were wanted, NULL at the end (*ret is NULL for none): each and the array are the caller's to
+ * free(3). Fails as nsrun_session_published() does. */
+int nsrun_session_answers(const char *id, char ***ret, struct nsrun_error *error);
 
 /* How a session's changes are written. */
 enum nsrun_diff {

@@ -108,9 +108,9 @@ const struct command commands[] = {
          stop_main},
         {"session",
          "[OPTIONS] ACTION [ID [PATH...|PID|NAME|PORT...]]",
-         "keep a sandbox for many commands: start, enter, list, show, ps, stop, kill, publish, logs, diff, "
+         "keep a sandbox for many commands: start, enter, list, show, ps, stop, kill, publish, ask, logs, diff, "
          "commit, discard",
-         "start|enter|list|show|ps|stop|kill|publish|diff|commit|discard",
+         "start|enter|list|show|ps|stop|kill|publish|ask|diff|commit|discard",
          false,
          {{policy_options, &n_policy_options},
           {session_options, &n_session_options},

@@ -33,7 +33,7 @@ static bool has_path_choice(const char *choices) {
 #define LIST_SESSIONS "nsrun session list 2>/dev/null | sed \"1d; s/ .*//\""
 
 /* The words of `nsrun session` that an id follows. */
-#define WORDS_OF_SESSIONS "show ps stop kill publish diff commit discard"
+#define WORDS_OF_SESSIONS "show ps stop kill publish ask diff commit discard"
 
 static bool is_about_sessions(const struct command *command) {
         return streq(command->name, "session");

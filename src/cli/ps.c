@@ -316,8 +316,14 @@ static int print_plan_of(const struct nsrun_plan *plan, char *const *degraded, b
 static int inspect_session(const char *id, bool wants_json, struct nsrun_error *err) {
         struct record_folder folder = RECORD_FOLDER_INIT;
         struct plan_record record = {0};
+        _cleanup_strv_ char **answers = NULL;
         int r = session_read(id, &folder, &record, err);
 
+        /* In JSON they are 'session show''s. */
+        if (r >= 0 && !wants_json)
+                (void)nsrun_session_answers(id, &answers, NULL);
+        STRV_FOREACH (answer, answers)
+                (void)printf("answered: %s\n", *answer);
         if (r >= 0)
                 r = print_plan_of(record.plan, record.plan->degraded, wants_json, err);
         record_clear(&record);

@@ -8,6 +8,7 @@
 #include "option.h"
 #include "plan/print.h"
 #include "session/log.h"
+#include "session_ask.h"
 #include "session_interactive.h"
 #include "session_logs.h"
 #include "session_ps.h"
@@ -271,7 +272,7 @@ static int list_sessions(struct session_cli *cli, nsrun_unused char **words, str
 static int show_session(struct session_cli *cli, char **words, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         struct nsrun_session_info *info = NULL;
-        _cleanup_strv_ char **ports = NULL;
+        _cleanup_strv_ char **ports = NULL, **answers = NULL;
         struct nsrun_session_usage usage;
         int r;
 
@@ -279,13 +280,15 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
         if (r < 0)
                 return r;
         usage = usage_of(words[0]);
-        /* Of a network that has ended nothing is published. */
+        /* Of a network that has ended nothing is published, and no answer counts. */
         (void)nsrun_session_published(words[0], &ports, NULL);
+        (void)nsrun_session_answers(words[0], &answers, NULL);
         if (cli->wants_json) {
                 r = json_open(&d, err);
                 if (r >= 0) {
                         add_info(&d, d.root, info, &usage);
                         json_add_strings(&d, d.root, "published", ports);
+                        json_add_strings(&d, d.root, "answers", answers);
                         r = cli_session_print_json(&d, err);
                 }
         } else {
@@ -305,6 +308,8 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
                 }
                 STRV_FOREACH (port, ports)
                         (void)printf("published:    %s\n", *port);
+                STRV_FOREACH (answer, answers)
+                        (void)printf("answered:     %s\n", *answer);
                 session_print_usage(info, &usage);
         }
         (void)nsrun_session_info_free(info);
@@ -343,6 +348,10 @@ static int publish(nsrun_unused struct session_cli *cli, char **words, struct ns
         STRV_FOREACH (port, ports)
                 (void)printf("%s\n", *port);
         return r;
+}
+
+static int ask_here(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
+        return session_ask_person(words[0], err);
 }
 
 static int enter(struct session_cli *cli, char **words, struct nsrun_error *err) {
@@ -450,13 +459,14 @@ static const struct action actions[] = {
         {"kill", 1, 2, .run = kill_session},
         {"ps", 1, 1, .takes_json = true, .run = list_processes},
         {"publish", 1, SIZE_MAX, .run = publish},
+        {"ask", 1, 1, .run = ask_here},
         {"logs", 1, 2, .takes_json = true, .run = logs},
         {"diff", 1, SIZE_MAX, .takes_json = true, .takes_form = true, .run = diff},
         {"commit", 1, SIZE_MAX, .takes_force = true, .run = commit},
         {"discard", 1, SIZE_MAX, .run = discard},
 };
 
-#define ACTION_NAMES "start, enter, list, show, ps, stop, kill, publish, logs, diff, commit or discard"
+#define ACTION_NAMES "start, enter, list, show, ps, stop, kill, publish, ask, logs, diff, commit or discard"
 
 /* What an action has no use for is a mistake: `commit --stat` would commit. */
 static int check_options(const struct command *command, const struct action *action, size_t n_words,

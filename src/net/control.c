@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the session's user publishes while the session lives.  The socket's file is in a folder of the user's
- * own, so that who asks is the user. */
+/* What the session's user publishes while the session lives, and who can be asked about names.  The socket's
+ * file is in a folder of the user's own, so that who asks is the user. */
 #include "control.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "ask.h"
 #include "base/array.h"
 #include "base/sys.h"
 #include "helper.h"
@@ -39,8 +40,19 @@ static int control_publish(struct helper *h, const struct net_publish *p, int *f
         return 0;
 }
 
-static void control_answer(const struct helper *h, int fd, int error) {
+static bool is_packets(int fd) {
+        int value = 0;
+        socklen_t length = sizeof(value);
+
+        return getsockopt(fd, SOL_SOCKET, SO_TYPE, &value, &length) == 0 && value == SOCK_SEQPACKET;
+}
+
+static void control_answer(const struct helper *h, int fd, int error, uint32_t index) {
         struct net_control_answer a = {.error = error, .n = (uint32_t)h->rules.n_publishes};
+        bool is_allowed = false;
+
+        a.n_decided = ask_decided(index, a.name, &is_allowed);
+        a.is_allowed = is_allowed;
 
         for (size_t i = 0; i < h->rules.n_publishes && i < NET_PUBLISHES_MOST; i++)
                 a.publishes[i] = h->rules.publishes[i];
@@ -56,11 +68,16 @@ static void control_ready(struct helper *h, struct watch *w, nsrun_unused uint32
         if (n == (ssize_t)sizeof(q) && n_fds > 0 && n_fds <= NET_CONTROL_FDS_MOST) {
                 int none = -EBADF, r = 0;
 
+                if (q.kind == NET_CONTROL_ASK && n_fds == 1 && h->ends_at == 0 && is_packets(fds[0])) {
+                        if (ask_join(h, fds[0]) < 0)
+                                close_fdp(&fds[0]);
+                        return;
+                }
                 if (q.kind == NET_CONTROL_PUBLISH)
                         r = control_publish(h, &q.publish, n_fds > 1 ? &fds[1] : &none);
                 else if (q.kind != NET_CONTROL_LIST)
                         r = -EOPNOTSUPP;
-                control_answer(h, fds[0], r);
+                control_answer(h, fds[0], r, q.index);
         }
         for (size_t i = 0; i < n_fds; i++)
                 close_fdp(&fds[i]);

@@ -8,13 +8,15 @@
 #define NET_CONTROL_NAME "network-control"
 
 enum net_control_kind {
-        NET_CONTROL_LIST = 1, /* says what is published */
+        NET_CONTROL_LIST = 1, /* says what is published, and what a person has answered */
         NET_CONTROL_PUBLISH,  /* publishes one more */
+        NET_CONTROL_ASK, /* has somebody who can be asked (question.h), by the socket that comes with it */
 };
 
 /* With it come descriptors: a socket that gets the answer, and with NET_CONTROL_PUBLISH one that listens. */
 struct net_control {
         uint32_t kind;
+        uint32_t index; /* of NET_CONTROL_LIST: which answer of a person's is asked for */
         struct net_publish publish;
 };
 #define NET_CONTROL_FDS_MOST 2U
@@ -23,4 +25,7 @@ struct net_control_answer {
         int32_t error; /* 0 or -errno; -E2BIG: NET_PUBLISHES_MOST are published */
         uint32_t n;
         struct net_publish publishes[NET_PUBLISHES_MOST];
+        uint32_t n_decided; /* names that a person has answered */
+        uint32_t is_allowed;
+        char name[NET_NAME_MOST + 1]; /* the one that was asked for */
 };

@@ -142,6 +142,7 @@ static int helper_prepare(struct helper *h) {
                 r = h->epoll = epoll_create1(EPOLL_CLOEXEC);
         if (r < 0)
                 return r < 0 && h->epoll < 0 ? -errno : r;
+        ask_begin(h, NET_FD_LIFE);
         h->pool = net_pool_new(&h->layout);
         r = h->pool ? confine() : -ENOMEM;
         if (r >= 0)

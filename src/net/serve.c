@@ -71,17 +71,18 @@ int serve_udp(struct helper *h, int fd) {
 }
 
 void serve_late(struct helper *h, const uint8_t *bytes, size_t n, const struct sockaddr_storage *to,
-                socklen_t length, bool is_decided) {
+                socklen_t length, enum late how) {
         uint8_t answered[DNS_ANSWER_MOST];
         struct dns_query query;
-        size_t m;
+        size_t m = 0;
 
-        if (is_decided)
+        if (how == LATE_BY_THE_RULES)
                 m = answer(h, bytes, n, answered, to, length);
-        else
-                m = dns_read_query(bytes, n, &query) < 0
-                            ? 0
-                            : dns_write_answer(bytes, &query, DNS_FAILED, NULL, NULL, answered);
+        else if (dns_read_query(bytes, n, &query) >= 0)
+                m = dns_write_answer(bytes, &query, how == LATE_REFUSED ? DNS_NO_NAME : DNS_FAILED, NULL,
+                                     NULL, answered);
+        if (how == LATE_REFUSED && m > 0)
+                net_journal_add(h->journal, NET_EVENT_NAME, query.name, 0, NULL);
         if (m > 0)
                 (void)sendto(packets.fd, answered, m, MSG_DONTWAIT | MSG_NOSIGNAL,
                              (const struct sockaddr *)to, length);

@@ -12,6 +12,8 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "net/control.h"
+#include "network.h"
 
 bool plan_asks(const struct nsrun_plan *plan) {
         return plan->net == POLICY_NET_ALLOW && !plan->plain && strv_contains(plan->network, NET_RULES_ASK);
@@ -26,6 +28,8 @@ int question_read(int fd, struct net_question *ret) {
         if (n != (ssize_t)sizeof(*ret))
                 return -EPIPE;
         ret->name[sizeof(ret->name) - 1] = '\0';
+        if (ret->kind == NET_QUESTION_HELLO)
+                return 0;
         return net_name_is_askable(ret->name) ? 1 : -EBADMSG;
 }
 
@@ -33,6 +37,48 @@ void question_answer(int fd, uint32_t number, enum net_verdict verdict) {
         const struct net_answer a = {number, (uint32_t)verdict};
 
         (void)send(fd, &a, sizeof(a), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+#define HELLO_MS 2000
+
+/* Waits until nsrun-net knows of it: what the command asks for comes later. */
+static int await_hello(int fd) {
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        struct net_question q;
+        int r;
+
+        do
+                r = sys_poll(&wait, 1, HELLO_MS);
+        while (r == -EINTR);
+        if (r <= 0)
+                return r < 0 ? r : -ETIMEDOUT;
+        return recv(fd, &q, sizeof(q), MSG_DONTWAIT) == (ssize_t)sizeof(q) && q.kind == NET_QUESTION_HELLO
+                       ? 0
+                       : -EPIPE;
+}
+
+int question_join(int folder, int *ret_fd) {
+        _cleanup_close_ int to = sys_socket(AF_UNIX, SOCK_DGRAM, 0), mine = -EBADF, other = -EBADF;
+        const struct net_control control = {.kind = NET_CONTROL_ASK};
+        struct sockaddr_un address;
+        int ends[2], r = to < 0 ? to : sys_socketpair(ends);
+
+        if (r < 0)
+                return r;
+        mine = ends[0];
+        other = ends[1];
+        r = fd_lift(&mine);
+        if (r >= 0 && connect(to, network_control_at(folder, &address), sizeof(address)) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = sys_send_fds(to, &control, sizeof(control), &other, 1);
+        close_fdp(&other);
+        if (r >= 0)
+                r = await_hello(mine);
+        if (r < 0)
+                return r;
+        *ret_fd = TAKE_FD(mine);
+        return 0;
 }
 
 /* ---------------------------------------------------------------- who asks */
@@ -92,21 +138,29 @@ static uint64_t find_socket(pid_t init, uint16_t port) {
         return 0;
 }
 
-void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST]) {
+/* 0: unknown. */
+static pid_t find_asker(pid_t init, uint16_t port) {
         uint64_t inode = port ? find_socket(init, port) : 0;
         struct asker asker = {.pid = 0};
-        _cleanup_close_ int proc = -EBADF, fd = -EBADF;
+        _cleanup_close_ int proc = -EBADF;
+
+        if (inode == 0)
+                return 0;
+        (void)snprintf(asker.socket, sizeof(asker.socket), "socket:[%" PRIu64 "]", inode);
+        proc = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
+        return proc < 0 || folder_read(proc, asks_by_socket, &asker) <= 0 ? 0 : asker.pid;
+}
+
+void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST]) {
+        pid_t pid = find_asker(init, port);
+        _cleanup_close_ int fd = -EBADF;
         char path[64], name[17] = "";
         ssize_t n = 0;
 
         (void)snprintf(to, QUESTION_PROGRAM_MOST, "a program");
-        if (inode == 0)
+        if (pid == 0)
                 return;
-        (void)snprintf(asker.socket, sizeof(asker.socket), "socket:[%" PRIu64 "]", inode);
-        proc = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
-        if (proc < 0 || folder_read(proc, asks_by_socket, &asker) <= 0)
-                return;
-        (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)asker.pid);
+        (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
         fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
         n = fd < 0 ? fd : sys_read(fd, name, sizeof(name) - 1);
         for (ssize_t i = 0; i < n; i++)
@@ -115,7 +169,49 @@ void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST])
                 else if (name[i] < ' ' || name[i] > '~')
                         name[i] = '?';
         if (n > 0)
-                (void)snprintf(to, QUESTION_PROGRAM_MOST, "%s (pid %d)", name, (int)asker.pid);
+                (void)snprintf(to, QUESTION_PROGRAM_MOST, "%s (pid %d)", name, (int)pid);
+}
+
+/* 0: it has none, or is gone. */
+static pid_t ppid_of(pid_t pid) {
+        _cleanup_close_ int fd = -EBADF;
+        char path[64], text[512];
+        const char *end;
+        int parent = 0;
+        ssize_t n;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
+        text[n > 0 ? n : 0] = '\0';
+        /* The process chose its name, which stands in parentheses before. */
+        end = strrchr(text, ')');
+        return end && sscanf(end, ") %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t reaper) {
+        pid_t pid = reaper > 0 ? find_asker(init, q->client_port) : 0;
+
+        /* No chain of parents is longer, but for one that changes meanwhile. */
+        for (int i = 0; i < 65536 && pid > 1 && pid != reaper; i++)
+                pid = ppid_of(pid);
+        question_answer(fd, q->number, pid > 1 && pid == reaper ? NET_VERDICT_MINE : NET_VERDICT_NOT_MINE);
+}
+
+int question_call(int fd, pid_t init, pid_t reaper,
+                  int (*ask)(const char *name, const char *program, void *data), void *data) {
+        char program[QUESTION_PROGRAM_MOST];
+        struct net_question q;
+        int r = question_read(fd, &q);
+
+        if (r > 0 && q.kind == NET_QUESTION_WHOSE) {
+                question_tell_whose(fd, &q, init, reaper);
+        } else if (r > 0) {
+                question_program(init, q.client_port, program);
+                question_answer(fd, q.number,
+                                ask(q.name, program, data) > 0 ? NET_VERDICT_YES : NET_VERDICT_NO);
+        }
+        return r < 0 ? r : 0;
 }
 
 /* ----------------------------------------------------------------- asked */
@@ -129,7 +225,7 @@ int question_begin(struct asking *a, struct nsrun_error *err) {
         return 0;
 }
 
-static void question_write(const struct asking *a, const char *text) {
+void question_write(const struct asking *a, const char *text) {
         for (size_t left = strlen(text); left > 0;) {
                 ssize_t n = sys_write(a->tty, text, left);
 
@@ -163,17 +259,12 @@ static void close_question(struct asking *a) {
         a->is_open = false;
 }
 
-void question_show(struct asking *a, int fd, pid_t init) {
+static void question_show(struct asking *a, int fd) {
         char program[QUESTION_PROGRAM_MOST], text[NET_NAME_MOST + 256];
         unsigned char digits = 0;
-        int r = question_read(fd, &a->question);
 
-        if (r < 0)
-                a->has_ended = true;
-        if (r <= 0)
-                return;
-        if (getrandom(&digits, 1, 0) != 1) {
-                question_answer(fd, a->question.number, NET_VERDICT_NO);
+        if (a->is_open || getrandom(&digits, 1, 0) != 1) {
+                question_answer(fd, a->question.number, NET_VERDICT_NOT_NOW);
                 return;
         }
         if (tcgetpgrp(a->tty) != getpgrp()) {
@@ -181,22 +272,43 @@ void question_show(struct asking *a, int fd, pid_t init) {
                                "\nnsrun: %s is refused: nsrun is in the background, and can't ask\n",
                                a->question.name);
                 question_write(a, text);
-                question_answer(fd, a->question.number, NET_VERDICT_NO);
+                question_answer(fd, a->question.number,
+                                a->is_session ? NET_VERDICT_NOT_NOW : NET_VERDICT_NO);
                 return;
         }
-        question_program(init, a->question.client_port, program);
+        question_program(a->init, a->question.client_port, program);
         (void)snprintf(a->code, sizeof(a->code), "%d%d", digits % 10, digits / 16 % 10);
         (void)snprintf(text, sizeof(text),
                        "\nnsrun: %s wants to reach %s (ports 80 and 443), which no rule covers.\n"
-                       "nsrun: Allow that until the run ends? [y%s, n, or q to be asked no more] ",
-                       program, a->question.name, a->code);
+                       "nsrun: Allow that until the %s ends? [y%s, n, or q to be asked no more] ",
+                       program, a->question.name, a->is_session ? "session" : "run", a->code);
         prepare_terminal(a);
         a->is_open = true;
         a->n = 0;
+        a->n_asked++;
         question_write(a, text);
 }
 
+void question_take(struct asking *a, int fd) {
+        struct net_question q;
+        int r = question_read(fd, &q);
+
+        if (r < 0)
+                a->has_ended = true;
+        if (r <= 0)
+                return;
+        if (q.kind == NET_QUESTION_WHOSE) {
+                question_tell_whose(fd, &q, a->init, a->reaper);
+        } else if (a->is_open) {
+                question_answer(fd, q.number, NET_VERDICT_NOT_NOW);
+        } else {
+                a->question = q;
+                question_show(a, fd);
+        }
+}
+
 static void question_decide(struct asking *a, int fd) {
+        const char *name = a->question.name;
         char yes[4], text[2 * NET_NAME_MOST + 128];
         enum net_verdict verdict = streq(a->line, "n")   ? NET_VERDICT_NO
                                    : streq(a->line, "q") ? NET_VERDICT_NEVER
@@ -209,13 +321,13 @@ static void question_decide(struct asking *a, int fd) {
                 return;
         }
         if (verdict == NET_VERDICT_YES)
-                (void)snprintf(text, sizeof(text), "nsrun: %s is allowed; in later runs by --allow %s\n",
-                               a->question.name, a->question.name);
+                (void)snprintf(text, sizeof(text), "nsrun: %s is allowed; in later %ss by --allow %s\n",
+                               name, a->is_session ? "session" : "run", name);
         else
-                (void)snprintf(text, sizeof(text), "nsrun: %s is refused%s\n", a->question.name,
-                               verdict == NET_VERDICT_NEVER ? ", and so is all that no rule covers" : "");
+                (void)snprintf(text, sizeof(text), "nsrun: %s is refused%s\n", name,
+                               verdict == NET_VERDICT_NO ? "" : ", and so is all that no rule covers");
         question_write(a, text);
-        if (a->question.number + 1 >= NET_QUESTIONS_MOST && verdict != NET_VERDICT_NEVER)
+        if (a->n_asked == NET_QUESTIONS_MOST && verdict != NET_VERDICT_NEVER)
                 question_write(a,
                                "nsrun: That was the last question: what else no rule covers is refused\n");
         close_question(a);

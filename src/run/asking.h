@@ -15,14 +15,28 @@ bool plan_asks(const struct nsrun_plan *plan);
 /* 1 with a question whose name is one; 0: there is none now; -errno: there will be none any more. */
 int question_read(int fd, struct net_question *ret);
 void question_answer(int fd, uint32_t number, enum net_verdict verdict);
+/* Has the nsrun-net of a session ask by *ret_fd, which the caller closes when it can't answer any more.
+ * `folder` is that of the session's record.  -errno: nobody is asked in this session, or its network has
+ * ended. */
+int question_join(int folder, int *ret_fd);
 /* "NAME (pid N)" of the process inside whose socket asks, as it calls itself, fit to print; else "a
- * program". `init` is the sandbox's pid 1. */
+ * program". `init` is a process in the sandbox's network. */
 void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST]);
+/* Answers whether the program that asks descends from `reaper`; 0: none does. */
+void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t reaper);
+
+/* Reads what nsrun-net asks, and has a program's own function answer it.  -errno: it asks no more. */
+int question_call(int fd, pid_t init, pid_t reaper,
+                  int (*ask)(const char *name, const char *program, void *data), void *data);
 
 struct asking {
         int tty;
-        bool has_ended; /* nsrun-net asks nothing any more */
-        bool is_open;   /* a question is shown */
+        bool is_session; /* a yes is for all commands of the session */
+        bool has_ended;  /* nsrun-net asks nothing any more */
+        bool is_open;    /* a question is shown */
+        pid_t init;      /* question_program()'s */
+        pid_t reaper;    /* question_tell_whose()'s */
+        unsigned n_asked;
         struct net_question question;
         char code[3]; /* two digits, which only who sees the terminal knows */
         char line[8];
@@ -38,7 +52,9 @@ struct asking {
 /* Opens nsrun's terminal.  Refuses where there is none. */
 int question_begin(struct asking *a, struct nsrun_error *err);
 /* nsrun-net has something to ask. */
-void question_show(struct asking *a, int fd, pid_t init);
+void question_take(struct asking *a, int fd);
 /* The person has typed. */
 void question_take_line(struct asking *a, int fd);
+/* Writes to the terminal. */
+void question_write(const struct asking *a, const char *text);
 void question_end(struct asking *a);

@@ -331,7 +331,8 @@ static char *describe_event(const struct net_event *e) {
                 r = asprintf(&text, "%.200s:%u can't be reached", host, e->port);
                 break;
         case NET_EVENT_UNASKED:
-                r = asprintf(&text, "nobody is asked any more after %u names", NET_QUESTIONS_MOST);
+                copy_text(e, why);
+                r = asprintf(&text, "nobody is asked any more after %.10s names", why);
                 break;
         case NET_EVENT_VIA:
                 copy_text(e, why);

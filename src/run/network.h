@@ -14,7 +14,7 @@ struct network {
         struct net_rules rules;
         struct net_layout layout;
         int pidfd;   /* nsrun-net's */
-        int life_fd; /* when it is closed nsrun-net ends */
+        int life_fd; /* when it is closed nsrun-net ends; of a session's command: it asks that one no more */
         const struct net_journal *journal;
         uint64_t n_seen;           /* events of the journal that are older than the run */
         struct net_tally *tallies; /* what was counted before it */

@@ -116,10 +116,12 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
         struct run run = RUN_INIT;
         int r;
 
-        if (plan_asks(plan) && !params->can_ask)
-                return error_set(err, NSRUN_STAGE_NETWORK, UNSAID(-EOPNOTSUPP), NULL,
-                                 "nobody can be asked about names that no rule covers",
-                                 "only 'nsrun run' asks (--net=ask), at its terminal: take --net=allow");
+        if (plan_asks(plan) && !params->can_ask && !plan->is_session && !plan->join)
+                return error_set(
+                        err, NSRUN_STAGE_NETWORK, UNSAID(-EOPNOTSUPP), NULL,
+                        "nobody can be asked about names that no rule covers",
+                        "'nsrun run' and sessions ask (--net=ask), at a terminal: take one of these, "
+                        "or --net=allow");
         run.note = params->note;
         run.data = params->data;
         /* The session's pid 1 is noted only where Landlock scopes tell commands apart.  Without,
@@ -137,6 +139,9 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
         if (r >= 0)
                 r = network_begin(plan, params->has_journal_dir ? params->journal_dir : -1, &run.network,
                                   &launch_params, err);
+        /* Where the session's network has ended, or enough are asked already, this one isn't. */
+        if (r >= 0 && plan->join && params->can_ask && plan_asks(plan))
+                (void)question_join(plan->join->folder.dir_fd, &run.network.life_fd);
         if (r >= 0)
                 r = launch_start(plan, &launch_params, &run.launch, err);
         network_launched(&run.network);

@@ -12,6 +12,7 @@
 
 struct nsrun_sandbox {
         struct run run;
+        pid_t init; /* of the session that the command has joined; 0: of none */
         int (*ask)(const char *name, const char *program, void *data);
         void *data;
 };
@@ -45,6 +46,7 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_s
                 return error_oom(error);
         s->ask = own.ask;
         s->data = own.data;
+        s->init = plan->join ? plan->join->init.pid : 0;
         /* may_move stays false: the process is the host program's, and so is its cgroup. */
         r = run_begin(plan, &params, &s->run, error);
         if (r >= 0)
@@ -87,23 +89,14 @@ static int sandbox_answer_questions(struct nsrun_sandbox *s) {
         int r = 0;
 
         while (r >= 0 && !fds[0].revents) {
-                char program[QUESTION_PROGRAM_MOST];
-                struct net_question q;
-
                 r = sys_poll(fds, s->ask ? 2 : 1, -1);
                 if (r == -EINTR)
                         r = 0;
                 if (r < 0 || !s->ask || !fds[1].revents)
                         continue;
-                r = question_read(fds[1].fd, &q);
-                if (r < 0)
+                if (question_call(fds[1].fd, s->init ? s->init : s->run.launch.pid, s->run.launch.pid,
+                                  s->ask, s->data) < 0)
                         s->ask = NULL;
-                if (r > 0) {
-                        question_program(s->run.launch.pid, q.client_port, program);
-                        question_answer(fds[1].fd, q.number,
-                                        s->ask(q.name, program, s->data) > 0 ? NET_VERDICT_YES
-                                                                             : NET_VERDICT_NO);
-                }
                 r = 0;
         }
         return r;

@@ -238,8 +238,8 @@ static int supervise_watch(struct supervised *s) {
                         run_take_denial(&s->run, fds[3].revents);
                 if (fds[5].revents)
                         question_take_line(&s->asking, s->run.network.life_fd);
-                if (fds[4].revents && !s->asking.is_open)
-                        question_show(&s->asking, s->run.network.life_fd, s->run.launch.pid);
+                if (fds[4].revents)
+                        question_take(&s->asking, s->run.network.life_fd);
                 if (!fds[0].revents)
                         continue;
                 r = run_take_report(&s->run, &report, s->err);
@@ -290,6 +290,9 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
         int r, init_status;
 
         r = run_begin(s->plan, params, run, s->err);
+        s->asking.is_session = s->plan->join;
+        s->asking.init = s->plan->join ? s->plan->join->init.pid : run->launch.pid;
+        s->asking.reaper = run->launch.pid;
         if (r >= 0 && s->params->timeout > 0)
                 r = deadline_begin(&s->deadline, s->params->timeout, s->err);
         if (r >= 0)
@@ -371,6 +374,17 @@ static int take_over_signals(struct supervised *s) {
         return 0;
 }
 
+/* A session's command without a terminal, or one that shares it, leaves the questions to others. */
+static int begin_asking(struct supervised *s, bool *ret_can_ask) {
+        int r;
+
+        if (!s->plan->join)
+                return question_begin(&s->asking, s->err);
+        r = s->plan->new_session ? question_begin(&s->asking, NULL) : -ENXIO;
+        *ret_can_ask = r >= 0;
+        return 0;
+}
+
 int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
               struct nsrun_error *err) {
         struct supervised s = {.run = RUN_INIT,
@@ -385,7 +399,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         struct standard_state standard = {0};
         const int stdio[] = {s.pty ? s.pty->slave : -1, s.pty ? s.pty->slave : -1,
                              s.pty ? s.pty->slave : -1};
-        const struct run_params run_params = {
+        struct run_params run_params = {
                 .launch = {.stdio = s.pty ? stdio : NULL,
                            .has_own_terminal = s.pty,
                            .pass_fds = params->pass_fds,
@@ -411,7 +425,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         if (r >= 0)
                 r = check_output_fd(params->report_fd, "--report", err);
         if (r >= 0 && plan_asks(plan))
-                r = question_begin(&s.asking, err);
+                r = begin_asking(&s, &run_params.can_ask);
         if (r >= 0)
                 r = take_over_signals(&s);
         if (r < 0) {

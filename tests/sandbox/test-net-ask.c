@@ -1,50 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --net=ask: a person at a terminal is asked about names that no rule covers, and the query waits. */
-#include <pty.h>
-#include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <termios.h>
-
-#include "net.h"
+#include "net-talk.h"
 #include "session.h"
 
 static const char hosts[] = "203.0.113.5 good.test other.test far.test\n";
-
-/* nsrun on the world's host, and its terminal, which is none of its standard streams. */
-struct talk {
-        struct world *world;
-        struct running running;
-        int master, slave;
-        bool is_behind;       /* another process has the foreground */
-        char text[64 * 1024]; /* all that was printed there */
-        size_t n, seen;
-};
-
-/* Gives the terminal to another process of the session, which ends with this one. */
-static void stand_behind(int slave) {
-        pid_t parent = getpid(), pid = fork();
-
-        if (pid == 0) {
-                if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-                        _exit(1);
-                for (int fd = 0; fd < 256; fd++)
-                        (void)close(fd);
-                for (;;)
-                        (void)pause();
-        }
-        if (pid < 0 || setpgid(pid, pid) < 0 || tcsetpgrp(slave, pid) < 0)
-                _exit(119);
-}
-
-static void on_its_terminal(void *data) {
-        const struct talk *t = data;
-
-        if (setsid() < 0 || ioctl(t->slave, TIOCSCTTY, 0) < 0)
-                _exit(119);
-        if (t->is_behind)
-                stand_behind(t->slave);
-        world_stage(t->world);
-}
 
 static void begin_talk(struct talk *t, struct world *w, bool is_behind, const char *const *options,
                        const char *const *words) {
@@ -60,63 +19,9 @@ static void begin_talk(struct talk *t, struct world *w, bool is_behind, const ch
         while (*words && n < ARRAY_SIZE(argv) - 1)
                 argv[n++] = *words++;
         *t = (struct talk){.world = w, .is_behind = is_behind};
-        assert_int_equal(openpty(&t->master, &t->slave, NULL, NULL, NULL), 0);
-        assert_int_equal(fcntl(t->master, F_SETFD, FD_CLOEXEC), 0);
-        spawn(&(struct request){.argv = argv, .cwd = w->site->root, .in_child = on_its_terminal, .data = t},
-              &t->running);
-        assert_int_equal(fcntl(t->slave, F_SETFD, FD_CLOEXEC), 0);
+        start_talk(t, w->site->root, argv);
 }
 #define TALK(t, w, options, ...) begin_talk(t, w, false, options, (const char *const[]){__VA_ARGS__, NULL})
-
-static bool read_more(struct talk *t, int timeout) {
-        struct pollfd more = {.fd = t->master, .events = POLLIN};
-        ssize_t n;
-
-        if (poll(&more, 1, timeout) != 1)
-                return false;
-        n = read(t->master, t->text + t->n, sizeof(t->text) - 1 - t->n);
-        if (n <= 0)
-                return false;
-        t->n += (size_t)n;
-        t->text[t->n] = '\0';
-        return true;
-}
-
-static void await(struct talk *t, const char *text) {
-        const char *at;
-
-        while (!(at = strstr(t->text + t->seen, text)))
-                if (!read_more(t, deadline_seconds * 500))
-                        fail_msg("%s doesn't come after: %s", text, t->text + t->seen);
-        t->seen = (size_t)(at - t->text) + strlen(text);
-}
-
-static void type(const struct talk *t, const char *text) {
-        assert_int_equal(write(t->master, text, strlen(text)), (ssize_t)strlen(text));
-}
-
-/* The question about the name; *code is what a yes to it is. */
-static void await_question(struct talk *t, const char *name, char code[5]) {
-        _cleanup_free_ char *shown =
-                text_of(" wants to reach %s (ports 80 and 443), which no rule covers.\r\n"
-                        "nsrun: Allow that until the run ends? [",
-                        name);
-
-        await(t, shown);
-        await(t, ", n, or q to be asked no more] ");
-        assert_int_equal(sscanf(strstr(t->text + t->seen - 40, "[y"), "[%3[y0-9]", code), 1);
-        (void)strcat(code, "\n");
-}
-
-static void end_talk(struct talk *t, struct outcome *ret) {
-        outcome_clear(ret);
-        finish(&t->running, ret);
-        while (read_more(t, 0))
-                ;
-        (void)close(t->master);
-        (void)close(t->slave);
-        collect_orphans();
-}
 
 TEST(a_person_is_asked_once_about_a_name) {
         _cleanup_outcome_ struct outcome o = {0};
@@ -242,17 +147,21 @@ TEST(without_a_terminal_nothing_is_asked) {
         _cleanup_free_ char *none = text_of(
                                     "%s--net=ask asks on the terminal, and there is none: take --net=allow",
                                     line),
-                            *other = text_of("%sonly 'nsrun run' asks (--net=ask), at its terminal: take "
-                                             "--net=allow",
-                                             line);
+                            *other = text_of("Error: %s'nsrun run' and sessions ask (--net=ask), at a "
+                                             "terminal: take one of these, or --net=allow",
+                                             line + strlen("nsrun: "));
         const char *const alone[] = {"setsid",   "-w",        program(), "run",  "--project",
                                      s->project, "--net=ask", "--",      "true", NULL};
 
         run(&(struct request){.argv = alone, .cwd = s->root}, &o);
         expect_refusal(&o, 125, none);
-        SESSION(s, &o, "start", "--project", s->project, "--net=ask");
-        expect_refusal(&o, 125, other);
-        collect_orphans();
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--project", s->project,
+                                                            "--net=ask", "--", "true", NULL},
+                              .cwd = s->root},
+            &o);
+        expect_status(&o, 125);
+        expect_out(&o, other);
         outcome_clear(&o);
         RUN(s, &o, "--net=ask", "--no-new-session", "--", "true");
         expect_refusal(

@@ -360,6 +360,101 @@ TEST_IN_ALL_MODES(a_host_starts_a_server_in_the_background) {
         collect_orphans();
 }
 
+/* ------------------------------------------------------------------------- asking */
+
+struct answerer {
+        const char *id;
+        char asked[256];
+        atomic_bool was_asked;
+        int r;
+};
+
+static int answer_by_name(const char *name, const char *program, void *data) {
+        struct answerer *a = data;
+
+        (void)snprintf(a->asked + strlen(a->asked), sizeof(a->asked) - strlen(a->asked), "%s by %.6s; ",
+                       name, program);
+        atomic_store(&a->was_asked, true);
+        return strncmp(name, "yes", 3) == 0;
+}
+
+static void *answer_for_session(void *data) {
+        struct answerer *a = data;
+        struct nsrun_error err = {0};
+
+        a->r = nsrun_session_ask(a->id, answer_by_name, a, &err);
+        return NULL;
+}
+
+static void expect_answers(const char *id, const char *expected) {
+        char **answers = NULL, text[256] = "";
+        struct nsrun_error err = {0};
+
+        expect_good(nsrun_session_answers(id, &answers, &err), &err);
+        for (char **one = answers; one && *one; one++) {
+                (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s; ", *one);
+                free(*one);
+        }
+        free(answers);
+        assert_string_equal(text, expected);
+}
+
+/* A command with somebody to ask; others are asked by nsrun_session_ask(). */
+TEST(a_program_answers_for_its_command_or_for_the_session) {
+        const struct site *s = *state;
+        struct nsrun_policy *policy = NULL, *joining = NULL;
+        struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
+        struct answerer own = {.r = 0}, all = {.r = 1};
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_error err = {0};
+        char *id = NULL;
+        pthread_t thread;
+
+        assert_int_equal(nsrun_policy_new(&policy), 0);
+        expect_good(nsrun_policy_set(policy, "project", s->project, &err), &err);
+        expect_good(nsrun_policy_set(policy, "net", "ask", &err), &err);
+        expect_good(nsrun_session_start(policy, NULL, &id, NULL, &err), &err);
+        expect_answers(id, "");
+        assert_int_equal(nsrun_policy_new(&joining), 0);
+        expect_good(nsrun_policy_set(joining, "session", id, &err), &err);
+        expect_good(
+                nsrun_policy_set_command(joining,
+                                         (const char *const[]){"sh", "-c",
+                                                               "getent ahostsv4 yes.test >/dev/null && ! "
+                                                               "getent ahostsv4 no.test",
+                                                               NULL},
+                                         &err),
+                &err);
+        expect_good(nsrun_plan_new(joining, &plan, &err), &err);
+        options.ask = answer_by_name;
+        options.data = &own;
+        expect_good(nsrun_start(plan, &options, &sandbox, &err), &err);
+        expect_end(sandbox, 0, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+        assert_string_equal(own.asked, "yes.test by getent; no.test by getent; ");
+        expect_answers(id, "allow yes.test; deny no.test; ");
+        all.id = id;
+        assert_int_equal(pthread_create(&thread, NULL, answer_for_session, &all), 0);
+        /* It joins at some time: until then a name is refused. */
+        for (int i = 0; !atomic_load(&all.was_asked); i++) {
+                _cleanup_free_ char *script = text_of("getent ahostsv4 yes%d.test >/dev/null; true", i);
+
+                sandbox = expect_joined(id, script);
+                expect_end(sandbox, 0, 0);
+                assert_null(nsrun_sandbox_free(sandbox));
+        }
+        expect_good(nsrun_session_stop(id, &err), &err);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(all.r, 0);
+        assert_int_equal(nsrun_session_ask(id, answer_by_name, &all, &err), -ENOENT);
+        collect_orphans();
+        assert_null(nsrun_plan_free(plan));
+        assert_null(nsrun_policy_free(joining));
+        assert_null(nsrun_policy_free(policy));
+        free(id);
+}
+
 int main(void) {
         /* Its children are reaped here, whoever's they were. */
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names that no rule of a session covers (--net=ask), put to whoever answers for the whole session, and what
+ * was answered. */
+#include "questions.h"
+
+#include <sys/socket.h>
+
+#include "base/sys.h"
+#include "publish.h"
+#include "run/asking.h"
+#include "session.h"
+
+static int refuse_unasked(const char *id, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), id, "nobody is asked in the session",
+                         "one that was started with --net=ask asks about names that no rule covers");
+}
+
+int session_join_questions(const char *id, int *ret_fd, pid_t *ret_init, struct nsrun_error *err) {
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
+        int r = session_read(id, &folder, &record, err);
+
+        if (r < 0)
+                return r;
+        if (!plan_asks(record.plan))
+                return refuse_unasked(id, err);
+        r = question_join(folder.dir_fd, ret_fd);
+        *ret_init = record.init.pid;
+        return r < 0 ? error_set(err, NSRUN_STAGE_NETWORK, r, id, "the session's nsrun-net doesn't answer",
+                                 "its network has ended, or 64 are asked already")
+                     : 0;
+}
+
+nsrun_public int nsrun_session_ask(const char *id,
+                                   int (*ask)(const char *name, const char *program, void *data), void *data,
+                                   struct nsrun_error *error) {
+        _cleanup_close_ int fd = -EBADF;
+        struct pollfd wait;
+        pid_t init = 0;
+        int r = session_join_questions(id, &fd, &init, error);
+
+        wait = (struct pollfd){.fd = fd, .events = POLLIN};
+        while (r >= 0) {
+                r = sys_poll(&wait, 1, -1);
+                if (r < 0 && r != -EINTR)
+                        return error_set(error, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
+                if (r > 0 && question_call(fd, init, 0, ask, data) < 0)
+                        return 0;
+                r = 0;
+        }
+        return r;
+}
+
+nsrun_public int nsrun_session_answers(const char *id, char ***ret, struct nsrun_error *error) {
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
+        struct net_control question = {.kind = NET_CONTROL_LIST};
+        struct net_control_answer answer = {.n_decided = 1};
+        _cleanup_strv_ char **lines = NULL;
+        int r = session_read(id, &folder, &record, error);
+
+        if (r < 0)
+                return r;
+        for (; plan_asks(record.plan) && question.index < answer.n_decided; question.index++) {
+                char *line;
+
+                r = publish_ask(folder.dir_fd, &question, -1, &answer);
+                answer.name[sizeof(answer.name) - 1] = '\0';
+                if (r >= 0 && question.index < answer.n_decided && !net_name_is_askable(answer.name))
+                        r = -EPIPE;
+                if (r < 0)
+                        return error_set(error, NSRUN_STAGE_NETWORK, r, id,
+                                         "the session's nsrun-net doesn't answer",
+                                         "its network has ended: start another session");
+                if (question.index >= answer.n_decided)
+                        break;
+                if (asprintf(&line, "%s %s", answer.is_allowed ? "allow" : "deny", answer.name) < 0)
+                        return error_oom(error);
+                if (strv_consume(&lines, line) < 0)
+                        return error_oom(error);
+        }
+        *ret = TAKE_PTR(lines);
+        return 0;
+}

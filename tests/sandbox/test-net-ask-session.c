@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* --net=ask in sessions: who is asked about a name, when, and what is kept of the answer. */
+#include "net-talk.h"
+#include "session.h"
+
+/* Says of each name that is read from standard input whether it has an address. */
+#define LOOK_UP                                                                                                \
+        "while read name; do if getent ahostsv4 $name >/dev/null; then echo $name: yes; else echo $name: no; " \
+        "fi; done"
+
+/* `nsrun run OPTION --session ID -- sh -c LOOK_UP` at a terminal of its own, which is none of its streams.
+ */
+static void join_at_terminal(struct talk *t, const struct site *s, const char *id, const char *option) {
+        *t = (struct talk){0};
+        start_talk_with_input(t, s->root,
+                              (const char *const[]){program(), "run", option, "--session", id, "--", "sh",
+                                                    "-c", LOOK_UP, NULL});
+}
+
+/* `nsrun session ask ID` at a terminal, which is asked from now on. */
+static void ask_at_terminal(struct talk *t, const struct site *s, const char *id) {
+        *t = (struct talk){0};
+        start_talk(t, s->root, (const char *const[]){program(), "session", "ask", id, NULL});
+        await(t, "nsrun: names that no rule covers are asked about here, until the session ends\r\n");
+}
+
+static void want(const struct talk *t, const char *name) {
+        _cleanup_free_ char *line = text_of("%s\n", name);
+
+        assert_int_equal(write(t->in, line, strlen(line)), (ssize_t)strlen(line));
+}
+
+static void expect_line(const struct talk *t, const char *expected) {
+        _cleanup_free_ char *line = read_line(t->running.out);
+
+        assert_string_equal(line, expected);
+}
+
+/* All that was printed at the terminal so far says nothing of the name. */
+static void expect_not_asked(struct talk *t, const char *name) {
+        while (read_more(t, 0))
+                ;
+        assert_null(strstr(t->text, name));
+}
+
+static void end_command(struct talk *t) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        close_fdp(&t->in);
+        end_talk_alone(t, &o);
+        expect_status(&o, 0);
+}
+
+static void kill_talk(struct talk *t) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        send_signal(t->running.pidfd, SIGKILL);
+        end_talk_alone(t, &o);
+        expect_status(&o, 1000 + SIGKILL);
+}
+
+static void expect_answers(const struct site *s, const char *id, const char *answers) {
+        _cleanup_free_ char *shown = text_of("\"answers\":[%s]", answers);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        SESSION(s, &o, "show", "--json", id);
+        expect_in(o.out, shown);
+}
+
+/* A command that has no terminal, and so nobody to ask. */
+static void spawn_alone(const struct site *s, const char *id, const char *script, struct running *ret) {
+        spawn(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "run", "--session",
+                                                              id, "--", "sh", "-c", script, NULL},
+                                .cwd = s->root},
+              ret);
+}
+
+static void expect_alone(const struct site *s, const char *id, const char *script, const char *out,
+                         const char *err) {
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+
+        spawn_alone(s, id, script, &running);
+        finish(&running, &o);
+        expect_out(&o, out);
+        assert_string_equal(o.err, err);
+}
+
+TEST_IN_ALL_MODES(a_session_asks_at_the_terminal_of_the_command_that_wants_the_name) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=ask");
+        static struct talk one, other;
+        char code[5], other_code[5];
+
+        join_at_terminal(&one, s, id, "--env=A=1");
+        join_at_terminal(&other, s, id, "--env=A=1");
+        want(&one, "first.test");
+        await_question_for(&one, "session", "first.test", code);
+        /* Meanwhile another command's question is open at its own terminal, and answered before. */
+        want(&other, "second.test");
+        await(&other, "nsrun: getent (pid ");
+        await_question_for(&other, "session", "second.test", other_code);
+        type(&other, other_code);
+        await(&other, "nsrun: second.test is allowed; in later sessions by --allow second.test\r\n");
+        expect_line(&other, "second.test: yes\n");
+        type(&one, "n\n");
+        await(&one, "nsrun: first.test is refused\r\n");
+        expect_line(&one, "first.test: no\n");
+        /* The answers are the session's, and nobody is asked twice. */
+        want(&one, "second.test");
+        expect_line(&one, "second.test: yes\n");
+        want(&other, "first.test");
+        expect_line(&other, "first.test: no\n");
+        expect_not_asked(&one, "second.test");
+        expect_not_asked(&other, "first.test");
+        expect_answers(s, id, "\"deny first.test\",\"allow second.test\"");
+        end_command(&one);
+        end_command(&other);
+        end_session(s, id, "stop");
+}
+
+TEST(without_a_terminal_a_sessions_command_is_refused_and_asked_about_later) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=ask", "--allow=other.test");
+        static const char script[] = "echo early.test | { " LOOK_UP "; }";
+        static struct talk t;
+        char code[5];
+
+        expect_alone(s, id, script, "early.test: no\n",
+                     "nsrun: note: network: early.test isn't allowed; allowed: other.test:80,443\n");
+        expect_answers(s, id, "");
+        join_at_terminal(&t, s, id, "--env=A=1");
+        want(&t, "early.test");
+        await_question_for(&t, "session", "early.test", code);
+        type(&t, code);
+        expect_line(&t, "early.test: yes\n");
+        end_command(&t);
+        expect_alone(s, id, script, "early.test: yes\n", "");
+        expect_answers(s, id, "\"allow early.test\"");
+        end_session(s, id, "stop");
+}
+
+/* The command could type an answer at a terminal that is its own, too. */
+TEST(who_shares_the_terminal_with_the_command_is_not_asked) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=ask"), *plain = START_PLAIN(s),
+                            *none = text_of(
+                                    "nsrun: nobody is asked in the session: %s; one that was started "
+                                    "with --net=ask asks about names that no rule covers",
+                                    plain);
+        _cleanup_outcome_ struct outcome o = {0};
+        static struct talk t;
+
+        SESSION(s, &o, "start", "--project", s->project, "--net=ask", "--no-new-session");
+        expect_refusal(
+                &o, 125,
+                "nsrun: --net=ask and --no-new-session contradict: the command would have the terminal "
+                "on which is asked; leave one of the two out");
+        t = (struct talk){0};
+        start_talk(&t, s->root, (const char *const[]){program(), "session", "ask", plain, NULL});
+        end_talk_alone(&t, &o);
+        expect_refusal(&o, 125, none);
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "session", "ask", id,
+                                                            NULL},
+                              .cwd = s->root},
+            &o);
+        expect_refusal(&o, 125,
+                       "nsrun: nobody can be asked about names that no rule covers; --net=ask asks on the "
+                       "terminal, and there is none: take --net=allow");
+        SESSION(s, &o, "stop", plain);
+        end_session(s, id, "stop");
+}
+
+/* Commands that have nobody to ask are `nsrun session ask`'s, and another one's when that has gone. */
+TEST(session_ask_answers_for_commands_without_a_terminal) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=ask");
+        static struct talk one, other, own;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+        char code[5];
+
+        ask_at_terminal(&one, s, id);
+        spawn_alone(s, id, "for n in far.test near.test never.test; do echo $n | { " LOOK_UP "; }; done",
+                    &running);
+        await_question_for(&one, "session", "far.test", code);
+        ask_at_terminal(&other, s, id);
+        /* Whose own command wants a name is asked, and nobody else. */
+        join_at_terminal(&own, s, id, "--env=A=1");
+        want(&own, "own.test");
+        await_question_for(&own, "session", "own.test", code);
+        expect_not_asked(&one, "own.test");
+        expect_not_asked(&other, "own.test");
+        /* A command whose nsrun has gone is asked about no more, by nobody. */
+        kill_talk(&own);
+        close_fdp(&own.in);
+        expect_not_asked(&other, "own.test");
+        kill_talk(&one);
+        /* It came before the other had joined, who hasn't said that it isn't its command's. */
+        await_question_for(&other, "session", "near.test", code);
+        type(&other, code);
+        await_question_for(&other, "session", "never.test", code);
+        type(&other, "q\n");
+        await(&other, "nsrun: never.test is refused, and so is all that no rule covers\r\n");
+        finish(&running, &o);
+        expect_out(&o, "far.test: no\nnear.test: yes\nnever.test: no\n");
+        expect_answers(s, id, "\"allow near.test\"");
+        SESSION(s, &o, "stop", id);
+        outcome_clear(&o);
+        end_talk_alone(&other, &o);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        collect_orphans();
+}
+
+int main(int argc, char **argv) {
+        client_main(argc, argv);
+        return run_all_tests();
+}
