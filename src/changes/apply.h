@@ -4,8 +4,8 @@
  * the host's folder as its target, a discard the other way round. */
 #pragma once
 
+#include "base/sha256.h"
 #include "internal.h"
-#include "sha256.h"
 #include "tree.h"
 
 enum role {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "sha256.h"
+#include "base/sha256.h"
 
 /* One overlay of a session.  The descriptors stay the caller's; folders, open for reading. */
 struct changes_layer {

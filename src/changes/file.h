@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "sha256.h"
+#include "base/sha256.h"
 
 /* For reading; never waits, never follows.  -EINVAL: no regular file any more. */
 int file_open(int dir, const char *name);

@@ -4,9 +4,9 @@
  * empty there), so the content tells, as it does for git. */
 #include <fcntl.h>
 
+#include "base/sha256.h"
 #include "file.h"
 #include "internal.h"
-#include "sha256.h"
 #include "tree.h"
 
 /* A file larger than this isn't read for a rename's sake: it is listed as two changes. */

@@ -17,7 +17,7 @@ static int answer_questions(struct asking *asking, int fd, struct nsrun_error *e
                 if (r < 0 && r != -EINTR)
                         return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
                 if (r > 0 && fds[1].revents)
-                        question_take_line(asking, fd);
+                        question_take_line(asking);
                 if (r > 0 && fds[0].revents)
                         question_take(asking, fd);
         }
@@ -27,7 +27,7 @@ static int answer_questions(struct asking *asking, int fd, struct nsrun_error *e
 int session_ask_person(const char *id, struct nsrun_error *err) {
         struct asking asking = ASKING_INIT;
         _cleanup_close_ int fd = -EBADF;
-        int r = question_begin(&asking, err);
+        int r = question_begin(&asking, true, err);
 
         asking.is_session = true;
         if (r >= 0)

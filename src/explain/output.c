@@ -245,9 +245,11 @@ static int read_planned(const struct explained *e, const char *line, char ***ret
                                 "more");
         if (r >= 0 && e->agent && *e->agent && access(e->agent, F_OK) == 0 &&
             (strstr(line, "authentication agent") || strstr(line, "agent refused operation")))
-                r = explain_add(ret, has_option("ssh-agent")
-                                             ? "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent shows it"
-                                             : "the agent of SSH_AUTH_SOCK isn't shown: nothing allows it");
+                r = explain_add(
+                        ret,
+                        has_option("ssh-agent")
+                                ? "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign"
+                                : "the agent of SSH_AUTH_SOCK isn't shown: nothing allows it");
         if (r >= 0 && e->plan->net == POLICY_NET_HOST && strcasestr(line, "address already in use"))
                 r = explain_add(ret, "the network is the host's, and its ports with it: with --net=allow or "
                                      "--net=none the command has ports of its own");

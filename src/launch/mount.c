@@ -382,6 +382,8 @@ static int mount_operation(struct mounting *m, const struct plan_op *op) {
                 return mount_cover(m, op);
         case PLAN_HIDE:
                 return mount_hide(m, op);
+        case PLAN_SOCKET:
+                return mount_socket(m, op);
         case PLAN_DATA:
         case PLAN_MQUEUE:
         case PLAN_CHMOD:

@@ -2,6 +2,8 @@
 /* The mounts that are not one call: the scratch folder, and /proc, which a container may refuse. */
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "base/beneath.h"
 #include "base/causes.h"
@@ -9,6 +11,8 @@
 #include "mount.h"
 #include "number.h"
 #include "report.h"
+
+#define SOCKET_BACKLOG 64
 
 /* The run directory, opened anew: the caller's descriptor belongs to a mount of the
  * caller's namespace, and overlayfs takes layers from its own alone, as a bind does
@@ -111,5 +115,31 @@ int mount_proc(struct mounting *m, const struct plan_op *op) {
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_PROC, r, op->target,
                                  causes[CAUSE_NO_PROC_SUBSET].what, NULL);
+        return 0;
+}
+
+/* Bound by a number as its path, as what is mounted is (mount_filesystem()): a descriptor of the new root,
+ * and what lies beneath.  It is on a tmpfs of the plan's own, where no command has ever been. */
+int mount_socket(struct mounting *m, const struct plan_op *op) {
+        _cleanup_close_ int fd = sys_socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        struct sockaddr_un at = {.sun_family = AF_UNIX};
+        static const char byte = 0;
+        char number[24];
+        int r = fd < 0 ? fd : 0;
+
+        if (strlen(op->target) + sizeof(number) > sizeof(at.sun_path))
+                r = -ENAMETOOLONG;
+        strcat(at.sun_path, number_format(number, (uint64_t)m->new_root));
+        if (r >= 0) {
+                strcat(at.sun_path, op->target);
+                r = sys_bind(fd, (const struct sockaddr *)&at, sizeof(at));
+        }
+        if (r >= 0)
+                r = sys_listen(fd, SOCKET_BACKLOG);
+        if (r >= 0)
+                r = sys_send_fds(m->params->desktop_socket, &byte, sizeof(byte), (const int[]){fd}, 1);
+        if (r < 0)
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
+                                 "a socket of the sandbox can't be made", NULL);
         return 0;
 }

@@ -68,7 +68,8 @@ static int build(struct own *o) {
                            params->rundir_fd,
                            c->init_fd,
                            c->init_data_fd,
-                           params->network ? params->network->socket : -EBADF};
+                           params->network ? params->network->socket : -EBADF,
+                           c->plan->ssh_agent ? params->desktop_socket : -EBADF};
         int namespaces = -EBADF;
         int r = params->dies_with_thread ? harden_die_with(init->supervisor_fd, err) : 0;
 
@@ -115,6 +116,8 @@ static int build(struct own *o) {
                 r = network_await(params->network, err);
         if (params->network)
                 (void)sys_close(params->network->socket);
+        if (c->plan->ssh_agent)
+                (void)sys_close(params->desktop_socket);
         return r;
 }
 

@@ -57,7 +57,7 @@ static void add_readable(int ruleset, const char *path) {
 }
 
 /* A kernel without Landlock leaves it at the filter, which lets no file be written. */
-static int confine_files(void) {
+static int confine_files(const char *const *paths, size_t n) {
         struct landlock_files files = {.handled_access_fs = ACCESS_ALL_ABI1};
         _cleanup_close_ int ruleset = -EBADF;
         int abi = sys_landlock_abi();
@@ -73,8 +73,8 @@ static int confine_files(void) {
         ruleset = (int)syscall(SYS_landlock_create_ruleset, &files, sizeof(files), 0U);
         if (ruleset < 0)
                 return -errno;
-        for (size_t i = 0; i < ARRAY_SIZE(readable); i++)
-                add_readable(ruleset, readable[i]);
+        for (size_t i = 0; i < n; i++)
+                add_readable(ruleset, paths[i]);
         return sys_landlock_restrict(ruleset);
 }
 
@@ -269,7 +269,50 @@ static const struct sock_filter filter[] = {
         REFUSE(EPERM),
 };
 
-int confine(void) {
+/* Of the filter before an SSH agent: bytes between descriptors that it has. */
+static const struct sock_filter filter_of_agent[] = {
+        LOAD(arch),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0),
+        RETURN(SECCOMP_RET_KILL_PROCESS),
+        LOAD(nr),
+#ifdef __x86_64__
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000U, 0, 1), /* x32 */
+        RETURN(SECCOMP_RET_KILL_PROCESS),
+#endif
+#ifdef SYS_poll
+        ALLOW(SYS_poll),
+#endif
+        ALLOW(SYS_ppoll),
+#ifdef SYS_ppoll_time64
+        ALLOW(SYS_ppoll_time64),
+#endif
+        ALLOW(SYS_recvfrom),
+        ALLOW(SYS_sendto),
+        ALLOW(SYS_recvmsg),
+        ALLOW(SYS_accept4),
+        ALLOW(SYS_close),
+        ALLOW(SYS_brk),
+#ifdef SYS_mmap
+        ALLOW(SYS_mmap),
+#endif
+#ifdef SYS_mmap2
+        ALLOW(SYS_mmap2),
+#endif
+        ALLOW(SYS_munmap),
+        ALLOW(SYS_mremap),
+        ALLOW(SYS_madvise),
+        ALLOW(SYS_getrandom),
+        ALLOW(SYS_futex),
+        ALLOW(SYS_sched_yield),
+        ALLOW(SYS_rt_sigprocmask),
+        ALLOW(SYS_rt_sigreturn),
+        ALLOW(SYS_restart_syscall),
+        ALLOW(SYS_exit_group),
+        REFUSE(EPERM),
+};
+
+static int confine_with(const char *const *paths, size_t n_paths, const struct sock_filter *calls,
+                        size_t n_calls) {
         int r;
 
         r = sys_capset_empty();
@@ -278,6 +321,14 @@ int confine(void) {
         if (r >= 0)
                 r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
         if (r >= 0)
-                r = confine_files();
-        return r < 0 ? r : sys_seccomp_filter(0, filter, ARRAY_SIZE(filter));
+                r = confine_files(paths, n_paths);
+        return r < 0 ? r : sys_seccomp_filter(0, calls, n_calls);
+}
+
+int confine(void) {
+        return confine_with(readable, ARRAY_SIZE(readable), filter, ARRAY_SIZE(filter));
+}
+
+int confine_agent(void) {
+        return confine_with(NULL, 0, filter_of_agent, ARRAY_SIZE(filter_of_agent));
 }

@@ -99,3 +99,5 @@ int control_start(struct helper *h, int fd);
 
 /* confine.c: takes from this process all that it can do without. */
 int confine(void);
+/* The same of desktop/ssh_agent.c, which needs less. */
+int confine_agent(void);

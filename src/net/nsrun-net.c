@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "desktop/ssh_agent.h"
 
 #define EVENTS    64
 #define FINISH_MS 1000U /* how long it goes on after the sandbox, at most */
@@ -187,7 +188,7 @@ static _Noreturn void serve(struct helper *h) {
         }
 }
 
-int main(nsrun_unused int argc, nsrun_unused char **argv) {
+int main(int argc, char **argv) {
         static struct helper h = {.epoll = -EBADF};
         struct stat st;
         int32_t answer;
@@ -199,6 +200,8 @@ int main(nsrun_unused int argc, nsrun_unused char **argv) {
         (void)signal(SIGPIPE, SIG_IGN);
         (void)umask(077);
         (void)chdir("/");
+        if (argc == 2 && streq(argv[1], SSH_AGENT_ROLE))
+                ssh_agent_main();
         answer = helper_prepare(&h);
         (void)send(NET_FD_SANDBOX, &answer, sizeof(answer), MSG_NOSIGNAL);
         (void)close(NET_FD_SANDBOX);

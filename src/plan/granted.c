@@ -23,6 +23,9 @@ void collect_granted(struct entries *e, const struct resolved *s) {
                 case SHOWN_FILE:
                         granted_bind(e, ENTRY_EXPLICIT, shown);
                         break;
+                case SHOWN_SOCKET:
+                        (void)entries_add(e, ENTRY_EXPLICIT, PLAN_SOCKET, shown->target);
+                        break;
                 case SHOWN_PRESENT:
                         entries_add_present(e, shown->target);
                         break;

@@ -56,6 +56,8 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->unseen);
         strv_free(plan->secrets);
         strv_free(plan->gives);
+        free(plan->ssh_agent);
+        strv_free(plan->ssh_keys);
         strv_free(plan->protected);
         strv_free(plan->present);
         strv_free(plan->hide);
@@ -318,6 +320,10 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_copy(s->secrets, &plan->secrets);
         if (r >= 0)
                 r = strv_copy(s->gives, &plan->gives);
+        if (r >= 0 && s->ssh_agent && !(plan->ssh_agent = strdup(s->ssh_agent)))
+                r = -ENOMEM;
+        if (r >= 0 && s->ssh_agent)
+                r = strv_copy(p->ssh_agent, &plan->ssh_keys);
         if (r >= 0)
                 r = plan_fill_environment(plan, s);
         if (r >= 0)

@@ -31,6 +31,7 @@ enum plan_op_kind {
         PLAN_DEVPTS,  /* target */
         PLAN_CGROUP,  /* the run's own cgroup, read-only, at target */
         PLAN_HIDE,    /* an empty folder or an unreadable file at target; source: what the host has there */
+        PLAN_SOCKET,  /* a socket at target, which a process on the host's side listens at */
         /* From here on: only in raw plans. */
         PLAN_DATA,       /* a file that holds text, bound at target */
         PLAN_MQUEUE,     /* target */
@@ -191,10 +192,12 @@ struct nsrun_plan {
         char **argv;
         char **env;
         char **left_out;
-        char **unseen;  /* what the environment points at that isn't visible inside, a line each */
-        char **secrets; /* as in struct resolved */
-        char **gives;   /* what --kvm and its like give away, a line each */
-        uid_t uid;      /* the user's in the user namespace, if one is made */
+        char **unseen;   /* what the environment points at that isn't visible inside, a line each */
+        char **secrets;  /* as in struct resolved */
+        char **gives;    /* what --kvm and its like give away, a line each */
+        char *ssh_agent; /* the host's socket of the SSH agent, canonical; NULL: without --ssh-agent */
+        char **ssh_keys; /* its values */
+        uid_t uid;       /* the user's in the user namespace, if one is made */
         gid_t gid;
         uid_t host_uid; /* what those stand for on the host */
         gid_t host_gid;

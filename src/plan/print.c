@@ -19,7 +19,7 @@ const char *plan_op_name(const struct plan_op *op) {
                 [PLAN_DIR] = "dir",   [PLAN_FILE] = "file",     [PLAN_SYMLINK] = "symlink",
                 [PLAN_BIND] = "bind", [PLAN_TMPFS] = "tmpfs",   [PLAN_OVERLAY] = "overlay",
                 [PLAN_PROC] = "proc", [PLAN_COVER] = "cover",   [PLAN_DEVPTS] = "devpts",
-                [PLAN_HIDE] = "hide", [PLAN_CGROUP] = "cgroup",
+                [PLAN_HIDE] = "hide", [PLAN_CGROUP] = "cgroup", [PLAN_SOCKET] = "socket",
         };
 
         return names[op->kind];
@@ -110,6 +110,9 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 return;
         case PLAN_CGROUP:
                 strbuf_add(b, "read-only, the cgroup that has the limits");
+                return;
+        case PLAN_SOCKET:
+                strbuf_add(b, "nsrun listens there, on the host's side");
                 return;
         case PLAN_HIDE:
                 strbuf_add(b, op->is_directory ? "an empty folder" : "an unreadable file");

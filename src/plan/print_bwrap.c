@@ -137,6 +137,7 @@ static void print_bwrap_add_op(struct printing *p, const struct plan_op *op) {
                 return;
         case PLAN_DEVPTS:
         case PLAN_CGROUP: /* bubblewrap makes none */
+        case PLAN_SOCKET:
         case PLAN_DATA:
         case PLAN_MQUEUE:
         case PLAN_CHMOD:

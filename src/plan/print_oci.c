@@ -232,7 +232,9 @@ static bool is_masked(const struct plan_op *op) {
 
 static int oci_add_op(struct oci_writer *w, const struct plan_op *op) {
         if (w->plan->gives)
-                leave_unsaid(w, "devices of the host's (--kvm, --gpu ...) are the engine's to pass");
+                leave_unsaid(
+                        w,
+                        "devices of the host's (--kvm, --gpu ...) are the engine's to pass, and no agent is reached");
         if (is_runtimes_own(op) || (is_masked(op) && op->kind != PLAN_HIDE) ||
             (w->plan->rundir && op->kind == PLAN_DIR && path_is_beneath(op->target, w->plan->rundir)))
                 return 0;
@@ -269,6 +271,7 @@ static int oci_add_op(struct oci_writer *w, const struct plan_op *op) {
         case PLAN_HIDE:
                 leave_unsaid(w, "a hidden file is empty, where it could not be opened");
                 return 0;
+        case PLAN_SOCKET:
         case PLAN_COVER:
         case PLAN_DATA:
         case PLAN_MQUEUE:

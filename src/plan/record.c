@@ -129,6 +129,8 @@
         M(NOTHING, unseen)         \
         M(TEXTS, secrets)          \
         M(TEXTS, gives)            \
+        M(TEXT, ssh_agent)         \
+        M(TEXTS, ssh_keys)         \
         M(NUMBER, uid)             \
         M(NUMBER, gid)             \
         M(NUMBER, host_uid)        \

@@ -115,10 +115,9 @@ static int grant_judge(const struct granting *g, struct resolved_rule *rule, con
         return refuse_changeable(&trust, rule, what, g->err);
 }
 
-int grant_bind(const struct granting *g, const char *path, unsigned type, const char *name) {
+int grant_find(const struct granting *g, const char *path, unsigned type, char **ret) {
         _cleanup_(resolved_rule_clear) struct resolved_rule rule = {.access = POLICY_RO,
                                                                     .option = g->option};
-        _cleanup_free_ char *target = NULL;
         unsigned mode = 0;
         int r;
 
@@ -132,10 +131,21 @@ int grant_bind(const struct granting *g, const char *path, unsigned type, const 
         r = grant_judge(g, &rule, path);
         if (r < 0)
                 return r;
+        *ret = TAKE_PTR(rule.source);
+        return 1;
+}
+
+int grant_bind(const struct granting *g, const char *path, unsigned type, const char *name) {
+        _cleanup_free_ char *source = NULL, *target = NULL;
+        int r;
+
+        r = grant_find(g, path, type, &source);
+        if (r <= 0)
+                return r;
         r = grant_runtime_path(g, name, &target);
         if (r < 0)
                 return r;
-        r = grant_show(g, SHOWN_FILE, rule.source, target, NULL);
+        r = grant_show(g, SHOWN_FILE, source, target, NULL);
         return r < 0 ? r : 1;
 }
 
@@ -173,6 +183,7 @@ static const struct {
         [GRANT_FUSE] = {"fuse", grant_fuse},
         [GRANT_GPU] = {"gpu", grant_gpu},
         [GRANT_SOUND] = {"sound", grant_sound},
+        [GRANT_SSH_AGENT] = {"ssh-agent", grant_ssh_agent},
 };
 _Static_assert(ARRAY_SIZE(grants) == GRANTS_COUNT, "a row for each");
 

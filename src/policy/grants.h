@@ -11,6 +11,7 @@ enum grant_kind {
         GRANT_FUSE,
         GRANT_GPU,
         GRANT_SOUND,
+        GRANT_SSH_AGENT,
         GRANTS_COUNT
 };
 
@@ -51,7 +52,15 @@ int grant_runtime_path(const struct granting *g, const char *name, char **ret);
 /* The caller's variable, if it has a value. */
 const char *grant_variable(const struct granting *g, const char *name);
 
+/* The canonical path of what the host has at `path`, if it is of that type and no command may have put it
+ * there: 1; 0: there is none. */
+int grant_find(const struct granting *g, const char *path, unsigned type, char **ret);
+
 /* grants_gpu.c */
 int grant_gpu(const struct granting *g);
 /* grants_sound.c */
 int grant_sound(const struct granting *g);
+/* grants_ssh.c */
+int grant_ssh_agent(const struct granting *g);
+int grant_ssh_apply(void *target, const struct option_spec *spec, const char *value,
+                    struct nsrun_error *err);

@@ -166,7 +166,8 @@ struct nsrun_policy {
         bool seccomp_log;   /* the kernel logs the calls that are denied */
         bool strict_policy; /* a seccomp policy that names a call which nsrun doesn't know is refused */
         struct policy_limits limits;
-        unsigned grants; /* a bit for each of enum grant_kind */
+        char **ssh_agent; /* values of --ssh-agent: keys, "ask", "all" */
+        unsigned grants;  /* a bit for each of enum grant_kind */
         bool new_session;
         bool clean_env;
         char *hostname;         /* NULL: the host's */

@@ -60,6 +60,7 @@ void resolved_clear(struct resolved *s) {
         free(s->shown);
         strv_free(s->granted);
         strv_free(s->gives);
+        free(s->ssh_agent);
         strv_free(s->agent_folders);
         strv_free(s->network);
         net_proxy_forget(&s->via);

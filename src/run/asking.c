@@ -12,11 +12,16 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "desktop/ssh_agent.h"
 #include "net/control.h"
 #include "network.h"
 
 bool plan_asks(const struct nsrun_plan *plan) {
         return plan->net == POLICY_NET_ALLOW && !plan->plain && strv_contains(plan->network, NET_RULES_ASK);
+}
+
+bool plan_asks_of_keys(const struct nsrun_plan *plan) {
+        return !plan->plain && !plan->join && strv_contains(plan->ssh_keys, SSH_AGENT_ASKS);
 }
 
 /* nsrun-net reads the sandbox's bytes: that a name is one is made sure of again. */
@@ -216,8 +221,14 @@ int question_call(int fd, pid_t init, pid_t reaper,
 
 /* ----------------------------------------------------------------- asked */
 
-int question_begin(struct asking *a, struct nsrun_error *err) {
+int question_begin(struct asking *a, bool is_of_names, struct nsrun_error *err) {
         a->tty = sys_open(AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK, 0);
+        if (a->tty < 0 && !is_of_names)
+                return error_set(
+                        err, NSRUN_STAGE_POLICY, UNSAID(a->tty), NULL,
+                        "nobody can be asked about signatures",
+                        "--ssh-agent=ask asks on the terminal, and there is none: name the keys that "
+                        "may sign without");
         if (a->tty < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, UNSAID(a->tty), NULL,
                                  "nobody can be asked about names that no rule covers",
@@ -259,8 +270,26 @@ static void close_question(struct asking *a) {
         a->is_open = false;
 }
 
+/* The question's two lines. */
+static void question_word(const struct asking *a, char *to, size_t size) {
+        char program[QUESTION_PROGRAM_MOST];
+
+        if (a->is_of_key) {
+                (void)snprintf(to, size,
+                               "\nnsrun: a program wants a signature by the SSH key %s.\n"
+                               "nsrun: Sign this once? [y%s, n, or q to be asked no more] ",
+                               a->question.name, a->code);
+                return;
+        }
+        question_program(a->init, a->question.client_port, program);
+        (void)snprintf(to, size,
+                       "\nnsrun: %s wants to reach %s (ports 80 and 443), which no rule covers.\n"
+                       "nsrun: Allow that until the %s ends? [y%s, n, or q to be asked no more] ",
+                       program, a->question.name, a->is_session ? "session" : "run", a->code);
+}
+
 static void question_show(struct asking *a, int fd) {
-        char program[QUESTION_PROGRAM_MOST], text[NET_NAME_MOST + 256];
+        char text[NET_NAME_MOST + 256];
         unsigned char digits = 0;
 
         if (a->is_open || getrandom(&digits, 1, 0) != 1) {
@@ -276,16 +305,13 @@ static void question_show(struct asking *a, int fd) {
                                 a->is_session ? NET_VERDICT_NOT_NOW : NET_VERDICT_NO);
                 return;
         }
-        question_program(a->init, a->question.client_port, program);
         (void)snprintf(a->code, sizeof(a->code), "%d%d", digits % 10, digits / 16 % 10);
-        (void)snprintf(text, sizeof(text),
-                       "\nnsrun: %s wants to reach %s (ports 80 and 443), which no rule covers.\n"
-                       "nsrun: Allow that until the %s ends? [y%s, n, or q to be asked no more] ",
-                       program, a->question.name, a->is_session ? "session" : "run", a->code);
+        question_word(a, text, sizeof(text));
         prepare_terminal(a);
         a->is_open = true;
+        a->fd = fd;
         a->n = 0;
-        a->n_asked++;
+        a->n_asked += !a->is_of_key;
         question_write(a, text);
 }
 
@@ -303,13 +329,52 @@ void question_take(struct asking *a, int fd) {
                 question_answer(fd, q.number, NET_VERDICT_NOT_NOW);
         } else {
                 a->question = q;
+                a->is_of_key = false;
                 question_show(a, fd);
         }
 }
 
-static void question_decide(struct asking *a, int fd) {
+/* The comment is the key's owner's to choose: it is made fit to print once more. */
+void question_take_key(struct asking *a, int fd) {
+        ssize_t n = recv(fd, &a->question, sizeof(a->question), MSG_DONTWAIT);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        a->has_no_keys = n != (ssize_t)sizeof(a->question);
+        if (a->has_no_keys)
+                return;
+        a->question.name[sizeof(a->question.name) - 1] = '\0';
+        for (char *at = a->question.name; *at; at++)
+                if (*at < ' ' || *at > '~')
+                        *at = '?';
+        a->is_of_key = true;
+        question_show(a, fd);
+}
+
+/* What comes of the answer. */
+static void question_tell(const struct asking *a, enum net_verdict verdict) {
         const char *name = a->question.name;
-        char yes[4], text[2 * NET_NAME_MOST + 128];
+        char text[2 * NET_NAME_MOST + 128];
+
+        if (a->is_of_key)
+                (void)snprintf(text, sizeof(text), "nsrun: %s\n",
+                               verdict == NET_VERDICT_YES  ? "signed"
+                               : verdict == NET_VERDICT_NO ? "refused"
+                                                           : "refused, and so is every other signature");
+        else if (verdict == NET_VERDICT_YES)
+                (void)snprintf(text, sizeof(text), "nsrun: %s is allowed; in later %ss by --allow %s\n",
+                               name, a->is_session ? "session" : "run", name);
+        else
+                (void)snprintf(text, sizeof(text), "nsrun: %s is refused%s\n", name,
+                               verdict == NET_VERDICT_NO ? "" : ", and so is all that no rule covers");
+        question_write(a, text);
+        if (!a->is_of_key && a->n_asked == NET_QUESTIONS_MOST && verdict != NET_VERDICT_NEVER)
+                question_write(a,
+                               "nsrun: That was the last question: what else no rule covers is refused\n");
+}
+
+static void question_decide(struct asking *a) {
+        char yes[4], text[64];
         enum net_verdict verdict = streq(a->line, "n")   ? NET_VERDICT_NO
                                    : streq(a->line, "q") ? NET_VERDICT_NEVER
                                                          : NET_VERDICT_YES;
@@ -320,21 +385,12 @@ static void question_decide(struct asking *a, int fd) {
                 question_write(a, text);
                 return;
         }
-        if (verdict == NET_VERDICT_YES)
-                (void)snprintf(text, sizeof(text), "nsrun: %s is allowed; in later %ss by --allow %s\n",
-                               name, a->is_session ? "session" : "run", name);
-        else
-                (void)snprintf(text, sizeof(text), "nsrun: %s is refused%s\n", name,
-                               verdict == NET_VERDICT_NO ? "" : ", and so is all that no rule covers");
-        question_write(a, text);
-        if (a->n_asked == NET_QUESTIONS_MOST && verdict != NET_VERDICT_NEVER)
-                question_write(a,
-                               "nsrun: That was the last question: what else no rule covers is refused\n");
+        question_tell(a, verdict);
         close_question(a);
-        question_answer(fd, a->question.number, verdict);
+        question_answer(a->fd, a->question.number, verdict);
 }
 
-void question_take_line(struct asking *a, int fd) {
+void question_take_line(struct asking *a) {
         char bytes[64];
         ssize_t n = sys_read(a->tty, bytes, sizeof(bytes));
 
@@ -343,7 +399,7 @@ void question_take_line(struct asking *a, int fd) {
         /* The terminal is gone, or its input has ended. */
         if (n <= 0) {
                 close_question(a);
-                question_answer(fd, a->question.number, NET_VERDICT_NEVER);
+                question_answer(a->fd, a->question.number, NET_VERDICT_NEVER);
                 return;
         }
         for (ssize_t i = 0; i < n && a->is_open; i++) {
@@ -356,7 +412,7 @@ void question_take_line(struct asking *a, int fd) {
                 }
                 a->line[a->n < sizeof(a->line) ? a->n : 0] = '\0';
                 a->n = 0;
-                question_decide(a, fd);
+                question_decide(a);
         }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* --net=ask: nsrun-net's questions read, shown at a terminal, and answered.  The process that was started by
- * the person asks; nothing of the sandbox's is believed but that it wants the name. */
+/* --net=ask, --ssh-agent ask: nsrun-net's questions read, shown at a terminal, and answered.  The process
+ * that was started by the person asks; nothing of the sandbox's is believed but that it wants the name. */
 #pragma once
 
 #include <termios.h>
@@ -10,8 +10,9 @@
 
 #define QUESTION_PROGRAM_MOST 64 /* bytes of what question_program() writes */
 
-/* Whether a plan needs somebody to ask. */
+/* Whether a plan needs somebody to ask about names; and about signatures. */
 bool plan_asks(const struct nsrun_plan *plan);
+bool plan_asks_of_keys(const struct nsrun_plan *plan);
 /* 1 with a question whose name is one; 0: there is none now; -errno: there will be none any more. */
 int question_read(int fd, struct net_question *ret);
 void question_answer(int fd, uint32_t number, enum net_verdict verdict);
@@ -31,11 +32,14 @@ int question_call(int fd, pid_t init, pid_t reaper,
 
 struct asking {
         int tty;
-        bool is_session; /* a yes is for all commands of the session */
-        bool has_ended;  /* nsrun-net asks nothing any more */
-        bool is_open;    /* a question is shown */
-        pid_t init;      /* question_program()'s */
-        pid_t reaper;    /* question_tell_whose()'s */
+        bool is_session;  /* a yes is for all commands of the session */
+        bool has_ended;   /* nsrun-net asks nothing any more */
+        bool has_no_keys; /* nobody asks about signatures any more */
+        bool is_open;     /* a question is shown, */
+        bool is_of_key;   /* about a signature, */
+        int fd;           /* that came by this */
+        pid_t init;       /* question_program()'s */
+        pid_t reaper;     /* question_tell_whose()'s */
         unsigned n_asked;
         struct net_question question;
         char code[3]; /* two digits, which only who sees the terminal knows */
@@ -49,12 +53,14 @@ struct asking {
                 .tty = -EBADF \
         }
 
-/* Opens nsrun's terminal.  Refuses where there is none. */
-int question_begin(struct asking *a, struct nsrun_error *err);
+/* Opens nsrun's terminal.  Refuses where there is none; `is_of_names` says why it is wanted. */
+int question_begin(struct asking *a, bool is_of_names, struct nsrun_error *err);
 /* nsrun-net has something to ask. */
 void question_take(struct asking *a, int fd);
+/* The SSH agent's filter has, and no question is open. */
+void question_take_key(struct asking *a, int fd);
 /* The person has typed. */
-void question_take_line(struct asking *a, int fd);
+void question_take_line(struct asking *a);
 /* Writes to the terminal. */
 void question_write(const struct asking *a, const char *text);
 void question_end(struct asking *a);

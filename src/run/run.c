@@ -122,6 +122,12 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
                         "nobody can be asked about names that no rule covers",
                         "'nsrun run' and sessions ask (--net=ask), at a terminal: take one of these, "
                         "or --net=allow");
+        if (plan_asks_of_keys(plan) && !params->can_ask_of_keys)
+                return error_set(
+                        err, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), NULL,
+                        "nobody can be asked about signatures",
+                        "only 'nsrun run' asks (--ssh-agent=ask), at its terminal: name the keys that "
+                        "may sign without");
         run.note = params->note;
         run.data = params->data;
         /* The session's pid 1 is noted only where Landlock scopes tell commands apart.  Without,
@@ -143,8 +149,11 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
         if (r >= 0 && plan->join && params->can_ask && plan_asks(plan))
                 (void)question_join(plan->join->folder.dir_fd, &run.network.life_fd);
         if (r >= 0)
+                r = desktop_begin(plan, &run.desktop, &launch_params, err);
+        if (r >= 0)
                 r = launch_start(plan, &launch_params, &run.launch, err);
         network_launched(&run.network);
+        desktop_launched(&run.desktop);
         if (r < 0) {
                 run_end(&run);
                 return r;
@@ -295,6 +304,7 @@ void run_end(struct run *run) {
         run_kill(run);
         launch_close(&run->launch);
         network_end(&run->network);
+        desktop_end(&run->desktop);
         reopened_end(&run->streams);
         close_fdp(&run->listener);
         run->denials = denials_free(run->denials);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "denials.h"
+#include "desktop.h"
 #include "disk.h"
 #include "dropped.h"
 #include "gitdirs.h"
@@ -26,7 +27,8 @@ struct run_params {
         bool has_journal_dir;
         const struct nsrun_plan
                 *watched_by;     /* by which plan a watched call is of interest; NULL: the run's own */
-        bool can_ask;            /* asking.h's questions are read and answered */
+        bool can_ask;            /* asking.h's questions are read and answered; */
+        bool can_ask_of_keys;    /* and those about keys */
         bool may_move;           /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
                                     limit */
@@ -46,6 +48,7 @@ struct run {
         struct marks marks;
         struct dropped dropped;
         struct network network;
+        struct desktop desktop;
         struct reopened streams;
         char **hidden;        /* as hidden_begin() has them */
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
@@ -68,7 +71,7 @@ struct run {
         (struct run) {                                                                       \
                 .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,         \
                 .memory = OOM_WATCH_INIT, .streams = REOPENED_INIT, .network = NETWORK_INIT, \
-                .listener = -EBADF, .is_gone = true                                          \
+                .desktop = DESKTOP_INIT, .listener = -EBADF, .is_gone = true                 \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

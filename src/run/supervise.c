@@ -209,6 +209,7 @@ static int supervise_watch(struct supervised *s) {
                                {.events = POLLIN},
                                {.events = POLLIN},
                                {.events = POLLIN},
+                               {.events = POLLIN},
                                {.fd = -1},
                                {.fd = -1},
                                {.fd = -1}};
@@ -223,6 +224,9 @@ static int supervise_watch(struct supervised *s) {
                 fds[3].fd = run_denials_fd(&s->run);
                 fds[4].fd = s->asking.tty < 0 || s->asking.has_ended ? -1 : s->run.network.life_fd;
                 fds[5].fd = s->asking.is_open ? s->asking.tty : -1;
+                fds[6].fd = s->asking.tty < 0 || s->asking.is_open || s->asking.has_no_keys
+                                    ? -1
+                                    : s->run.desktop.life_fd;
                 watch_terminal(s, own);
                 r = sys_poll(fds, ARRAY_SIZE(fds), s->pty && !s->asking.is_open ? pty_patience(s->pty) : -1);
                 if (r < 0 && r != -EINTR)
@@ -237,9 +241,11 @@ static int supervise_watch(struct supervised *s) {
                 if (fds[3].revents)
                         run_take_denial(&s->run, fds[3].revents);
                 if (fds[5].revents)
-                        question_take_line(&s->asking, s->run.network.life_fd);
+                        question_take_line(&s->asking);
                 if (fds[4].revents)
                         question_take(&s->asking, s->run.network.life_fd);
+                if (fds[6].revents && !s->asking.is_open)
+                        question_take_key(&s->asking, s->run.desktop.life_fd);
                 if (!fds[0].revents)
                         continue;
                 r = run_take_report(&s->run, &report, s->err);
@@ -379,8 +385,8 @@ static int begin_asking(struct supervised *s, bool *ret_can_ask) {
         int r;
 
         if (!s->plan->join)
-                return question_begin(&s->asking, s->err);
-        r = s->plan->new_session ? question_begin(&s->asking, NULL) : -ENXIO;
+                return question_begin(&s->asking, plan_asks(s->plan), s->err);
+        r = s->plan->new_session ? question_begin(&s->asking, true, NULL) : -ENXIO;
         *ret_can_ask = r >= 0;
         return 0;
 }
@@ -415,6 +421,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                 .owns_pass_fds = true,
                 .watched_by = params->watched_by,
                 .can_ask = true,
+                .can_ask_of_keys = true,
                 .may_move = true,
                 .note = tell_note,
                 .data = &s,
@@ -424,7 +431,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         r = check_output_fd(params->status_fd, "--status-fd", err);
         if (r >= 0)
                 r = check_output_fd(params->report_fd, "--report", err);
-        if (r >= 0 && plan_asks(plan))
+        if (r >= 0 && (plan_asks(plan) || plan_asks_of_keys(plan)))
                 r = begin_asking(&s, &run_params.can_ask);
         if (r >= 0)
                 r = take_over_signals(&s);

@@ -83,7 +83,7 @@ static const struct {
         {"cat /dev/full0 /dev/fuse", NULL,
          "/dev/fuse is a device of the host's, which isn't shown: --fuse --seccomp=nested shows it"},
         {"echo 'Could not open a connection to your authentication agent.'; exit 2", NULL,
-         "the agent of SSH_AUTH_SOCK isn't shown: nothing allows it"},
+         "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign"},
         {"echo 'ping: socket: Operation not permitted'; exit 2", NULL,
          "no command has the capability for raw sockets: nothing allows it"},
         {"echo 'sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.'; exit 1",

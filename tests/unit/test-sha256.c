@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* changes/sha256.c: the examples that NIST publishes for FIPS 180-4, whole and in
+/* base/sha256.c: the examples that NIST publishes for FIPS 180-4, whole and in
  * pieces. */
 #include "scratch.h"
 
-#include "changes/sha256.h"
+#include "base/sha256.h"
 
 static const struct {
         const char *text;

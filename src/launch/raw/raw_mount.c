@@ -395,6 +395,7 @@ static int raw_operation(struct raw *w, const struct plan_op *op) {
         case PLAN_PROC:
                 return raw_proc(w, op);
         case PLAN_CGROUP:
+        case PLAN_SOCKET:
                 break; /* nsrun's own plans alone have it */
         case PLAN_FILESYSTEM:
                 return raw_filesystem(w, op, op->source, op->mount_flags, op->text, "it can't be mounted");

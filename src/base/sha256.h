@@ -2,7 +2,7 @@
 /* SHA-256 (FIPS 180-4): whether two files have the same content. */
 #pragma once
 
-#include "base/macro.h"
+#include "macro.h"
 
 #define SHA256_SIZE 32
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The host's side of --ssh-agent: the filter (desktop/ssh_agent.h), started before the sandbox and ended
+ * after it. */
+#pragma once
+
+#include "launch/launch.h"
+
+struct desktop {
+        int socket;  /* for the sandbox's pid 1 */
+        int life_fd; /* when it is closed the filter ends; questions come by it */
+        int pidfd;   /* the filter's */
+};
+
+#define DESKTOP_INIT                                                 \
+        (struct desktop) {                                           \
+                .socket = -EBADF, .life_fd = -EBADF, .pidfd = -EBADF \
+        }
+
+/* Starts the filter if the plan wants it, and waits until it is ready: params->desktop_socket. */
+int desktop_begin(const struct nsrun_plan *plan, struct desktop *d, struct launch_params *params,
+                  struct nsrun_error *err);
+/* The sandbox's pid 1 has its own descriptor now. */
+void desktop_launched(struct desktop *d);
+/* Ends the filter, and waits for that. */
+void desktop_end(struct desktop *d);
