@@ -184,6 +184,7 @@ static const struct {
         [GRANT_GPU] = {"gpu", grant_gpu},
         [GRANT_SOUND] = {"sound", grant_sound},
         [GRANT_SSH_AGENT] = {"ssh-agent", grant_ssh_agent},
+        [GRANT_GPG_AGENT] = {"gpg-agent", grant_gpg_agent},
 };
 _Static_assert(ARRAY_SIZE(grants) == GRANTS_COUNT, "a row for each");
 

@@ -12,6 +12,7 @@ enum grant_kind {
         GRANT_GPU,
         GRANT_SOUND,
         GRANT_SSH_AGENT,
+        GRANT_GPG_AGENT,
         GRANTS_COUNT
 };
 
@@ -64,3 +65,5 @@ int grant_sound(const struct granting *g);
 int grant_ssh_agent(const struct granting *g);
 int grant_ssh_apply(void *target, const struct option_spec *spec, const char *value,
                     struct nsrun_error *err);
+/* grants_gpg.c */
+int grant_gpg_agent(const struct granting *g);

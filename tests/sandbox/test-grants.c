@@ -356,6 +356,88 @@ TEST(a_socket_of_the_commands_is_refused) {
         forget_servers();
 }
 
+/* GnuPG's own agent is shown by its restricted socket alone, and of ~/.gnupg what isn't secret. */
+TEST(gpg_agent_is_its_extra_socket_and_the_public_keyring) {
+        static const char look[] =
+                "cd ~/.gnupg && cat pubring.kbx && ls -A . $XDG_RUNTIME_DIR/gnupg && stat -c %a . "
+                "$XDG_RUNTIME_DIR/gnupg && [ -S $XDG_RUNTIME_DIR/gnupg/S.gpg-agent ] && echo "
+                "${GNUPGHOME-unset}; echo x >>pubring.kbx";
+        const struct site *s = *state;
+        _cleanup_close_ int extra = -EBADF, own = -EBADF;
+        _cleanup_free_ char *none = text_of(
+                                    "nsrun: --gpg-agent: no agent of GnuPG's listens for others "
+                                    "(agent-extra-socket): %s/.gnupg; start it: gpgconf --launch gpg-agent",
+                                    s->home),
+                            *shown = text_of(
+                                    "keys\n.:\npubring.kbx\n\n/run/user/%u/gnupg:\nS.gpg-agent\n700\n700\n"
+                                    "unset\n",
+                                    (unsigned)geteuid());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(unsetenv("GNUPGHOME"), 0);
+        make_folder(s->home, ".gnupg");
+        make_folder(s->home, ".gnupg/private-keys-v1.d");
+        make_file(s->home, ".gnupg/private-keys-v1.d/key", "secret");
+        make_file(s->home, ".gnupg/pubring.kbx", "keys\n");
+        make_folder(s->runtime, "gnupg");
+        own = listen_in(s->runtime, "gnupg/S.gpg-agent");
+        RUN(s, &o, "--gpg-agent", "--", "true");
+        expect_refusal(&o, 125, none);
+        extra = listen_in(s->runtime, "gnupg/S.gpg-agent.extra");
+        RUN(s, &o, "--gpg-agent", "--", "sh", "-c", look);
+        assert_int_not_equal(o.status, 0); /* the keyring is read-only */
+        expect_out(&o, shown);
+        RUN(s, &o, "--gpg-agent", "-v", "--", "true");
+        expect_in(o.err,
+                  "\ngives away  --gpg-agent: signing and decrypting by every secret key of GnuPG's agent, "
+                  "with no question but its own pinentry's; and the public keyring\n");
+        RUN(s, &o, "--gpg-agent", "--profile=instance", "--", "true");
+        assert_int_equal(o.status, 125);
+}
+
+/* The keyring as a link that leads elsewhere, and one that a command has planted. */
+TEST(a_planted_keyring_is_refused) {
+        const struct site *s = *state;
+        _cleanup_close_ int extra = -EBADF;
+        _cleanup_free_ char *link = path_of(s->project, "ring"), *secret = path_of(s->outside, "secret");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(unsetenv("GNUPGHOME"), 0);
+        make_folder(s->home, ".gnupg");
+        make_file(s->outside, "secret", "secret");
+        make_link(s->home, ".gnupg/pubring.kbx", link);
+        make_link(s->project, "ring", secret);
+        extra = listen_in(s->home, ".gnupg/S.gpg-agent.extra");
+        RUN(s, &o, "--gpg-agent", "--", "sh", "-c", "cat ~/.gnupg/pubring.kbx");
+        assert_int_equal(o.status, 125);
+        expect_in(o.err, "symlink");
+        expect_out(&o, "");
+}
+
+/* GnuPG's own programs on both sides: a signature inside, which verifies outside; and no secret key. */
+FULL_TEST(gnupg_signs, site_setup, site_teardown) {
+        static const char script[] =
+                "cd $HOME && mkdir -m 700 .gnupg && gpg -q --batch --passphrase '' --quick-gen-key a@b.c ed25519 sign "
+                "2>/dev/null && cd $ROOT/project && echo text >text && "
+                "$NSRUN run --gpg-agent -- sh -c 'gpg -q --batch --yes -o text.sig -b text && echo signed; "
+                "gpg -q --batch --export-secret-keys 2>/dev/null | wc -c; ls ~/.gnupg/private-keys-v1.d 2>/dev/null | "
+                "wc -l; gpg -q --batch --list-keys --with-colons | grep -c ^pub'; "
+                "gpg -q --verify text.sig text 2>/dev/null && echo good; "
+                "gpg -q --batch --export-secret-keys | wc -c | grep -qv '^0$' && echo outside; gpgconf --kill gpg-agent";
+        const struct site *s = *state;
+        _cleanup_free_ char *with_root = replaced(script, "$ROOT", s->root),
+                            *whole = replaced(with_root, "$NSRUN", program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (!has_program("gpg") || !has_program("gpgconf"))
+                skip_because("there is no gpg");
+        assert_int_equal(unsetenv("GNUPGHOME"), 0);
+        run(&(struct request){.argv = (const char *const[]){"sh", "-c", whole, NULL}, .cwd = s->root}, &o);
+        collect_orphans();
+        expect_status(&o, 0);
+        expect_out(&o, "signed\n0\n0\n1\ngood\noutside\n");
+}
+
 TEST(alsa_stands_in_where_there_is_no_server) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
