@@ -137,7 +137,9 @@ int mount_socket(struct mounting *m, const struct plan_op *op) {
         if (r >= 0)
                 r = sys_listen(fd, SOCKET_BACKLOG);
         if (r >= 0)
-                r = sys_send_fds(m->params->desktop_socket, &byte, sizeof(byte), (const int[]){fd}, 1);
+                r = sys_send_fds(strcmp(op->text, PLAN_SOCKET_WAYLAND) == 0 ? m->params->display_socket
+                                                                            : m->params->desktop_socket,
+                                 &byte, sizeof(byte), (const int[]){fd}, 1);
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
                                  "a socket of the sandbox can't be made", NULL);

@@ -15,6 +15,7 @@ static void granted_bind(struct entries *e, enum entry_origin origin, const stru
 void collect_granted(struct entries *e, const struct resolved *s) {
         for (size_t i = 0; i < s->n_shown; i++) {
                 const struct resolved_shown *shown = &s->shown[i];
+                struct plan_op *op;
 
                 switch (shown->kind) {
                 case SHOWN_DEVICE:
@@ -24,7 +25,9 @@ void collect_granted(struct entries *e, const struct resolved *s) {
                         granted_bind(e, ENTRY_EXPLICIT, shown);
                         break;
                 case SHOWN_SOCKET:
-                        (void)entries_add(e, ENTRY_EXPLICIT, PLAN_SOCKET, shown->target);
+                        op = entries_add(e, ENTRY_EXPLICIT, PLAN_SOCKET, shown->target);
+                        op->text = strdup(shown->text);
+                        e->has_failed |= !op->text;
                         break;
                 case SHOWN_PRESENT:
                         entries_add_present(e, shown->target);

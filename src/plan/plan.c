@@ -57,6 +57,7 @@ void plan_free(struct nsrun_plan *plan) {
         strv_free(plan->secrets);
         strv_free(plan->gives);
         free(plan->ssh_agent);
+        free(plan->wayland);
         strv_free(plan->ssh_keys);
         strv_free(plan->protected);
         strv_free(plan->present);
@@ -320,6 +321,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_copy(s->secrets, &plan->secrets);
         if (r >= 0)
                 r = strv_copy(s->gives, &plan->gives);
+        if (r >= 0 && s->wayland && !(plan->wayland = strdup(s->wayland)))
+                r = -ENOMEM;
         if (r >= 0 && s->ssh_agent && !(plan->ssh_agent = strdup(s->ssh_agent)))
                 r = -ENOMEM;
         if (r >= 0 && s->ssh_agent)

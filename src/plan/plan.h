@@ -43,6 +43,10 @@ enum plan_op_kind {
         PLAN_SYSCTL,     /* a path beneath /proc/sys, of the new namespaces: it becomes text */
 };
 
+/* Whose a PLAN_SOCKET is: its text. */
+#define PLAN_SOCKET_SSH     "ssh-agent"
+#define PLAN_SOCKET_WAYLAND "wayland"
+
 struct plan_op {
         enum plan_op_kind kind;
         char *target; /* absolute in the new root, normalised, no symlink in it */
@@ -197,6 +201,7 @@ struct nsrun_plan {
         char **gives;    /* what --kvm and its like give away, a line each */
         char *ssh_agent; /* the host's socket of the SSH agent, canonical; NULL: without --ssh-agent */
         char **ssh_keys; /* its values */
+        char *wayland;   /* the compositor's socket, canonical, that makes a security context; or NULL */
         uid_t uid;       /* the user's in the user namespace, if one is made */
         gid_t gid;
         uid_t host_uid; /* what those stand for on the host */

@@ -447,6 +447,7 @@ const struct config_key config_keys[] = {
         {"fuse", apply_switch, CONFIG_SWITCH, true, NULL},
         {"gpu", apply_switch, CONFIG_SWITCH, true, NULL},
         {"sound", apply_switch, CONFIG_SWITCH, true, NULL},
+        {"display", apply_switch, CONFIG_SWITCH, true, NULL},
         {"gpg_agent", apply_switch, CONFIG_SWITCH, true, NULL},
         {"ssh_agent", apply_globs, CONFIG_TEXTS, true, NULL},
         {"seccomp", policy_config_apply_seccomp, CONFIG_TEXT, true, NULL},

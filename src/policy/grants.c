@@ -183,6 +183,7 @@ static const struct {
         [GRANT_FUSE] = {"fuse", grant_fuse},
         [GRANT_GPU] = {"gpu", grant_gpu},
         [GRANT_SOUND] = {"sound", grant_sound},
+        [GRANT_DISPLAY] = {"display", grant_display},
         [GRANT_SSH_AGENT] = {"ssh-agent", grant_ssh_agent},
         [GRANT_GPG_AGENT] = {"gpg-agent", grant_gpg_agent},
 };

@@ -11,6 +11,7 @@ enum grant_kind {
         GRANT_FUSE,
         GRANT_GPU,
         GRANT_SOUND,
+        GRANT_DISPLAY,
         GRANT_SSH_AGENT,
         GRANT_GPG_AGENT,
         GRANTS_COUNT
@@ -67,3 +68,5 @@ int grant_ssh_apply(void *target, const struct option_spec *spec, const char *va
                     struct nsrun_error *err);
 /* grants_gpg.c */
 int grant_gpg_agent(const struct granting *g);
+/* grants_display.c */
+int grant_display(const struct granting *g);

@@ -65,7 +65,7 @@ int grant_ssh_agent(const struct granting *g) {
         if (r >= 0)
                 r = grant_runtime_path(g, "ssh-agent", &target);
         if (r >= 0)
-                r = grant_show(g, SHOWN_SOCKET, NULL, target, NULL);
+                r = grant_show(g, SHOWN_SOCKET, NULL, target, "ssh-agent");
         if (r >= 0)
                 r = grant_set(g, "SSH_AUTH_SOCK", target);
         return r < 0 ? r : ssh_say(g);

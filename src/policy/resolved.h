@@ -69,7 +69,7 @@ struct resolved_settings {
 enum shown_kind {
         SHOWN_DEVICE,    /* the host's device node `source` */
         SHOWN_FILE,      /* the host's file or socket `source`, read-only (a socket can be connected to) */
-        SHOWN_SOCKET,    /* a socket at which nsrun itself listens */
+        SHOWN_SOCKET,    /* a socket at which somebody on the host's side listens: `text` says who */
         SHOWN_PRESENT,   /* what the host has at `target`, read-only */
         SHOWN_TEXT,      /* a file with `text` */
         SHOWN_LINK,      /* a symlink that says `text` */
@@ -129,6 +129,7 @@ struct resolved {
         char **granted;  /* variables that they set, "NAME=VALUE" */
         char **gives;    /* what they give away, a line each */
         char *ssh_agent; /* the host's socket, canonical; NULL: without --ssh-agent */
+        char *wayland;   /* the compositor's socket, if it makes a security context */
 
         char **agent_folders;  /* canonical paths of the writable folders of --agent's table */
         const char *agent_key; /* the variable that is passed although it holds a key; or NULL */

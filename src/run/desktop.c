@@ -4,9 +4,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
@@ -14,7 +11,9 @@
 #include "base/spawn.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "desktop/connect.h"
 #include "desktop/ssh_agent.h"
+#include "desktop/wayland.h"
 #include "programs.h"
 
 _Static_assert(SSH_FD_SANDBOX == SPAWN_FIRST_FD, "the first that is given");
@@ -66,24 +65,6 @@ static int give_keys(char *const *keys, int *ret) {
         return *ret;
 }
 
-/* A connection with the agent.  The path is canonical: a symlink on the way was put there since. */
-static int connect_agent(const char *path, int *ret) {
-        _cleanup_close_ int place = sys_openat2(AT_FDCWD, path, O_PATH, 0, RESOLVE_NO_SYMLINKS),
-                            fd = sys_socket(AF_UNIX, SOCK_STREAM, 0);
-        struct sockaddr_un at = {.sun_family = AF_UNIX};
-        int r = place < 0 ? place : fd;
-
-        if (place == -ENOSYS || place == -EPERM)
-                r = place = sys_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW, 0);
-        if (r < 0)
-                return r;
-        (void)snprintf(at.sun_path, sizeof(at.sun_path), "/proc/self/fd/%d", place);
-        if (connect(fd, (const struct sockaddr *)&at, sizeof(at)) < 0)
-                return -errno;
-        *ret = desktop_lift(TAKE_FD(fd));
-        return *ret;
-}
-
 static int start_filter(struct desktop *d, const int fds[N_GIVEN], struct nsrun_error *err) {
         char *const argv[] = {(char *)(uintptr_t) "nsrun-net", (char *)(uintptr_t)SSH_AGENT_ROLE, NULL};
         char *env[] = {NULL};
@@ -129,15 +110,11 @@ static int await_filter(const struct nsrun_plan *plan, const struct desktop *d, 
                          "look at SSH_AUTH_SOCK, and at 'ssh-add -l'");
 }
 
-int desktop_begin(const struct nsrun_plan *plan, struct desktop *d, struct launch_params *params,
-                  struct nsrun_error *err) {
+static int begin_filter(const struct nsrun_plan *plan, struct desktop *d, struct nsrun_error *err) {
         int fds[N_GIVEN] = {-EBADF, -EBADF, -EBADF, -EBADF};
         int r;
 
-        params->desktop_socket = -EBADF;
-        if (!plan->ssh_agent || plan->plain || plan->raw || plan->join)
-                return 0;
-        r = connect_agent(plan->ssh_agent, &fds[SSH_FD_AGENT - SSH_FD_SANDBOX]);
+        r = fds[SSH_FD_AGENT - SSH_FD_SANDBOX] = desktop_lift(desktop_connect(plan->ssh_agent));
         if (r < 0)
                 r = error_set(err, NSRUN_STAGE_POLICY, r, plan->ssh_agent,
                               "--ssh-agent: the agent can't be connected to", NULL);
@@ -151,14 +128,77 @@ int desktop_begin(const struct nsrun_plan *plan, struct desktop *d, struct launc
         }
         for (size_t i = 0; i < N_GIVEN; i++)
                 close_fdp(&fds[i]);
+        return r < 0 ? r : await_filter(plan, d, err);
+}
+
+static int display_fail(const struct nsrun_plan *plan, int r, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_POLICY, r, plan->wayland,
+                         "--display: the Wayland compositor makes no security context", NULL);
+}
+
+static int begin_display(const struct nsrun_plan *plan, struct desktop *d, struct nsrun_error *err) {
+        int ends[2], r;
+
+        r = d->wayland = desktop_connect(plan->wayland);
         if (r >= 0)
-                r = await_filter(plan, d, err);
+                r = fd_lift(&d->wayland);
+        if (r >= 0)
+                r = wayland_find_contexts(d->wayland, &d->contexts);
+        /* It had some when the plan was made. */
+        if (r == 0)
+                r = -EPROTO;
+        if (r >= 0)
+                r = sys_socketpair(ends);
+        if (r < 0)
+                return display_fail(plan, r, err);
+        d->display_socket = ends[0];
+        d->display_given = ends[1];
+        r = fd_lift(&d->display_socket);
+        if (r >= 0)
+                r = fd_lift(&d->display_given);
+        return r < 0 ? display_fail(plan, r, err) : 0;
+}
+
+int desktop_begin(const struct nsrun_plan *plan, struct desktop *d, struct launch_params *params,
+                  struct nsrun_error *err) {
+        bool is_own = !plan->plain && !plan->raw && !plan->join;
+        int r = is_own && plan->ssh_agent ? begin_filter(plan, d, err) : 0;
+
+        if (r >= 0 && is_own && plan->wayland)
+                r = begin_display(plan, d, err);
         params->desktop_socket = d->socket;
+        params->display_socket = d->display_given;
         return r;
+}
+
+/* Hands the socket inside to the compositor, which accepts clients there until `life` is closed. */
+static int make_context(struct desktop *d) {
+        _cleanup_close_ int listener = sys_receive_fd(d->display_socket), other = -EBADF;
+        int ends[2], r = listener < 0 ? listener : sys_socketpair(ends);
+
+        if (r < 0)
+                return r;
+        d->display_life = ends[0];
+        other = ends[1];
+        r = fd_lift(&d->display_life);
+        return r < 0 ? r : wayland_make_context(d->wayland, d->contexts, listener, other);
+}
+
+int desktop_finish(const struct nsrun_plan *plan, struct desktop *d, struct nsrun_error *err) {
+        int r;
+
+        if (d->display_socket < 0)
+                return 0;
+        r = make_context(d);
+        close_fdp(&d->display_socket);
+        close_fdp(&d->wayland);
+        /* The sandbox wasn't built: its pid 1 says why. */
+        return r == -EPIPE && d->display_life < 0 ? 0 : r < 0 ? display_fail(plan, r, err) : 0;
 }
 
 void desktop_launched(struct desktop *d) {
         close_fdp(&d->socket);
+        close_fdp(&d->display_given);
 }
 
 void desktop_end(struct desktop *d) {
@@ -166,6 +206,9 @@ void desktop_end(struct desktop *d) {
 
         desktop_launched(d);
         close_fdp(&d->life_fd);
+        close_fdp(&d->wayland);
+        close_fdp(&d->display_socket);
+        close_fdp(&d->display_life);
         if (d->pidfd >= 0) {
                 (void)sys_pidfd_send_signal(d->pidfd, SIGKILL);
                 (void)sys_waitid(P_PIDFD, (id_t)d->pidfd, &info, WEXITED);

@@ -9,17 +9,25 @@ struct desktop {
         int socket;  /* for the sandbox's pid 1 */
         int life_fd; /* when it is closed the filter ends; questions come by it */
         int pidfd;   /* the filter's */
+        int wayland; /* connected with the compositor */
+        uint32_t contexts;
+        int display_socket, display_given; /* to pid 1, and pid 1's end */
+        int display_life;                  /* when it is closed the compositor accepts nobody any more */
 };
 
-#define DESKTOP_INIT                                                 \
-        (struct desktop) {                                           \
-                .socket = -EBADF, .life_fd = -EBADF, .pidfd = -EBADF \
+#define DESKTOP_INIT                                                                      \
+        (struct desktop) {                                                                \
+                .socket = -EBADF, .life_fd = -EBADF, .pidfd = -EBADF, .wayland = -EBADF,  \
+                .display_socket = -EBADF, .display_given = -EBADF, .display_life = -EBADF \
         }
 
-/* Starts the filter if the plan wants it, and waits until it is ready: params->desktop_socket. */
+/* Starts the filter if the plan wants it, and waits until it is ready; connects with the compositor if it
+ * wants that: params->desktop_socket and display_socket. */
 int desktop_begin(const struct nsrun_plan *plan, struct desktop *d, struct launch_params *params,
                   struct nsrun_error *err);
 /* The sandbox's pid 1 has its own descriptor now. */
 void desktop_launched(struct desktop *d);
+/* Once the launch has begun: has the compositor take the socket that waits inside. */
+int desktop_finish(const struct nsrun_plan *plan, struct desktop *d, struct nsrun_error *err);
 /* Ends the filter, and waits for that. */
 void desktop_end(struct desktop *d);

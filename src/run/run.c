@@ -154,11 +154,13 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
                 r = launch_start(plan, &launch_params, &run.launch, err);
         network_launched(&run.network);
         desktop_launched(&run.desktop);
+        run.is_gone = r < 0;
+        if (r >= 0)
+                r = desktop_finish(plan, &run.desktop, err);
         if (r < 0) {
                 run_end(&run);
                 return r;
         }
-        run.is_gone = false;
         /* The command has copies of them: the other end of a pipe sees its end only when all
          * holders have closed it. */
         for (size_t i = 0; i < launch_params.n_pass_fds && params->owns_pass_fds; i++)

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A connection with the socket at a canonical path; a symlink on the way was put there since, and is
+ * refused. -errno. */
+int desktop_connect(const char *path);
