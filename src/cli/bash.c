@@ -211,10 +211,11 @@ static int print_bash_result(const struct nsrun_bash_result *result, const struc
         return 0;
 }
 
-/* That there is no sandbox comes first, and was told before anybody was asked. */
+/* That there is no sandbox comes first, and was told before anybody was asked.  What the network refused is
+ * of the command, and stands in its result alone. */
 static void cli_bash_warn(const struct nsrun_bash_result *result) {
         STRV_FOREACH (note, result->notes)
-                if (!result->no_sandbox || note != result->notes)
+                if ((!result->no_sandbox || note != result->notes) && !startswith(*note, "network: "))
                         (void)fprintf(stderr, "nsrun: note: %s\n", *note);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where a connection leads: what the address that it was made to stands for, what the host's resolver says
  * of that name, which of these addresses may be connected to, and which of them answers first. */
-#include <ifaddrs.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 
+#include "own.h"
 #include "relay.h"
 #include "via.h"
 
@@ -27,59 +27,13 @@ static void refuse_flow(struct helper *h, struct flow *f, enum net_event_kind ki
         relay_end(h, f, true);
 }
 
-/* Whether an interface of this machine, or the one of that name, has the address.  -errno: it can't be
- * known.
- */
-static int has_interface(const struct net_address *a, const char *name) {
-        struct ifaddrs *list = NULL;
-        bool has = false;
-
-        if (getifaddrs(&list) < 0)
-                return -errno;
-        for (const struct ifaddrs *i = list; i && !has; i = i->ifa_next) {
-                union net_sockaddr own = {.any = {.sa_family = AF_UNSPEC}};
-                struct net_address address;
-                uint16_t port;
-
-                if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET)
-                        memcpy(&own.v4, i->ifa_addr, sizeof(own.v4));
-                else if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET6)
-                        memcpy(&own.v6, i->ifa_addr, sizeof(own.v6));
-                has = net_address_from(&own, &address, &port) && net_address_is_same(&address, a) &&
-                      (!name || streq(i->ifa_name, name));
-        }
-        freeifaddrs(list);
-        return has;
-}
-
-/* Whether it is an address of this machine: one of an interface's, or one that the
- * kernel gives a socket which is to send there as its own, too.  Nothing is sent. */
-static bool is_own_address(const struct net_address *a) {
-        _cleanup_close_ int fd =
-                socket(a->is_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        union net_sockaddr to, own;
-        socklen_t length = sizeof(own);
-        struct net_address from;
-        uint16_t port;
-
-        if (net_address_carried(a, &from) && is_own_address(&from))
-                return true;
-        if (fd < 0 || has_interface(a, NULL) != 0)
-                return true;
-        if (connect(fd, &to.any, net_address_to(a, 9, &to)) < 0)
-                return false;
-        if (getsockname(fd, &own.any, &length) < 0 || !net_address_from(&own, &from, &port))
-                return true;
-        return net_address_is_same(&from, a);
-}
-
 /* This machine is the sandbox of another nsrun-net, in which the address stands for a name: where that leads
  * to is judged there. */
 static bool is_name_of_outer(const struct net_address *a) {
         const struct net_address own = net_index_address(NET_INDEX_OWN, false);
         uint32_t index;
 
-        return net_address_index(a, &index) && index >= NET_INDEX_NAMES && has_interface(&own, "lo") > 0;
+        return net_address_index(a, &index) && index >= NET_INDEX_NAMES && own_interface_has(&own, "lo") > 0;
 }
 
 static bool may_connect(const struct helper *h, const struct net_address *a, uint32_t port) {
@@ -87,7 +41,7 @@ static bool may_connect(const struct helper *h, const struct net_address *a, uin
                 return false;
         if (is_name_of_outer(a))
                 return true;
-        if (!net_address_home(a) && !is_own_address(a))
+        if (!net_address_home(a) && !own_address(a))
                 return true;
         return net_rules_allow_address(&h->rules, a, port, true);
 }
@@ -383,7 +337,7 @@ static void reach_literally(struct helper *h, struct flow *f, const struct net_a
 
         net_address_format(to, text);
         set_host(f, text);
-        if (!net_rules_allow_address(&h->rules, to, port_of_flow(f), is_own_address(to))) {
+        if (!net_rules_allow_address(&h->rules, to, port_of_flow(f), own_address(to))) {
                 refuse_flow(h, f, NET_EVENT_PORT, NULL);
                 return;
         }

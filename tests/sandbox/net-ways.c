@@ -43,6 +43,19 @@ static int way_tcp(const char *to) {
         return fd < 0 ? -fd : 0;
 }
 
+/* Gives the socket the address that one which is connected there would have: in the world only what comes
+ * from it arrives (net.c).  Where there is no way it has none. */
+static void take_address(int fd, const struct sockaddr *to, socklen_t n) {
+        _cleanup_close_ int other = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_in own;
+        socklen_t length = sizeof(own);
+
+        if (connect(other, to, n) < 0 || getsockname(other, (struct sockaddr *)&own, &length) < 0)
+                return;
+        own.sin_port = 0;
+        (void)bind(fd, (const struct sockaddr *)&own, sizeof(own));
+}
+
 /* A socket that has sent so many bytes to `to`, and that is told where nobody is there; -errno.  It isn't
  * connected: the world's server answers from another address. */
 static int send_to(const char *to, unsigned short port, const void *bytes, size_t n) {
@@ -51,8 +64,10 @@ static int send_to(const char *to, unsigned short port, const void *bytes, size_
 
         if (inet_pton(AF_INET, to, &at.v4.sin_addr) != 1)
                 r = -EINVAL;
-        else if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on)) < 0 ||
-                 sendto(fd, bytes, n, 0, &at.any, sizeof(at.v4)) < 0)
+        else
+                take_address(fd, &at.any, sizeof(at.v4));
+        if (r == 0 && (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on)) < 0 ||
+                       sendto(fd, bytes, n, 0, &at.any, sizeof(at.v4)) < 0))
                 r = -errno;
         if (r < 0)
                 close_fdp(&fd);

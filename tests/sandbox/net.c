@@ -3,6 +3,7 @@
 #include "net.h"
 
 #include <arpa/inet.h>
+#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -14,7 +15,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#define PORT WORLD_PORT
+#define PORT           WORLD_PORT
+#define TABLE_OF_WORLD 100
 
 /* ------------------------------------------------------------------ the host */
 
@@ -23,6 +25,7 @@ struct request_to_kernel {
         union {
                 struct ifaddrmsg address;
                 struct rtmsg route;
+                struct fib_rule_hdr rule;
                 char room[128];
         } body;
 };
@@ -52,17 +55,17 @@ static int ask_kernel(struct request_to_kernel *q) {
         return -answer.error.error;
 }
 
-/* `ip route add local TO/BITS dev lo`: 0, or the kernel's errno. */
-static int add_local_route(const char *to, unsigned char bits) {
+/* `ip route add TYPE TO/BITS dev lo table TABLE src 203.0.113.1`: 0, or the kernel's errno. */
+static int add_route(const char *to, unsigned char bits, unsigned char type, unsigned char table) {
         bool is_v6 = strchr(to, ':');
         struct request_to_kernel q = {
                 .head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)), .nlmsg_type = RTM_NEWROUTE},
                 .body.route = {.rtm_family = is_v6 ? AF_INET6 : AF_INET,
                                .rtm_dst_len = bits,
-                               .rtm_table = RT_TABLE_LOCAL,
+                               .rtm_table = table,
                                .rtm_protocol = RTPROT_STATIC,
-                               .rtm_scope = RT_SCOPE_HOST,
-                               .rtm_type = RTN_LOCAL}};
+                               .rtm_scope = type == RTN_LOCAL ? RT_SCOPE_HOST : RT_SCOPE_LINK,
+                               .rtm_type = type}};
         unsigned char address[16];
         struct in_addr own;
         uint32_t lo = 1;
@@ -77,18 +80,49 @@ static int add_local_route(const char *to, unsigned char bits) {
 }
 
 int world_change_route(void) {
-        return add_local_route("1.0.0.0", 8);
+        return world_add_local_route("1.0.0.0", 8);
+}
+
+int world_add_local_route(const char *to, unsigned char bits) {
+        return add_route(to, bits, RTN_LOCAL, RT_TABLE_LOCAL);
+}
+
+/* The server's addresses are others than the host's own: the way there leads to an interface (as which there
+ * is only lo), and only what comes from the host's own address, as all does that is on its way, stays there.
+ */
+static int add_outer_route(const char *to, unsigned char bits) {
+        int r = add_route(to, bits, RTN_UNICAST, RT_TABLE_MAIN);
+
+        return r ? r : add_route(to, bits, RTN_LOCAL, TABLE_OF_WORLD);
+}
+
+/* `ip rule add from 203.0.113.1 lookup TABLE_OF_WORLD` */
+static int add_rule(void) {
+        struct request_to_kernel q = {
+                .head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct fib_rule_hdr)), .nlmsg_type = RTM_NEWRULE},
+                .body.rule = {
+                        .family = AF_INET, .src_len = 32, .table = TABLE_OF_WORLD, .action = FR_ACT_TO_TBL}};
+        struct in_addr own;
+
+        (void)inet_pton(AF_INET, "203.0.113.1", &own);
+        add_bytes(&q, FRA_SRC, &own, 4);
+        return ask_kernel(&q);
 }
 
 int world_add_address(const char *address) {
         struct request_to_kernel q = {
                 .head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifaddrmsg)), .nlmsg_type = RTM_NEWADDR},
                 .body.address = {.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = 1}};
-        struct in_addr own;
+        bool is_v6 = strchr(address, ':');
+        unsigned char own[16];
 
-        if (inet_pton(AF_INET, address, &own) != 1)
+        if (is_v6) {
+                q.body.address.ifa_family = AF_INET6;
+                q.body.address.ifa_prefixlen = 128;
+        }
+        if (inet_pton(q.body.address.ifa_family, address, own) != 1)
                 return EINVAL;
-        add_bytes(&q, IFA_LOCAL, &own, 4);
+        add_bytes(&q, IFA_LOCAL, own, is_v6 ? 16 : 4);
         return ask_kernel(&q);
 }
 
@@ -105,17 +139,21 @@ static void make_network(void) {
                 stage_fail("a network");
         if ((errno = world_add_address("203.0.113.1")))
                 stage_fail("an address");
+        if ((errno = add_rule()))
+                stage_fail("a rule");
         for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
-                if ((errno = add_local_route(ranges[i].to, ranges[i].bits)))
+                if ((errno = add_outer_route(ranges[i].to, ranges[i].bits)))
                         stage_fail(ranges[i].to);
-        (void)add_local_route("2001:db8::", 64);
+        (void)world_add_local_route("2001:db8::", 64);
 }
 
 static int bind_all(int type, unsigned short port) {
         struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(port)};
         int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0), on = 1;
 
-        if (fd < 0 || bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0 ||
+        /* IP_TRANSPARENT: addresses that no interface has. */
+        if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_TRANSPARENT, &on, sizeof(on)) < 0 ||
+            bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0 ||
             (type == SOCK_STREAM && listen(fd, 64) < 0) ||
             (type == SOCK_DGRAM && setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) < 0))
                 stage_fail("a server's socket");
@@ -156,6 +194,13 @@ static void answer_one(int fd, int log) {
         (void)close(c);
 }
 
+static void refuse_one(int fd, int log) {
+        int c = accept(fd, NULL, NULL);
+
+        (void)dprintf(log, "tcp 53\n");
+        close_fdp(&c);
+}
+
 /* From the address that it was sent to. */
 static void answer_packet(int fd, int log) {
         union {
@@ -186,7 +231,8 @@ static void start_server(const struct world *w) {
         struct pollfd fds[] = {{bind_all(SOCK_STREAM, PORT), POLLIN, 0},
                                {bind_all(SOCK_DGRAM, PORT), POLLIN, 0},
                                {bind_all(SOCK_DGRAM, 53), POLLIN, 0},
-                               {bind_all(SOCK_STREAM, 80), POLLIN, 0}};
+                               {bind_all(SOCK_STREAM, 80), POLLIN, 0},
+                               {bind_all(SOCK_STREAM, 53), POLLIN, 0}};
         int log = open(w->log, O_WRONLY | O_APPEND | O_CLOEXEC);
         pid_t parent = getpid(), pid = fork();
 
@@ -198,7 +244,8 @@ static void start_server(const struct world *w) {
                 _exit(1);
         /* Of pipes that others wait for, too. */
         for (int fd = 0; fd < 256; fd++)
-                if (fd != log && fd != fds[0].fd && fd != fds[1].fd && fd != fds[2].fd && fd != fds[3].fd)
+                if (fd != log && fd != fds[0].fd && fd != fds[1].fd && fd != fds[2].fd && fd != fds[3].fd &&
+                    fd != fds[4].fd)
                         (void)close(fd);
         listen_unanswered();
         if (w->proxy)
@@ -208,6 +255,8 @@ static void start_server(const struct world *w) {
                         answer_one(fds[0].fd, log);
                 if (fds[3].revents)
                         answer_one(fds[3].fd, log);
+                if (fds[4].revents)
+                        refuse_one(fds[4].fd, log);
                 for (size_t i = 1; i < 3; i++)
                         if (fds[i].revents)
                                 answer_packet(fds[i].fd, log);

@@ -34,7 +34,9 @@ void world_run(struct world *w, struct outcome *ret, const char *const *options,
 void world_stage(void *data);
 /* Adds a route to the network that the caller is in: 0, or the kernel's errno. */
 int world_change_route(void);
-/* Makes an IPv4 address one of that network's own: 0, or the kernel's errno. */
+/* Leads that network's way to a range home: `ip route add local TO/BITS dev lo src 203.0.113.1`. */
+int world_add_local_route(const char *to, unsigned char bits);
+/* Makes an address one of that network's own: 0, or the kernel's errno. */
 int world_add_address(const char *address);
 
 /* Does what argv asks for, if that is for the client, and doesn't return:

@@ -261,6 +261,59 @@ TEST(rules_that_make_no_sense_are_refused) {
         }
 }
 
+/* No interface has these addresses: a route alone makes them the host's. */
+static void stage_with_local_routes(void *data) {
+        world_stage(data);
+        if ((errno = world_add_local_route("203.0.113.7", 32)) ||
+            (errno = world_add_local_route("203.0.113.64", 29)))
+                stage_fail("a route");
+        /* Names have such addresses where the host has one. */
+        (void)world_add_address("2001:db8::1");
+        (void)world_add_local_route("2001:db8:7::", 64);
+}
+
+TEST(an_address_that_a_route_leads_home_is_not_connected_to) {
+        const struct site *s = *state;
+        _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self);
+        bool has_v6 = access("/proc/net/if_inet6", F_OK) == 0;
+        const char *six = has_v6 ? "six.test:8080" : NULL;
+        const char *const argv[] = {program(),
+                                    "run",
+                                    "--project",
+                                    s->project,
+                                    "--bind",
+                                    bind,
+                                    "--net=allow",
+                                    "--allow=*.test:8080",
+                                    "--",
+                                    "/client",
+                                    "reach",
+                                    "good.test:8080",
+                                    "route.test:8080",
+                                    "range.test:8080",
+                                    six,
+                                    NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+
+        world_make(s, &w,
+                   "203.0.113.5 good.test\n203.0.113.7 route.test\n203.0.113.66 range.test\n"
+                   "2001:db8:7::5 six.test\n");
+        run(&(struct request){.argv = argv, .cwd = s->root, .in_child = stage_with_local_routes, .data = &w},
+            &o);
+        collect_orphans();
+        expect_in(o.out,
+                  "good.test:8080: to 203.0.113.5: 2 bytes\nroute.test:8080: Connection reset by peer\n"
+                  "range.test:8080: Connection reset by peer\n");
+        expect_in(o.err, "route.test:8080 isn't allowed, since it leads to 203.0.113.7, ");
+        expect_in(o.err, "range.test:8080 isn't allowed, since it leads to 203.0.113.66");
+        if (has_v6)
+                expect_in(o.err, "six.test:8080 isn't allowed, since it leads to 2001:db8:7::5");
+        /* Without these routes the server has the addresses, and they are reached. */
+        WORLD_RUN(&w, &o, OPTIONS("--net=allow", "--allow=*.test:8080"), "reach", "route.test:8080");
+        expect_out(&o, "route.test:8080: to 203.0.113.7: 2 bytes\n");
+}
+
 TEST(a_session_has_one_network_and_tells_each_command_what_was_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--net=allow", "--allow=good.test"),
@@ -274,6 +327,15 @@ TEST(a_session_has_one_network_and_tells_each_command_what_was_refused) {
         JOIN(s, id, &o, "--", "getent", "ahostsv4", "good.test");
         expect_status(&o, 0);
         expect_in(o.out, "198.18.0.16");
+        assert_string_equal(o.err, "");
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, "--",
+                                                            "getent hosts bad.test", NULL},
+                              .cwd = s->root},
+            &o);
+        /* The model reads it once. */
+        expect_out(&o, "$ getent hosts bad.test\n\n\nexit status: 2\nnote: network: bad.test isn't allowed; "
+                       "allowed: good.test:80,443");
         assert_string_equal(o.err, "");
         JOIN(s, id, &o, "--report", path, "--", "getent", "hosts", "worse.test");
         report = file_text(path);

@@ -215,7 +215,7 @@ TEST(no_query_of_any_type_leaves) {
         world_make(*state, &w, hosts);
         WORLD_CONTROL(&w, &o, "ask", "203.0.113.53");
         log = file_text(w.log);
-        expect_in(log, "udp\nudp\n");
+        expect_in(log, "udp\ntcp 53\nudp\n");
         assert_int_equal(truncate(w.log, 0), 0);
         WORLD_RUN(&w, &o, OPTIONS("--net=allow", "--allow=good.test:8080", "--allow=*.wild.test:8080"),
                   "ask", "127.0.0.1", "203.0.113.53");
