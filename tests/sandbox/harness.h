@@ -162,6 +162,8 @@ static inline bool is_one_line(const char *text) {
 char *snapshot(const char *path);
 /* Takes a new snapshot, frees `before`, and fails with the lines that differ. */
 void expect_unchanged(const char *path, char *before);
+/* Prints the lines of one text that the other hasn't. */
+void print_missing(const char *sign, const char *text, const char *other);
 
 /* After nsrun was killed: collects the processes that it left to this subreaper, once the kernel
  * has ended them. */
