@@ -85,7 +85,8 @@ static const char make_pom[] =
 /* A JVM knows its home from passwd, and the host's is not the test's. */
 #define USE_HOME "export MAVEN_OPTS=\"-Duser.home=$HOME\"\n"
 
-TEST(maven_builds_twice_from_a_warm_cache) {
+/* As an ordinary user, once: it is minutes of a JVM's work. */
+TEST_IF(!takes_samples(), maven_builds_twice_from_a_warm_cache, site_setup, site_teardown) {
         static const char build[] =
                 /* With what the cache has, and with something that it hasn't. */
                 USE_HOME "build() { mvn -B -q \"$@\" package >log </dev/null || { cat log; exit 1; }; }\n"
