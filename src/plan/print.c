@@ -112,7 +112,8 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 strbuf_add(b, "read-only, the cgroup that has the limits");
                 return;
         case PLAN_SOCKET:
-                strbuf_add(b, "nsrun listens there, on the host's side");
+                strbuf_addf(b, "%s listens there, on the host's side",
+                            streq(op->text, PLAN_SOCKET_WAYLAND) ? "the compositor" : "nsrun");
                 return;
         case PLAN_HIDE:
                 strbuf_add(b, op->is_directory ? "an empty folder" : "an unreadable file");

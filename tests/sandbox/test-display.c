@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --display: a compositor with security contexts, one without, one that misbehaves, an X server; and one
  * line where there is none. */
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -72,6 +73,12 @@ static const char client[] =
         "print(c.recv(99).decode(), end='')\n"
         "print(os.listdir(os.environ['XDG_RUNTIME_DIR']), os.environ.get('DISPLAY'))\n";
 
+/* Also when a test fails. */
+static void die_with_test(nsrun_unused void *data) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+                _exit(119);
+}
+
 struct compositor {
         struct running running;
         char *socket;
@@ -93,7 +100,7 @@ static void compositor_begin(struct compositor *c, const struct site *s, const c
         forget_displays();
         *c = (struct compositor){.socket = path_of(s->runtime, "wayland-7")};
         argv[3] = c->socket;
-        spawn(&(struct request){.argv = argv}, &c->running);
+        spawn(&(struct request){.argv = argv, .in_child = die_with_test}, &c->running);
         line = read_line(c->running.out);
         assert_string_equal(line, "ready\n");
         assert_int_equal(setenv("WAYLAND_DISPLAY", "wayland-7", 1), 0);

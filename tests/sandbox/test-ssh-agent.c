@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -72,6 +73,12 @@ static const char fake_agent[] =
         "    c.sendall(s(b)); return read(c, struct.unpack('>I', read(c, 4))[0])\n" \
         "def sign(k): return b'\\x0d' + s(k) + s(b'data') + b'\\0\\0\\0\\0'\n"
 
+/* Also when a test fails. */
+static void die_with_test(nsrun_unused void *data) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+                _exit(119);
+}
+
 struct desk {
         const struct site *site;
         struct running agent;
@@ -86,7 +93,7 @@ static void agent_begin(struct desk *d, const struct site *s, const char *mode) 
                 skip_because("there is no python3");
         *d = (struct desk){.site = s, .socket = path_of(s->runtime, "agent.sock")};
         argv[3] = d->socket;
-        spawn(&(struct request){.argv = argv}, &d->agent);
+        spawn(&(struct request){.argv = argv, .in_child = die_with_test}, &d->agent);
         line = read_line(d->agent.out);
         assert_string_equal(line, "ready\n");
         assert_int_equal(setenv("SSH_AUTH_SOCK", d->socket, 1), 0);
