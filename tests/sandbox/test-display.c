@@ -218,9 +218,11 @@ TEST(an_x_server_is_shown_with_its_warning) {
         _cleanup_free_ char *display = NULL, *said = NULL, *shown = NULL;
         _cleanup_outcome_ struct outcome o = {0}, v = {0};
         unsigned number = 20000 + (unsigned)getpid() % 40000;
+        bool is_made;
 
         forget_displays();
-        if (mkdir("/tmp/.X11-unix", 01777) == 0)
+        is_made = mkdir("/tmp/.X11-unix", 01777) == 0;
+        if (is_made)
                 assert_int_equal(chmod("/tmp/.X11-unix", 01777), 0);
         (void)snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/.X11-unix/X%u", number);
         assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
@@ -231,6 +233,8 @@ TEST(an_x_server_is_shown_with_its_warning) {
         RUN(s, &o, "--display", "--", "sh", "-c", look);
         RUN(s, &v, "--display", "-v", "--", "true");
         assert_int_equal(unlink(at.sun_path), 0);
+        if (is_made)
+                (void)rmdir("/tmp/.X11-unix");
         forget_displays();
         shown = text_of(":%u\nX%u\ncookie\nXauthority\n", number, number);
         expect_status(&o, 0);
