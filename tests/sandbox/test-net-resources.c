@@ -189,6 +189,57 @@ TEST(thousands_of_connections_are_open_at_once_in_little_memory) {
         end_many(&m, n);
 }
 
+/* Sandboxes share no nsrun-net: while one of them opens and asks for all it can, another one's connections
+ * are made, and the first one's memory is bounded. */
+TEST(a_flood_in_one_sandbox_leaves_the_others_alone) {
+        static const char script[] =
+                "n=0; (while :; do for i in 1 2 3 4 5 6 7 8 9; do getent hosts x$i$n.test & done; wait; "
+                "n=$((n+1)); done) >/dev/null & exec /relay relay many $0 400";
+        const struct site *s = *state;
+        _cleanup_free_ char *line = NULL, *rule = NULL, *number = NULL,
+                            *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/relay:ro", self);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running flooding;
+        unsigned short port = 0;
+        int input[2];
+        pid_t server = start_many(&port), helper;
+
+        number = text_of("%u", port);
+        rule = text_of("--allow=localhost:%u", port);
+        assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--project", s->project,
+                                                              "--bind", bind, "--net=allow", rule, "--",
+                                                              "sh", "-c", script, number, NULL},
+                                .cwd = s->root,
+                                .standard_input = input[0]},
+              &flooding);
+        close_fdp(&input[0]);
+        line = read_line(flooding.out);
+        assert_string_equal(line, "400 open\n");
+        helper = net_helper_of(flooding.pid);
+        assert_true(helper > 0);
+        for (int i = 0; i < 3; i++) {
+                struct running other;
+                int own[2];
+
+                assert_int_equal(pipe2(own, O_CLOEXEC), 0);
+                close_fdp(&own[1]);
+                outcome_clear(&o);
+                spawn_relay(s, &other, own[0], rule, (const char *const[]){"many", number, "40", NULL});
+                close_fdp(&own[0]);
+                finish(&other, &o);
+                expect_out(&o, "40 open\n40 answered\n");
+        }
+        if (!IS_SANITIZED)
+                assert_true(number_of(helper, "status", "VmHWM:") < 10 << 10);
+        assert_int_equal(write(input[1], "\n", 1), 1);
+        close_fdp(&input[1]);
+        outcome_clear(&o);
+        finish(&flooding, &o);
+        expect_out(&o, "400 answered\n");
+        stop_serving(server);
+}
+
 /* Those that find no descriptor wait in the kernel, and nsrun-net waits for one to be free without asking
  * for it all the time. */
 TEST(without_descriptors_connections_wait_and_none_is_lost) {
