@@ -51,10 +51,10 @@ static const struct {
 
 const char *error_limit_hint(int resource, uint64_t least) {
         for (size_t i = 0; i < ARRAY_SIZE(limit_hints); i++) {
-                struct rlimit own;
+                struct sys_rlimit own;
 
                 if (limit_hints[i].resource == resource)
-                        return getrlimit((unsigned)resource, &own) == 0 && own.rlim_max < least
+                        return sys_prlimit(resource, NULL, &own) == 0 && own.hard < least
                                        ? limit_hints[i].hard_fix
                                        : limit_hints[i].fix;
         }
