@@ -4,9 +4,9 @@
 
 #include <stdarg.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "str.h"
+#include "sys.h"
 
 static const char *const stage_names[] = {
         [NSRUN_STAGE_NONE] = "none",       [NSRUN_STAGE_USAGE] = "usage",

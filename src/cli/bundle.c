@@ -13,7 +13,8 @@
 #include "plan/oci.h"
 
 static int bundle_fail(int r, const char *path, struct nsrun_error *err) {
-        return error_set(err, NSRUN_STAGE_USAGE, r, path, "the bundle can't be written", NULL);
+        return error_set(err, NSRUN_STAGE_USAGE, r, path, "the bundle can't be written",
+                         r == -EEXIST ? "it is made anew: name a folder that isn't there" : NULL);
 }
 
 static int bundle_write_file(int folder, const char *path, const char *text, mode_t mode) {

@@ -91,7 +91,7 @@ static int check_loaded(const struct nsrun_policy *policy, struct nsrun_error *e
                 r = plan_make(&request, &plan, err);
         (void)nsrun_plan_free(plan);
         if (r >= 0)
-                (void)printf("%s: right\n", file);
+                (void)printf("%s: no mistake in it\n", file);
         return r;
 }
 

@@ -166,7 +166,7 @@ static int install(struct edit *e, struct nsrun_error *err) {
                 return fail_edit(err, -errno, e->file, "the edition can't take the configuration's place",
                                  NULL);
         free(TAKE_PTR(e->copy));
-        (void)printf("%s: right\n", e->file);
+        (void)printf("%s: saved, no mistake in it\n", e->file);
         return 0;
 }
 

@@ -51,6 +51,13 @@ static void hide_passwords(char **argv) {
                         net_proxy_hide(*argv);
 }
 
+static bool follows_subcommand(char *const *argv) {
+        for (argv++; *argv; argv++)
+                if (**argv != '-')
+                        return command_find(*argv) != NULL;
+        return false;
+}
+
 int main(int argc, char **argv) {
         _cleanup_strv_ char **arguments = NULL;
         const struct command *command;
@@ -81,7 +88,10 @@ int main(int argc, char **argv) {
         command = command_find(argv[1]);
         if (!command) {
                 (void)option_usage_error(NULL, argv[1],
-                                         argv[1][0] == '-' ? "unknown option" : "unknown subcommand", &err);
+                                         argv[1][0] != '-'          ? "unknown subcommand"
+                                         : follows_subcommand(argv) ? "options stand behind the subcommand"
+                                                                    : "unknown option",
+                                         &err);
                 return option_fail(&err);
         }
         /* A command that joins a session may leave the memory of argv wiped (launch/join.c). */

@@ -17,6 +17,7 @@
 #include "host/user.h"
 #include "learned_file.h"
 #include "policy/config.h"
+#include "policy/refuse.h"
 
 #define MOST_BYTES        ((size_t)64 << 10)
 #define MOST_CONFIG_BYTES ((size_t)1 << 20)
@@ -139,12 +140,22 @@ static bool is_said(const struct policy_said *said, size_t n, const struct polic
         return false;
 }
 
+/* A project may ask for a folder by a name that nobody looks at twice. */
+static const char *warning_of(const struct policy_said *said) {
+        const char *home = getenv("HOME"), *below = home ? path_below(said->value, home) : NULL;
+
+        if (below && !*below)
+                return "   <- all of your home, with your keys and passwords";
+        return below && secrets_hold(below) ? "   <- your keys and passwords are kept there" : "";
+}
+
 static int proposal_print_line(char sign, const struct policy_said *said, struct nsrun_error *err) {
         _cleanup_free_ char *value = str_visible(said->value);
 
         if (!value)
                 return error_oom(err);
-        (void)printf("%c %s%s%s\n", sign, said->key, *value ? " " : "", value);
+        (void)printf("%c %s%s%s%s\n", sign, said->key, *value ? " " : "", value,
+                     sign == '+' ? warning_of(said) : "");
         return 0;
 }
 

@@ -54,11 +54,14 @@ static void row_clear(struct row *row) {
 /* The words behind the options; of what has none of nsrun's all of them. */
 static char *const *command_of(const struct sandbox_process *p) {
         const struct command *command;
+        char *const *words;
 
         if (!p->argv || p->kind != SANDBOX_RUN || !p->argv[1])
                 return p->argv;
         command = command_find(p->argv[1]);
-        return command ? p->argv + 1 + option_skip(command, p->argv + 1) : p->argv;
+        words = command ? p->argv + 1 + option_skip(command, p->argv + 1) : p->argv;
+        /* A shell has no words of its own: its line is how it was asked for. */
+        return *words ? words : p->argv + 1;
 }
 
 /* Only these read signals, and answer. */
@@ -258,6 +261,8 @@ static int ps_print_list(const struct sandbox_process *list, size_t n, bool want
         else if (n > 0)
                 (void)printf("%-12s %-7s %5s %6s %5s %6s %-5s  %s\n", "ID", "KIND", "AGE", "CPU", "PROCS",
                              "MEMORY", "NET", "PROJECT  COMMAND");
+        else if (isatty(STDOUT_FILENO))
+                (void)fputs("nsrun: none of your sandboxes runs\n", stderr);
         for (size_t i = 0; i < n && r >= 0; i++) {
                 _cleanup_(row_clear) struct row row = {.process = &list[i]};
 
@@ -277,6 +282,11 @@ static int ps_print_list(const struct sandbox_process *list, size_t n, bool want
 
 /* ------------------------------------------------------------------- one of them */
 
+static int unknown(const char *id, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOENT), id, "no such sandbox",
+                         "'nsrun ps' lists them");
+}
+
 static int find_one(const char *id, const struct sandbox_process *list, size_t n,
                     const struct sandbox_process **ret, struct nsrun_error *err) {
         uint64_t number;
@@ -287,8 +297,7 @@ static int find_one(const char *id, const struct sandbox_process *list, size_t n
                                 *ret = &list[i];
                                 return 0;
                         }
-        return error_set(err, NSRUN_STAGE_SUPERVISE, -ENOENT, id, "no sandbox of yours has this id",
-                         "see 'nsrun ps'");
+        return unknown(id, err);
 }
 
 /* A name is a session's: no process id can be one. */
@@ -311,6 +320,16 @@ static int print_plan_of(const struct nsrun_plan *plan, char *const *degraded, b
         }
         (void)printf("%s%s", text, *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
         return 0;
+}
+
+static bool is_unknown_session(const char *id) {
+        struct record_folder folder = RECORD_FOLDER_INIT;
+        struct plan_record record = {0};
+        int r = session_read(id, &folder, &record, NULL);
+
+        record_clear(&record);
+        records_close(&folder);
+        return r == -ENOENT;
 }
 
 static int inspect_session(const char *id, bool wants_json, struct nsrun_error *err) {
@@ -504,6 +523,8 @@ static int do_one(const char *id, bool is_stop, bool wants_json, struct nsrun_er
         size_t n = 0;
         int r;
 
+        if (is_session_name(id) && is_unknown_session(id))
+                return unknown(id, err);
         if (is_session_name(id))
                 return is_stop ? stop_session(id, err) : inspect_session(id, wants_json, err);
         /* Before the look: what is found then is the process that gets the signal, or that one is gone. */

@@ -249,6 +249,8 @@ static int list_sessions(struct session_cli *cli, nsrun_unused char **words, str
                 array = r < 0 ? NULL : json_add_array(&d, d.root, "sessions");
         } else if (ids) {
                 session_print_header();
+        } else if (r >= 0 && isatty(STDOUT_FILENO)) {
+                (void)fputs("nsrun: none of your sessions runs\n", stderr);
         }
         if (r < 0)
                 return r;

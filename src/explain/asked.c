@@ -102,8 +102,9 @@ void asked_clear(struct asked_list *list) {
 
 /* Where libraries look in every program, whatever it does. */
 static bool is_always_probed(const char *path) {
-        static const char *const probes[] = {"/etc/selinux", "/etc/ld.so.preload", "/etc/ld.so.nohwcap",
-                                             "/usr/local/lib/locale", "/etc/terminfo"};
+        static const char *const probes[] = {
+                "/etc/selinux",  "/etc/ld.so.preload", "/etc/ld.so.nohwcap", "/usr/local/lib/locale",
+                "/etc/terminfo", "/etc/host.conf",     "/etc/gai.conf"};
 
         for (size_t i = 0; i < ARRAY_SIZE(probes); i++)
                 if (path_is_beneath(path, probes[i]))

@@ -3,6 +3,7 @@
 #include "output.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -20,6 +21,8 @@ static const struct {
         {"No such file or directory", REFUSED_ABSENT},
         {"no such file or directory", REFUSED_ABSENT},
         {"cannot execute: required file not found", REFUSED_ABSENT},
+        {"Directory nonexistent", REFUSED_ABSENT},
+        {"nonexistent directory", REFUSED_ABSENT},
         {"Read-only file system", REFUSED_WRITE},
         {"read-only file system", REFUSED_WRITE},
         {"Permission denied", REFUSED_ACCESS},
@@ -90,8 +93,11 @@ static char *quoted(const char *line, const char *end) {
         return close ? strndup(open + 1, (size_t)(close - open - 1)) : NULL;
 }
 
-/* The last part before `end` of "program: what: the path: the error"; of "open /path" the path. */
+/* The last part before `end` of "program: what: the path: the error"; of "open /path" the path, and of
+ * dash's and busybox's "cannot create path", too. */
 static char *last_part(const char *line, const char *end) {
+        static const char *const verbs[] = {"cannot create ", "cannot open ", "can't create ",
+                                            "can't open "};
         const char *begin, *space;
         char *part;
 
@@ -100,6 +106,9 @@ static char *last_part(const char *line, const char *end) {
         for (begin = end; begin > line && !(begin[-1] == ' ' && begin - line > 1 && begin[-2] == ':');
              begin--)
                 ;
+        for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+                if ((size_t)(end - begin) > strlen(verbs[i]) && startswith(begin, verbs[i]))
+                        begin += strlen(verbs[i]);
         part = strndup(begin, (size_t)(end - begin));
         space = part ? strstr(part, " /") : NULL;
         if (space)
@@ -232,17 +241,30 @@ static int read_words(const struct explained *e, const char *line, char ***ret) 
         return r;
 }
 
+static int add_pids(const struct explained *e, char ***ret) {
+        _cleanup_free_ char *reason = NULL;
+
+        if (asprintf(&reason,
+                     "the %" PRIu64 " processes that --limit pids=%" PRIu64
+                     " gives were used up: a larger number, as --limit pids=%" PRIu64 ", allows more",
+                     e->plan->limits.pids, e->plan->limits.pids, e->plan->limits.pids * 4) < 0) {
+                reason = NULL;
+                return -ENOMEM;
+        }
+        return explain_add(ret, reason);
+}
+
 /* What the plan decides of things that no path stands for. */
 static int read_planned(const struct explained *e, const char *line, char ***ret) {
-        bool is_fork = strstr(line, "fork") || strstr(line, "thread") || strstr(line, "process");
+        bool is_fork = strstr(line, "fork") || strstr(line, "thread") || strstr(line, "process") ||
+                       startswith(line, "make");
         int r = 0;
 
         if (e->plan->limits.pids > 0 &&
             ((is_fork && strcasestr(line, "resource temporarily unavailable")) ||
-             strstr(line, "BlockingIOError: [Errno 11]") || strstr(line, "can't start new thread")))
-                r = explain_add(ret,
-                                "the processes that --limit pids=N gives were used up: a larger N allows "
-                                "more");
+             strstr(line, "Cannot fork") || strstr(line, "BlockingIOError: [Errno 11]") ||
+             strstr(line, "can't start new thread")))
+                r = add_pids(e, ret);
         if (r >= 0 && e->agent && *e->agent && access(e->agent, F_OK) == 0 &&
             (strstr(line, "authentication agent") || strstr(line, "agent refused operation")))
                 r = explain_add(

@@ -158,7 +158,7 @@ int explain_path(const struct nsrun_plan *plan, const char *path, enum refused h
                 return -ENOMEM;
         op = explain_covering(plan, normal);
         if (op && op->kind == PLAN_HIDE && how != REFUSED_SPACE)
-                return asprintf(ret, "%s is hidden (--hide): nothing else shows it", op->target) < 0
+                return asprintf(ret, "%s is hidden: leave out the --hide that names it", op->target) < 0
                                ? -ENOMEM
                                : 0;
         if (how == REFUSED_ABSENT)

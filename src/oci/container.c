@@ -43,7 +43,7 @@ static int check_id(const char *id, struct nsrun_error *err) {
 }
 
 int container_open_root(const char *root, int *ret, struct nsrun_error *err) {
-        const char *runtime = getenv("XDG_RUNTIME_DIR");
+        const char *runtime = getenv("XDG_RUNTIME_DIR"), *hint = NULL;
         _cleanup_free_ char *path =
                 root ? strdup(root) : path_join(runtime && *runtime == '/' ? runtime : "/run", "nsrun-oci");
         _cleanup_close_ int fd = -EBADF;
@@ -52,12 +52,16 @@ int container_open_root(const char *root, int *ret, struct nsrun_error *err) {
 
         if (!path)
                 return error_oom(err);
+        if (!root && !runtime)
+                hint = "set XDG_RUNTIME_DIR, or name a folder of yours with --root";
         if (mkdir(path, 0700) < 0 && errno != EEXIST)
-                return fail_container(err, -errno, path, "the folder of containers can't be made");
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, path,
+                                 "the folder of containers can't be made", hint);
         fd = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
         r = fd < 0 ? fd : sys_fstat(fd, &st);
         if (r < 0)
-                return fail_container(err, r, path, "the folder of containers can't be opened");
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, path,
+                                 "the folder of containers can't be opened", hint);
         if (st.st_uid != geteuid() || (st.st_mode & 022))
                 return fail_container(err, UNSAID(-EPERM), path,
                                       "the folder of containers may be written by others");

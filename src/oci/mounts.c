@@ -124,7 +124,9 @@ static int check_copy_up(const struct mount_asked *m, const char *root, struct n
         (void)snprintf(name, sizeof(name), "tmpcopyup of %.64s, which holds files,", m->target);
         return folder_read(folder, count_entry, NULL) == 0
                        ? 0
-                       : fields_refuse(err, name, "podman's --tmpfs PATH:notmpcopyup leaves it out");
+                       : fields_refuse(
+                                 err, name,
+                                 "podman's --tmpfs PATH:notmpcopyup leaves it out; nsrun's own bundles are for crun and runc");
 }
 
 static int mounts_add_bind(struct nsrun_plan *plan, const struct mount_asked *m, const char *bundle,

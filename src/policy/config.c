@@ -30,8 +30,13 @@ static int apply_keys(struct config_reader *c, size_t node, bool in_section, con
                         r = config_fail(c, nodes[i].key_at, nodes[i].key, "unknown key",
                                         "nsrun(1), CONFIGURATION, has them all");
                 else if (!is_of_section(&keys[k], in_section))
-                        r = config_fail(c, nodes[i].key_at, nodes[i].key, "a key of the whole file alone",
-                                        "no profile and no project has it");
+                        r = c->is_proposal
+                                    ? config_fail(c, nodes[i].key_at, nodes[i].key,
+                                                  "a key of your own configuration, not of a proposal",
+                                                  "leave it out")
+                                    : config_fail(c, nodes[i].key_at, nodes[i].key,
+                                                  "a key of the whole file alone",
+                                                  "no profile and no project has it");
                 else
                         r = keys[k].apply(c, i);
         }
@@ -490,7 +495,11 @@ static int refuse_text(struct config_reader *c, int r, const struct json_trouble
 
 static int read_and_apply(struct nsrun_policy *p, const char *file, const char *text, bool is_section,
                           struct nsrun_error *err) {
-        struct config_reader c = {.policy = p, .text = text, .cursor = JSON_CURSOR_INIT, .err = err};
+        struct config_reader c = {.policy = p,
+                                  .text = text,
+                                  .is_proposal = is_section,
+                                  .cursor = JSON_CURSOR_INIT,
+                                  .err = err};
         struct json_trouble trouble;
         size_t length;
         int r;

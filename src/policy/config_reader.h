@@ -15,6 +15,7 @@ struct config_reader {
         const char *text;
         struct json_map map;
         struct json_cursor cursor;
+        bool is_proposal; /* a project's */
         size_t profile, agent_profile, profiles,
                 projects; /* nodes of the keys of these names; 0: the text has none */
         struct nsrun_error *err;

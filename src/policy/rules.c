@@ -76,6 +76,10 @@ static int remember_spelling(const struct resolved *s, const struct rule_request
  * is missing, and is left out. */
 static int make_rule(const struct resolved *s, const struct rule_request *request,
                      struct resolved_rule *rule, struct nsrun_error *err) {
+        /* The key of a configuration is named by its file and line. */
+        const char *hint = *request->option != '-' && strchr(request->option, ':')
+                                   ? "create it first, or take it out there"
+                                   : "create it first, or leave the option out";
         unsigned mode = 0;
         int r;
 
@@ -89,8 +93,7 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
         if (r == -ENOENT && (request->is_optional || policy_is_default(request->origin)))
                 return 0;
         if (r < 0)
-                return error_setf(err, NSRUN_STAGE_POLICY, r, request->source,
-                                  r == -ENOENT ? "create it first, or leave the option out" : NULL,
+                return error_setf(err, NSRUN_STAGE_POLICY, r, request->source, r == -ENOENT ? hint : NULL,
                                   "the source of %s can't be opened", request->option);
         rule->is_directory = (mode & S_IFMT) == S_IFDIR;
         if (remember_spelling(s, request, rule) < 0)

@@ -31,8 +31,10 @@ bool deadline_is_over(struct deadline *d) {
 int deadline_press(struct deadline *d, struct nsrun_error *err) {
         int r;
 
-        if (d->was_told)
+        if (d->was_told) {
+                d->was_forced = true;
                 return SIGKILL;
+        }
         d->was_told = true;
         r = set_timer(d->fd, DEADLINE_GRACE_SECONDS, err);
         return r < 0 ? r : SIGTERM;

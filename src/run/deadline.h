@@ -12,11 +12,13 @@
 #define DEADLINE_GRACE_SECONDS 5
 
 /* What is said of a command that was ended; its argument is the deadline in seconds. */
-#define DEADLINE_TOLD "command timed out after %us (sent SIGTERM, then SIGKILL)"
+#define DEADLINE_TOLD        "command timed out after %us (sent SIGTERM, then SIGKILL)"
+#define DEADLINE_TOLD_GENTLY "command timed out after %us (sent SIGTERM)"
 
 struct deadline {
-        int fd;        /* readable when the deadline, or the time after SIGTERM, is over; or -EBADF */
-        bool was_told; /* SIGTERM is sent, or to be sent */
+        int fd;          /* readable when the deadline, or the time after SIGTERM, is over; or -EBADF */
+        bool was_told;   /* SIGTERM is sent, or to be sent */
+        bool was_forced; /* and SIGKILL, too */
 };
 #define DEADLINE_INIT        \
         (struct deadline) {  \

@@ -315,7 +315,10 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
         if (!run->has_exited)
                 run->status = init_status;
         if (s->deadline.was_told)
-                (void)fprintf(stderr, "nsrun: " DEADLINE_TOLD "\n", s->params->timeout);
+                (void)fprintf(stderr,
+                              s->deadline.was_forced ? "nsrun: " DEADLINE_TOLD "\n"
+                                                     : "nsrun: " DEADLINE_TOLD_GENTLY "\n",
+                              s->params->timeout);
         else if (!run->has_exited)
                 tell_killed(s, WTERMSIG(init_status));
         if (run->denials && s->params->report_fd >= 0)

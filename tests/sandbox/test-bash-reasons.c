@@ -60,7 +60,8 @@ static const struct {
         {"cat %H/.aws/credentials", NULL,
          "%H/.aws/credentials is not exposed by policy, whether it exists or not: it is where keys and passwords "
          "are kept (--ro FILE exposes a single file)"},
-        {"cat .env.local", "--hide=.env.local", "%P/.env.local is hidden (--hide): nothing else shows it"},
+        {"cat .env.local", "--hide=.env.local",
+         "%P/.env.local is hidden: leave out the --hide that names it"},
         {"touch .vscode/x", NULL,
          "%P/.vscode is protected, since programs on the host obey it: --no-protect '.vscode' lifts that"},
         {"echo x >.vscode/x", NULL,
@@ -79,7 +80,7 @@ static const struct {
         {": ${WORK_API_TOKEN:?}", NULL,
          "the variable WORK_API_TOKEN is withheld, since it looks like a secret: --env WORK_API_TOKEN passes it"},
         {"for i in 1 2 3 4 5 6 7 8; do sleep 0.1 & done; wait; exit 1", "--limit=pids=3",
-         "the processes that --limit pids=N gives were used up: a larger N allows more"},
+         "the 3 processes that --limit pids=3 gives were used up: a larger number, as --limit pids=12, allows more"},
         {"cat /dev/full0 /dev/fuse", NULL,
          "/dev/fuse is a device of the host's, which isn't shown: --fuse --seccomp=nested shows it"},
         {"echo 'Could not open a connection to your authentication agent.'; exit 2", NULL,

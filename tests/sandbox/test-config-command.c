@@ -234,7 +234,8 @@ TEST(the_defaults_that_are_shown_are_those_of_a_plan) {
 TEST(check_finds_mistakes_in_parts_that_this_run_does_not_need) {
         const struct site *s = *state;
 
-        expect_try(s, parts, "nsrun config check $NSRUN_CONFIG; echo $?", "@/c.json: right\n0\n", "");
+        expect_try(s, parts, "nsrun config check $NSRUN_CONFIG; echo $?", "@/c.json: no mistake in it\n0\n",
+                   "");
         expect_try(
                 s, "{\"profiles\": {\"a\": {\"nett\": \"none\"}}}",
                 "nsrun run --config $NSRUN_CONFIG -- echo runs; nsrun config check $NSRUN_CONFIG; echo $?",
@@ -261,14 +262,14 @@ TEST(an_editor_changes_a_copy_that_is_checked_first) {
                 "export HOME=$PWD/../fresh; VISUAL='sed -i s/1$/1,\\\"net\\\":\\\"none\\\"/' nsrun config edit; "
                 "ls -A $HOME/.config/nsrun; stat -c %a $HOME/.config/nsrun/config.json; "
                 "nsrun config show | grep -c '^net *none'; VISUAL=true nsrun config edit",
-                "@/fresh/.config/nsrun/config.json: right\nconfig.json\n600\n1\n"
+                "@/fresh/.config/nsrun/config.json: saved, no mistake in it\nconfig.json\n600\n1\n"
                 "@/fresh/.config/nsrun/config.json: not changed\n",
                 "");
         expect_try(
                 s, "{\"net\": \"none\"}",
                 "ln -s c.json ../linked; EDITOR='sed -i s/none/host/' nsrun config edit ../linked; cat ../c.json; "
                 "ls -A .. | grep edited; readlink ../linked",
-                "@/c.json: right\n{\"net\": \"host\"}c.json\n", "");
+                "@/c.json: saved, no mistake in it\n{\"net\": \"host\"}c.json\n", "");
         expect_try(
                 s, "{\"net\": \"none\"}",
                 "EDITOR='sed -i s/none/nun/' setsid \"$0\" config edit ../c.json 2>&1 | sed 's/edited-......json/E/; "

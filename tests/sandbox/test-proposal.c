@@ -123,11 +123,9 @@ TEST(what_is_no_proposal_is_refused_and_a_persons_own_section_stays) {
                 const char *text, *error;
         } bad[] = {
                 {"{\"version\": 1}",
-                 ".nsrun.json:1:2: a key of the whole file alone: version; no profile and no "
-                 "project has it"},
+                 ".nsrun.json:1:2: a key of your own configuration, not of a proposal: version; leave it out"},
                 {"{\"projects\": {}}",
-                 ".nsrun.json:1:2: a key of the whole file alone: projects; no profile and no "
-                 "project has it"},
+                 ".nsrun.json:1:2: a key of your own configuration, not of a proposal: projects; leave it out"},
                 {"{\"net\": 3}", ".nsrun.json:1:9: a string is expected here: net"},
                 {"nonsense", ".nsrun.json:1:2: null expected"},
         };

@@ -207,16 +207,12 @@ TEST(what_is_no_sandbox_is_refused) {
         static const struct {
                 const char *what, *id, *line;
         } cases[] = {
-                {"stop", "1",
-                 "nsrun: no sandbox of yours has this id: 1: No such file or directory; see 'nsrun ps'"},
-                {"inspect", "1",
-                 "nsrun: no sandbox of yours has this id: 1: No such file or directory; see 'nsrun ps'"},
+                {"stop", "1", "nsrun: no such sandbox: 1; 'nsrun ps' lists them"},
+                {"inspect", "1", "nsrun: no such sandbox: 1; 'nsrun ps' lists them"},
                 {"stop", "99999999999999999999",
-                 "nsrun: no sandbox of yours has this id: 99999999999999999999: No such file or directory; see "
-                 "'nsrun ps'"},
-                {"inspect", "nosuch",
-                 "nsrun: no such session: nosuch: No such file or directory; 'nsrun session list' shows those there "
-                 "are"},
+                 "nsrun: no such sandbox: 99999999999999999999; 'nsrun ps' lists them"},
+                {"inspect", "nosuch", "nsrun: no such sandbox: nosuch; 'nsrun ps' lists them"},
+                {"stop", "nosuch", "nsrun: no such sandbox: nosuch; 'nsrun ps' lists them"},
                 {"stop", NULL, "nsrun: the id of a sandbox is missing; see 'nsrun stop --help'"},
         };
 
