@@ -4,9 +4,11 @@
 
 #include <stdarg.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "str.h"
-#include "sys.h"
 
 static const char *const stage_names[] = {
         [NSRUN_STAGE_NONE] = "none",       [NSRUN_STAGE_USAGE] = "usage",
@@ -51,10 +53,10 @@ static const struct {
 
 const char *error_limit_hint(int resource, uint64_t least) {
         for (size_t i = 0; i < ARRAY_SIZE(limit_hints); i++) {
-                struct sys_rlimit own;
+                uint64_t own[2]; /* of 64 bits in every C library: the soft one, the hard one */
 
                 if (limit_hints[i].resource == resource)
-                        return sys_prlimit(resource, NULL, &own) == 0 && own.hard < least
+                        return syscall(SYS_prlimit64, 0, resource, NULL, own) == 0 && own[1] < least
                                        ? limit_hints[i].hard_fix
                                        : limit_hints[i].fix;
         }
