@@ -387,14 +387,6 @@ static void add_allowed(struct strbuf *b, char *const *lines) {
                 strbuf_add(b, "; nothing is allowed");
 }
 
-/* What leads home, or isn't reached, no further name mends. */
-static bool is_option_missing(char *const *events) {
-        STRV_FOREACH (event, events)
-                if (strstr(*event, " isn't allowed") && !strstr(*event, ", since"))
-                        return true;
-        return false;
-}
-
 int network_tell(struct network *n, struct nsrun_error *ret_note) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_strv_ char **events = NULL;
@@ -418,8 +410,6 @@ int network_tell(struct network *n, struct nsrun_error *ret_note) {
         if (more > 0)
                 strbuf_addf(&b, " and %zu more", more);
         add_allowed(&b, n->lines);
-        if (is_option_missing(events))
-                strbuf_add(&b, "; --allow HOST:PORT allows more");
         text = strbuf_finish(&b);
         if (!text)
                 return -ENOMEM;

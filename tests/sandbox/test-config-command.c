@@ -159,7 +159,7 @@ TEST(a_path_may_be_the_projects_and_may_be_missing) {
         expect_try(s, "{\"readable\": [\"@/none\"]}", "nsrun run --config $NSRUN_CONFIG -- true; echo $?",
                    "125\n",
                    "nsrun: the source of @/c.json:1:15: readable can't be opened: @/none: No such file or "
-                   "directory; create it first, or leave the option out\n");
+                   "directory; create it first, or take it out there\n");
 }
 
 /* What is relative to the project is still a path that a command may have planted a link in. */
@@ -246,7 +246,7 @@ TEST(check_finds_mistakes_in_parts_that_this_run_does_not_need) {
                    "nsrun: @/c.json:1:33: --net: no such choice: nun; choose one of host|none|allow|ask\n");
         expect_try(s, "{\"readable\": [\"/never\"]}", "nsrun config check $NSRUN_CONFIG; echo $?", "125\n",
                    "nsrun: the source of @/c.json:1:15: readable can't be opened: /never: No such file or "
-                   "directory; create it first, or leave the option out\n");
+                   "directory; create it first, or take it out there\n");
         expect_try(
                 s, NULL, "HOME=/never XDG_CONFIG_HOME= nsrun config check; echo $?",
                 "no configuration: neither /never/.config/nsrun/config.json nor /etc/nsrun/config.json is "

@@ -257,7 +257,7 @@ TEST(what_a_configuration_asks_for_is_refused_where_it_stands) {
                 {"{\n\"writable\": [\"@project\", \"/usr\"]}", NULL},
                 {"{\"readable\": [\"@root/missing\"]}",
                  "the source of @root/c.json:1:15: readable can't be opened: @root/missing: No such file or "
-                 "directory; create it first, or leave the option out"},
+                 "directory; create it first, or take it out there"},
                 {"{\"readable\": [\"@root/loop\"]}",
                  "the source of @root/c.json:1:15: readable can't be opened: @root/loop: Too many levels of "
                  "symbolic links"},

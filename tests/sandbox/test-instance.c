@@ -119,7 +119,7 @@ TEST(hostile_expose_paths_are_refused_where_they_stand) {
                  "symbolic links"},
                 {"{\"source\": \"@root/missing\", \"mode\": \"ro\"}",
                  "the source of @root/c.json:2:1: expose_paths can't be opened: @root/missing: No such file or "
-                 "directory; create it first, or leave the option out"},
+                 "directory; create it first, or take it out there"},
                 {"{\"source\": \"@project/planted\", \"target\": \"/x\", \"mode\": \"ro\"}",
                  "@root/c.json:2:1: expose_paths goes through a symlink in a writable folder: @project/planted; it "
                  "leads to @home, and a command in the sandbox may have planted it: name the real path"},

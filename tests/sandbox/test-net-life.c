@@ -322,9 +322,8 @@ TEST(a_session_has_one_network_and_tells_each_command_what_was_refused) {
 
         JOIN(s, id, &o, "--", "getent", "hosts", "bad.test");
         expect_status(&o, 2);
-        assert_string_equal(
-                o.err,
-                "nsrun: note: network: bad.test isn't allowed; allowed: good.test:80,443; --allow HOST:PORT allows more\n");
+        assert_string_equal(o.err,
+                            "nsrun: note: network: bad.test isn't allowed; allowed: good.test:80,443\n");
         JOIN(s, id, &o, "--", "getent", "ahostsv4", "good.test");
         expect_status(&o, 0);
         expect_in(o.out, "198.18.0.16");

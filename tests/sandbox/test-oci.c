@@ -246,7 +246,9 @@ TEST(a_bundle_lies_in_a_new_folder_that_its_command_can_not_write) {
                 text_of("nsrun: the bundle would lie where its command can write: %s; "
                         "name a folder outside of the project and of --rw",
                         inside);
-        _cleanup_free_ char *exists = text_of("nsrun: the bundle can't be written: %s: File exists", there);
+        _cleanup_free_ char *exists = text_of(
+                "nsrun: the bundle can't be written: %s: File exists; it is made anew: name a folder that isn't there",
+                there);
         _cleanup_free_ char *layers =
                 text_of("nsrun: an overlay needs a bundle's folder for what is written to "
                         "it: %s; name one with --bundle DIR",

@@ -404,6 +404,8 @@ TEST(wrong_usage_says_so_in_a_line) {
         } others[] = {
                 {{NULL}, "nsrun: no subcommand; see 'nsrun --help'"},
                 {{"fly"}, "nsrun: unknown subcommand: fly; see 'nsrun --help'"},
+                {{"--no-config", "run"},
+                 "nsrun: options stand behind the subcommand: --no-config; see 'nsrun --help'"},
                 {{"--fly"}, "nsrun: unknown option: --fly; see 'nsrun --help'"},
                 {{"help", "fly"}, "nsrun: no such subcommand or topic: fly; see 'nsrun --help'"},
                 {{"help", "limits", "x"}, "nsrun: one subcommand or topic is enough: x; see 'nsrun --help'"},
