@@ -59,7 +59,8 @@ static const struct {
         {"chmod 700 %O/data", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"touch .vscode/x", NULL,
          "%P/.vscode is protected, since programs on the host obey it: --no-protect '.vscode' lifts that"},
-        {"cat .env.local", "--hide=.env.local", "%P/.env.local is hidden: leave out the --hide that names it"},
+        {"cat .env.local", "--hide=.env.local",
+         "%P/.env.local is hidden: leave out the --hide that names it"},
         {"cat %H/.ssh/id_ed25519", NULL,
          "%H/.ssh/id_ed25519 is not exposed by policy, whether it exists or not: it is where keys and "
          "passwords are kept (--ro FILE exposes a single file)"},
