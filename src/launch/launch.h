@@ -68,8 +68,8 @@ struct launch_params {
         bool has_own_terminal;              /* stdio is a terminal that is the command's alone (run/pty.h) */
         const struct launch_cgroup *cgroup; /* pid 1 is born in it; or NULL */
         const struct launch_network *network; /* or NULL */
-        int display_socket; /* the same of a PLAN_SOCKET whose text is PLAN_SOCKET_WAYLAND */
-        int desktop_socket; /* where a PLAN_SOCKET's descriptor goes; of a plan with one alone */
+        int desktop_socket; /* where the descriptor of the PLAN_SOCKET goes whose text is PLAN_SOCKET_SSH, */
+        int display_socket; /* and that of PLAN_SOCKET_WAYLAND; each is read of a plan with that one alone */
         uint64_t
                 n_processes; /* the bound of RLIMIT_NPROC, refused if the kernel wouldn't keep it; 0: none */
         const char *processes_hint; /* for that refusal: what else could bound processes */

@@ -59,7 +59,8 @@ int mount_point(struct mounting *m, const struct plan_op *op);
 int mount_name_rundir(struct mounting *m);
 int mount_open_scratch(struct mounting *m, const struct plan_op *op);
 int mount_proc(struct mounting *m, const struct plan_op *op);
-/* And a socket that waits inside, which is handed to its process on the host's side. */
+/* Makes a socket that waits inside, and hands it to the process on the host's side that is to listen there.
+ */
 int mount_socket(struct mounting *m, const struct plan_op *op);
 /* The run directory, opened by a mount of the child's own.  The descriptor is m's. */
 int mount_open_rundir(struct mounting *m);

@@ -231,10 +231,6 @@ static bool is_masked(const struct plan_op *op) {
 }
 
 static int oci_add_op(struct oci_writer *w, const struct plan_op *op) {
-        if (w->plan->gives)
-                leave_unsaid(
-                        w,
-                        "devices of the host's (--kvm, --gpu ...) are the engine's to pass, and no agent is reached");
         if (is_runtimes_own(op) || (is_masked(op) && op->kind != PLAN_HIDE) ||
             (w->plan->rundir && op->kind == PLAN_DIR && path_is_beneath(op->target, w->plan->rundir)))
                 return 0;
@@ -455,6 +451,10 @@ static void list_unsaid(struct oci_writer *w) {
                 leave_unsaid(w, "protected names that don't exist can be made, and stay");
         if (plan->seccomp_log)
                 leave_unsaid(w, "--seccomp-log: the kernel's log has no denied calls");
+        if (plan->gives)
+                leave_unsaid(
+                        w,
+                        "devices of the host's (--kvm, --gpu ...) are the engine's to pass, and no agent is reached");
         if (!plan->new_session)
                 leave_unsaid(w, "--no-new-session: the command has a session of its own");
 }

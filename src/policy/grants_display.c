@@ -77,6 +77,7 @@ static long display_number(const char *display) {
         return (*end && *end != '.') || n > 65535 ? -1 : n;
 }
 
+/* 1: it is shown; 0: there is none. */
 static int show_authority(const struct granting *g) {
         const char *named = grant_variable(g, "XAUTHORITY");
         _cleanup_free_ char *path = named        ? strdup(named)
@@ -91,13 +92,16 @@ static int show_authority(const struct granting *g) {
         if (r <= 0)
                 return r;
         r = grant_runtime_path(g, "Xauthority", &target);
-        return r < 0 ? r : grant_set(g, "XAUTHORITY", target);
+        if (r >= 0)
+                r = grant_set(g, "XAUTHORITY", target);
+        return r < 0 ? r : 1;
 }
 
 /* 1: it is shown; 0: there is none. */
 static int show_x11(const struct granting *g) {
         const char *display = grant_variable(g, "DISPLAY");
         long n = display ? display_number(display) : -1;
+        bool has_cookies;
         _cleanup_free_ char *source = NULL;
         char path[64], name[32];
         int r;
@@ -114,12 +118,13 @@ static int show_x11(const struct granting *g) {
                 r = grant_set(g, "DISPLAY", name);
         if (r >= 0)
                 r = show_authority(g);
+        has_cookies = r > 0;
         if (r >= 0)
                 r = grant_say(
                         g,
                         "the whole X11 display %s: each of its clients can read all keys, also of other "
-                        "windows (passwords), see these, and type into them",
-                        name);
+                        "windows (passwords), see these, and type into them%s",
+                        name, has_cookies ? "; and the cookies of every display that XAUTHORITY has" : "");
         return r < 0 ? r : 1;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The SSH agent's filter: its start, with all that it is given, and its end. */
+/* The SSH agent's filter: its start, with all that it is given, and its end; and the compositor's security
+ * context, from the connection to the end of its life. */
 #include "desktop.h"
 
 #include <fcntl.h>
@@ -7,14 +8,13 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "base/null.h"
 #include "base/spawn.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "desktop/connect.h"
 #include "desktop/ssh_agent.h"
 #include "desktop/wayland.h"
-#include "programs.h"
+#include "network.h"
 
 _Static_assert(SSH_FD_SANDBOX == SPAWN_FIRST_FD, "the first that is given");
 #define FIRST_FREE (SSH_FD_AGENT + 1) /* above the numbers that the filter's descriptors get */
@@ -65,30 +65,6 @@ static int give_keys(char *const *keys, int *ret) {
         return *ret;
 }
 
-static int start_filter(struct desktop *d, const int fds[N_GIVEN], struct nsrun_error *err) {
-        char *const argv[] = {(char *)(uintptr_t) "nsrun-net", (char *)(uintptr_t)SSH_AGENT_ROLE, NULL};
-        char *env[] = {NULL};
-        _cleanup_close_ int null_fd = null_open(O_RDWR, err);
-        pid_t pid = 0;
-        int r;
-
-        if (null_fd < 0)
-                return null_fd;
-        r = spawn_apart(&(struct spawn){.program = program_net(),
-                                        .argv = argv,
-                                        .env = env,
-                                        .folder = "/",
-                                        .null_fd = null_fd,
-                                        .fds = fds,
-                                        .n_fds = N_GIVEN},
-                        &pid);
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, r, program_net(), "nsrun-net can't be executed",
-                                 r == -EPERM || r == -ENOSYS ? NULL : "install nsrun completely");
-        r = d->pidfd = sys_pidfd_open(pid);
-        return r < 0 ? desktop_fail(r, err) : 0;
-}
-
 /* What the filter says of itself, and of the agent. */
 static int await_filter(const struct nsrun_plan *plan, const struct desktop *d, struct nsrun_error *err) {
         int32_t answer = 0;
@@ -124,7 +100,8 @@ static int begin_filter(const struct nsrun_plan *plan, struct desktop *d, struct
                         r = give_keys(plan->ssh_keys, &fds[SSH_FD_KEYS - SSH_FD_SANDBOX]);
                 if (r >= 0)
                         r = desktop_pair(&d->life_fd, &fds[SSH_FD_LIFE - SSH_FD_SANDBOX]);
-                r = r < 0 ? desktop_fail(r, err) : start_filter(d, fds, err);
+                r = r < 0 ? desktop_fail(r, err)
+                          : network_spawn(SSH_AGENT_ROLE, fds, N_GIVEN, &d->pidfd, err);
         }
         for (size_t i = 0; i < N_GIVEN; i++)
                 close_fdp(&fds[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The host's side of --ssh-agent: the filter (desktop/ssh_agent.h), started before the sandbox and ended
- * after it. */
+/* The host's side of --ssh-agent and --display: the SSH agent's filter (desktop/ssh_agent.h), started before
+ * the sandbox and ended after it; and a security context of the compositor's (desktop/wayland.h). */
 #pragma once
 
 #include "launch/launch.h"

@@ -181,8 +181,8 @@ static int give_control(struct given *g, int dir, struct nsrun_error *err) {
                      : 0;
 }
 
-static int start_helper(struct network *n, const struct given *g, struct nsrun_error *err) {
-        char *const argv[] = {(char *)(uintptr_t) "nsrun-net", NULL};
+int network_spawn(const char *role, const int *fds, size_t n_fds, int *ret_pidfd, struct nsrun_error *err) {
+        char *const argv[] = {(char *)(uintptr_t) "nsrun-net", (char *)(uintptr_t)role, NULL};
         /* Nothing of the caller's environment: where libraries are looked for could be a folder of the
          * command's.  A rule's name is whole: the domains that resolv.conf has to search in are put behind
          * no name (resolv.conf(5)). */
@@ -198,13 +198,13 @@ static int start_helper(struct network *n, const struct given *g, struct nsrun_e
                                         .env = env,
                                         .folder = "/",
                                         .null_fd = null_fd,
-                                        .fds = g->fds,
-                                        .n_fds = g->n},
+                                        .fds = fds,
+                                        .n_fds = n_fds},
                         &pid);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, program_net(), "nsrun-net can't be executed",
                                  r == -EPERM || r == -ENOSYS ? NULL : "install nsrun completely");
-        r = n->pidfd = sys_pidfd_open(pid);
+        r = *ret_pidfd = sys_pidfd_open(pid);
         return r < 0 ? error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "nsrun-net can't be watched", NULL) : 0;
 }
 
@@ -250,7 +250,7 @@ int network_begin(const struct nsrun_plan *plan, int journal_dir, struct network
                 return look_into_session(plan, n) < 0 ? error_oom(err) : 0;
         r = network_open(plan, journal_dir, n, &g, err);
         if (r >= 0)
-                r = start_helper(n, &g, err);
+                r = network_spawn(NULL, g.fds, g.n, &n->pidfd, err);
         n->launch.layout = &n->layout;
         params->network = &n->launch;
         return r;

@@ -225,7 +225,7 @@ static pid_t start_swapping(const char *folder) {
 
                 (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
                 for (;;)
-                        (void)syscall(SYS_renameat2, fd, "sub", fd, "evil", 2 /* RENAME_EXCHANGE */);
+                        (void)exchange_names(fd, "sub", fd, "evil");
         }
         return pid;
 }

@@ -292,8 +292,8 @@ static _Noreturn void swap_for_ever(int base) {
                 char name[16];
 
                 (void)symlinkat("../outside", base, "link");
-                (void)renameat2(base, "d", base, "link", RENAME_EXCHANGE);
-                (void)renameat2(base, "d", base, "link", RENAME_EXCHANGE);
+                (void)exchange_names(base, "d", base, "link");
+                (void)exchange_names(base, "d", base, "link");
                 (void)snprintf(name, sizeof(name), "t%u", n);
                 if (unlinkat(base, "link", 0) < 0)
                         (void)renameat(base, "link", base, name);

@@ -241,7 +241,8 @@ TEST(an_x_server_is_shown_with_its_warning) {
         expect_out(&o, shown);
         said = text_of(
                 "\ngives away  --display: the whole X11 display :%u: each of its clients can read all keys, "
-                "also of other windows (passwords), see these, and type into them\n",
+                "also of other windows (passwords), see these, and type into them; and the cookies of every "
+                "display that XAUTHORITY has\n",
                 number);
         expect_in(v.err, said);
 }

@@ -314,6 +314,14 @@ TEST(sound_is_the_servers_sockets_and_the_cookie) {
                   "\ngives away  --sound: playing and recording by PipeWire and PulseAudio: the "
                   "microphone, and what other programs play; PulseAudio's clients can load modules of "
                   "its, which open files and sockets as you on the host\n");
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", s->project,
+                                                            "--format=oci", "--sound", "true", NULL},
+                              .cwd = s->root},
+            &o);
+        expect_status(&o, 0);
+        expect_in(o.err, "nsrun: note: not in the bundle: devices of the host's (--kvm, --gpu ...) are the "
+                         "engine's to pass, and no agent is reached\n");
         /* Without the word, neither is there. */
         RUN(s, &o, "--", "sh", "-c", "echo ${XDG_RUNTIME_DIR-none} ${PULSE_SERVER-none}; ls /run/user");
         expect_in(o.out, "none none\n");

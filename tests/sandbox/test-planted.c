@@ -342,7 +342,7 @@ static pid_t start_swapping(const char *folder) {
 
                 (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
                 for (;;)
-                        (void)syscall(SYS_renameat2, fd, "sub", fd, "link", 2 /* RENAME_EXCHANGE */);
+                        (void)exchange_names(fd, "sub", fd, "link");
         }
         return pid;
 }

@@ -117,7 +117,7 @@ static void step(struct dice *d, const char *outside, const char *project) {
                 (void)rename(a, b);
                 break;
         case 6:
-                (void)syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+                (void)exchange_names(AT_FDCWD, a, AT_FDCWD, b);
                 break;
         case 7:
                 (void)nftw(a, remove_one, 16, FTW_DEPTH | FTW_PHYS);

@@ -265,7 +265,7 @@ TEST(a_race_moves_no_mount_point) {
         assert_true(pid >= 0);
         if (pid == 0)
                 for (;;)
-                        (void)renameat2(AT_FDCWD, a, AT_FDCWD, link, RENAME_EXCHANGE);
+                        (void)exchange_names(AT_FDCWD, a, AT_FDCWD, link);
         for (unsigned i = 0; i < 200000 && (i < 2000 || !n_made || !n_refused); i++) {
                 int r = instance_make(target, i % 2, "it", NULL);
 

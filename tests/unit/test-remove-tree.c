@@ -224,7 +224,7 @@ static void *swap(void *data) {
         struct swapper *s = data;
 
         while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED))
-                (void)renameat2(s->fd, "tree/a", s->fd, "evil", RENAME_EXCHANGE);
+                (void)exchange_names(s->fd, "tree/a", s->fd, "evil");
         return NULL;
 }
 

@@ -496,9 +496,9 @@ static void *race(void *data) {
         struct racer *s = data;
 
         while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
-                (void)renameat2(s->d, "e", s->project, "evil-e", RENAME_EXCHANGE);
-                (void)renameat2(s->project, "d", s->project, "evil-d", RENAME_EXCHANGE);
-                (void)renameat2(s->e, "secret", s->project, "evil-secret", RENAME_EXCHANGE);
+                (void)exchange_names(s->d, "e", s->project, "evil-e");
+                (void)exchange_names(s->project, "d", s->project, "evil-d");
+                (void)exchange_names(s->e, "secret", s->project, "evil-secret");
         }
         return NULL;
 }
