@@ -134,14 +134,14 @@ static int may_exist(struct walk *w, const char *below) {
         for (size_t i = 0; i < ARRAY_SIZE(listed); i++) {
                 size_t n = strlen(listed[i]);
                 const char *name = below + n + (n > 0);
-                size_t length;
+                size_t length = 0;
                 int r = 0;
 
                 if (n > 0 && (strncmp(below, listed[i], n) != 0 || below[n] != '/'))
                         continue;
-                length = strcspn(name, "/");
-                if (memchr(name, '*', length))
-                        return 1;
+                for (; name[length] && name[length] != '/'; length++)
+                        if (name[length] == '*')
+                                return 1;
                 if (!w->is_listed[i]) {
                         _cleanup_free_ char *path = path_join(w->host->home, n > 0 ? listed[i] : ".");
 

@@ -220,9 +220,13 @@ void settings_write(const struct settings *s, const char *quote, struct strbuf *
 
 static int read_users_own(const char *home, const char *path, char **ret) {
         const char *below = path_below(path, home);
-        _cleanup_close_ int top = open(below ? home : "/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+        _cleanup_close_ int top = -EBADF, fd = -EBADF;
         struct stat st;
 
+        /* Every run asks for each, and most aren't there. */
+        if (access(path, F_OK) < 0 && errno == ENOENT)
+                return -ENOENT;
+        top = open(below ? home : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (top < 0)
                 return -errno;
         fd = beneath_open(top, below ? below : path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);

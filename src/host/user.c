@@ -21,15 +21,25 @@ static bool split_line(char *line, char **fields, size_t n) {
         return !line;
 }
 
-static bool is_id(const char *text, unsigned long id) {
-        char *end;
-        unsigned long value;
+/* Whether a field that `end` follows is `id`: digits alone, without a sign or blanks. */
+static bool is_id(const char *field, char end, unsigned long id) {
+        unsigned long value = 0;
 
-        if (text[0] < '0' || text[0] > '9') /* strtoul(3) would accept a sign and blanks before the number */
+        if (*field == end)
                 return false;
-        errno = 0;
-        value = strtoul(text, &end, 10);
-        return errno == 0 && !*end && value == id;
+        for (; *field >= '0' && *field <= '9' && value <= UINT32_MAX; field++)
+                value = value * 10 + (unsigned long)(*field - '0');
+        return *field == end && value == id;
+}
+
+/* Whether the third field of a line is `id`: looked at before the line is cut, since few have it. */
+static bool has_id(const char *line, unsigned long id) {
+        for (int i = 0; i < 2; i++) {
+                line = strchr(line, ':');
+                if (!line++)
+                        return false;
+        }
+        return is_id(line, ':', id);
 }
 
 /* Finds the first line whose third field is `id`, as getpwuid(3) does; `fields` point into
@@ -42,7 +52,7 @@ static int find_line(const char *file, unsigned long id, size_t n_fields, char *
         if (!f)
                 return errno == ENOMEM ? -ENOMEM : 0; /* a host without the file just has no names */
         while (getline(&line, &size, f) >= 0)
-                if (split_line(line, fields, n_fields) && is_id(fields[2], id)) {
+                if (has_id(line, id) && split_line(line, fields, n_fields)) {
                         *ret_line = TAKE_PTR(line);
                         return 1;
                 }
@@ -163,8 +173,8 @@ static bool is_others_group(gid_t gid) {
         size_t size = 0;
 
         while (!is_others && getline(&line, &size, f) >= 0)
-                is_others = split_line(line, fields, PASSWD_FIELDS) && is_id(fields[3], gid) &&
-                            !is_id(fields[2], geteuid()) && !is_id(fields[2], 0);
+                is_others = split_line(line, fields, PASSWD_FIELDS) && is_id(fields[3], '\0', gid) &&
+                            !is_id(fields[2], '\0', geteuid()) && !is_id(fields[2], '\0', 0);
         return is_others || ferror(f);
 }
 

@@ -30,6 +30,9 @@ struct entries {
  * that is in no list, and sets has_failed. */
 struct plan_op *entries_add(struct entries *e, enum entry_origin origin, enum plan_op_kind kind,
                             const char *target);
+/* Adds a read-only bind of `source` (taken over; NULL: memory ran out), whose type `mode` says, at `path`.
+ */
+void entries_add_shown(struct entries *e, char *source, unsigned mode, const char *path);
 /* Adds a read-only bind of what `path` leads to, at `path`, if it exists on the host. */
 void entries_add_present(struct entries *e, const char *path);
 /* way.c: adds what a path of the system's leads to, read-only and where it is, with the links on the way, as

@@ -35,17 +35,21 @@ struct plan_op *entries_add(struct entries *e, enum entry_origin origin, enum pl
         return op;
 }
 
-void entries_add_present(struct entries *e, const char *path) {
-        _cleanup_free_ char *source = NULL;
-        struct plan_op *op;
-        unsigned mode;
+void entries_add_shown(struct entries *e, char *source, unsigned mode, const char *path) {
+        struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_BIND, path);
 
-        if (path_canonical(path, &source, &mode) < 0)
-                return;
-        op = entries_add(e, ENTRY_OWN, PLAN_BIND, path);
-        op->source = TAKE_PTR(source);
+        op->source = source;
         op->is_read_only = true;
         op->is_directory = S_ISDIR(mode);
+        e->has_failed |= !source;
+}
+
+void entries_add_present(struct entries *e, const char *path) {
+        char *source;
+        unsigned mode;
+
+        if (path_canonical(path, &source, &mode) >= 0)
+                entries_add_shown(e, source, mode, path);
 }
 
 void entries_add_symlink(struct entries *e, enum entry_origin origin, const char *text, const char *target) {

@@ -3,11 +3,13 @@
  * makes a toolchain work and holds nothing private, and three synthetic files that name the user,
  * root and nobody, and no one else. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "base/path.h"
 #include "base/str.h"
+#include "base/sys.h"
 #include "build.h"
 #include "host/user.h"
 
@@ -266,13 +268,32 @@ static int add_jdks(struct entries *e) {
         return r;
 }
 
+/* Adds what is at `path`, one of /etc, if it is there.  What is no symlink and lies in /etc itself, which
+ * `etc` is, is where its name says: one look tells. */
+static void add_allowed(struct entries *e, int etc, const char *path) {
+        const char *name = path + strlen("/etc/");
+        struct stat st;
+
+        if (etc >= 0 && !strchr(name, '/')) {
+                if (fstatat(etc, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                        return;
+                if (!S_ISLNK(st.st_mode)) {
+                        entries_add_shown(e, strdup(path), st.st_mode, path);
+                        return;
+                }
+        }
+        entries_add_present(e, path);
+}
+
 int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
+        _cleanup_close_ int etc =
+                sys_openat2(AT_FDCWD, "/etc", O_PATH | O_DIRECTORY | O_CLOEXEC, 0, RESOLVE_NO_SYMLINKS);
         struct user u = {0};
         int r;
 
         for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
                 if (s->policy->net != POLICY_NET_ALLOW || !is_of_names(allowed[i]))
-                        entries_add_present(e, allowed[i]);
+                        add_allowed(e, etc, allowed[i]);
         for (size_t i = 0; i < ARRAY_SIZE(private_folders); i++)
                 if (access(private_folders[i], X_OK) == 0)
                         entries_add_hidden(e, private_folders[i], private_folders[i]);

@@ -4,6 +4,8 @@
  * (credentials.h).  The table below is the one list of names; nsrun(1), ENVIRONMENT, repeats it. */
 #include "environment.h"
 
+#include <stdatomic.h>
+
 #include "credentials.h"
 #include "proxy.h"
 
@@ -179,31 +181,37 @@ static bool matches_at(const char *name, const char *word, size_t n) {
         return true;
 }
 
-/* A bit for each byte that stands in a name; several bytes share one. */
-static uint32_t bytes_in(const char *name, size_t length) {
+/* A bit for each byte of a name or a pattern but '*'; several bytes share one. */
+static uint32_t bytes_in(const char *text, size_t length) {
         uint32_t bytes = 0;
 
         for (size_t i = 0; i < length; i++)
-                bytes |= UINT32_C(1) << (upper(name[i]) & 31);
+                bytes |= text[i] == '*' ? 0 : UINT32_C(1) << (upper(text[i]) & 31);
         return bytes;
 }
 
-/* Whether the first three bytes of `word` stand somewhere in a name of these bytes: few names have those of
- * a word that they don't hold. */
-static bool may_hold(uint32_t bytes, const char *word) {
-        for (size_t i = 0; i < 3 && word[i] && word[i] != '*'; i++)
-                if (!(bytes >> (word[i] & 31) & 1))
-                        return false;
-        return true;
+/* The bytes of each of the patterns, found out once: few names have all of those of a word that they don't
+ * hold, and every run looks at every variable.  0: not yet. */
+static _Atomic uint32_t bytes_of_withheld[ARRAY_SIZE(environment_withheld)];
+
+static bool may_match(uint32_t bytes, size_t i) {
+        uint32_t needed = atomic_load_explicit(&bytes_of_withheld[i], memory_order_relaxed);
+
+        if (needed == 0) {
+                const char *pattern = environment_withheld[i].pattern;
+
+                needed = bytes_in(pattern, strlen(pattern));
+                atomic_store_explicit(&bytes_of_withheld[i], needed, memory_order_relaxed);
+        }
+        return (needed & ~bytes) == 0;
 }
 
-/* `bytes` are those of the name. */
-static bool matches(const char *name, size_t length, uint32_t bytes, const char *pattern) {
+static bool matches(const char *name, size_t length, const char *pattern) {
         bool is_open_left = pattern[0] == '*', is_open_right;
         const char *word = pattern + is_open_left;
         size_t n;
 
-        if (is_open_left ? !may_hold(bytes, word) : upper(name[0]) != word[0])
+        if (!is_open_left && upper(name[0]) != word[0])
                 return false;
         n = strlen(word);
         is_open_right = n > 0 && word[n - 1] == '*';
@@ -225,20 +233,19 @@ const char *policy_env_withheld(const char *name) {
         uint32_t bytes = bytes_in(name, length);
 
         for (size_t i = 0; i < ARRAY_SIZE(harmless); i++)
-                if (matches(name, length, bytes, harmless[i]))
+                if (matches(name, length, harmless[i]))
                         return NULL;
-        for (const struct environment_pattern *p = environment_withheld; p->pattern; p++)
-                if (matches(name, length, bytes, p->pattern))
-                        return p->reason;
+        for (size_t i = 0; environment_withheld[i].pattern; i++)
+                if (may_match(bytes, i) && matches(name, length, environment_withheld[i].pattern))
+                        return environment_withheld[i].reason;
         return NULL;
 }
 
 static bool is_clean(const char *name) {
         size_t length = strlen(name);
-        uint32_t bytes = bytes_in(name, length);
 
         for (size_t i = 0; i < ARRAY_SIZE(clean); i++)
-                if (matches(name, length, bytes, clean[i]))
+                if (matches(name, length, clean[i]))
                         return true;
         return false;
 }

@@ -9,31 +9,34 @@
 /* Makes the folder of all run directories, and that of nsrun's state, if the plan hides it and it doesn't
  * exist: launch/ leaves a tmpfs out that would hide nothing, so that a command could make the folder,
  * and other runs would believe what is in it. */
-static int make_hidden_bases(const struct nsrun_plan *plan, struct nsrun_error *err) {
-        for (size_t i = 0; i < plan->n_ops; i++) {
-                _cleanup_close_ int fd = -EBADF;
-                _cleanup_free_ char *path = NULL, *state = NULL;
-                struct nsrun_error why = {0};
-                int r;
+static int make_hidden_base(const struct plan_op *op, struct nsrun_error *err) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *path = NULL, *state = NULL;
+        struct nsrun_error why = {0};
+        int r = exposed_find_base(&state, &why);
 
-                if (!plan->ops[i].is_hiding || access(plan->ops[i].source, F_OK) == 0)
-                        continue;
-                r = exposed_find_base(&state, &why);
-                if (r >= 0 && streq(plan->ops[i].source, state)) {
-                        r = exposed_make_base();
-                        (void)error_set(&why, NSRUN_STAGE_WORKSPACE, r, state,
-                                        "the state folder can't be made", NULL);
-                } else {
-                        r = rundir_open_base(&fd, &path, &why);
-                }
-                /* Where nsrun may not make it, the command, which has nsrun's uid, may not either. */
-                if (r >= 0 || r == -EROFS || r == -EACCES)
-                        continue;
-                if (err)
-                        *err = why;
-                return r;
+        if (r >= 0 && streq(op->source, state)) {
+                r = exposed_make_base();
+                (void)error_set(&why, NSRUN_STAGE_WORKSPACE, r, state, "the state folder can't be made",
+                                NULL);
+        } else {
+                r = rundir_open_base(&fd, &path, &why);
         }
-        return 0;
+        /* Where nsrun may not make it, the command, which has nsrun's uid, may not either. */
+        if (r >= 0 || r == -EROFS || r == -EACCES)
+                return 0;
+        if (err)
+                *err = why;
+        return r;
+}
+
+static int make_hidden_bases(const struct nsrun_plan *plan, struct nsrun_error *err) {
+        int r = 0;
+
+        for (size_t i = 0; i < plan->n_ops && r >= 0; i++)
+                if (plan->ops[i].is_hiding && access(plan->ops[i].source, F_OK) < 0)
+                        r = make_hidden_base(&plan->ops[i], err);
+        return r;
 }
 
 /* The folders of an instance, and the mount points in them. */
