@@ -70,13 +70,6 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo sysctl -w user.max_net_namespaces=15000",
                         .test = "a_limit_of_no_namespaces_is_named",
                 },
-        [CAUSE_MAX_CGROUP] =
-                {
-                        .stage = NSRUN_STAGE_NAMESPACE,
-                        .when = "The sysctl user.max_cgroup_namespaces is 0.",
-                        .what = "cgroup namespaces are switched off",
-                        .fix = "sudo sysctl -w user.max_cgroup_namespaces=15000",
-                },
         [CAUSE_NAMESPACES_USED_UP] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
@@ -164,10 +157,10 @@ const struct cause causes[N_CAUSES] = {
         [CAUSE_MODULE] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
-                        .when = "The same without a filter.",
+                        .when = "The same without a filter: Landlock lets nobody mount who has rules about files.",
                         .what = "a security module lets user namespaces be made but not used",
-                        .fix = "AppArmor or SELinux confines this program: see the kernel log, and nsrun(1), "
-                               "APPARMOR",
+                        .fix = "Landlock, AppArmor or SELinux confines this program: run nsrun outside of what was confined by Landlock; what the others refused is in the kernel log (nsrun(1), APPARMOR)",
+                        .test = "a_module_that_refuses_mounts_is_named",
                 },
         [CAUSE_NAMESPACES_REFUSED] =
                 {
@@ -232,9 +225,10 @@ const struct cause causes[N_CAUSES] = {
         [CAUSE_NO_PROC_FOR_MOUNTS] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
-                        .when = "/proc is mounted in part.",
+                        .when = "No /proc is mounted, and no id map is to be written, as nsrun-bwrap doesn't for root.",
                         .what = "the host's /proc can't be opened",
-                        .fix = "nsrun needs a mounted /proc to start from",
+                        .fix = "nsrun needs a /proc to start from: sudo mount -t proc proc /proc",
+                        .test = "a_root_without_proc_is_refused",
                 },
         [CAUSE_NO_PIDFD] =
                 {
@@ -265,8 +259,8 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "pivot_root(2) fails with EINVAL.",
                         .what = "pivot_root to the sandbox's root failed",
-                        .fix = "the host runs from an initramfs (rootfs); start nsrun from a real root file "
-                               "system",
+                        .fix = "the host runs from its initramfs: switch_root to another file system; or, as root, make a mount the root: mount --rbind / /mnt && cd /mnt && mount --move . / && exec chroot . sh",
+                        .test = "a_host_that_runs_from_its_initramfs_is_named",
                 },
         [CAUSE_FILTER_UMOUNT] =
                 {
@@ -345,7 +339,8 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_PROC,
                         .when = "--proc=subset is asked for, and fails with another errno.",
                         .what = "/proc can't be mounted",
-                        .fix = "subset=pid needs Linux 5.8; see --proc",
+                        .fix = "subset=pid needs Linux 5.8: choose --proc=new, or --proc=auto",
+                        .test = "a_kernel_without_the_option_subset_is_named",
                 },
         [CAUSE_NO_OVERLAYFS] =
                 {
@@ -353,6 +348,7 @@ const struct cause causes[N_CAUSES] = {
                         .when = "An overlay's mount fails with ENODEV.",
                         .what = "the kernel has no overlayfs",
                         .fix = "load the module: modprobe overlay (CONFIG_OVERLAY_FS)",
+                        .test = "a_kernel_without_overlays_is_named",
                 },
         [CAUSE_OVERLAY_REFUSED] =
                 {
@@ -361,6 +357,7 @@ const struct cause causes[N_CAUSES] = {
                         .what = "the kernel refuses overlays in a user namespace",
                         .fix = "Linux before 5.11 does, or AppArmor or SELinux (see the kernel log): use --ro or "
                                "--rw for this folder, which takes the overlay's place",
+                        .test = "a_kernel_that_refuses_overlays_is_named",
                 },
         [CAUSE_OVERLAY_OVER_MOUNTS] =
                 {
@@ -386,20 +383,6 @@ const struct cause causes[N_CAUSES] = {
                         .what = "the cache folder's file system can't carry an overlay's upper layer",
                         .fix = "use --overlay-backing=tmpfs, or point XDG_CACHE_HOME at a local disk",
                         .test = "a_cache_that_carries_no_overlay_is_refused",
-                },
-        [CAUSE_OVERLAY_IN_CACHE_ALONE] =
-                {
-                        .stage = NSRUN_STAGE_OVERLAY,
-                        .when = "So it is, and the overlay can't be in memory, as a session's.",
-                        .what = "the cache folder's file system can't carry an overlay's upper layer",
-                        .fix = "point XDG_CACHE_HOME at a local disk",
-                },
-        [CAUSE_OVERLAY_IN_MEMORY] =
-                {
-                        .stage = NSRUN_STAGE_OVERLAY,
-                        .when = "It can, and the layers are in memory.",
-                        .what = "a tmpfs can't carry an overlay's upper layer on this kernel",
-                        .fix = "use --overlay-backing=disk",
                 },
         [CAUSE_OVERLAY_DISK_FULL] =
                 {

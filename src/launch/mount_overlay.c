@@ -134,15 +134,6 @@ static bool can_be_below(struct mounting *m, const struct plan_op *op, int lower
         return mount_filesystem(target, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, options) >= 0;
 }
 
-/* Whether an overlay over an empty folder can keep its layers in memory. */
-static bool can_be_in_memory(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int target = open_again(m, op), empty = -EBADF;
-        int folder = target < 0 ? target : overlay_folder(m, op, false);
-
-        empty = folder < 0 ? folder : make_layer(folder, "empty", 0700);
-        return empty >= 0 && lay_overlay(target, empty, folder, "probe") >= 0;
-}
-
 /* The folder of all run directories; `to` has PATH_MAX bytes.  A run's own is gone when a user reads of it.
  */
 static const char *rundirs_of(const struct mounting *m, char *to) {
@@ -154,17 +145,6 @@ static const char *rundirs_of(const struct mounting *m, char *to) {
         memcpy(to, path, n - 1);
         to[n - 1] = '\0';
         return to;
-}
-
-static int overlay_fail_layers(struct mounting *m, const struct plan_op *op, int r) {
-        bool is_disk = m->plan->backing == POLICY_BACKING_DISK;
-        char path[PATH_MAX];
-
-        if (!is_disk)
-                return error_cause(m->error, CAUSE_OVERLAY_IN_MEMORY, r, op->target);
-        return error_cause(m->error,
-                           can_be_in_memory(m, op) ? CAUSE_OVERLAY_IN_CACHE : CAUSE_OVERLAY_IN_CACHE_ALONE,
-                           r, rundirs_of(m, path));
 }
 
 static int overlay_fail(struct mounting *m, const struct plan_op *op, int lower, int r) {
@@ -180,8 +160,9 @@ static int overlay_fail(struct mounting *m, const struct plan_op *op, int lower,
                                    has_submounts(lower) ? CAUSE_OVERLAY_OVER_MOUNTS
                                                         : CAUSE_OVERLAY_OVER_OVERLAYS,
                                    r, op->source);
-        if (r == -EINVAL || r == -EOPNOTSUPP)
-                return overlay_fail_layers(m, op, r);
+        /* A tmpfs carries them on every kernel that has overlays in user namespaces. */
+        if ((r == -EINVAL || r == -EOPNOTSUPP) && is_disk)
+                return error_cause(m->error, CAUSE_OVERLAY_IN_CACHE, r, rundirs_of(m, path));
         if ((r == -ENOSPC || r == -EDQUOT) && is_disk)
                 return error_cause(m->error, CAUSE_OVERLAY_DISK_FULL, r, rundirs_of(m, path));
         if (r == -ENOSPC || r == -EDQUOT)

@@ -73,7 +73,6 @@ static const struct {
         {CLONE_NEWIPC, "/proc/sys/user/max_ipc_namespaces", '0', CAUSE_MAX_IPC},
         {CLONE_NEWUTS, "/proc/sys/user/max_uts_namespaces", '0', CAUSE_MAX_UTS},
         {CLONE_NEWNET, "/proc/sys/user/max_net_namespaces", '0', CAUSE_MAX_NET},
-        {CLONE_NEWCGROUP, "/proc/sys/user/max_cgroup_namespaces", '0', CAUSE_MAX_CGROUP},
 };
 
 /* Whether a switch can lead to that error: a bound on how many there may be is always told as one, and no

@@ -4,13 +4,22 @@
  *     deny ERRNO CALL[,CALL...] PROGRAM [ARG...]
  *
  * The calls fail with that number.  "clone-newuser" is clone(2) for a new user
- * namespace, with clone3(2) unknown, since a filter can't read its flags. */
+ * namespace, with clone3(2) unknown, since a filter can't read its flags.
+ * "mount:TYPE" is mount(2) of that file system, and "mount:TYPE:OPTION" one with
+ * such an option: a filter can't read these either, so this process stays and
+ * answers for each mount, as the supervisors of some containers do. */
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 
 #include "base/macro.h"
 
@@ -96,7 +105,30 @@ static void add_clone_refusal(unsigned error) {
         add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error, 0, 0);
 }
 
+/* What mount:TYPE:OPTION says, where it is among the calls. */
+static const char *mount_type, *mount_option;
+static unsigned mount_error;
+
+static void add_mount(const char *type, unsigned error) {
+        mount_error = error;
+        mount_type = strdup(type);
+        if (!mount_type)
+                give_up(type);
+        mount_option = strchr(mount_type, ':');
+        if (mount_option)
+                *(char *)(uintptr_t)mount_option++ = '\0';
+        add(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+        add(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 0, 1);
+        add(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF, 0, 0);
+}
+
 static void add_call(const char *name, unsigned error) {
+        const char *type = startswith(name, "mount:");
+
+        if (type) {
+                add_mount(type, error);
+                return;
+        }
         if (streq(name, "clone-newuser")) {
                 add_clone_refusal(error);
                 return;
@@ -108,6 +140,84 @@ static void add_call(const char *name, unsigned error) {
                 }
         errno = EINVAL;
         give_up(name);
+}
+
+/* Reads a text of another process; "" where there is none. */
+static void read_text(pid_t pid, uint64_t at, char *to, size_t n) {
+        size_t done = 0;
+
+        /* Up to the end of a page at a time: what comes after may not be mapped. */
+        while (at != 0 && done < n - 1 && !memchr(to, '\0', done)) {
+                size_t page = 4096 - (at + done) % 4096, more = page < n - 1 - done ? page : n - 1 - done;
+                struct iovec local = {.iov_base = to + done, .iov_len = more},
+                             remote = {.iov_base = (void *)(uintptr_t)(at + done), .iov_len = more};
+                ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+                if (got < 0)
+                        give_up("a mount's words can't be read");
+                done += (size_t)got;
+        }
+        to[done] = '\0';
+}
+
+static void answer(int listener) {
+        struct seccomp_notif call = {.id = 0};
+        struct seccomp_notif_resp response;
+        char type[64], data[4096];
+
+        if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
+                if (errno != ENOENT && errno != EINTR)
+                        give_up("a mount");
+                return;
+        }
+        read_text((pid_t)call.pid, call.data.args[2], type, sizeof(type));
+        read_text((pid_t)call.pid, streq(type, mount_type) ? call.data.args[4] : 0, data, sizeof(data));
+        response = (struct seccomp_notif_resp){.id = call.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+        if (streq(type, mount_type) && (!mount_option || strstr(data, mount_option))) {
+                response.flags = 0;
+                response.error = -(int)mount_error;
+        }
+        if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno != ENOENT)
+                give_up("a mount's answer");
+}
+
+/* The program runs in a child, which says by which number it has the listener.  Returns there. */
+static void stay_for_mounts(struct sock_fprog *program) {
+        int numbers[2], go[2], listener = -1, pidfd, status;
+        pid_t child;
+        char byte;
+
+        if (pipe2(numbers, O_CLOEXEC) < 0 || pipe2(go, O_CLOEXEC) < 0 || (child = fork()) < 0)
+                give_up("a process");
+        if (child == 0) {
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+                (void)close(go[1]);
+                listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                                        SECCOMP_FILTER_FLAG_NEW_LISTENER, program);
+                if (listener < 0 || write(numbers[1], &listener, sizeof(listener)) != sizeof(listener) ||
+                    read(go[0], &byte, 1) != 1)
+                        give_up("the filter");
+                return;
+        }
+        pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+        (void)close(numbers[1]);
+        if (read(numbers[0], &listener, sizeof(listener)) != sizeof(listener) ||
+            (listener = (int)syscall(SYS_pidfd_getfd, pidfd, listener, 0)) < 0 || write(go[1], "", 1) != 1)
+                give_up("the filter's listener");
+        for (;;) {
+                struct pollfd fds[] = {{.fd = listener, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+
+                if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+                        give_up("poll");
+                if (fds[0].revents & POLLIN)
+                        answer(listener);
+                /* What the program leaves running mounts nothing more. */
+                if (fds[1].revents & POLLIN)
+                        break;
+        }
+        if (waitpid(child, &status, 0) < 0)
+                give_up("the program");
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
 int main(int argc, char **argv) {
@@ -124,8 +234,11 @@ int main(int argc, char **argv) {
         add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
         program.len = n_instructions;
         /* What lets an ordinary user install one. */
-        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0)
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+                give_up("no new privileges");
+        if (mount_type)
+                stay_for_mounts(&program);
+        else if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0)
                 give_up("the filter");
         (void)execvp(argv[3], argv + 3);
         give_up(argv[3]);

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/landlock.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -327,6 +328,17 @@ static void step_sudo(char **w) {
                 give_up(w[1]);
 }
 
+/* Rules about files, with which nobody mounts. */
+static void step_landlock(char **w) {
+        struct landlock_ruleset_attr rules = {.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK};
+        int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
+
+        check(fd, w[0]);
+        check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), w[0]);
+        check((int)syscall(SYS_landlock_restrict_self, fd, 0), w[0]);
+        check(close(fd), w[0]);
+}
+
 static void step_under(char **w) {
         for (size_t i = 1; w[i]; i++)
                 add_word(w[i]);
@@ -337,16 +349,37 @@ static const struct {
         void (*take)(char **words);
         int fewest; /* words, the name counted */
 } steps[] = {
-        {"bind", step_bind, 3},     {"rbind", step_bind, 3},      {"tmpfs", step_tmpfs, 2},
-        {"mount", step_mount, 3},   {"overlay", step_overlay, 5}, {"umount", step_umount, 2},
-        {"flags", step_flags, 3},   {"mkdir", step_mkdir, 2},     {"mkdirs", step_mkdirs, 2},
-        {"file", step_file, 2},     {"write", step_write, 3},     {"link", step_link, 3},
-        {"rm", step_rm, 2},         {"chmod", step_chmod, 3},     {"pivot", step_pivot, 2},
-        {"chroot", step_chroot, 2}, {"cd", step_cd, 2},           {"umask", step_umask, 2},
-        {"env", step_env, 2},       {"limit", step_limit, 3},     {"close", step_close, 2},
-        {"block", step_block, 2},   {"ignore", step_ignore, 2},   {"uncap", step_uncap, 2},
-        {"nnp", step_nnp, 1},       {"unshare", step_unshare, 2}, {"nest", step_nest, 2},
-        {"deny", step_deny, 3},     {"under", step_under, 2},     {"sudo", step_sudo, 2},
+        {"bind", step_bind, 3},
+        {"rbind", step_bind, 3},
+        {"tmpfs", step_tmpfs, 2},
+        {"mount", step_mount, 3},
+        {"overlay", step_overlay, 5},
+        {"umount", step_umount, 2},
+        {"flags", step_flags, 3},
+        {"mkdir", step_mkdir, 2},
+        {"mkdirs", step_mkdirs, 2},
+        {"file", step_file, 2},
+        {"write", step_write, 3},
+        {"link", step_link, 3},
+        {"rm", step_rm, 2},
+        {"chmod", step_chmod, 3},
+        {"pivot", step_pivot, 2},
+        {"chroot", step_chroot, 2},
+        {"cd", step_cd, 2},
+        {"umask", step_umask, 2},
+        {"env", step_env, 2},
+        {"limit", step_limit, 3},
+        {"close", step_close, 2},
+        {"block", step_block, 2},
+        {"ignore", step_ignore, 2},
+        {"uncap", step_uncap, 2},
+        {"nnp", step_nnp, 1},
+        {"unshare", step_unshare, 2},
+        {"nest", step_nest, 2},
+        {"deny", step_deny, 3},
+        {"under", step_under, 2},
+        {"sudo", step_sudo, 2},
+        {"landlock", step_landlock, 1},
 };
 
 static void take_step(char *text) {
