@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -21,6 +22,13 @@
 #define END_WAIT_MOST_MS  60000
 
 /* ------------------------------------------------------------- the two ends */
+
+static int64_t pty_now_ms(void) {
+        struct timespec now = {0};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 static int find_terminal_of(const int *fds, size_t n) {
         for (size_t i = 0; i < n; i++)
@@ -155,6 +163,66 @@ static void reset_screen(struct screen *s, int fd) {
                 write_all(fd, text, n);
 }
 
+/* ------------------------------------------------------- a terminal's late answers */
+
+#define ANSWERS_WAIT_MS 500
+
+/* An answer that is looked for in what comes, a byte at a time. */
+struct awaited {
+        char text[24]; /* "ESC [ ROW ; COLUMN R" */
+        size_t n, at;
+};
+
+static bool is_answered(struct awaited *a, const char *bytes, size_t n) {
+        for (size_t i = 0; i < n && a->at < a->n; i++) {
+                if (bytes[i] != a->text[a->at])
+                        a->at = 0;
+                a->at += bytes[i] == a->text[a->at];
+        }
+        return a->at == a->n;
+}
+
+/* Asks where the cursor is, having put it somewhere: what a terminal was asked before is answered before.
+ * The place is one of the screen's, by lot, so that no answer to a question of the command's is taken for
+ * this one's. */
+static void ask_for_place(const struct pty *p, struct awaited *ret) {
+        struct winsize size = {0};
+        unsigned char lot[2] = {0};
+        char question[48];
+        unsigned row, column;
+
+        (void)sys_ioctl(p->output, TIOCGWINSZ, &size);
+        (void)getrandom(lot, sizeof(lot), GRND_NONBLOCK);
+        row = 1 + lot[0] % (size.ws_row > 0 ? size.ws_row : 24U);
+        column = 1 + lot[1] % (size.ws_col > 0 ? size.ws_col : 80U);
+        (void)snprintf(question, sizeof(question), "\0337\033[%u;%uH\033[6n\0338", row, column);
+        write_all(p->output, question, strlen(question));
+        ret->n = (size_t)snprintf(ret->text, sizeof(ret->text), "\033[%u;%uR", row, column);
+        ret->at = 0;
+}
+
+/* Takes what the terminal has to say to the command's questions, which the shell would read as typed. */
+static void take_answers(const struct pty *p) {
+        int64_t end = pty_now_ms() + ANSWERS_WAIT_MS;
+        struct awaited place;
+        bool is_done = false;
+
+        ask_for_place(p, &place);
+        while (!is_done) {
+                struct pollfd ready = {.fd = p->input, .events = POLLIN};
+                int64_t left = end - pty_now_ms();
+                char bytes[512];
+                ssize_t n;
+
+                if (left <= 0 || sys_poll(&ready, 1, (int)left) == 0)
+                        return;
+                n = sys_read(p->input, bytes, sizeof(bytes));
+                if (n <= 0 && n != -EAGAIN && n != -EINTR)
+                        return;
+                is_done = n > 0 && is_answered(&place, bytes, (size_t)n);
+        }
+}
+
 /* Sees nsrun's end.  In a session of its own it gets no signal that is meant for nsrun's process group, and
  * may set the terminal's modes although it isn't in the foreground: only where nobody else has set others
  * meanwhile, as an interactive shell does. */
@@ -222,15 +290,18 @@ void pty_take_terminal(struct pty *p) {
 }
 
 void pty_leave_terminal(struct pty *p) {
+        bool has_screen = isatty(p->output), asks = has_screen && p->screen && p->screen->asks;
         pid_t group;
 
         if (!p->is_raw)
                 return;
-        if (isatty(p->output))
+        if (has_screen)
                 reset_screen(p->screen, p->output);
         group = tcgetpgrp(p->input);
         /* In the background the modes are another job's.  A terminal's answers to a program's questions are
          * nothing for the shell that reads next. */
+        if (asks && group == getpgrp())
+                take_answers(p);
         if (group < 0 || group == getpgrp())
                 (void)tcsetattr(p->input, TCSAFLUSH, &p->before);
         p->is_raw = false;
@@ -286,13 +357,6 @@ static void read_printed(struct pty *p) {
         screen_watch(p->screen, p->printed.bytes, p->printed.to);
         if (p->has_output_ended)
                 p->printed.from = p->printed.to;
-}
-
-static int64_t pty_now_ms(void) {
-        struct timespec now = {0};
-
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* The end of a file that is typed is what a person would type for it.  A program that takes each key for

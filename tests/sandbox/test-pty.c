@@ -2,6 +2,7 @@
 /* A command with a terminal of its own (--pty, `nsrun shell`, `nsrun session enter`): job control, sizes,
  * what is typed and printed; and the caller's terminal, which nothing inside can reach. */
 #include <sys/prctl.h>
+#include <utmp.h>
 
 #include "probe.h"
 #include "terminal.h"
@@ -369,6 +370,66 @@ TEST(the_terminal_is_set_back_when_nsrun_is_killed) {
         assert_int_equal(modes.c_lflag & (ICANON | ECHO | ISIG), ICANON | ECHO | ISIG);
         (void)close(a.master);
         collect_orphans();
+}
+
+/* What the terminal is asked for, answered in turn, and only when nsrun has asked, too, or has ended. */
+static void answer_late(int master, pid_t nsrun) {
+        char text[4096] = "", answers[256] = "\033[?62;22c";
+        size_t n = 0;
+        unsigned row, column;
+        bool is_over = false;
+
+        while (!is_over) {
+                const char *question = strstr(text, "done.");
+
+                question = question ? strstr(question, "\033[6n") : NULL;
+                if (question) {
+                        while (strncmp(question, "\0337", 2) != 0)
+                                question--;
+                        assert_int_equal(sscanf(question, "\0337\033[%u;%uH", &row, &column), 2);
+                        (void)snprintf(answers + strlen(answers), 64, "\033[%u;%uR", row, column);
+                        break;
+                }
+                is_over = waitpid(nsrun, NULL, WNOHANG) == nsrun;
+                if (poll(&(struct pollfd){.fd = master, .events = POLLIN}, 1, 10) > 0) {
+                        ssize_t more = read(master, text + n, sizeof(text) - 1 - n);
+
+                        assert_true(more > 0);
+                        n += (size_t)more;
+                }
+        }
+        assert_int_equal(write(master, answers, strlen(answers)), strlen(answers));
+        if (!is_over)
+                assert_int_equal(waitpid(nsrun, NULL, 0), nsrun);
+}
+
+/* A terminal's answer comes when the command that asked has ended: the shell doesn't read it as typed. */
+TEST(late_answers_are_not_typed_into_the_callers_shell) {
+        const struct site *s = *state;
+        struct termios before = {0}, after = {0};
+        int master = -1, slave = -1, n = -1;
+        pid_t nsrun;
+
+        assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
+        assert_int_equal(tcgetattr(slave, &before), 0);
+        (void)fflush(NULL);
+        nsrun = fork();
+        if (nsrun == 0) {
+                if (login_tty(slave) < 0)
+                        _exit(122);
+                (void)execl(program(), program(), "run", "--project", s->project, "--pty", "--", "printf",
+                            "\\033[cdone.", (char *)NULL);
+                _exit(122);
+        }
+        answer_late(master, nsrun);
+        assert_int_equal(tcgetattr(slave, &after), 0);
+        assert_memory_equal(&before, &after, sizeof(after));
+        after.c_lflag &= ~(tcflag_t)ICANON;
+        assert_int_equal(tcsetattr(slave, TCSANOW, &after), 0);
+        assert_int_equal(ioctl(slave, FIONREAD, &n), 0);
+        assert_int_equal(n, 0);
+        (void)close(slave);
+        (void)close(master);
 }
 
 /* As when its window is closed. */
