@@ -270,7 +270,7 @@ static int add_jdks(struct entries *e) {
 
 /* Adds what is at `path`, one of /etc, if it is there.  What is no symlink and lies in /etc itself, which
  * `etc` is, is where its name says: one look tells. */
-static void add_allowed(struct entries *e, int etc, const char *path) {
+static void add_of_etc(struct entries *e, int etc, const char *path) {
         const char *name = path + strlen("/etc/");
         struct stat st;
 
@@ -293,7 +293,7 @@ int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error 
 
         for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
                 if (s->policy->net != POLICY_NET_ALLOW || !is_of_names(allowed[i]))
-                        add_allowed(e, etc, allowed[i]);
+                        add_of_etc(e, etc, allowed[i]);
         for (size_t i = 0; i < ARRAY_SIZE(private_folders); i++)
                 if (access(private_folders[i], X_OK) == 0)
                         entries_add_hidden(e, private_folders[i], private_folders[i]);
