@@ -120,6 +120,8 @@ static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *
                 .search = environment_get(policy->host_environ ? policy->host_environ : environ, "PATH"),
                 .agent = environment_get(policy->host_environ ? policy->host_environ : environ,
                                          "SSH_AUTH_SOCK"),
+                .bus = environment_get(policy->host_environ ? policy->host_environ : environ,
+                                       "DBUS_SESSION_BUS_ADDRESS"),
                 .oom_killed = ret->oom_killed,
         };
         int r = 0;

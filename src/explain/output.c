@@ -272,6 +272,12 @@ static int read_planned(const struct explained *e, const char *line, char ***ret
                         has_option("ssh-agent")
                                 ? "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign"
                                 : "the agent of SSH_AUTH_SOCK isn't shown: nothing allows it");
+        if (r >= 0 && e->bus && *e->bus && !e->plan->dbus &&
+            (strstr(line, "autolaunch D-Bus") || strstr(line, "autolaunch a dbus-daemon") ||
+             strstr(line, "Failed to connect to bus:") || strstr(line, "dbus-launch")))
+                r = explain_add(
+                        ret,
+                        "the session bus isn't shown: --dbus NAME lets the program of that name be called");
         if (r >= 0 && e->plan->net == POLICY_NET_HOST && strcasestr(line, "address already in use"))
                 r = explain_add(ret, "the network is the host's, and its ports with it: with --net=allow or "
                                      "--net=none the command has ports of its own");

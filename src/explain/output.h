@@ -15,6 +15,7 @@ struct explained {
         size_t size;
         const char *search; /* the caller's own PATH; may be NULL */
         const char *agent;  /* and SSH_AUTH_SOCK; may be NULL */
+        const char *bus;    /* and DBUS_SESSION_BUS_ADDRESS; may be NULL */
         bool oom_killed;
 };
 

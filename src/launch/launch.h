@@ -69,7 +69,8 @@ struct launch_params {
         const struct launch_cgroup *cgroup; /* pid 1 is born in it; or NULL */
         const struct launch_network *network; /* or NULL */
         int desktop_socket; /* where the descriptor of the PLAN_SOCKET goes whose text is PLAN_SOCKET_SSH, */
-        int display_socket; /* and that of PLAN_SOCKET_WAYLAND; each is read of a plan with that one alone */
+        int display_socket; /* that of PLAN_SOCKET_WAYLAND, */
+        int dbus_socket; /* and the folder of PLAN_SOCKET_DBUS; each is read of a plan with that one alone */
         uint64_t
                 n_processes; /* the bound of RLIMIT_NPROC, refused if the kernel wouldn't keep it; 0: none */
         const char *processes_hint; /* for that refusal: what else could bound processes */

@@ -8,6 +8,7 @@
 #include "base/beneath.h"
 #include "base/causes.h"
 #include "base/path.h"
+#include "desktop/dbus_proxy.h"
 #include "mount.h"
 #include "number.h"
 #include "report.h"
@@ -118,9 +119,40 @@ int mount_proc(struct mounting *m, const struct plan_op *op) {
         return 0;
 }
 
+/* xdg-dbus-proxy makes the socket, and says when it listens (desktop/dbus_proxy.h). */
+static int await_proxy(const struct mounting *m, const struct plan_op *op) {
+        _cleanup_close_ int folder = -EBADF;
+        unsigned char byte = 0;
+        char path[108];
+        ssize_t n;
+        int r;
+
+        if (strlen(op->target) >= sizeof(path))
+                return -ENAMETOOLONG;
+        strcpy(path, op->target + 1);
+        *strrchr(path, '/') = '\0';
+        r = folder = beneath_open(m->new_root, path, O_PATH | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = sys_send_fds(m->params->dbus_socket, &byte, sizeof(byte), (const int[]){folder}, 1);
+        if (r < 0)
+                return r;
+        do
+                n = sys_read(m->params->dbus_socket, &byte, sizeof(byte));
+        while (n == -EINTR);
+        return n < 0 ? (int)n : n == 0 ? -EPIPE : byte == DBUS_PROXY_READY ? 0 : -(int)byte;
+}
+
+static int mount_bus(const struct mounting *m, const struct plan_op *op) {
+        int r = await_proxy(m, op);
+
+        return r < 0 ? error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
+                                 "xdg-dbus-proxy doesn't listen at the sandbox's socket", NULL)
+                     : 0;
+}
+
 /* Bound by a number as its path, as what is mounted is (mount_filesystem()): a descriptor of the new root,
  * and what lies beneath.  It is on a tmpfs of the plan's own, where no command has ever been. */
-int mount_socket(struct mounting *m, const struct plan_op *op) {
+static int mount_listener(struct mounting *m, const struct plan_op *op) {
         _cleanup_close_ int fd = sys_socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
         struct sockaddr_un at = {.sun_family = AF_UNIX};
         static const char byte = 0;
@@ -144,4 +176,8 @@ int mount_socket(struct mounting *m, const struct plan_op *op) {
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
                                  "a socket of the sandbox can't be made", NULL);
         return 0;
+}
+
+int mount_socket(struct mounting *m, const struct plan_op *op) {
+        return strcmp(op->text, PLAN_SOCKET_DBUS) == 0 ? mount_bus(m, op) : mount_listener(m, op);
 }

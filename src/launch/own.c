@@ -70,7 +70,8 @@ static int build(struct own *o) {
                            c->init_data_fd,
                            params->network ? params->network->socket : -EBADF,
                            c->plan->ssh_agent ? params->desktop_socket : -EBADF,
-                           c->plan->wayland ? params->display_socket : -EBADF};
+                           c->plan->wayland ? params->display_socket : -EBADF,
+                           c->plan->dbus ? params->dbus_socket : -EBADF};
         int namespaces = -EBADF;
         int r = params->dies_with_thread ? harden_die_with(init->supervisor_fd, err) : 0;
 
@@ -121,6 +122,8 @@ static int build(struct own *o) {
                 (void)sys_close(params->desktop_socket);
         if (c->plan->wayland)
                 (void)sys_close(params->display_socket);
+        if (c->plan->dbus)
+                (void)sys_close(params->dbus_socket);
         return r;
 }
 

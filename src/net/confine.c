@@ -23,6 +23,10 @@ struct landlock_beneath {
 } __attribute__((__packed__));
 #define LANDLOCK_RULE_BENEATH 1
 #define ACCESS_READ           (UINT64_C(1) << 2 | UINT64_C(1) << 3) /* READ_FILE, READ_DIR */
+#define ACCESS_EXECUTE        (UINT64_C(1) << 0)
+#define ACCESS_READ_FILE      (UINT64_C(1) << 2)
+#define ACCESS_REMOVE_FILE    (UINT64_C(1) << 5)
+#define ACCESS_MAKE_SOCKET    (UINT64_C(1) << 9)
 #define ACCESS_ALL_ABI1       ((UINT64_C(1) << 13) - 1)
 #define ACCESS_REFER          (UINT64_C(1) << 13) /* ABI 2 */
 #define ACCESS_TRUNCATE       (UINT64_C(1) << 14) /* ABI 3 */
@@ -46,18 +50,30 @@ static const char *const readable[] = {
         "/mnt/wsl",
 };
 
-static void add_readable(int ruleset, const char *path) {
-        struct landlock_beneath rule = {.allowed_access = ACCESS_READ};
-        _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC | O_DIRECTORY);
+/* xdg-dbus-proxy's: the loader, and the libraries. */
+static const char *const executable[] = {
+        "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/nix/store", "/gnu/store",
+};
 
-        if (fd < 0)
-                return;
-        rule.parent_fd = fd;
-        (void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_BENEATH, &rule, 0U);
+/* What may be done with a file, or beneath a folder. */
+struct place {
+        const char *path; /* of a folder; or NULL */
+        int fd;
+        uint64_t access;
+};
+
+static void landlock_add_place(int ruleset, const struct place *place) {
+        struct landlock_beneath rule = {.allowed_access = place->access};
+        _cleanup_close_ int fd = place->path ? open(place->path, O_PATH | O_CLOEXEC | O_DIRECTORY) : -EBADF;
+
+        rule.parent_fd = place->path ? fd : place->fd;
+        if (rule.parent_fd >= 0)
+                (void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_BENEATH, &rule, 0U);
 }
 
-/* A kernel without Landlock leaves it at the filter, which lets no file be written. */
-static int confine_files(const char *const *paths, size_t n) {
+/* A kernel without Landlock leaves it at the filter, which lets no file be written (but
+ * filter_of_proxy[]). */
+static int confine_files(const struct place *places, size_t n) {
         struct landlock_files files = {.handled_access_fs = ACCESS_ALL_ABI1};
         _cleanup_close_ int ruleset = -EBADF;
         int abi = sys_landlock_abi();
@@ -74,7 +90,7 @@ static int confine_files(const char *const *paths, size_t n) {
         if (ruleset < 0)
                 return -errno;
         for (size_t i = 0; i < n; i++)
-                add_readable(ruleset, paths[i]);
+                landlock_add_place(ruleset, &places[i]);
         return sys_landlock_restrict(ruleset);
 }
 
@@ -103,6 +119,7 @@ static int confine_files(const char *const *paths, size_t n) {
 #endif
 #define RETURN(what)  BPF_STMT(BPF_RET | BPF_K, (what))
 #define REFUSE(error) RETURN(SECCOMP_RET_ERRNO | (error))
+#define DENY(call)    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), REFUSE(EPERM)
 #define ALLOW(call)   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), RETURN(SECCOMP_RET_ALLOW)
 /* Goes on with the next `n` instructions for that call alone. */
 #define FOR(call, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, (n))
@@ -311,7 +328,59 @@ static const struct sock_filter filter_of_agent[] = {
         REFUSE(EPERM),
 };
 
-static int confine_with(const char *const *paths, size_t n_paths, const struct sock_filter *calls,
+/* Of xdg-dbus-proxy, a program with the C library and GLib, of which nobody knows all calls: none by which
+ * it starts or touches other processes, and sockets of one kind. */
+static const struct sock_filter filter_of_proxy[] = {
+        LOAD(arch),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0),
+        RETURN(SECCOMP_RET_KILL_PROCESS),
+        LOAD(nr),
+#ifdef __x86_64__
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000U, 0, 1), /* x32 */
+        RETURN(SECCOMP_RET_KILL_PROCESS),
+#endif
+        FOR(SYS_clone, 4),
+#ifdef __s390x__
+        LOAD_ARGUMENT(1),
+#else
+        LOAD_ARGUMENT(0),
+#endif
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
+        REFUSE(EPERM),
+        RETURN(SECCOMP_RET_ALLOW),
+        FOR(SYS_clone3, 1),
+        REFUSE(ENOSYS),
+        FOR(SYS_socket, 4),
+        LOAD_ARGUMENT(0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0),
+        REFUSE(EAFNOSUPPORT),
+        RETURN(SECCOMP_RET_ALLOW),
+#ifdef SYS_fork
+        DENY(SYS_fork),
+        DENY(SYS_vfork),
+#endif
+        DENY(SYS_execveat),
+        DENY(SYS_kill),
+        DENY(SYS_tkill),
+        DENY(SYS_ptrace),
+        DENY(SYS_process_vm_readv),
+        DENY(SYS_process_vm_writev),
+        DENY(SYS_pidfd_open),
+        DENY(SYS_pidfd_getfd),
+        DENY(SYS_pidfd_send_signal),
+        DENY(SYS_unshare),
+        DENY(SYS_setns),
+        DENY(SYS_bpf),
+        DENY(SYS_perf_event_open),
+        DENY(SYS_userfaultfd),
+        DENY(SYS_io_uring_setup),
+        DENY(SYS_keyctl),
+        DENY(SYS_add_key),
+        DENY(SYS_request_key),
+        RETURN(SECCOMP_RET_ALLOW),
+};
+
+static int confine_with(const struct place *places, size_t n_places, const struct sock_filter *calls,
                         size_t n_calls) {
         int r;
 
@@ -321,14 +390,38 @@ static int confine_with(const char *const *paths, size_t n_paths, const struct s
         if (r >= 0)
                 r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
         if (r >= 0)
-                r = confine_files(paths, n_paths);
+                r = confine_files(places, n_places);
         return r < 0 ? r : sys_seccomp_filter(0, calls, n_calls);
 }
 
+/* Fills places[] with folders. */
+static size_t place_folders(struct place *places, const char *const *paths, size_t n, uint64_t access) {
+        for (size_t i = 0; i < n; i++)
+                places[i] = (struct place){.path = paths[i], .access = access};
+        return n;
+}
+
 int confine(void) {
-        return confine_with(readable, ARRAY_SIZE(readable), filter, ARRAY_SIZE(filter));
+        struct place places[ARRAY_SIZE(readable)];
+
+        return confine_with(places, place_folders(places, readable, ARRAY_SIZE(readable), ACCESS_READ),
+                            filter, ARRAY_SIZE(filter));
 }
 
 int confine_agent(void) {
         return confine_with(NULL, 0, filter_of_agent, ARRAY_SIZE(filter_of_agent));
+}
+
+int confine_proxy(const char *program, int folder) {
+        struct place places[ARRAY_SIZE(readable) + ARRAY_SIZE(executable) + 2];
+        _cleanup_close_ int fd = open(program, O_PATH | O_CLOEXEC);
+        size_t n;
+
+        if (fd < 0)
+                return -errno;
+        n = place_folders(places, readable, ARRAY_SIZE(readable), ACCESS_READ);
+        n += place_folders(places + n, executable, ARRAY_SIZE(executable), ACCESS_READ | ACCESS_EXECUTE);
+        places[n++] = (struct place){.fd = fd, .access = ACCESS_READ_FILE | ACCESS_EXECUTE};
+        places[n++] = (struct place){.fd = folder, .access = ACCESS_MAKE_SOCKET | ACCESS_REMOVE_FILE};
+        return confine_with(places, n, filter_of_proxy, ARRAY_SIZE(filter_of_proxy));
 }

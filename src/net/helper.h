@@ -101,3 +101,5 @@ int control_start(struct helper *h, int fd);
 int confine(void);
 /* The same of desktop/ssh_agent.c, which needs less. */
 int confine_agent(void);
+/* The same of what desktop/dbus_proxy.c becomes: `program`, which may make a socket in `folder`. */
+int confine_proxy(const char *program, int folder);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "desktop/dbus_proxy.h"
 #include "desktop/ssh_agent.h"
 
 #define EVENTS    64
@@ -202,6 +203,10 @@ int main(int argc, char **argv) {
         (void)chdir("/");
         if (argc == 2 && streq(argv[1], SSH_AGENT_ROLE))
                 ssh_agent_main();
+        if (argc > 2 && streq(argv[1], DBUS_PROXY_ROLE)) {
+                (void)signal(SIGPIPE, SIG_DFL);
+                dbus_proxy_main(argv + 2);
+        }
         answer = helper_prepare(&h);
         (void)send(NET_FD_SANDBOX, &answer, sizeof(answer), MSG_NOSIGNAL);
         (void)close(NET_FD_SANDBOX);

@@ -59,6 +59,7 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan->ssh_agent);
         free(plan->wayland);
         strv_free(plan->ssh_keys);
+        strv_free(plan->dbus);
         strv_free(plan->protected);
         strv_free(plan->present);
         strv_free(plan->hide);
@@ -323,6 +324,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = strv_copy(s->gives, &plan->gives);
         if (r >= 0 && s->wayland && !(plan->wayland = strdup(s->wayland)))
                 r = -ENOMEM;
+        if (r >= 0)
+                r = strv_copy(s->dbus, &plan->dbus);
         if (r >= 0 && s->ssh_agent && !(plan->ssh_agent = strdup(s->ssh_agent)))
                 r = -ENOMEM;
         if (r >= 0 && s->ssh_agent)

@@ -113,7 +113,9 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 return;
         case PLAN_SOCKET:
                 strbuf_addf(b, "%s listens there, on the host's side",
-                            streq(op->text, PLAN_SOCKET_WAYLAND) ? "the compositor" : "nsrun");
+                            streq(op->text, PLAN_SOCKET_WAYLAND) ? "the compositor"
+                            : streq(op->text, PLAN_SOCKET_DBUS)  ? "xdg-dbus-proxy"
+                                                                 : "nsrun");
                 return;
         case PLAN_HIDE:
                 strbuf_add(b, op->is_directory ? "an empty folder" : "an unreadable file");

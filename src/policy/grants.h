@@ -14,6 +14,7 @@ enum grant_kind {
         GRANT_DISPLAY,
         GRANT_SSH_AGENT,
         GRANT_GPG_AGENT,
+        GRANT_DBUS,
         GRANTS_COUNT
 };
 
@@ -68,5 +69,9 @@ int grant_ssh_apply(void *target, const struct option_spec *spec, const char *va
                     struct nsrun_error *err);
 /* grants_gpg.c */
 int grant_gpg_agent(const struct granting *g);
+/* grants_dbus.c */
+int grant_dbus(const struct granting *g);
+int grant_dbus_apply(void *target, const struct option_spec *spec, const char *value,
+                     struct nsrun_error *err);
 /* grants_display.c */
 int grant_display(const struct granting *g);

@@ -84,6 +84,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         strv_free(p->no_protect);
         strv_free(p->hide);
         strv_free(p->ssh_agent);
+        strv_free(p->dbus);
         strv_free(p->network);
         strv_free(p->network_config);
         net_proxy_forget(&p->net_via);

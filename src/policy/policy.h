@@ -167,6 +167,7 @@ struct nsrun_policy {
         bool strict_policy; /* a seccomp policy that names a call which nsrun doesn't know is refused */
         struct policy_limits limits;
         char **ssh_agent; /* values of --ssh-agent: keys, "ask", "all" */
+        char **dbus;      /* values of --dbus */
         unsigned grants;  /* a bit for each of enum grant_kind */
         bool new_session;
         bool clean_env;

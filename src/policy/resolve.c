@@ -61,6 +61,7 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->granted);
         strv_free(s->gives);
         free(s->ssh_agent);
+        strv_free(s->dbus);
         free(s->wayland);
         strv_free(s->agent_folders);
         strv_free(s->network);

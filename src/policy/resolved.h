@@ -129,6 +129,7 @@ struct resolved {
         char **granted;  /* variables that they set, "NAME=VALUE" */
         char **gives;    /* what they give away, a line each */
         char *ssh_agent; /* the host's socket, canonical; NULL: without --ssh-agent */
+        char **dbus;     /* what desktop/dbus_proxy.h's process is told; NULL: without --dbus */
         char *wayland;   /* the compositor's socket, if it makes a security context */
 
         char **agent_folders;  /* canonical paths of the writable folders of --agent's table */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The SSH agent's filter: its start, with all that it is given, and its end; and the compositor's security
- * context, from the connection to the end of its life. */
+/* The SSH agent's filter and xdg-dbus-proxy: their start, with all that they are given, and their end; and
+ * the compositor's security context, from the connection to the end of its life. */
 #include "desktop.h"
 
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "desktop/connect.h"
+#include "desktop/dbus_proxy.h"
 #include "desktop/ssh_agent.h"
 #include "desktop/wayland.h"
 #include "network.h"
@@ -101,7 +102,7 @@ static int begin_filter(const struct nsrun_plan *plan, struct desktop *d, struct
                 if (r >= 0)
                         r = desktop_pair(&d->life_fd, &fds[SSH_FD_LIFE - SSH_FD_SANDBOX]);
                 r = r < 0 ? desktop_fail(r, err)
-                          : network_spawn(SSH_AGENT_ROLE, fds, N_GIVEN, &d->pidfd, err);
+                          : network_spawn(SSH_AGENT_ROLE, NULL, fds, N_GIVEN, &d->pidfd, err);
         }
         for (size_t i = 0; i < N_GIVEN; i++)
                 close_fdp(&fds[i]);
@@ -136,6 +137,24 @@ static int begin_display(const struct nsrun_plan *plan, struct desktop *d, struc
         return r < 0 ? display_fail(plan, r, err) : 0;
 }
 
+static int begin_bus(const struct nsrun_plan *plan, struct desktop *d, struct nsrun_error *err) {
+        const char *bus = plan->dbus[1];
+        int fds[] = {-EBADF, -EBADF}, r = 0;
+
+        if (*bus == '/') {
+                r = fds[DBUS_FD_BUS - DBUS_FD_SANDBOX] = desktop_lift(desktop_place(bus));
+                if (r < 0)
+                        return error_set(err, NSRUN_STAGE_POLICY, r, bus,
+                                         "--dbus: the bus's socket can't be opened", NULL);
+        }
+        r = desktop_pair(&d->bus, &fds[0]);
+        r = r < 0 ? error_set(err, NSRUN_STAGE_POLICY, r, NULL, "xdg-dbus-proxy can't be prepared", NULL)
+                  : network_spawn(DBUS_PROXY_ROLE, plan->dbus, fds, ARRAY_SIZE(fds), &d->bus_pidfd, err);
+        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                close_fdp(&fds[i]);
+        return r;
+}
+
 int desktop_begin(const struct nsrun_plan *plan, struct desktop *d, struct launch_params *params,
                   struct nsrun_error *err) {
         bool is_own = !plan->plain && !plan->raw && !plan->join;
@@ -143,6 +162,9 @@ int desktop_begin(const struct nsrun_plan *plan, struct desktop *d, struct launc
 
         if (r >= 0 && is_own && plan->wayland)
                 r = begin_display(plan, d, err);
+        if (r >= 0 && is_own && plan->dbus)
+                r = begin_bus(plan, d, err);
+        params->dbus_socket = d->bus;
         params->desktop_socket = d->socket;
         params->display_socket = d->display_given;
         return r;
@@ -178,18 +200,24 @@ void desktop_launched(struct desktop *d) {
         close_fdp(&d->display_given);
 }
 
-void desktop_end(struct desktop *d) {
+static void end_process(int *pidfd) {
         siginfo_t info;
 
+        if (*pidfd >= 0) {
+                (void)sys_pidfd_send_signal(*pidfd, SIGKILL);
+                (void)sys_waitid(P_PIDFD, (id_t)*pidfd, &info, WEXITED);
+        }
+        close_fdp(pidfd);
+}
+
+void desktop_end(struct desktop *d) {
         desktop_launched(d);
         close_fdp(&d->life_fd);
         close_fdp(&d->wayland);
         close_fdp(&d->display_socket);
         close_fdp(&d->display_life);
-        if (d->pidfd >= 0) {
-                (void)sys_pidfd_send_signal(d->pidfd, SIGKILL);
-                (void)sys_waitid(P_PIDFD, (id_t)d->pidfd, &info, WEXITED);
-        }
-        close_fdp(&d->pidfd);
+        close_fdp(&d->bus);
+        end_process(&d->pidfd);
+        end_process(&d->bus_pidfd);
         *d = DESKTOP_INIT;
 }

@@ -181,8 +181,9 @@ static int give_control(struct given *g, int dir, struct nsrun_error *err) {
                      : 0;
 }
 
-int network_spawn(const char *role, const int *fds, size_t n_fds, int *ret_pidfd, struct nsrun_error *err) {
-        char *const argv[] = {(char *)(uintptr_t) "nsrun-net", (char *)(uintptr_t)role, NULL};
+int network_spawn(const char *role, char *const *words, const int *fds, size_t n_fds, int *ret_pidfd,
+                  struct nsrun_error *err) {
+        _cleanup_free_ char **argv = calloc(strv_length(words) + 3, sizeof(*argv));
         /* Nothing of the caller's environment: where libraries are looked for could be a folder of the
          * command's.  A rule's name is whole: the domains that resolv.conf has to search in are put behind
          * no name (resolv.conf(5)). */
@@ -193,6 +194,12 @@ int network_spawn(const char *role, const int *fds, size_t n_fds, int *ret_pidfd
 
         if (null_fd < 0)
                 return null_fd;
+        if (!argv)
+                return error_oom(err);
+        argv[0] = (char *)(uintptr_t) "nsrun-net";
+        argv[1] = (char *)(uintptr_t)role;
+        for (size_t i = 0; i < strv_length(words); i++)
+                argv[2 + i] = words[i];
         r = spawn_apart(&(struct spawn){.program = program_net(),
                                         .argv = argv,
                                         .env = env,
@@ -250,7 +257,7 @@ int network_begin(const struct nsrun_plan *plan, int journal_dir, struct network
                 return look_into_session(plan, n) < 0 ? error_oom(err) : 0;
         r = network_open(plan, journal_dir, n, &g, err);
         if (r >= 0)
-                r = network_spawn(NULL, g.fds, g.n, &n->pidfd, err);
+                r = network_spawn(NULL, NULL, g.fds, g.n, &n->pidfd, err);
         n->launch.layout = &n->layout;
         params->network = &n->launch;
         return r;

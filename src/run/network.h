@@ -28,8 +28,10 @@ struct network {
         }
 
 /* Starts nsrun-net with these descriptors, from SPAWN_FIRST_FD on; `role` is its word where it does
- * something else than networks, or NULL.  The caller has it ended, and waits for *ret_pidfd. */
-int network_spawn(const char *role, const int *fds, size_t n_fds, int *ret_pidfd, struct nsrun_error *err);
+ * something else than networks, or NULL; `words` are those behind it.  The caller has it ended, and waits
+ * for *ret_pidfd. */
+int network_spawn(const char *role, char *const *words, const int *fds, size_t n_fds, int *ret_pidfd,
+                  struct nsrun_error *err);
 /* Starts nsrun-net if the plan wants it, and fills in params->network.  A session's journal is made in
  * `journal_dir`, the folder of its record, so that its commands find it; else -1. */
 int network_begin(const struct nsrun_plan *plan, int journal_dir, struct network *n,

@@ -38,6 +38,7 @@ static void make_things(const struct site *s) {
         free(path);
         path = path_of(s->outside, "data");
         assert_int_equal(setenv("SSH_AUTH_SOCK", path, 1), 0);
+        assert_int_equal(setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1000/bus", 1), 0);
 }
 
 static const struct {
@@ -85,6 +86,8 @@ static const struct {
          "/dev/fuse is a device of the host's, which isn't shown: --fuse --seccomp=nested shows it"},
         {"echo 'Could not open a connection to your authentication agent.'; exit 2", NULL,
          "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign"},
+        {"echo 'Cannot autolaunch D-Bus without X11 $DISPLAY'; exit 1", NULL,
+         "the session bus isn't shown: --dbus NAME lets the program of that name be called"},
         {"echo 'ping: socket: Operation not permitted'; exit 2", NULL,
          "no command has the capability for raw sockets: nothing allows it"},
         {"echo 'sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.'; exit 1",
