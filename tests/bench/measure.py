@@ -21,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NSRUN = os.path.join(HERE, "nsrun")
 NSRUN_BWRAP = os.path.join(HERE, "nsrun-bwrap")
 FLOOR = os.path.join(HERE, "floor")
+STATIC = os.path.join(HERE, "static", "nsrun")  # of scripts/static, where it was asked for
 JOIN = os.path.join(HERE, "join")
 RESOLVE = os.path.join(HERE, "resolve")
 LOOP = os.path.join(HERE, "loop")
@@ -42,6 +43,11 @@ def output(argv, **options):
 
 def nsrun(*options, command=(TRUE,)):
     return [NSRUN, "run", *options, "--", *command]
+
+
+def nsrun_static(*options):
+    """{name: argv} of a cold run by what scripts/static built; empty where that wasn't asked for."""
+    return {"nsrun, static": [STATIC, *nsrun(*options)[1:]]} if os.path.exists(STATIC) else {}
 
 
 def plan_of(*options):
@@ -310,7 +316,8 @@ def policy_file(folder):
 def cold(plan, folder, sizes):
     commands = {"nsrun": nsrun(), BASH: [NSRUN, "bash", "--json", "true"],
                 IN_BASH: [NSRUN, "run", "--", "bash", "-c", "true"], UNFILTERED: nsrun("--seccomp=none"),
-                FROM_FILE: nsrun(f"--seccomp={policy_file(folder)}"), "floor": floor_words(plan, [TRUE])}
+                FROM_FILE: nsrun(f"--seccomp={policy_file(folder)}"), **nsrun_static(),
+                "floor": floor_words(plan, [TRUE]), "nothing": [FLOOR, "nothing"]}
     if newest_bwrap():
         # Without a filter: what bubblewrap leaves to its callers nsrun does in the time that it wins.
         argv = bwrap_argv(folder, "--seccomp=none")
@@ -359,7 +366,7 @@ def developer_homes(folder, sizes):
         with Home(folder, n_caches):
             plan = plan_of()
             assert sum(op["op"] == "overlay" for op in plan["operations"]) == n_caches, "the table of toolchains has changed"
-            commands = {"nsrun": nsrun(), "nsrun, on disk": nsrun("--overlay-backing=disk"),
+            commands = {"nsrun": nsrun(), "nsrun, on disk": nsrun("--overlay-backing=disk"), **nsrun_static(),
                         "floor": floor_words(plan, [TRUE])}
             if newest_bwrap():
                 argv = bwrap_argv(folder, "--seccomp=none")
@@ -391,7 +398,7 @@ class Session:
 def joins(folder, sizes):
     """A command in a session that runs already, filter on, beside the floors under that, and bwrap's cold run."""
     with Session() as session:
-        commands = {"join": nsrun(f"--session={session.id}"), "floor": [JOIN, str(session.init), "", TRUE],
+        commands = {"join": nsrun(f"--session={session.id}"), **nsrun_static(f"--session={session.id}"), "floor": [JOIN, str(session.init), "", TRUE],
                     "confined": [JOIN, str(session.init), "default", TRUE]}
         if newest_bwrap():
             argv = bwrap_argv(folder, "--seccomp=none")
@@ -498,6 +505,7 @@ def main():
     plan = plan_of()
     sleep = (shutil.which("sleep"), "60")
     with tempfile.TemporaryDirectory(dir=os.environ["HOME"]) as folder:
+        print("nothing is a static program that returns at once: what the start of its C library costs, nsrun's too")
         result = cold(plan, folder, sizes)
         homes = developer_homes(folder, sizes)
         joined = joins(folder, sizes)
