@@ -175,7 +175,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The kernel answers EAGAIN, and the user has as many processes as the limit allows.",
                         .what = "no process for the sandbox can be made",
-                        .fix = "raise the limit of processes (ulimit -u)",
+                        .fix = "raise the limit of processes (ulimit -u 4096)",
                         .test = "no_room_for_a_process_is_named",
                 },
         [CAUSE_PIDS_USED_UP] =

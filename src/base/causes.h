@@ -5,6 +5,11 @@
 
 #include "error.h"
 
+/* What a refusal by a filter says besides where parts of /proc are masked, which would be the next one. */
+#define PROC_MASKED_TOO                                                                                      \
+        "; parts of its /proc are masked, too: add docker's --security-opt systempaths=unconfined (podman: " \
+        "unmask=ALL; Kubernetes: procMount: Unmasked), or choose --proc=none"
+
 /* Bytes of stack for CAUSE_SMALL_STACK; with two thirds of it nsrun ran into its end every other time. */
 #define STACK_LEAST ((rlim_t)96 * 1024)
 

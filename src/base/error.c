@@ -37,13 +37,13 @@ static const struct {
         int resource;
         const char *fix, *hard_fix;
 } limit_hints[] = {
-        {RLIMIT_NOFILE, "raise the limit of open files (ulimit -n)",
+        {RLIMIT_NOFILE, "raise the limit of open files (ulimit -n 1024)",
          "the hard limit of open files is too low, and root alone raises it: limits.conf(5), a service's LimitNOFILE=, "
          "docker's and podman's --ulimit nofile=1024"},
-        {RLIMIT_FSIZE, "raise the limit of files' sizes (ulimit -f)",
+        {RLIMIT_FSIZE, "raise the limit of files' sizes (ulimit -f unlimited)",
          "the hard limit of files' sizes is too low, and root alone raises it: limits.conf(5), a service's LimitFSIZE=, "
          "docker's and podman's --ulimit fsize=-1"},
-        {RLIMIT_NPROC, "raise the limit of processes (ulimit -u)",
+        {RLIMIT_NPROC, "raise the limit of processes (ulimit -u 4096)",
          "the hard limit of processes is too low, and root alone raises it: limits.conf(5), a service's LimitNPROC=, "
          "docker's and podman's --ulimit nproc=1024"},
         {RLIMIT_STACK, "ulimit -s 256, or more",

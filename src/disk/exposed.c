@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/file.h"
 #include "base/path.h"
@@ -390,6 +391,20 @@ static int write_news(int folder, int fd, char *const *lines) {
         return r;
 }
 
+/* Whether it is files that there is no room for, where the folder is or is to be. */
+static bool is_without_inodes(const char *path) {
+        _cleanup_free_ char *at = path ? strdup(path) : NULL;
+        struct statvfs found;
+
+        while (at && statvfs(at, &found) < 0) {
+                char *above = errno == ENOENT ? path_parent(at) : NULL;
+
+                free(at);
+                at = above;
+        }
+        return at && found.f_files > 0 && found.f_favail == 0;
+}
+
 /* `line`: the first that was to be written, of a folder that a command may write. */
 static int refuse_unwritten(int r, const char *line, struct nsrun_error *err) {
         _cleanup_free_ char *path = NULL, *fix = NULL, *folder = str_visible(line + 2);
@@ -399,7 +414,10 @@ static int refuse_unwritten(int r, const char *line, struct nsrun_error *err) {
         /* Without a descriptor it can't be found. */
         (void)exposed_find_base(&path, NULL);
         fix = str_concat(
-                r == -ENOSPC || r == -EDQUOT ? "make room there, or " : "",
+                r == -ENOSPC && is_without_inodes(path)
+                        ? "remove files there, as no inodes are left (df -i), or "
+                : r == -ENOSPC || r == -EDQUOT ? "make room there, or "
+                                               : "",
                 "set XDG_STATE_HOME to a folder of your own on a local disk: later runs couldn't tell which "
                 "symlinks are yours in ",
                 folder);

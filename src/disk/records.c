@@ -54,12 +54,18 @@ int records_find_base(char **ret, struct nsrun_error *err) {
 /* Refuses a folder of sessions that others can change: whoever forges a record has the user's commands enter
  * namespaces of his. */
 static int refuse_shared(const struct stat *st, const char *path, struct nsrun_error *err) {
+        _cleanup_free_ char *quoted = NULL, *fix = NULL;
+
         if (st->st_uid == geteuid() && !(st->st_mode & 022))
                 return 0;
-        return error_set(err, NSRUN_STAGE_SUPERVISE, -EPERM, path,
-                         st->st_uid != geteuid() ? "the folder of sessions belongs to another user"
-                                                 : "others may write to the folder of sessions",
-                         folder_hint);
+        if (st->st_uid != geteuid())
+                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPERM), path,
+                                 "the folder of sessions belongs to another user", folder_hint);
+        /* One like /tmp is for everybody, and stays so. */
+        if (!(st->st_mode & S_ISVTX) && (quoted = str_shell_quote(path)))
+                fix = str_concat("chmod go-w ", quoted, "");
+        return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPERM), path,
+                         "others may write to the folder of sessions", fix ? fix : folder_hint);
 }
 
 /* Refuses XDG_RUNTIME_DIR, or what it is below it, where a command of an earlier run could have written.

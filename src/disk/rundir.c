@@ -39,8 +39,8 @@ int rundir_find_cache_home(char **ret, struct nsrun_error *err) {
                         r = user_find(geteuid(), getegid(), &user);
                         home = user.home && path_is_absolute(user.home) ? user.home : NULL;
                 }
-                if (r >= 0 && home && asprintf(&path, "%s/.cache", home) < 0)
-                        path = NULL;
+                if (r >= 0 && home)
+                        path = path_join(home, ".cache");
         }
         user_clear(&user);
         if (path) {
@@ -80,12 +80,13 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_WORKSPACE, -errno, path, "the cache folder can't be read",
                                  NULL);
         if (st.st_uid != geteuid())
-                return error_cause(err, CAUSE_CACHE_FOREIGN, -EPERM, path);
+                return error_cause(err, CAUSE_CACHE_FOREIGN, UNSAID(-EPERM), path);
         if (st.st_mode & 022) {
                 _cleanup_free_ char *quoted = str_shell_quote(path);
                 _cleanup_free_ char *fix = quoted ? str_concat("chmod go-w ", quoted, "") : NULL;
 
-                return error_set(err, NSRUN_STAGE_WORKSPACE, -EPERM, path, causes[CAUSE_CACHE_WRITABLE].what,
+                return error_set(err, NSRUN_STAGE_WORKSPACE, UNSAID(-EPERM), path,
+                                 causes[CAUSE_CACHE_WRITABLE].what,
                                  fix ? fix : causes[CAUSE_CACHE_WRITABLE].fix);
         }
         return 0;
@@ -108,8 +109,22 @@ int rundir_find_base(char **ret, struct nsrun_error *err) {
 }
 
 static int refuse_unmade(int r, const char *path, struct nsrun_error *err) {
-        return error_set(err, NSRUN_STAGE_WORKSPACE, r, path, causes[CAUSE_CACHE_UNMADE].what,
-                         r == -EROFS ? RUNDIR_READ_ONLY_FIX : causes[CAUSE_CACHE_UNMADE].fix);
+        const char *fix = causes[CAUSE_CACHE_UNMADE].fix;
+
+        if (r == -EROFS)
+                fix = RUNDIR_READ_ONLY_FIX;
+        else if (path_is_beneath(path, "/.cache"))
+                fix = "HOME is /: set HOME, or XDG_CACHE_HOME, to a folder of your own";
+        return error_set(err, NSRUN_STAGE_WORKSPACE, r, path, causes[CAUSE_CACHE_UNMADE].what, fix);
+}
+
+/* What isn't a folder may be the one above, too. */
+static int refuse_unopened(int r, const char *cache, const char *path, struct nsrun_error *err) {
+        struct stat st;
+
+        return error_set(err, NSRUN_STAGE_WORKSPACE, r,
+                         r == -ENOTDIR && stat(cache, &st) == 0 && !S_ISDIR(st.st_mode) ? cache : path,
+                         "the cache folder can't be opened", cache_hint);
 }
 
 int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
@@ -140,8 +155,7 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
                 fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         }
         if (fd < 0)
-                return error_set(err, NSRUN_STAGE_WORKSPACE, -errno, path,
-                                 "the cache folder can't be opened", cache_hint);
+                return refuse_unopened(-errno, canonical, path, err);
         r = check_base(fd, path, err);
         if (r < 0)
                 return r;

@@ -243,6 +243,36 @@ static bool is_chroot(void) {
         return !has_root;
 }
 
+/* Whether something is mounted below /proc, as containers mask parts of it. */
+static bool is_proc_masked(void) {
+        _cleanup_free_ char *line = NULL;
+        FILE *table = fopen("/proc/self/mountinfo", "re");
+        bool is_masked = false;
+        size_t size = 0;
+
+        while (table && !is_masked && getline(&line, &size, table) >= 0) {
+                char point[64];
+
+                /* What the kernel has empty folders for hides nothing. */
+                is_masked = sscanf(line, "%*s %*s %*s %*s %63s", point) == 1 &&
+                            startswith(point, "/proc/") && !startswith(point, "/proc/sys/fs/binfmt_misc") &&
+                            !startswith(point, "/proc/fs/nfsd");
+        }
+        if (table)
+                (void)fclose(table);
+        return is_masked;
+}
+
+/* A container's filter is rarely alone: what is in the way after it is said, too. */
+static int explain_filter(enum cause_id id, int r, struct nsrun_error *err) {
+        char fix[sizeof(err->hint)];
+
+        if (!is_proc_masked())
+                return error_cause(err, id, r, NULL);
+        (void)snprintf(fix, sizeof(fix), "%s" PROC_MASKED_TOO, causes[id].fix);
+        return error_set(err, causes[id].stage, r, NULL, causes[id].what, fix);
+}
+
 int launch_explain_ids(struct nsrun_error *err) {
         uint64_t own;
         int r = -err->error;
@@ -310,6 +340,6 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
         if (made == -EPERM && explain_refusal(err) < 0)
                 return r;
         if (has_filter())
-                return error_cause(err, made < 0 ? CAUSE_FILTER_USERNS : CAUSE_FILTER_MOUNTS, r, NULL);
+                return explain_filter(made < 0 ? CAUSE_FILTER_USERNS : CAUSE_FILTER_MOUNTS, r, err);
         return error_cause(err, made >= 0 && use < 0 ? CAUSE_MODULE : CAUSE_NAMESPACES_REFUSED, r, NULL);
 }

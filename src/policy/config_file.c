@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "config.h"
 #include "environment.h"
 #include "host/user.h"
@@ -137,6 +138,35 @@ static bool is_dangling(const char *file) {
                (folder && lstat(folder, &st) == 0 && S_ISLNK(st.st_mode) && stat(folder, &st) < 0);
 }
 
+/* The first folder on the way to a file that may not be entered; NULL if there is none. */
+static char *find_closed_folder(const char *file) {
+        char *path = strdup(file);
+
+        for (char *at = path; path && (at = strchr(at + 1, '/'));) {
+                *at = '\0';
+                if (access(path, X_OK) < 0)
+                        return path;
+                *at = '/';
+        }
+        free(path);
+        return NULL;
+}
+
+static int refuse_unopened(int r, const char *file, struct nsrun_error *err) {
+        _cleanup_free_ char *closed = r == -EACCES ? find_closed_folder(file) : NULL,
+                            *quoted = closed ? str_shell_quote(closed) : NULL, *fix = NULL;
+        struct stat st;
+
+        if (quoted && stat(closed, &st) == 0)
+                fix = st.st_uid == geteuid()
+                              ? str_concat("chmod u+x ", quoted,
+                                           ", which may not be entered; --no-config does without")
+                              : str_concat("you may not enter ", closed,
+                                           " (a service: ProtectHome=no); --no-config does without");
+        return error_set(err, NSRUN_STAGE_POLICY, r, file, "the configuration can't be opened",
+                         fix ? fix : "--no-config does without");
+}
+
 nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_error *err) {
         _cleanup_free_ char *user = NULL;
         const char *files[2];
@@ -155,8 +185,7 @@ nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_e
                 if ((fd == -ENOENT || fd == -ENOTDIR) && !(files[i] && is_dangling(files[i])))
                         continue;
                 if (fd < 0)
-                        return error_set(err, NSRUN_STAGE_POLICY, fd, files[i],
-                                         "the configuration can't be opened", "--no-config does without");
+                        return refuse_unopened(fd, files[i], err);
                 return load_open(p, fd, files[i], err);
         }
         return config_refuse_profile(p, err);

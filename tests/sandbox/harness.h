@@ -147,6 +147,10 @@ void expect_host_refusal(const struct outcome *o, int status, const char *line);
         "podman: --security-opt seccomp=unconfined; Kubernetes: a seccompProfile of type "         \
         "Unconfined), or the service " service
 #define FILTER_REFUSES_NAMESPACES FILTER_REFUSES_THEM("user namespaces", "without RestrictNamespaces=")
+/* What follows it where parts of /proc are masked. */
+#define MASKED_TOO                                                                                           \
+        "; parts of its /proc are masked, too: add docker's --security-opt systempaths=unconfined (podman: " \
+        "unmask=ALL; Kubernetes: procMount: Unmasked), or choose --proc=none"
 #define FILTER_REFUSES_MOUNTS \
         FILTER_REFUSES_THEM("mounts in a user namespace", "with @mount in SystemCallFilter=")
 /* Whether a refusal is one line, but for the one that points at doctor. */

@@ -99,6 +99,29 @@ TEST(a_symlink_to_no_configuration_is_an_error) {
         assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
+/* As ProtectHome= of a service closes a home, and a slip of chmod. */
+TEST_IF(geteuid() != 0, a_closed_folder_on_the_way_to_the_configuration_is_named, site_setup,
+        site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *xdg = path_of(s->root, "xdg");
+
+        make_folder(s->root, "xdg");
+        make_folder(xdg, "nsrun");
+        write_config(s, xdg, "nsrun/config.json", "{\"env\": {\"WHO\": \"xdg\"}}");
+        assert_int_equal(chmod(xdg, 0600), 0);
+        assert_int_equal(setenv("XDG_CONFIG_HOME", xdg, 1), 0);
+        AT(s, &o, "--", "true");
+        expect_line(
+                s, &o,
+                "the configuration can't be opened: @root/xdg/nsrun/config.json: Permission denied; chmod u+x "
+                "@root/xdg, which may not be entered; --no-config does without");
+        assert_int_equal(chmod(xdg, 0700), 0);
+        AT(s, &o, "--", "sh", "-c", "echo $WHO");
+        expect_out(&o, "xdg\n");
+        assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
+}
+
 static void stage_system_config(nsrun_unused void *data) {
         stage_enter();
         stage_tmpfs("/etc", 0);

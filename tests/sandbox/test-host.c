@@ -74,7 +74,7 @@ TEST_IF(geteuid() != 0, no_room_for_a_process_is_named, site_setup, site_teardow
         run_on(s, stage_one_process, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
         expect_host_refusal(&o, 125,
                             "nsrun: no process for the sandbox can be made: Resource temporarily "
-                            "unavailable; raise the limit of processes (ulimit -u)");
+                            "unavailable; raise the limit of processes (ulimit -u 4096)");
         run_on(s, stage_one_process, &(struct host){.text = "hard"}, NULL, NO_OPTIONS, "echo fine", &o);
         expect_host_refusal(
                 &o, 125,
@@ -162,15 +162,24 @@ TEST(a_nesting_too_deep_is_named) {
                 "--disable-userns and the like: nothing inside can raise the limit");
 }
 
+/* Its masks come with its filter. */
+static void stage_docker(nsrun_unused void *data) {
+        stage_enter();
+        stage_bind("/dev/null", "/proc/interrupts");
+}
+
 TEST(a_filter_that_refuses_namespaces_is_named) {
         const struct site *s = *state;
-        _cleanup_free_ char *line = strdup("nsrun: " FILTER_REFUSES_NAMESPACES);
+        _cleanup_free_ char *line = strdup("nsrun: " FILTER_REFUSES_NAMESPACES),
+                            *both = strdup("nsrun: " FILTER_REFUSES_NAMESPACES MASKED_TOO);
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, NULL, &(struct host){0}, "clone-newuser", NO_OPTIONS, "echo fine", &o);
         expect_host_refusal(&o, 125, line);
         run_on(s, NULL, &(struct host){0}, "clone3", NO_OPTIONS, "echo fine", &o);
         expect_fine(&o);
+        run_on(s, stage_docker, &(struct host){0}, "clone-newuser", NO_OPTIONS, "echo fine", &o);
+        expect_host_refusal(&o, 125, both);
 }
 
 TEST(a_filter_that_refuses_mounts_is_named) {
@@ -203,7 +212,7 @@ TEST_IF(!IS_SANITIZED, a_limit_that_nsrun_cant_run_with_is_named, site_setup, si
                        "nsrun: the limit of the stack is too small for nsrun; ulimit -s 256, or more");
         run_on(s, stage_limit, &(struct host){.text = "file size"}, NULL, NO_OPTIONS, "echo fine", &o);
         expect_status(&o, 125);
-        expect_in(o.err, "File too large; raise the limit of files' sizes (ulimit -f)\n");
+        expect_in(o.err, "File too large; raise the limit of files' sizes (ulimit -f unlimited)\n");
 }
 
 static void stage_noexec(void *data) {
@@ -248,7 +257,7 @@ TEST(debians_switch_is_named) {
         const struct site *s = *state;
         struct host off = {.path = "/proc/sys/kernel/unprivileged_userns_clone", .text = "0\n"};
         struct host on = {.path = off.path, .text = "1\n"};
-        _cleanup_free_ char *other = strdup("nsrun: " FILTER_REFUSES_NAMESPACES);
+        _cleanup_free_ char *other = strdup("nsrun: " FILTER_REFUSES_NAMESPACES MASKED_TOO);
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_kernel_file, &off, "clone-newuser", NO_OPTIONS, "echo fine", &o);
@@ -266,8 +275,8 @@ TEST(apparmors_switch_is_named) {
         const struct site *s = *state;
         struct host on = {.path = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", .text = "1\n"};
         struct host off = {.path = on.path, .text = "0\n"};
-        _cleanup_free_ char *other = strdup("nsrun: " FILTER_REFUSES_MOUNTS),
-                            *filter = strdup("nsrun: " FILTER_REFUSES_NAMESPACES);
+        _cleanup_free_ char *other = strdup("nsrun: " FILTER_REFUSES_MOUNTS MASKED_TOO),
+                            *filter = strdup("nsrun: " FILTER_REFUSES_NAMESPACES MASKED_TOO);
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_kernel_file, &on, "mount", NO_OPTIONS, "echo fine", &o);

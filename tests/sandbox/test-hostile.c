@@ -313,7 +313,7 @@ TEST(too_few_descriptors_are_named_and_the_remedy_too) {
         static const char *const line_ends[] = {
                 ": Too many open files; the hard limit of open files is too low, and root alone raises it: "
                 "limits.conf(5), a service's LimitNOFILE=, docker's and podman's --ulimit nofile=1024\n",
-                ": Too many open files; raise the limit of open files (ulimit -n)\n"};
+                ": Too many open files; raise the limit of open files (ulimit -n 1024)\n"};
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         const char *const arguments[][7] = {{"--", "echo", "ran", NULL},

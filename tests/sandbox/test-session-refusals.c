@@ -152,12 +152,20 @@ static char *in_runtime(const struct site *s, const char *folder) {
         return *folder ? path_of(s->runtime, folder) : strdup(s->runtime);
 }
 
+/* Whether it is the user's own and open to others, and not one like /tmp. */
+static bool can_be_closed(const char *path) {
+        struct stat st;
+
+        return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+               (st.st_mode & 022) && !(st.st_mode & S_ISVTX);
+}
+
 /* `folder` of the runtime folder's is not trusted, by any command, until it is as it was. */
 static void expect_distrust(const struct site *s, const char *id, const char *folder, const char *says) {
-        _cleanup_free_ char *path = in_runtime(s, folder),
-                            *line = text_of("nsrun: %s: %s: %s; " OWN_HINT, says, path,
-                                            strstr(says, "opened") ? "Not a directory"
-                                                                   : "Operation not permitted");
+        _cleanup_free_ char *path = in_runtime(s, folder), *mend = text_of("chmod go-w %s", path),
+                            *line = text_of("nsrun: %s: %s%s; %s", says, path,
+                                            strstr(says, "opened") ? ": Not a directory" : "",
+                                            can_be_closed(path) ? mend : OWN_HINT);
         _cleanup_outcome_ struct outcome o = {0};
 
         JOIN(s, id, &o, "--", "echo", "ran");
