@@ -152,7 +152,7 @@ static char *find_closed_folder(const char *file) {
         return NULL;
 }
 
-static int refuse_unopened(int r, const char *file, struct nsrun_error *err) {
+static int refuse_closed(int r, const char *file, struct nsrun_error *err) {
         _cleanup_free_ char *closed = r == -EACCES ? find_closed_folder(file) : NULL,
                             *quoted = closed ? str_shell_quote(closed) : NULL, *fix = NULL;
         struct stat st;
@@ -185,7 +185,7 @@ nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_e
                 if ((fd == -ENOENT || fd == -ENOTDIR) && !(files[i] && is_dangling(files[i])))
                         continue;
                 if (fd < 0)
-                        return refuse_unopened(fd, files[i], err);
+                        return refuse_closed(fd, files[i], err);
                 return load_open(p, fd, files[i], err);
         }
         return config_refuse_profile(p, err);
