@@ -76,10 +76,11 @@ static void take_watched(void *data, const struct run *run) {
 }
 
 static void tell_learned(const struct learned_file *f, const char *file) {
-        size_t n_not_given = strv_length(f->learned.not_given) + strv_length(f->refused);
+        size_t n_not_given = strv_length(f->learned.not_given) + strv_length(f->refused),
+               n_rules = f->learned.n_rules, n_hosts = strv_length(f->hosts);
 
-        (void)fprintf(stderr, "nsrun: learned: %zu rules, %zu hosts", f->learned.n_rules,
-                      strv_length(f->hosts));
+        (void)fprintf(stderr, "nsrun: learned: %zu rule%s, %zu host%s", n_rules, n_rules == 1 ? "" : "s",
+                      n_hosts, n_hosts == 1 ? "" : "s");
         if (n_not_given > 0)
                 (void)fprintf(stderr, "; %zu asked for, not given", n_not_given);
         (void)fprintf(stderr, file ? ": %s\n" : "\n", file);

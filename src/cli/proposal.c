@@ -22,7 +22,8 @@
 #define MOST_BYTES        ((size_t)64 << 10)
 #define MOST_CONFIG_BYTES ((size_t)1 << 20)
 /* The key of a section that says which proposal it was. */
-#define DIGEST_KEY "// proposal"
+#define DIGEST_KEY  "// proposal"
+#define REFUSED_KEY "// refused proposal"
 
 struct proposal {
         char *project; /* canonical */
@@ -105,30 +106,34 @@ static int open_configuration(const char *file, struct json_document *d, struct 
                      : 0;
 }
 
-/* Which proposal of the project the configuration has: its digest, for the caller to free; or NULL. */
-static char *taken_over(const char *config, const char *project) {
+/* Which proposal of the project was taken over (DIGEST_KEY), or refused (REFUSED_KEY), by the configuration:
+ * its digest, for the caller to free; or NULL. */
+static char *decided_digest(const char *config, const char *project, const char *key) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *home_path = in_home(project);
         const char *digest;
 
         if (!config || open_configuration(config, &d, NULL) < 0)
                 return NULL;
-        digest = json_text(json_get(find_section(&d, project, home_path), DIGEST_KEY));
+        digest = json_text(json_get(find_section(&d, project, home_path), key));
         return digest ? strdup(digest) : NULL;
 }
 
 void proposal_note(const struct nsrun_policy *policy, const char *project) {
         _cleanup_proposal_ struct proposal p = {.project = NULL};
-        _cleanup_free_ char *had = NULL;
+        _cleanup_free_ char *had = NULL, *refused = NULL;
 
         if (!project || proposal_read(project, &p, NULL) <= 0)
                 return;
-        had = taken_over(policy->config, project);
+        had = decided_digest(policy->config, project, DIGEST_KEY);
+        refused = decided_digest(policy->config, project, REFUSED_KEY);
         if (!had || !streq(had, p.digest))
                 (void)fprintf(stderr,
                               "nsrun: note: the project proposes a configuration (" PROPOSAL_FILE
                               "), which %s: 'nsrun config proposal' shows it\n",
-                              had ? "has changed since you took it over" : "isn't in force");
+                              refused && streq(refused, p.digest) ? "you have refused"
+                              : had                               ? "has changed since you took it over"
+                                                                  : "isn't in force");
 }
 
 /* -------------------------------------------------------------------- the diff */
@@ -186,11 +191,35 @@ static int print_difference(const struct nsrun_policy *policy, const struct prop
 
 /* -------------------------------------------------------------------- taking over */
 
+/* The configuration as it is now in the document, if it is one. */
+static int write_configuration(struct json_document *d, const char *config, struct nsrun_error *err) {
+        _cleanup_free_ char *whole = NULL, *laid_out = NULL;
+        struct nsrun_policy *checked = NULL;
+        int r = json_finish(d, false, &whole, err);
+
+        if (r >= 0 && json_layout(whole, &laid_out) < 0)
+                r = error_oom(err);
+        if (r >= 0 && nsrun_policy_new(&checked) < 0)
+                r = error_oom(err);
+        if (r >= 0) {
+                checked->checks_sections = true;
+                r = config_apply(checked, config, laid_out, err);
+        }
+        (void)nsrun_policy_free(checked);
+        return r < 0 ? r : learned_file_write(config, laid_out, err);
+}
+
+/* Whether nobody has written the section but this program. */
+static bool is_own_section(const struct json_value *section) {
+        static const char *const refused[] = {REFUSED_KEY};
+
+        return !section || json_has(section, DIGEST_KEY) || !json_unknown_key(section, refused, 1);
+}
+
 static int write_section(const struct proposal *p, const char *config, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0}, section = {0};
-        _cleanup_free_ char *key = in_home(p->project), *text = NULL, *whole = NULL, *laid_out = NULL;
+        _cleanup_free_ char *key = in_home(p->project), *text = NULL;
         struct json_value *projects, *had;
-        struct nsrun_policy *checked = NULL;
         const char *why = NULL;
         size_t line = 0;
         int r;
@@ -201,7 +230,7 @@ static int write_section(const struct proposal *p, const char *config, struct ns
         if (r < 0)
                 return r;
         had = find_section(&d, p->project, key);
-        if (had && !json_has(had, DIGEST_KEY))
+        if (!is_own_section(had))
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), config,
                                  "the configuration has a section of yours for this project",
                                  "take over by 'nsrun config edit' what you want of the proposal");
@@ -214,17 +243,29 @@ static int write_section(const struct proposal *p, const char *config, struct ns
         if (!projects)
                 projects = json_add_object(&d, d.root, "projects");
         json_add_json(&d, projects, had && json_has(projects, p->project) ? p->project : key, text);
-        r = json_finish(&d, false, &whole, err);
-        if (r >= 0 && json_layout(whole, &laid_out) < 0)
-                r = error_oom(err);
-        if (r >= 0 && nsrun_policy_new(&checked) < 0)
-                r = error_oom(err);
-        if (r >= 0) {
-                checked->checks_sections = true;
-                r = config_apply(checked, config, laid_out, err);
-        }
-        (void)nsrun_policy_free(checked);
-        return r < 0 ? r : learned_file_write(config, laid_out, err);
+        return write_configuration(&d, config, err);
+}
+
+/* A refusal changes nothing but this note, which is a comment to the configuration. */
+static int write_refusal(const struct proposal *p, const char *config, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ char *key = in_home(p->project);
+        struct json_value *projects, *section;
+        int r;
+
+        if (!key)
+                return error_oom(err);
+        r = open_configuration(config, &d, err);
+        if (r < 0)
+                return r;
+        section = find_section(&d, p->project, key);
+        projects = json_get(d.root, "projects");
+        if (!projects)
+                projects = json_add_object(&d, d.root, "projects");
+        if (!section)
+                section = json_add_object(&d, projects, key);
+        json_add_string(&d, section, REFUSED_KEY, p->digest);
+        return write_configuration(&d, config, err);
 }
 
 static int ask_person(const struct proposal *p, const char *config, size_t n, struct nsrun_error *err) {
@@ -252,7 +293,7 @@ static int understand(struct proposal *p, struct nsrun_error *err) {
 }
 
 static int proposal_offer(const struct nsrun_policy *policy, struct proposal *p, struct nsrun_error *err) {
-        _cleanup_free_ char *config = NULL, *had = NULL, *visible = str_visible(p->file);
+        _cleanup_free_ char *config = NULL, *had = NULL, *refused = NULL, *visible = str_visible(p->file);
         size_t n = 0;
         int r = understand(p, err);
 
@@ -263,13 +304,16 @@ static int proposal_offer(const struct nsrun_policy *policy, struct proposal *p,
         if (!config)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
                                  "nobody knows your home folder", "set HOME");
-        had = taken_over(config, p->project);
+        had = decided_digest(config, p->project, DIGEST_KEY);
+        refused = decided_digest(config, p->project, REFUSED_KEY);
         if (had && streq(had, p->digest)) {
                 (void)printf("%s: taken over already\n", visible);
                 return 0;
         }
         (void)printf("%s%s:\n", visible,
-                     had ? ", which has changed since you took it over, proposes" : " proposes");
+                     refused && streq(refused, p->digest) ? ", which you have refused, proposes"
+                     : had ? ", which has changed since you took it over, proposes"
+                           : " proposes");
         r = print_difference(policy, p, &n, err);
         if (r < 0)
                 return r;
@@ -279,7 +323,7 @@ static int proposal_offer(const struct nsrun_policy *policy, struct proposal *p,
                 r = write_section(p, config, err);
         else if (r == 0) {
                 (void)printf("nothing is taken over\n");
-                return 0;
+                return write_refusal(p, config, err);
         }
         if (r >= 0)
                 (void)printf("%s: taken over\n", config);

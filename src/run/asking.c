@@ -277,15 +277,16 @@ static void question_word(const struct asking *a, char *to, size_t size) {
         if (a->is_of_key) {
                 (void)snprintf(to, size,
                                "\nnsrun: a program wants a signature by the SSH key %s.\n"
-                               "nsrun: Sign this once? [y%s, n, or q to be asked no more] ",
+                               "nsrun: Sign this once? [type y%s for yes, n for no, q to be asked no more] ",
                                a->question.name, a->code);
                 return;
         }
         question_program(a->init, a->question.client_port, program);
-        (void)snprintf(to, size,
-                       "\nnsrun: %s wants to reach %s (ports 80 and 443), which no rule covers.\n"
-                       "nsrun: Allow that until the %s ends? [y%s, n, or q to be asked no more] ",
-                       program, a->question.name, a->is_session ? "session" : "run", a->code);
+        (void)snprintf(
+                to, size,
+                "\nnsrun: %s wants to reach %s (ports 80 and 443), which no rule covers.\n"
+                "nsrun: Allow that until the %s ends? [type y%s for yes, n for no, q to be asked no more] ",
+                program, a->question.name, a->is_session ? "session" : "run", a->code);
 }
 
 static void question_show(struct asking *a, int fd) {
@@ -374,14 +375,15 @@ static void question_tell(const struct asking *a, enum net_verdict verdict) {
 }
 
 static void question_decide(struct asking *a) {
-        char yes[4], text[64];
+        char yes[4], text[96];
         enum net_verdict verdict = streq(a->line, "n")   ? NET_VERDICT_NO
                                    : streq(a->line, "q") ? NET_VERDICT_NEVER
                                                          : NET_VERDICT_YES;
 
         (void)snprintf(yes, sizeof(yes), "y%s", a->code);
         if (verdict == NET_VERDICT_YES && !streq(a->line, yes)) {
-                (void)snprintf(text, sizeof(text), "nsrun: [y%s, n, or q to be asked no more] ", a->code);
+                (void)snprintf(text, sizeof(text),
+                               "nsrun: [type y%s for yes, n for no, q to be asked no more] ", a->code);
                 question_write(a, text);
                 return;
         }

@@ -143,6 +143,35 @@ def builds(bars, folder, is_smoke):
             inside_outside(bars, f"{n} starts of {name}", repeated([name, *code.split()], n), project, 2 if is_smoke else 9)
 
 
+def explained(bars, folder, is_smoke):
+    """A build of some 10,000 opens and more, that succeeds and that fails: the sandbox alone, an agent's command, whose
+    failure is explained, and --explain, which watches."""
+    project = os.path.join(folder, "explained")
+    fill_c_project(project)
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    with open(os.path.join(project, "Makefile"), "a") as f:
+        f.write("bad: $(objects)\n\tfalse\n")
+    one = " objects='$(patsubst %.c,%.o,$(wildcard src/base/*.c))'" if is_smoke else ""
+
+    def clean():
+        subprocess.run(["make", "-s", "clean"], cwd=project, check=True)
+
+    for what, goal, status in (("succeeds", "all", ""), ("fails", "bad", "; [ $? = 2 ]")):
+        line = f"make -s -j2 {goal}{one}"
+        commands = {
+            "the sandbox alone": nsrun(command=["bash", "-c", line]),
+            "an agent's": [NSRUN, "bash", line],
+            "--explain": nsrun("--explain", command=["bash", "-c", line]),
+        }
+        commands = {name: (["sh", "-c", f'"$@" 2>/dev/null{status}', "sh", *argv], clean) for name, argv in commands.items()}
+        measured = beside(commands, 1 if is_smoke else 9, project)
+        print()
+        for name, (cpu, wall, least, most) in measured.items():
+            print(f"{'a build that ' + what + ', ' + name:<48} {wall * 1000:9.1f} ms ({least * 1000:.1f} to {most * 1000:.1f}), CPU {cpu * 1000:.1f}")
+        for name, bar in (("an agent's", 1.02), ("--explain", 1.3)):
+            bars.line(f"a build that {what}, {name} vs the sandbox alone", measured[name][1] / measured["the sandbox alone"][1], bar)
+
+
 def npm_installs(bars, folder, is_smoke):
     project = os.path.join(folder, "npm")
     os.makedirs(project)
@@ -225,6 +254,7 @@ def main():
         os.environ["NSRUN_MONITOR"] = os.path.join(measure.HERE, "nsrun-monitor")
         large_project(bars, folder, 5000 if args.smoke else 100000, args.smoke)
         builds(bars, folder, args.smoke)
+        explained(bars, folder, args.smoke)
         npm_installs(bars, folder, args.smoke)
         many_at_once(bars, folder, args.smoke)
         sessions(bars, args.smoke)

@@ -109,8 +109,8 @@ static inline void await_question_for(struct talk *t, const char *what, const ch
                         name, what);
 
         await(t, shown);
-        await(t, ", n, or q to be asked no more] ");
-        assert_int_equal(sscanf(strstr(t->text + t->seen - 40, "[y"), "[%3[y0-9]", code), 1);
+        await(t, " for yes, n for no, q to be asked no more] ");
+        assert_int_equal(sscanf(strstr(t->text + t->seen - 60, "[type y"), "[type %3[y0-9]", code), 1);
         (void)strcat(code, "\n");
 }
 

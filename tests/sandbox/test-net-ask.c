@@ -36,9 +36,9 @@ TEST(a_person_is_asked_once_about_a_name) {
         await_question(&t, "good.test", code);
         /* Whoever doesn't see the question can't answer it. */
         type(&t, "y\n");
-        await(&t, ", n, or q to be asked no more] ");
+        await(&t, " for yes, n for no, q to be asked no more] ");
         type(&t, "yesyesyesyesyesyes\n");
-        await(&t, ", n, or q to be asked no more] ");
+        await(&t, " for yes, n for no, q to be asked no more] ");
         type(&t, code);
         await(&t, "nsrun: good.test is allowed; in later runs by --allow good.test\r\n");
         await_question(&t, "other.test", code);

@@ -59,7 +59,8 @@ static const char proposal[] =
 
 TEST(a_proposal_is_in_force_when_a_person_has_taken_it_over_and_not_before) {
         const struct site *s = *state;
-        _cleanup_free_ char *file = users_file(s), *shown = NULL, *no = NULL, *yes = NULL, *text = NULL;
+        _cleanup_free_ char *file = users_file(s), *shown = NULL, *no = NULL, *yes = NULL, *text = NULL,
+                            *refused = NULL, *again = NULL;
         _cleanup_outcome_ struct outcome o = {0};
         int status;
 
@@ -81,13 +82,23 @@ TEST(a_proposal_is_in_force_when_a_person_has_taken_it_over_and_not_before) {
         assert_int_equal(status, 0);
         expect_in(no, shown);
         expect_in(no, "nothing is taken over\n");
-        assert_null(file_text(file));
+        /* The refusal is written down, and told each time. */
+        refused = file_text(file);
+        assert_non_null(refused);
+        expect_in(refused, "\"// refused proposal\": \"");
+        expect_not_in(refused, "none");
+        in_project(s, &o, "\"$0\" run --project=. -- sh -c 'echo $MODE'");
+        expect_out(&o, "\n");
+        assert_string_equal(o.err, NOTE("you have refused"));
+        again = answered(s, "\n", &status);
+        expect_in(again, "/.nsrun.json, which you have refused, proposes:\n- net host\n");
         yes = answered(s, "y\n", &status);
         assert_int_equal(status, 0);
         expect_in(yes, ": taken over\n");
         text = file_text(file);
         expect_in(text, "\"net\": \"none\",\n");
         expect_in(text, "\"// proposal\": \"");
+        expect_not_in(text, "refused");
         in_project(s, &o, "\"$0\" run --project=. -- sh -c 'echo $MODE; ls ~/'");
         expect_status(&o, 0);
         expect_in(o.out, "fast\n");

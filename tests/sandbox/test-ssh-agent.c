@@ -359,8 +359,8 @@ static void talk_answer(struct talk *t, const char *key, const char *with) {
         char code[8] = "";
 
         talk_await(t, shown);
-        talk_await(t, ", n, or q to be asked no more] ");
-        assert_int_equal(sscanf(strstr(t->text + t->seen - 40, "[y"), "[%3[y0-9]", code), 1);
+        talk_await(t, " for yes, n for no, q to be asked no more] ");
+        assert_int_equal(sscanf(strstr(t->text + t->seen - 60, "[type y"), "[type %3[y0-9]", code), 1);
         (void)strcat(code, "\n");
         if (!with)
                 with = code;
