@@ -312,7 +312,7 @@ static void copy_text(const struct net_event *e, char to[sizeof(e->text)]) {
         to[i] = '\0';
 }
 
-static char *describe_event(const struct net_event *e) {
+static char *describe_event(const struct net_event *e, const struct net_rules *rules) {
         char host[sizeof(e->host)], why[sizeof(e->text)], *text = NULL;
         struct net_address a;
         int r;
@@ -320,7 +320,8 @@ static char *describe_event(const struct net_event *e) {
         copy_host(e, host);
         switch ((enum net_event_kind)e->kind) {
         case NET_EVENT_NAME:
-                r = asprintf(&text, "%.200s isn't allowed", host);
+                r = asprintf(&text, "%.200s isn't allowed%s", host,
+                             net_rules_deny_name(rules, host) ? " (--deny)" : "");
                 break;
         case NET_EVENT_PORT:
                 r = asprintf(&text, "%.200s:%u isn't allowed", host, e->port);
@@ -351,14 +352,61 @@ static char *describe_event(const struct net_event *e) {
         return r < 0 ? NULL : text;
 }
 
-static int collect_events(const struct network *n, char ***ret, size_t *ret_more) {
+/* Adds the value of --allow that would have let it through, if there is one: what --deny names has none. */
+static int add_remedy(const struct net_event *e, const struct net_rules *rules, char ***remedies) {
+        char host[sizeof(e->host)], text[sizeof(e->host) + sizeof(":65535")];
+        const char *to = e->kind == NET_EVENT_HOME ? e->text : host;
+        struct net_address a;
+        struct net_rule rule;
+
+        copy_host(e, host);
+        if ((e->kind != NET_EVENT_NAME && e->kind != NET_EVENT_PORT && e->kind != NET_EVENT_HOME) ||
+            net_rules_deny_name(rules, host) ||
+            (e->kind == NET_EVENT_HOME && !memchr(e->text, '\0', sizeof(e->text))))
+                return 0;
+        if (net_address_parse(to, &a) && net_rules_deny_address(rules, &a))
+                return 0;
+        (void)snprintf(text, sizeof(text),
+                       e->port == 0      ? "%s"
+                       : strchr(to, ':') ? "[%s]:%u"
+                                         : "%s:%u",
+                       to, e->port);
+        /* Of loopback localhost alone can be had, and by that name. */
+        if (net_rule_parse(text, false, &rule) ||
+            (e->kind == NET_EVENT_HOME && rule.kind != NET_RULE_RANGE) || strv_contains(*remedies, text))
+                return 0;
+        return strv_add(remedies, text);
+}
+
+/* What a person would do about it, in one step.  NULL: nothing, or there is no memory. */
+static char *write_hint(const struct net_rules *rules, char *const *remedies) {
+        const char *it = strv_length(remedies) == 1 ? "it" : "them";
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        if (!remedies)
+                return NULL;
+        strbuf_addf(&b, rules->publishes_later ? "to allow %s, start a session with" : "to allow %s:", it);
+        STRV_FOREACH (remedy, remedies) {
+                if (b.length + strlen(*remedy) > 900) {
+                        strbuf_add(&b, " ...");
+                        break;
+                }
+                strbuf_addf(&b, " --allow %s", *remedy);
+        }
+        if (rules->publishes_later && rules->asks)
+                strbuf_add(&b, ", or answer 'nsrun session ask'");
+        return strbuf_finish(&b);
+}
+
+static int collect_events(const struct network *n, const struct net_rules *rules, char ***ret,
+                          char ***ret_remedies, size_t *ret_more) {
         uint64_t end = __atomic_load_n(&n->journal->n, __ATOMIC_ACQUIRE), i = n->n_seen;
 
         if (end > i + NET_JOURNAL_EVENTS)
                 i = end - NET_JOURNAL_EVENTS;
         for (; i < end; i++) {
                 const struct net_event e = n->journal->events[i % NET_JOURNAL_EVENTS];
-                char *text = describe_event(&e);
+                char *text = describe_event(&e, rules);
 
                 if (!text || strv_contains(*ret, text)) {
                         free(text);
@@ -369,7 +417,7 @@ static int collect_events(const struct network *n, char ***ret, size_t *ret_more
                         (*ret_more)++;
                         continue;
                 }
-                if (strv_consume(ret, text) < 0)
+                if (strv_consume(ret, text) < 0 || add_remedy(&e, rules, ret_remedies) < 0)
                         return -ENOMEM;
         }
         return 0;
@@ -396,14 +444,15 @@ static void add_allowed(struct strbuf *b, char *const *lines) {
 
 int network_tell(struct network *n, struct nsrun_error *ret_note) {
         _cleanup_strbuf_ struct strbuf b = {0};
-        _cleanup_strv_ char **events = NULL;
-        _cleanup_free_ char *text = NULL;
+        _cleanup_strv_ char **events = NULL, **remedies = NULL;
+        _cleanup_net_rules_ struct net_rules rules = {0};
+        _cleanup_free_ char *text = NULL, *hint = NULL;
         struct nsrun_error note = {0};
         size_t more = 0;
 
         if (!n->journal)
                 return 0;
-        if (collect_events(n, &events, &more) < 0)
+        if (net_rules_read(n->lines, &rules) < 0 || collect_events(n, &rules, &events, &remedies, &more) < 0)
                 return -ENOMEM;
         n->n_seen = __atomic_load_n(&n->journal->n, __ATOMIC_ACQUIRE);
         if (!events)
@@ -420,7 +469,8 @@ int network_tell(struct network *n, struct nsrun_error *ret_note) {
         text = strbuf_finish(&b);
         if (!text)
                 return -ENOMEM;
-        (void)error_set(&note, NSRUN_STAGE_NETWORK, 0, NULL, text, NULL);
+        hint = write_hint(&rules, remedies);
+        (void)error_set(&note, NSRUN_STAGE_NETWORK, 0, NULL, text, hint);
         *ret_note = note;
         return 1;
 }

@@ -155,12 +155,14 @@ static int tell_note(void *data, const struct nsrun_error *note) {
         const struct supervised *s = data;
         const struct degraded *row = degraded_find(note);
         _cleanup_free_ char *path = str_visible(note->path);
+        bool is_remedy = note->stage == NSRUN_STAGE_NETWORK && *note->hint;
 
         if (row && row->is_quiet && !s->params->is_verbose)
                 return 0;
         if (note->stage != NSRUN_STAGE_PLAN)
-                (void)fprintf(stderr, "nsrun: %s: %s%s%s\n", s->plan->plain ? "warning" : "note", note->what,
-                              *note->path ? ": " : "", path ? path : "?");
+                (void)fprintf(stderr, "nsrun: %s: %s%s%s%s%s\n", s->plan->plain ? "warning" : "note",
+                              note->what, *note->path ? ": " : "", path ? path : "?", is_remedy ? "; " : "",
+                              is_remedy ? note->hint : "");
         if (s->params->status_fd >= 0 && !(row && row->is_quiet))
                 warn_unless_told(status_note(s->params->status_fd, note, NULL));
         return 0;

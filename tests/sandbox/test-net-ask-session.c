@@ -127,7 +127,8 @@ TEST(without_a_terminal_a_sessions_command_is_refused_and_asked_about_later) {
         char code[5];
 
         expect_alone(s, id, script, "early.test: no\n",
-                     "nsrun: note: network: early.test isn't allowed; allowed: other.test:80,443\n");
+                     "nsrun: note: network: early.test isn't allowed; allowed: other.test:80,443; to "
+                     "allow it, start a session with --allow early.test, or answer 'nsrun session ask'\n");
         expect_answers(s, id, "");
         join_at_terminal(&t, s, id, "--env=A=1");
         want(&t, "early.test");

@@ -49,7 +49,9 @@ TEST(a_person_is_asked_once_about_a_name) {
         expect_out(&o, "good.test:80: to 203.0.113.5: 2 bytes\nGOOD.test:80: to 203.0.113.5: 2 bytes\n"
                        "other.test:80: no such name\nother.test:80: no such name\n"
                        "good.test:8080: Connection refused\nfar.test:80: to 203.0.113.5: 2 bytes\n");
-        assert_string_equal(o.err, "nsrun: note: network: other.test isn't allowed; allowed: far.test:80\n");
+        assert_string_equal(o.err,
+                            "nsrun: note: network: other.test isn't allowed; allowed: far.test:80; to "
+                            "allow it: --allow other.test\n");
         expect_status(&o, 0);
 }
 

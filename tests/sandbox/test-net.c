@@ -72,10 +72,12 @@ TEST(what_no_rule_has_is_refused_at_once_and_said) {
                        "[2001:db8::1]:8080: no such name\n"
                        "wild.test:8081: no such name\nb.wild.test:8081: no such name\n"
                        "no.such.test:80: no such name\n127.0.0.1:8080: Connection refused\n");
-        assert_string_equal(o.err,
-                            "nsrun: note: network: other.test isn't allowed, good.test:8081 isn't allowed, "
-                            "wild.test isn't allowed, b.wild.test isn't allowed, no.such.test isn't "
-                            "allowed; allowed: good.test:8080, *.wild.test:8081\n");
+        assert_string_equal(
+                o.err, "nsrun: note: network: other.test isn't allowed, good.test:8081 isn't allowed, "
+                       "wild.test isn't allowed, b.wild.test isn't allowed (--deny), no.such.test isn't "
+                       "allowed; allowed: good.test:8080, *.wild.test:8081; to allow them: --allow "
+                       "other.test --allow good.test:8081 --allow wild.test "
+                       "--allow no.such.test\n");
         expect_log(&w, "");
 }
 
