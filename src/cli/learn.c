@@ -6,6 +6,7 @@
 #include "option.h"
 #include "plan/plan.h"
 #include "policy/wide.h"
+#include "run/pty.h"
 #include "run/run.h"
 #include "run/supervise.h"
 #include "run/watch.h"
@@ -120,7 +121,8 @@ static int learn(struct nsrun_policy *policy, const struct learn_options *option
                  struct nsrun_error *err) {
         const char *named = options->output ? options->output : options->update;
         _cleanup_free_ char *file = NULL;
-        const struct policy_request request = {.policy = policy, .starts_here = true};
+        struct policy_request request = {.policy = policy, .starts_here = true};
+        _cleanup_pty_ struct pty pty = PTY_INIT;
         _cleanup_plan_ struct nsrun_plan *narrow = NULL, *wide = NULL;
         struct learned_file learned = {.policy = policy};
         struct supervise_params params = {
@@ -134,6 +136,12 @@ static int learn(struct nsrun_policy *policy, const struct learn_options *option
         };
         int r = refuse_kind(policy, err);
 
+        if (r >= 0 && policy_asks(policy))
+                r = pty_open_for_asking(&pty, err);
+        if (pty.slave >= 0) {
+                params.pty = &pty;
+                request.terminal = pty.path;
+        }
         if (r >= 0)
                 r = plan_make(&request, &narrow, err);
         if (r >= 0 && named)

@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "policy/refuse.h"
 #include "proposal.h"
+#include "run/asking.h"
 #include "run/status.h"
 #include "shell.h"
 
@@ -166,8 +167,7 @@ static int print_log(const struct nsrun_plan *plan, struct nsrun_error *err) {
 
 static int run_with_terminal(const struct nsrun_policy *policy, const struct run_options *options,
                              struct pty *pty, int *ret_status, struct nsrun_error *err) {
-        const struct supervise_params params = {
-                .pty = pty,
+        struct supervise_params params = {
                 .status_fd = options->status_fd,
                 .report_fd = options->report_fd,
                 .explains = options->explains,
@@ -181,7 +181,7 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
         };
         const struct policy_request request = {.policy = policy,
                                                .starts_here = true,
-                                               .terminal = pty ? pty->path : NULL,
+                                               .terminal = pty->slave >= 0 ? pty->path : NULL,
                                                .is_plain = policy_is_plain(policy)};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         int r;
@@ -198,6 +198,10 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
         r = request.is_plain ? refuse_plain_config(policy, err) : 0;
         if (r >= 0)
                 r = plan_make(&request, &plan, err);
+        /* Whether a session asks its record says. */
+        if (r >= 0 && plan->join && plan_asks(plan) && plan->new_session)
+                r = pty_open_for_asking(pty, err);
+        params.pty = pty->slave >= 0 ? pty : NULL;
         if (r >= 0 && options->is_verbose)
                 r = print_plan(plan, err);
         if (r >= 0 && options->is_debugging)
@@ -218,10 +222,10 @@ int run_sandbox(const struct nsrun_policy *policy, const struct run_options *opt
         struct pty pty = PTY_INIT;
         int r;
 
-        if (!options->wants_terminal)
-                return run_with_terminal(policy, options, NULL, ret_status, err);
         pty.is_shell = options->is_shell;
-        r = pty_open(&pty, err);
+        r = options->wants_terminal ? pty_open(&pty, err)
+            : policy_asks(policy)   ? pty_open_for_asking(&pty, err)
+                                    : 0;
         if (r >= 0)
                 r = run_with_terminal(policy, options, &pty, ret_status, err);
         else if (options->status_fd >= 0)

@@ -118,7 +118,7 @@ static void set_init(struct child *c) {
         struct reaper *p = &c->reaper;
 
         p->init.lock_fd = params->lock_fd;
-        p->init.terminal_fd = params->has_own_terminal ? 0 : params->terminal_fd;
+        p->init.terminal_fd = params->terminal_fd;
         p->init.wants_started = params->wants_started;
         p->init.has_own_stdio = params->stdio;
         p->init.n_passed = (uint32_t)params->n_pass_fds;

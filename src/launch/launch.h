@@ -63,10 +63,9 @@ struct launch_params {
         const char *rundir_path; /* its canonical path */
         int lock_fd; /* the run directory's lock, which pid 1 keeps open for as long as the mounts live; or
                         -1 */
-        int terminal_fd; /* 0, 1 or 2: handed to the command's process group without a session of its own; or
-                            -1 */
-        bool has_own_terminal;              /* stdio is a terminal that is the command's alone (run/pty.h) */
-        const struct launch_cgroup *cgroup; /* pid 1 is born in it; or NULL */
+        int terminal_fd;                      /* 0, 1 or 2: handed to the command's process group; or -1 */
+        bool has_own_terminal;                /* terminal_fd is the command's alone (run/pty.h) */
+        const struct launch_cgroup *cgroup;   /* pid 1 is born in it; or NULL */
         const struct launch_network *network; /* or NULL */
         int desktop_socket; /* where the descriptor of the PLAN_SOCKET goes whose text is PLAN_SOCKET_SSH, */
         int display_socket; /* that of PLAN_SOCKET_WAYLAND, */

@@ -88,6 +88,9 @@ static int base_add_blank(struct entries *e, const char *target, enum policy_pro
 static int base_add_console(struct entries *e, const struct resolved *s) {
         if (s->terminal)
                 return base_add_device(e, s->terminal, "/dev/console");
+        /* On that nsrun asks. */
+        if (policy_asks(s->policy))
+                return 0;
         for (int fd = 0; fd <= 2; fd++) {
                 char link[32], path[PATH_MAX];
                 ssize_t n;

@@ -4,6 +4,7 @@
 #include "policy.h"
 
 #include "base/array.h"
+#include "desktop/ssh_agent.h"
 #include "environment.h"
 #include "net/proxy.h"
 #include "options.h"
@@ -277,4 +278,9 @@ void policy_set_instance(struct nsrun_policy *p, char *root, char *workspace, st
         expose_clear(&p->expose);
         p->expose = *expose;
         *expose = (struct expose_list){0};
+}
+
+bool policy_asks(const struct nsrun_policy *p) {
+        return !policy_is_plain(p) && !p->no_sandbox && !p->session && p->new_session &&
+               ((p->net == POLICY_NET_ALLOW && p->net_asks) || strv_contains(p->ssh_agent, SSH_AGENT_ASKS));
 }

@@ -261,6 +261,9 @@ static inline bool policy_is_plain(const struct nsrun_policy *p) {
         return p->profile == POLICY_PROFILE_INSTANCE && p->isolation == POLICY_ISOLATION_OFF;
 }
 
+/* Whether a sandbox of that policy asks a person at the terminal, which then isn't the command's. */
+bool policy_asks(const struct nsrun_policy *p);
+
 /* plain.c: what "no-sandbox" means, for its user. */
 extern const char policy_no_sandbox_warning[];
 

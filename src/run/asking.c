@@ -88,8 +88,14 @@ int question_join(int folder, int *ret_fd) {
 
 /* ---------------------------------------------------------------- who asks */
 
+/* What is looked at for it, at most, descriptors and sockets each: a command can have millions, and nsrun
+ * has its deadline to keep meanwhile.  Whoever isn't found among these is a program without a name. */
+#define LOOKS_MOST 16384
+
 struct asker {
         char socket[64]; /* its link's text: of all sockets of the kernel just that one has the number */
+        char own[64];    /* the host's network namespace, in which it is not, as a link's text */
+        unsigned n_looked;
         pid_t pid;
 };
 
@@ -104,22 +110,31 @@ static bool link_is(int dir, const char *path, const char *text) {
 }
 
 static int has_socket_fd(void *data, int folder, const struct dirent *entry) {
-        const struct asker *asker = data;
+        struct asker *asker = data;
 
+        if (asker->n_looked++ >= LOOKS_MOST)
+                return -E2BIG;
         return link_is(folder, entry->d_name, asker->socket);
 }
 
 static int asks_by_socket(void *data, int proc, const struct dirent *entry) {
         struct asker *asker = data;
         _cleanup_close_ int fds = -EBADF;
-        char path[sizeof(entry->d_name) + sizeof("/fd")];
+        char path[sizeof(entry->d_name) + sizeof("/ns/net")];
+        int r;
 
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
                 return 0;
+        (void)snprintf(path, sizeof(path), "%s/ns/net", entry->d_name);
+        if (link_is(proc, path, asker->own))
+                return 0;
+        if (asker->n_looked++ >= LOOKS_MOST)
+                return -E2BIG;
         (void)snprintf(path, sizeof(path), "%s/fd", entry->d_name);
         fds = sys_open(proc, path, O_RDONLY | O_DIRECTORY, 0);
-        if (fds < 0 || folder_read(fds, has_socket_fd, asker) <= 0)
-                return 0;
+        r = fds < 0 ? 0 : folder_read(fds, has_socket_fd, asker);
+        if (r <= 0)
+                return r == -E2BIG ? r : 0;
         asker->pid = (pid_t)strtol(entry->d_name, NULL, 10);
         return 1;
 }
@@ -131,7 +146,7 @@ static uint64_t find_socket(pid_t init, uint16_t port) {
 
         (void)snprintf(path, sizeof(path), "/proc/%d/net/udp", (int)init);
         f = fopen(path, "re");
-        while (f && fgets(line, sizeof(line), f)) {
+        for (int i = 0; f && i < LOOKS_MOST && fgets(line, sizeof(line), f); i++) {
                 uint64_t inode;
                 unsigned own;
 
@@ -148,12 +163,14 @@ static pid_t find_asker(pid_t init, uint16_t port) {
         uint64_t inode = port ? find_socket(init, port) : 0;
         struct asker asker = {.pid = 0};
         _cleanup_close_ int proc = -EBADF;
+        ssize_t n;
 
         if (inode == 0)
                 return 0;
         (void)snprintf(asker.socket, sizeof(asker.socket), "socket:[%" PRIu64 "]", inode);
         proc = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
-        return proc < 0 || folder_read(proc, asks_by_socket, &asker) <= 0 ? 0 : asker.pid;
+        n = proc < 0 ? proc : sys_readlinkat(proc, "self/ns/net", asker.own, sizeof(asker.own) - 1);
+        return n <= 0 || folder_read(proc, asks_by_socket, &asker) <= 0 ? 0 : asker.pid;
 }
 
 void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST]) {
@@ -197,8 +214,8 @@ static pid_t ppid_of(pid_t pid) {
 void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t reaper) {
         pid_t pid = reaper > 0 ? find_asker(init, q->client_port) : 0;
 
-        /* No chain of parents is longer, but for one that changes meanwhile. */
-        for (int i = 0; i < 65536 && pid > 1 && pid != reaper; i++)
+        /* A longer chain of parents is made by who wants that it takes long. */
+        for (int i = 0; i < 1024 && pid > 1 && pid != reaper; i++)
                 pid = ppid_of(pid);
         question_answer(fd, q->number, pid > 1 && pid == reaper ? NET_VERDICT_MINE : NET_VERDICT_NOT_MINE);
 }
@@ -264,6 +281,15 @@ static void prepare_terminal(struct asking *a) {
         (void)tcflush(a->tty, TCIFLUSH);
 }
 
+/* What is shown is the question, as it is written, whatever the command has printed before. */
+static void clear_screen(const struct asking *a) {
+        char text[SCREEN_RESET_MOST];
+        size_t n = a->screen ? screen_clear(a->screen, text) : 0;
+
+        text[n] = '\0';
+        question_write(a, text);
+}
+
 static void close_question(struct asking *a) {
         if (a->is_open && a->has_before)
                 (void)tcsetattr(a->tty, TCSANOW, &a->before);
@@ -309,6 +335,7 @@ static void question_show(struct asking *a, int fd) {
         (void)snprintf(a->code, sizeof(a->code), "%d%d", digits % 10, digits / 16 % 10);
         question_word(a, text, sizeof(text));
         prepare_terminal(a);
+        clear_screen(a);
         a->is_open = true;
         a->fd = fd;
         a->n = 0;

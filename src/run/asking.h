@@ -7,6 +7,7 @@
 
 #include "launch/launch.h"
 #include "net/question.h"
+#include "screen.h"
 
 #define QUESTION_PROGRAM_MOST 64 /* bytes of what question_program() writes */
 
@@ -47,6 +48,7 @@ struct asking {
         size_t n;
         struct termios before;
         bool has_before;
+        struct screen *screen; /* what the command has made of the terminal's emulator, if it could */
 };
 #define ASKING_INIT           \
         (struct asking) {     \

@@ -21,6 +21,10 @@
 #define END_WAIT_LEAST_MS 50
 #define END_WAIT_MOST_MS  60000
 
+/* Nor does it tell that nsrun has come to the foreground: a shell continues those alone that were stopped.
+ */
+#define FOREGROUND_MS 250
+
 /* ------------------------------------------------------------- the two ends */
 
 static int64_t pty_now_ms(void) {
@@ -58,6 +62,23 @@ static int open_own(int fd, int mode, int *ret) {
         return *ret < 0 ? -errno : 0;
 }
 
+static bool is_controlling(int fd) {
+        return tcgetsid(fd) == getsid(0);
+}
+
+static int open_streams(struct pty *p) {
+        bool is_all = !p->is_for_asking;
+        int to = is_all || is_controlling(1) ? 1 : is_controlling(2) ? 2 : 0, r = 0;
+
+        for (int fd = 0; fd <= 2; fd++)
+                p->stdio[fd] = is_all || is_controlling(fd) ? p->slave : -1;
+        if (is_all || is_controlling(0))
+                r = open_own(0, O_RDONLY, &p->input);
+        else
+                p->has_input_ended = true;
+        return r < 0 ? r : open_own(to, O_WRONLY, &p->output);
+}
+
 static int open_ends(struct pty *p) {
         int number = 0, unlocked = 0, r;
 
@@ -85,17 +106,16 @@ static bool await_foreground(int fd) {
 static int pty_prepare(struct pty *p) {
         int fd = caller_terminal(), r;
 
-        r = open_own(0, O_RDONLY, &p->input);
-        if (r >= 0)
-                r = open_own(1, O_WRONLY, &p->output);
+        r = open_streams(p);
         if (r < 0)
                 return r;
-        p->has_terminal = isatty(0) && tcgetattr(0, &p->before) == 0;
-        if (p->has_terminal && !await_foreground(0))
+        p->has_terminal = !p->has_input_ended && isatty(0) && tcgetattr(0, &p->before) == 0;
+        if (p->has_terminal && !p->is_for_asking && !await_foreground(0))
                 p->has_input_ended = true;
         p->raw = p->before;
         cfmakeraw(&p->raw);
-        if (fd >= 0) {
+        /* In the background the modes are those of another job. */
+        if (fd >= 0 && (!p->is_for_asking || tcgetpgrp(fd) == getpgrp())) {
                 struct termios modes;
 
                 if (tcgetattr(fd, &modes) == 0)
@@ -124,6 +144,13 @@ int pty_open(struct pty *p, struct nsrun_error *err) {
                                  "the command's terminal can't be connected with standard input and output",
                                  NULL);
         return 0;
+}
+
+int pty_open_for_asking(struct pty *p, struct nsrun_error *err) {
+        if (p->slave >= 0 || (!is_controlling(0) && !is_controlling(1) && !is_controlling(2)))
+                return 0;
+        p->is_for_asking = true;
+        return pty_open(p, err);
 }
 
 void pty_resize(struct pty *p) {
@@ -278,6 +305,13 @@ void pty_take_terminal(struct pty *p) {
         p->is_active = true;
         if (!p->has_terminal || p->has_input_ended)
                 return;
+        /* The command goes on in the background, and nothing is read for it there. */
+        if (p->is_for_asking && tcgetpgrp(p->input) != getpgrp())
+                return;
+        if (p->is_for_asking && !p->is_raw && tcgetattr(p->input, &p->before) == 0) {
+                p->raw = p->before;
+                cfmakeraw(&p->raw);
+        }
         if (!await_foreground(p->input)) {
                 p->has_input_ended = true;
                 return;
@@ -315,7 +349,8 @@ static bool pty_is_drained(const struct pty_buffer *b) {
 }
 
 void pty_polled(const struct pty *p, struct pollfd fds[PTY_POLLED]) {
-        bool reads = p->is_active && !p->has_input_ended && pty_is_drained(&p->typed);
+        bool reads =
+                p->is_active && !p->has_input_ended && pty_is_drained(&p->typed) && !pty_waits_behind(p);
 
         fds[0] = (struct pollfd){.fd = reads ? p->input : -1, .events = POLLIN};
         fds[1] = (struct pollfd){.fd = p->master};
@@ -376,9 +411,15 @@ static void type_end(struct pty *p) {
                 p->end_wait_ms *= 2;
 }
 
+bool pty_waits_behind(const struct pty *p) {
+        return p->is_for_asking && p->is_active && p->has_terminal && !p->has_input_ended && !p->is_raw;
+}
+
 int pty_patience(const struct pty *p) {
         int64_t left = p->end_due_ms - pty_now_ms();
 
+        if (pty_waits_behind(p))
+                return FOREGROUND_MS;
         return !p->keeps_end ? -1 : left > 0 ? (int)left : 0;
 }
 

@@ -21,6 +21,8 @@ struct pty {
         int master; /* nsrun's end, non-blocking */
         int slave;  /* the command's; open here, too, so that no end of the command's hangs it up */
         char path[64];
+        int stdio[3];       /* what become the command's streams: the slave, or -1 for the caller's */
+        bool is_for_asking; /* of the streams those alone are it that are nsrun's controlling terminal */
         int input;         /* the caller's standard input and output, by descriptions of nsrun's own where */
         int output;        /* they can be had, so that these need not block */
         bool has_terminal; /* the input is the caller's terminal */
@@ -49,6 +51,9 @@ struct pty {
 /* Makes the terminal, with the size and the modes of the caller's.  Where the caller's input is a terminal
  * and nsrun in its background, nsrun is stopped until it is in the foreground. */
 int pty_open(struct pty *p, struct nsrun_error *err);
+/* Makes one, unless there is one, where a standard stream is nsrun's controlling terminal, on which it asks:
+ * a command that has that could draw over a question.  Streams that lead elsewhere stay the command's. */
+int pty_open_for_asking(struct pty *p, struct nsrun_error *err);
 /* The command runs, or goes on: the caller's terminal passes on every key.  A process that outlives nsrun
  * sets it back if nsrun is killed. */
 void pty_take_terminal(struct pty *p);
@@ -66,9 +71,13 @@ int pty_pass_on(struct pty *p, const struct pollfd fds[PTY_POLLED]);
  * pty_keep_end() types it again. */
 void pty_end_input(struct pty *p);
 int pty_patience(const struct pty *p);
+/* Made for asking, it isn't read for in the background: it is looked whether nsrun has come to the
+ * foreground. */
+bool pty_waits_behind(const struct pty *p);
 void pty_keep_end(struct pty *p);
 /* The command's terminal gets the size of the caller's. */
 void pty_resize(struct pty *p);
 /* Passes on what the command has printed before its end, and leaves the terminal. */
 void pty_finish(struct pty *p);
 void pty_close(struct pty *p);
+#define _cleanup_pty_ _cleanup_(pty_close)

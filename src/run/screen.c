@@ -309,6 +309,8 @@ void screen_watch(struct screen *s, const char *bytes, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 char byte = bytes[i];
 
+                /* Bytes of others' UTF-8 are taken for C1's control characters. */
+                s->has_controls |= byte == '\033' || ((unsigned char)byte & 0xe0) == 0x80;
                 if (take_character(s, (unsigned char)byte))
                         continue;
                 if (byte < ' ' || byte == '\177')
@@ -390,5 +392,18 @@ size_t screen_reset(struct screen *s, char to[SCREEN_RESET_MOST]) {
                 if (rest[i].is_left)
                         back_add(&b, "%s", rest[i].text);
         *s = (struct screen){0};
+        return b.n;
+}
+
+size_t screen_clear(struct screen *s, char to[SCREEN_RESET_MOST]) {
+        static const char rest[] =
+                "\030\033\\\033[?6l\033[?69l\033[?7h\033[4l\033[m\033(B\017\033[r\033[999H\033[J";
+        bool has_controls = s->has_controls, asks = s->asks;
+        struct setting_back b = {.to = to};
+
+        b.n = screen_reset(s, to);
+        if (has_controls)
+                back_add(&b, "%s", rest);
+        s->asks = asks;
         return b.n;
 }

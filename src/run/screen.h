@@ -30,7 +30,8 @@ struct screen {
         unsigned other_keys; /* bit N: xterm's modification of keys of kind N */
         bool has_keyboard_flags, has_keypad, has_charset, has_shift, has_coding, has_attributes, has_margins,
                 has_cursor, has_colours, has_palette, has_link, has_tabs;
-        bool asks; /* something was printed that a terminal answers, as if it were typed */
+        bool has_controls; /* anything but text has come */
+        bool asks;         /* something was printed that a terminal answers, as if it were typed */
 };
 
 /* Takes note of what is about to be written to the terminal. */
@@ -39,3 +40,7 @@ void screen_watch(struct screen *s, const char *bytes, size_t n);
 #define SCREEN_RESET_MOST 1024
 /* Puts into `to` what sets everything back, and forgets it; the number of bytes, 0: there is nothing. */
 size_t screen_reset(struct screen *s, char to[SCREEN_RESET_MOST]);
+/* The same, and what besides could keep the next lines from being seen as they are written: margins that
+ * hold one line, lines that don't wrap, characters that are inserted, text below.  They come at the screen's
+ * end. */
+size_t screen_clear(struct screen *s, char to[SCREEN_RESET_MOST]);

@@ -184,7 +184,7 @@ static int take_deadline(struct supervised *s) {
 static void watch_terminal(struct supervised *s, struct pollfd fds[PTY_POLLED]) {
         bool is_free = s->pty && !s->asking.is_open;
 
-        if (is_free && s->wants_terminal) {
+        if (is_free && (s->wants_terminal || pty_waits_behind(s->pty))) {
                 s->wants_terminal = false;
                 pty_take_terminal(s->pty);
         }
@@ -396,6 +396,15 @@ static int begin_asking(struct supervised *s, bool *ret_can_ask) {
         return 0;
 }
 
+/* Which of the command's streams is the terminal of its own. */
+static int find_own_terminal(const struct pty *pty) {
+        int fd = 0;
+
+        while (fd < 2 && pty->stdio[fd] < 0)
+                fd++;
+        return fd;
+}
+
 int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
               struct nsrun_error *err) {
         struct supervised s = {.run = RUN_INIT,
@@ -408,14 +417,12 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                                .asking = ASKING_INIT,
                                .err = err};
         struct standard_state standard = {0};
-        const int stdio[] = {s.pty ? s.pty->slave : -1, s.pty ? s.pty->slave : -1,
-                             s.pty ? s.pty->slave : -1};
         struct run_params run_params = {
-                .launch = {.stdio = s.pty ? stdio : NULL,
+                .launch = {.stdio = s.pty ? s.pty->stdio : NULL,
                            .has_own_terminal = s.pty,
                            .pass_fds = params->pass_fds,
                            .n_pass_fds = params->n_pass_fds,
-                           .terminal_fd = s.terminal_fd,
+                           .terminal_fd = s.pty ? find_own_terminal(s.pty) : s.terminal_fd,
                            .wants_started = params->status_fd >= 0 || s.pty,
                            .wants_denials = params->report_fd >= 0 || params->explains || params->watched,
                            .watches = params->explains || params->watched,
@@ -438,6 +445,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                 r = check_output_fd(params->report_fd, "--report", err);
         if (r >= 0 && (plan_asks(plan) || plan_asks_of_keys(plan)))
                 r = begin_asking(&s, &run_params.can_ask);
+        s.asking.screen = s.pty ? s.pty->screen : NULL;
         if (r >= 0)
                 r = take_over_signals(&s);
         if (r < 0) {

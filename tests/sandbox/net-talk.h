@@ -15,11 +15,19 @@ struct talk {
         struct world *world; /* nsrun is on its host; NULL: on this one */
         struct running running;
         int master, slave;
-        int in;         /* the writing end of its standard input, which start_talk_with_input() makes */
-        bool is_behind; /* another process has the foreground */
+        int in;           /* the writing end of its standard input, which start_talk_with_input() makes */
+        bool is_behind;   /* another process has the foreground, until it gets SIGUSR1 */
+        bool has_streams; /* the terminal is its standard streams, too */
         char text[64 * 1024]; /* all that was printed there */
         size_t n, seen;
 };
+
+static int terminal_of_other;
+
+static inline void give_back_terminal(int signal) {
+        (void)signal;
+        (void)tcsetpgrp(terminal_of_other, getpgid(getppid()));
+}
 
 /* Gives the terminal to another process of the session, which ends with this one. */
 static inline void stand_behind(int slave) {
@@ -28,8 +36,11 @@ static inline void stand_behind(int slave) {
         if (pid == 0) {
                 if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
                         _exit(1);
+                terminal_of_other = slave;
+                (void)signal(SIGUSR1, give_back_terminal);
                 for (int fd = 0; fd < 256; fd++)
-                        (void)close(fd);
+                        if (fd != slave)
+                                (void)close(fd);
                 for (;;)
                         (void)pause();
         }
@@ -44,6 +55,8 @@ static inline void on_its_terminal(void *data) {
                 _exit(119);
         if (t->is_behind)
                 stand_behind(t->slave);
+        for (int fd = 0; fd <= 2 && t->has_streams; fd++)
+                (void)dup2(t->slave, fd);
         if (t->world)
                 world_stage(t->world);
 }

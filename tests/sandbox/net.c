@@ -408,6 +408,29 @@ static void send_one(const char *where) {
 static const char pretence[] = "GET http://private.test:8080/ HTTP/1.1\r\nHost: private.test:8080\r\n\r\n"
                                "CONNECT private.test:8080 HTTP/1.1\r\n\r\n";
 
+/* Goes on in a process behind 20 others, each with a thousand descriptors. */
+static void hide_in_a_crowd(void) {
+        pid_t last;
+
+        for (int i = 0; i < 20; i++) {
+                pid_t pid = fork();
+
+                if (pid < 0)
+                        stage_fail("a crowd");
+                if (pid != 0)
+                        continue;
+                for (int n = 0; n < 1000; n++)
+                        (void)dup(2);
+                (void)kill(getpid(), SIGSTOP);
+                _exit(0);
+        }
+        for (int i = 0; i < 20; i++)
+                (void)waitpid(-1, NULL, WUNTRACED);
+        last = fork();
+        if (last != 0)
+                _exit(waitpid(last, NULL, 0) == last ? 0 : 94);
+}
+
 static void serve_one(unsigned short port) {
         struct sockaddr_in at = {
                 .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -427,8 +450,8 @@ static void serve_one(unsigned short port) {
 }
 
 void client_main(int argc, char **argv) {
-        static const char *const modes[] = {"reach", "pretend", "attempt", "ask",
-                                            "serve", "count",   "hammer",  "send"};
+        static const char *const modes[] = {"reach", "pretend", "attempt", "ask",  "serve",
+                                            "count", "hammer",  "send",    "crowd"};
         bool is_ours = false;
         char line[16];
 
@@ -442,6 +465,8 @@ void client_main(int argc, char **argv) {
                 ways_attempt();
         if (streq(argv[1], "hammer"))
                 ways_hammer();
+        if (streq(argv[1], "crowd"))
+                hide_in_a_crowd();
         for (int i = 2; i < argc; i++) {
                 if (streq(argv[1], "serve"))
                         serve_one((unsigned short)atoi(argv[i]));
@@ -450,7 +475,7 @@ void client_main(int argc, char **argv) {
                 else if (streq(argv[1], "send"))
                         send_one(argv[i]);
                 else if (!streq(argv[i], "wait"))
-                        reach_one(argv[i], streq(argv[1], "reach") ? "hi" : pretence);
+                        reach_one(argv[i], streq(argv[1], "pretend") ? pretence : "hi");
                 else if (read(0, line, sizeof(line)) <= 0)
                         _exit(98);
                 (void)fflush(stdout);

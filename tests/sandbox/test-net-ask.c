@@ -113,6 +113,79 @@ TEST(in_the_background_nothing_is_asked) {
         assert_null(strstr(t.text, "wants"));
 }
 
+/* nsrun at a terminal that is its standard streams, too: what they are of the command's is another one. */
+static void begin_streams(struct talk *t, struct world *w, bool is_behind, const char *script) {
+        const char *argv[] = {program(), "run", "--project", w->site->project, "--net=ask",
+                              "--",      "sh",  "-c",        script,           NULL};
+
+        *t = (struct talk){.world = w, .is_behind = is_behind, .has_streams = true};
+        start_talk(t, w->site->root, argv);
+}
+
+/* It could write another name over the question's. */
+TEST(nothing_that_the_command_prints_is_shown_beside_a_question) {
+        /* Margins of one line would leave the question's last one alone. */
+        static const char script[] =
+                "printf '\\033[5;5r'; for i in $(seq 200); do printf 'FOR''GED\\n'; sleep 0.01; done & "
+                "getent ahostsv4 good.test >/dev/null; echo rc $?; kill $!";
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+        static struct talk t;
+        const char *question;
+        char code[5];
+
+        world_make(*state, &w, hosts);
+        begin_streams(&t, &w, false, script);
+        await_question(&t, "good.test", code);
+        assert_non_null(strstr(t.text, "\033[r\033[999H\033[J\r\nnsrun: getent (pid "));
+        question = strstr(t.text, "wants to reach");
+        type(&t, "what?\n");
+        await(&t, ", n, or q to be asked no more] ");
+        type(&t, code);
+        await(&t, "nsrun: good.test is allowed; in later runs by --allow good.test\r\n");
+        t.text[t.seen - 1] = '\0';
+        assert_null(strstr(question, "FORGED"));
+        t.text[t.seen - 1] = '\n';
+        await(&t, "FORGED\r\n");
+        await(&t, "rc 0\r\n");
+        end_talk(&t, &o);
+        expect_status(&o, 0);
+}
+
+/* The command goes on there, has no answer, and is typed to when a shell's "fg" has come. */
+TEST(a_command_with_its_own_terminal_goes_on_in_the_background) {
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+        static struct talk t;
+
+        world_make(*state, &w, hosts);
+        begin_streams(&t, &w, true, "getent hosts good.test; echo rc $?; read x; echo got $x; tty");
+        await(&t, "nsrun: good.test is refused: nsrun is in the background, and can't ask\r\n");
+        await(&t, "rc 2\r");
+        type(&t, "typed\n");
+        assert_int_equal(kill(tcgetpgrp(t.master), SIGUSR1), 0);
+        await(&t, "got typed\r\n/dev/console\r\n");
+        end_talk(&t, &o);
+        expect_status(&o, 0);
+}
+
+/* nsrun has a deadline to keep while it looks. */
+TEST(who_asks_is_not_looked_for_among_all_descriptors_of_a_crowd) {
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+        static struct talk t;
+        char code[5];
+
+        world_make(*state, &w, hosts);
+        TALK(&t, &w, OPTIONS(NULL), "crowd", "good.test:80");
+        await(&t, "nsrun: a program wants to reach good.test ");
+        t.seen = 0;
+        await_question(&t, "good.test", code);
+        type(&t, code);
+        end_talk(&t, &o);
+        expect_out(&o, "good.test:80: to 203.0.113.5: 2 bytes\n");
+}
+
 /* What was typed before it is no answer to a question; and a run that ends takes its question with it, and
  * leaves the terminal as it was. */
 TEST(a_question_ends_with_its_run) {

@@ -150,6 +150,31 @@ TEST(all_at_once_fits) {
         assert_in_range(screen_reset(&s, text), 350, SCREEN_RESET_MOST - 1);
 }
 
+/* Margins that hold one line hide the one before; and what comes isn't known to have come once it was
+ * cleared. */
+TEST(a_screen_is_cleared_of_all_that_could_hide_lines) {
+        static const char rest[] =
+                "\030\033\\\033[?6l\033[?69l\033[?7h\033[4l\033[m\033(B\017\033[r\033[999H\033[J";
+        static const char *const printed[] = {"\033[5;5r", "\033M", "\302\2335;5r", "\2335;5r", "\033c"};
+        char text[SCREEN_RESET_MOST];
+        struct screen s = {0};
+        size_t n;
+
+        screen_watch(&s, "text\r\n\t\b", 8);
+        assert_int_equal(screen_clear(&s, text), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(printed); i++) {
+                screen_watch(&s, printed[i], strlen(printed[i]));
+                n = screen_clear(&s, text);
+                assert_true(n >= sizeof(rest) - 1);
+                assert_memory_equal(text + n + 1 - sizeof(rest), rest, sizeof(rest) - 1);
+                assert_int_equal(screen_clear(&s, text), 0);
+        }
+        screen_watch(&s, "\033[?1049h\033[31m", 13);
+        n = screen_clear(&s, text);
+        text[n] = '\0';
+        assert_ptr_equal(strstr(text, "\033[?1049l\033[m\030"), text);
+}
+
 int main(void) {
         return run_all_tests();
 }
