@@ -158,7 +158,8 @@ static int add_origin(struct json_document *d, const struct learned_file *f) {
         return 0;
 }
 
-/* The options and the configuration that were in force, so that this file alone does for the command. */
+/* The options and the configuration that were in force, so that this file alone does for the command.  Not
+ * the rules that allowed hosts: those that were reached by them take their place. */
 static int add_in_force(struct json_document *d, const struct learned_file *f) {
         _cleanup_free_ struct policy_said *said = NULL;
         size_t n = 0;
@@ -166,7 +167,7 @@ static int add_in_force(struct json_document *d, const struct learned_file *f) {
         if (config_list_shown(f->policy, &said, &n) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                if (!streq(said[i].from, "default"))
+                if (!streq(said[i].from, "default") && !streq(said[i].key, "allow"))
                         config_carry(&said[i], d);
         return 0;
 }

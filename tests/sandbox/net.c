@@ -280,8 +280,10 @@ void world_make(const struct site *s, struct world *ret, const char *hosts) {
         make_file(s->root, "hosts", hosts);
         make_file(s->root, "resolv", "nameserver 203.0.113.53\noptions timeout:1 attempts:1\n");
         make_file(s->root, "log", "");
-        *ret = (struct world){
-                s, path_of(s->root, "hosts"), path_of(s->root, "resolv"), path_of(s->root, "log"), NULL, 0};
+        *ret = (struct world){.site = s,
+                              .hosts = path_of(s->root, "hosts"),
+                              .resolv = path_of(s->root, "resolv"),
+                              .log = path_of(s->root, "log")};
 }
 
 void world_clear(struct world *w) {
@@ -303,7 +305,7 @@ static void take_count(struct world *w, struct outcome *o) {
 
 void world_run(struct world *w, struct outcome *ret, const char *const *options, const char *const *words) {
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self);
-        const char *argv[48] = {self,        "count",          program(), "run",
+        const char *argv[48] = {self,        "count",          program(), w->command ? w->command : "run",
                                 "--project", w->site->project, "--bind",  bind};
         size_t n = 8;
 

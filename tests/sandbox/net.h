@@ -13,8 +13,9 @@
 struct world {
         const struct site *site;
         char *hosts, *resolv,
-                *log;      /* files of the site: the host's /etc/hosts and resolv.conf, and what came */
-        const char *proxy; /* the way of a proxy at 127.0.0.1:PROXY_PORT; NULL: there is none */
+                *log;        /* files of the site: the host's /etc/hosts and resolv.conf, and what came */
+        const char *command; /* nsrun's subcommand; NULL: run */
+        const char *proxy;   /* the way of a proxy at 127.0.0.1:PROXY_PORT; NULL: there is none */
         unsigned long
                 n_packets; /* what went over the host's only interface in the last run: the kernel's count */
 };
