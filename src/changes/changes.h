@@ -22,9 +22,10 @@ struct changes_layer {
 
 /* The moment to keep as `since`, to be taken once the upper folder is there and before
  * the first command runs.  Waits for the clock that file systems stamp inodes with to
- * pass the present (10 ms at most), so that whatever was changed earlier has an
- * earlier ctime, and whatever is changed later has not. */
-int changes_moment(struct timespec *ret);
+ * pass `begin` (of CLOCK_REALTIME; 10 ms at most), so that whatever was changed before `begin` has an
+ * earlier ctime, and whatever is changed after the return has not.  What the host changed in between may be
+ * on either side. */
+int changes_moment(struct timespec begin, struct timespec *ret);
 
 enum change_kind {
         CHANGE_ADDED,

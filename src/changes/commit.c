@@ -22,14 +22,12 @@ struct place {
         bool is_known, is_vouched;
 };
 
-int changes_moment(struct timespec *ret) {
-        struct timespec begin, now;
+int changes_moment(struct timespec begin, struct timespec *ret) {
+        struct timespec now;
 
         /* Inodes are stamped with the coarse clock, which lags behind, or since 6.13 at times with the
          * fine one.  Once the coarse one has passed what the fine one said, no earlier
          * stamp is as late and no later one is as early. */
-        if (clock_gettime(CLOCK_REALTIME, &begin) < 0)
-                return -errno;
         for (;;) {
                 const struct timespec moment = {.tv_nsec = 200000};
 

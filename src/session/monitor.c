@@ -26,7 +26,8 @@ struct monitor {
         struct record_folder folder;
         struct run run;
         int signal_fd;
-        int owner_fd; /* the owner's pidfd; -EBADF: the session has no owner */
+        int owner_fd;          /* the owner's pidfd; -EBADF: the session has no owner */
+        struct timespec begin; /* before the sandbox was begun */
         struct nsrun_error error;
 };
 
@@ -135,7 +136,7 @@ static int write_record(struct monitor *k) {
                 return error_set(&k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "the session's processes can't be told apart",
                                  "nsrun needs a mounted /proc to start from");
-        r = changes_moment(&since);
+        r = changes_moment(k->begin, &since);
         record->started_s = record->base_s = since.tv_sec;
         record->base_ns = (uint64_t)since.tv_nsec;
         if (r >= 0)
@@ -173,8 +174,10 @@ static int start_sandbox(struct monitor *k) {
 }
 
 static int monitor_start(struct monitor *k, const char *name) {
-        int r = monitor_read_plan(&k->record.plan, &k->error);
+        int r = clock_gettime(CLOCK_REALTIME, &k->begin) < 0 ? -errno : 0;
 
+        if (r >= 0)
+                r = monitor_read_plan(&k->record.plan, &k->error);
         if (r >= 0)
                 r = records_make(*name ? name : NULL, &k->folder, &k->error);
         if (r >= 0)
