@@ -32,6 +32,54 @@ static void copy_bounded(char *to, size_t size, const char *from) {
                 memcpy(to + size - 4, "...", 3);
 }
 
+/* What musl's strerror(3) says otherwise than glibc's and than every program beside nsrun does. */
+const char *error_words(int error) {
+        static const struct {
+                int error;
+                const char *words;
+        } same[] = {
+                {EIO, "Input/output error"},
+                {ECHILD, "No child processes"},
+                {ENOMEM, "Cannot allocate memory"},
+                {EBUSY, "Device or resource busy"},
+                {EXDEV, "Invalid cross-device link"},
+                {EMFILE, "Too many open files"},
+                {ENOTTY, "Inappropriate ioctl for device"},
+                {ESPIPE, "Illegal seek"},
+                {EDOM, "Numerical argument out of domain"},
+                {ERANGE, "Numerical result out of range"},
+                {EDEADLK, "Resource deadlock avoided"},
+                {ENAMETOOLONG, "File name too long"},
+                {ELOOP, "Too many levels of symbolic links"},
+                {ETIME, "Timer expired"},
+                {EOVERFLOW, "Value too large for defined data type"},
+                {EILSEQ, "Invalid or incomplete multibyte or wide character"},
+                {EUSERS, "Too many users"},
+                {ENOTSOCK, "Socket operation on non-socket"},
+                {EMSGSIZE, "Message too long"},
+                {EOPNOTSUPP, "Operation not supported"},
+                {EADDRINUSE, "Address already in use"},
+                {EADDRNOTAVAIL, "Cannot assign requested address"},
+                {ENETUNREACH, "Network is unreachable"},
+                {ENETRESET, "Network dropped connection on reset"},
+                {ECONNABORTED, "Software caused connection abort"},
+                {EISCONN, "Transport endpoint is already connected"},
+                {ENOTCONN, "Transport endpoint is not connected"},
+                {ESHUTDOWN, "Cannot send after transport endpoint shutdown"},
+                {ETOOMANYREFS, "Too many references: cannot splice"},
+                {ETIMEDOUT, "Connection timed out"},
+                {EHOSTUNREACH, "No route to host"},
+                {EINPROGRESS, "Operation now in progress"},
+                {EUCLEAN, "Structure needs cleaning"},
+                {EDQUOT, "Disk quota exceeded"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(same); i++)
+                if (same[i].error == error)
+                        return same[i].words;
+        return strerror(error);
+}
+
 /* Which word of ulimit raises a limit, and who else may: the user can't go beyond the hard one. */
 static const struct {
         int resource;
@@ -134,7 +182,7 @@ nsrun_public char *nsrun_error_format(const struct nsrun_error *err) {
                         return NULL;
         }
         n = asprintf(&line, "%s%s%s%s%s%s%s", err->what, path ? ": " : "", path ? path : "",
-                     err->error > 0 ? ": " : "", err->error > 0 ? strerror(err->error) : "",
+                     err->error > 0 ? ": " : "", err->error > 0 ? error_words(err->error) : "",
                      err->hint[0] ? "; " : "", err->hint);
         return n < 0 ? NULL : line;
 }

@@ -8,7 +8,7 @@
 #include "nsrun.h"
 
 /* For the `r` of both: the function returns the errno all the same, but the error has none, since
- * strerror(3) would add nothing to the words. */
+ * error_words() would add nothing to the words. */
 #define UNSAID(r) ((r)-ERROR_UNSAID)
 enum {
         ERROR_UNSAID = 4096 /* the kernel's errnos are smaller */
@@ -29,6 +29,9 @@ bool error_is_behind_filter(void);
 static inline bool error_is_filtered(int r) {
         return r == -EPERM || r == -ENOSYS;
 }
+
+/* The words of an errno: glibc's in every C library.  Safe between clone and exec. */
+const char *error_words(int error);
 
 /* Fills *err (may be NULL; left alone when it is already filled) and returns r,
  * a negative errno: the return is always the error's.  (Of a note, which is no failure, r is 0.)

@@ -3,8 +3,13 @@
 #pragma once
 
 #include <dirent.h>
+#include <fcntl.h>
 
 #include "macro.h"
+
+/* Of an open file's flags those that say whether it is read or written: musl's O_ACCMODE has O_PATH among
+ * them. */
+#define FILE_ACCESS (O_RDONLY | O_WRONLY | O_RDWR)
 
 /* Gives a descriptor a number above 2: where the host's 0, 1 or 2 is closed a new one may
  * get that, and be taken for a standard stream.  -errno leaves *fd as it was. */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/error.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
@@ -43,7 +44,7 @@ static int read_descriptor(int fd, const char *what, char **ret, size_t *ret_n, 
                 if (got > 0)
                         strbuf_add_bytes(&text, part, (size_t)got);
                 else if (got != -EINTR)
-                        return fail(err, (int)got, "%s: %s", what, strerror((int)-got));
+                        return fail(err, (int)got, "%s: %s", what, error_words((int)-got));
         (void)sys_close(fd);
         *ret_n = text.length;
         *ret = strbuf_finish(&text);
@@ -53,7 +54,7 @@ static int read_descriptor(int fd, const char *what, char **ret, size_t *ret_n, 
 static int canonical(const char *path, char **ret, struct nsrun_error *err) {
         int r = path_canonical(path, ret, NULL);
 
-        return r < 0 ? fail(err, r, "Can't find source path %s: %s", path, strerror(-r)) : 0;
+        return r < 0 ? fail(err, r, "Can't find source path %s: %s", path, error_words(-r)) : 0;
 }
 
 /* ------------------------------------------------------------------- binds */
@@ -77,7 +78,8 @@ static int add_bind(struct nsrun_plan *plan, const struct bwrap_op *from, struct
         if (r == -ENOENT && from->makes_source) {
                 r = bwrap_make_source(from->source);
                 if (r < 0)
-                        return fail(err, r, "Can't create source path %s: %s", from->source, strerror(-r));
+                        return fail(err, r, "Can't create source path %s: %s", from->source,
+                                    error_words(-r));
                 r = path_canonical(from->source, &source, NULL);
         }
         is_magic = r == -ENOENT && from->is_optional && is_namespace_link(from->source);
@@ -470,9 +472,9 @@ static int build_load_policy(struct nsrun_plan *plan, const struct bwrap_config 
         r = seccomp_load(config->seccomp_policy, false, &plan->seccomp, &why);
         if (r < 0)
                 return fail(err, r, "Can't load seccomp policy %s: %s%s%s", config->seccomp_policy, why.what,
-                            why.error ? ": " : "", why.error ? strerror(why.error) : "");
+                            why.error ? ": " : "", why.error ? error_words(why.error) : "");
         if (config->report_fd >= 0 && fcntl(config->report_fd, F_GETFD) < 0)
-                return fail(err, -EBADF, "Can't write to report fd: %s", strerror(EBADF));
+                return fail(err, -EBADF, "Can't write to report fd: %s", error_words(EBADF));
         plan->seccomp_name = strdup(config->seccomp_policy);
         return plan->seccomp_name ? 0 : error_oom(err);
 }
@@ -489,7 +491,7 @@ static int choose_scopes(struct plan_raw *raw, const struct bwrap_config *config
                             "%s: Landlock is switched off: the kernel's lsm= parameter has to name it",
                             what);
         if (abi < 0)
-                return fail(err, abi, "%s: %s", what, strerror(-abi));
+                return fail(err, abi, "%s: %s", what, error_words(-abi));
         if (abi < LANDLOCK_ABI_SCOPES)
                 return fail(err, -EOPNOTSUPP,
                             "%s: the kernel's Landlock has ABI %d, and that takes %d, of Linux 6.12", what,

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
         }
         r = hold_standard_fds();
         if (r < 0) {
-                (void)fprintf(stderr, "bwrap: /dev/null can't be opened: %s\n", strerror(-r));
+                (void)fprintf(stderr, "bwrap: /dev/null can't be opened: %s\n", error_words(-r));
                 return EXIT_BWRAP;
         }
         if (argc > 0) {

@@ -2,6 +2,7 @@
 /* What went wrong, as bubblewrap says it: scripts and agents look for these words. */
 #include <stdarg.h>
 
+#include "base/error.h"
 #include "base/str.h"
 #include "build.h"
 
@@ -35,7 +36,7 @@ static char *namespace_message(const struct nsrun_error *failure) {
                         "Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces "
                         "exceeded (ENOSPC)");
         }
-        return format("Creating new namespace failed: %s", strerror(failure->error));
+        return format("Creating new namespace failed: %s", error_words(failure->error));
 }
 
 /* Whether the failure's path lies in the new root: bubblewrap names it by its place before the last pivot,
@@ -57,11 +58,11 @@ static bool is_of_bind(const struct plan_op *op, const struct nsrun_error *failu
 /* mount(2) says EINVAL of a loop of mount namespaces, move_mount(2) ELOOP. */
 static char *bind_message(const struct plan_op *op, const struct nsrun_error *failure) {
         if (failure->error == ENOTDIR)
-                return format("Can't create file at %s: %s", op->target, strerror(EISDIR));
+                return format("Can't create file at %s: %s", op->target, error_words(EISDIR));
         return format(
                 "Can't bind mount /oldroot%s on /newroot%s%s: Unable to mount source on destination: %s",
                 op->source, op->target[0] == '/' ? "" : "/", op->target,
-                strerror(failure->error == ELOOP ? EINVAL : failure->error));
+                error_words(failure->error == ELOOP ? EINVAL : failure->error));
 }
 
 static char *remount_message(const struct nsrun_error *failure) {
@@ -71,12 +72,12 @@ static char *remount_message(const struct nsrun_error *failure) {
                 return format("%s /newroot%s%s: Unable to find \"/newroot%s%s\" in mount table",
                               failure->what, slash, failure->path, slash, failure->path);
         return format("%s /newroot%s%s: realpath(destination): %s", failure->what, slash, failure->path,
-                      strerror(failure->error));
+                      error_words(failure->error));
 }
 
 /* `op`: what failed; NULL if it was none of the plan's operations. */
 static char *mount_message(const struct plan_op *op, const struct nsrun_error *failure) {
-        const char *error = strerror(failure->error);
+        const char *error = error_words(failure->error);
 
         if (op && is_of_bind(op, failure))
                 return bind_message(op, failure);
@@ -97,7 +98,7 @@ static char *mount_message(const struct plan_op *op, const struct nsrun_error *f
 }
 
 static char *map_message(const struct nsrun_error *failure) {
-        const char *error = strerror(failure->error);
+        const char *error = error_words(failure->error);
 
         if (strstr(failure->path, "uid_map"))
                 return format("setting up uid map: %s", error);
@@ -119,12 +120,12 @@ static char *filter_message(const struct nsrun_error *failure) {
         if (failure->error == EBUSY)
                 return format(
                         "Can't hear of denied calls: a sandbox around this one does (leave --report out)");
-        return format("prctl(PR_SET_SECCOMP): %s", strerror(failure->error));
+        return format("prctl(PR_SET_SECCOMP): %s", error_words(failure->error));
 }
 
 char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *failure, int operation) {
         const struct plan_op *op = operation >= 0 ? &plan->ops[operation] : NULL;
-        const char *error = strerror(failure->error);
+        const char *error = error_words(failure->error);
 
         switch (failure->stage) {
         case NSRUN_STAGE_NAMESPACE:

@@ -8,6 +8,7 @@
 #include <sys/vfs.h>
 
 #include "base/array.h"
+#include "base/error.h"
 
 #define SELINUX_FILESYSTEM 0xf97cff8c
 
@@ -192,7 +193,7 @@ static int read_args(struct bwrap_parser *p, const struct bwrap_option *option n
                 return r;
         r = bwrap_args_read(fd, &data, &n);
         if (r < 0)
-                return bwrap_refuse(p, r, "Can't read --args data: %s", strerror(-r));
+                return bwrap_refuse(p, r, "Can't read --args data: %s", error_words(-r));
         args = (struct bwrap_args){.data = data, .end = data + n};
         p->is_in_args = true;
         /* Words in the data that are no options are ignored: only argv names the command. */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -47,7 +48,7 @@ static int bwrap_run_fail(const struct bwrap_config *config, const char *message
 static int fail_errno(const struct bwrap_config *config, const char *what, int r) {
         char text[256];
 
-        (void)snprintf(text, sizeof(text), "%s: %s", what, strerror(-r));
+        (void)snprintf(text, sizeof(text), "%s: %s", what, error_words(-r));
         return bwrap_run_fail(config, text);
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
 #include "base/str.h"
 #include "digest.h"
 #include "file.h"
@@ -321,7 +322,7 @@ static int print_unreadable(FILE *to, const struct diff *d) {
 
         if (!path)
                 return -ENOMEM;
-        (void)fprintf(to, "# %s: it can't be read: %s\n", *path ? path : ".", strerror(d->error));
+        (void)fprintf(to, "# %s: it can't be read: %s\n", *path ? path : ".", error_words(d->error));
         return 0;
 }
 
@@ -438,7 +439,7 @@ int changes_print_stat(FILE *to, const struct changes_layer *layer, const struct
                 files++;
                 (void)fprintf(to, " %s%s%s", from ? from : "", from ? " -> " : "", path);
                 if (d.error) {
-                        (void)fprintf(to, " | ?: %s\n", strerror(d.error));
+                        (void)fprintf(to, " | ?: %s\n", error_words(d.error));
                         continue;
                 }
                 if (is_binary(&d)) {

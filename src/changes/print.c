@@ -3,6 +3,7 @@
  * terminal is quoted.  Reads no file. */
 #include <sys/stat.h>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "internal.h"
@@ -100,7 +101,7 @@ int changes_print_one(FILE *to, const struct change *c) {
                       slash_of(c->kind == CHANGE_DELETED || !*path ? c->old_mode : c->new_mode));
         print_aspects(to, c);
         if (c->error)
-                (void)fprintf(to, ": %s", strerror(c->error));
+                (void)fprintf(to, ": %s", error_words(c->error));
         (void)fputc('\n', to);
         return 0;
 }
@@ -183,7 +184,7 @@ static int changes_print_add_change(struct json_document *d, struct json_value *
         if (c->is_left_out)
                 json_add_bool(d, v, "left_out", true);
         if (c->error)
-                json_add_string(d, v, "error", strerror(c->error));
+                json_add_string(d, v, "error", error_words(c->error));
         return 0;
 }
 

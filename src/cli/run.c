@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/sys.h"
 #include "option.h"
 #include "plan/plan.h"
@@ -25,7 +26,7 @@ static int apply_descriptor(int *to, const struct option_spec *spec, const char 
         if (errno != 0 || *value < '0' || *value > '9' || *end || fd > INT32_MAX)
                 return option_refuse(spec, value, "not the number of a file descriptor", NULL, err);
         flags = fcntl((int)fd, F_GETFL);
-        if (flags >= 0 && ((flags & O_ACCMODE) == O_RDONLY || (flags & O_PATH)))
+        if (flags >= 0 && ((flags & FILE_ACCESS) == O_RDONLY || (flags & O_PATH)))
                 return option_refuse(spec, value, "this file descriptor is not open for writing", NULL, err);
         /* The status descriptor is nsrun's own: close-on-exec keeps it from the command. */
         if (fd > 2 && fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)

@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "launch.h"
 #include "mount.h"
 #include "number.h"
@@ -112,7 +113,7 @@ static int reopen_judge(int fd, char *path, size_t size, struct reopening *f) {
         f->flags = r < 0 ? r : fcntl(fd, F_GETFL);
         if (f->flags < 0)
                 return r < 0 ? r : -errno;
-        if ((f->flags & O_ACCMODE) != O_RDONLY || (f->flags & O_PATH))
+        if ((f->flags & FILE_ACCESS) != O_RDONLY || (f->flags & O_PATH))
                 return 0;
         strcat(link, number_format(number, (uint64_t)fd));
         n = readlink(link, path, size - 1);

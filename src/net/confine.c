@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "base/file.h"
 #include "base/sys.h"
 #include "helper.h"
 
@@ -123,8 +124,8 @@ static int confine_files(const struct place *places, size_t n) {
 #define ALLOW(call)   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), RETURN(SECCOMP_RET_ALLOW)
 /* Goes on with the next `n` instructions for that call alone. */
 #define FOR(call, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, (n))
-/* For reading alone: O_ACCMODE, O_CREAT, O_TRUNC and O_TMPFILE's own bit are all 0. */
-#define WRITING (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+/* For reading alone: FILE_ACCESS, O_CREAT, O_TRUNC and O_TMPFILE's own bit are all 0. */
+#define WRITING (FILE_ACCESS | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 #define ALLOW_READING(call, argument)                                                               \
         FOR(call, 4), LOAD_ARGUMENT(argument), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, WRITING, 0, 1), \
                 REFUSE(EACCES), RETURN(SECCOMP_RET_ALLOW)

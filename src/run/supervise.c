@@ -85,7 +85,7 @@ static void take_signals(struct supervised *s) {
 static void warn_unless_told(int r) {
         if (r < 0)
                 (void)fprintf(stderr, "nsrun: the status can't be written to --status-fd: %s\n",
-                              strerror(-r));
+                              error_words(-r));
 }
 
 static void give_terminal(const struct supervised *s, pid_t group) {
@@ -272,7 +272,7 @@ static void tell_denials(const struct supervised *s) {
         if (denials_write(s->run.denials, s->params->report_fd, &err) < 0 ||
             (denials_watched(s->run.denials) &&
              watch_write(denials_watched(s->run.denials), s->params->report_fd, &err) < 0))
-                (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, strerror(err.error));
+                (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, error_words(err.error));
 }
 
 /* And those of the network, as lines of --report and events of --status-fd. */
@@ -281,7 +281,7 @@ static void tell_used(const struct supervised *s) {
 
         if (network_report(&s->run.network, s->params->report_fd, false, &err) < 0 ||
             network_report(&s->run.network, s->params->status_fd, true, &err) < 0)
-                (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, strerror(err.error));
+                (void)fprintf(stderr, "nsrun: %s: %s\n", err.what, error_words(err.error));
 }
 
 static void tell_killed(const struct supervised *s, int signal) {

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -103,7 +104,7 @@ static enum watched_how how_opened(uint32_t pid, const struct watched_call *call
                 (void)watch_read_memory(pid, arguments[2], &flags, sizeof(flags));
         if (flags & O_CREAT)
                 return WATCHED_MAKE;
-        return (flags & O_ACCMODE) == O_RDONLY ? WATCHED_READ : WATCHED_WRITE;
+        return (flags & FILE_ACCESS) == O_RDONLY ? WATCHED_READ : WATCHED_WRITE;
 }
 
 /* The path of a socket, absolute; NULL: it has none. */

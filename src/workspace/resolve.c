@@ -7,6 +7,7 @@
 #include <limits.h>
 
 #include "base/beneath.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/sys.h"
 
@@ -400,7 +401,7 @@ int workspace_open(const struct workspace *w, enum workspace_access access, cons
         int r = -EAGAIN;
 
         if (access == WORKSPACE_READ &&
-            ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC | O_APPEND)) ||
+            ((flags & FILE_ACCESS) != O_RDONLY || (flags & (O_CREAT | O_TRUNC | O_APPEND)) ||
              (flags & O_TMPFILE) == O_TMPFILE))
                 return error_set(err, NSRUN_STAGE_POLICY, -EINVAL, path, "flags that write, to read with",
                                  NULL);

@@ -450,7 +450,7 @@ TEST(a_plain_command_gets_them_too) {
 
         make_pipe(in);
         make_pipe(out);
-        assert_int_equal(dup3(out[1], NUMBER, O_CLOEXEC), NUMBER);
+        assert_true(out[1] == NUMBER || dup3(out[1], NUMBER, O_CLOEXEC) == NUMBER);
         options.stdio[0] = in[0];
         options.stdio[1] = out[1];
         options.pass_fds = &seven;

@@ -162,6 +162,17 @@ TEST(a_list_has_each_entry_once_with_any_path) {
         assert_null(nsrun_degraded_format("another release's"));
 }
 
+/* Of musl's own there are seventy others. */
+TEST(an_errno_has_the_same_words_in_every_c_library) {
+        assert_string_equal(error_words(ELOOP), "Too many levels of symbolic links");
+        assert_string_equal(error_words(EMFILE), "Too many open files");
+        assert_string_equal(error_words(EACCES), "Permission denied");
+#ifdef __GLIBC__
+        for (int error = 1; error < 134; error++)
+                assert_string_equal(error_words(error), strerror(error));
+#endif
+}
+
 int main(void) {
         return run_all_tests();
 }

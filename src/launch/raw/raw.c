@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include "base/error.h"
 #include "launch/exec.h"
 #include "launch/harden.h"
 #include "launch/init_exec.h"
@@ -236,7 +237,7 @@ static int hide_reaper(struct raw *w) {
 
 /* Of a failure after the word to start the launch's caller doesn't hear. */
 static _Noreturn void raw_tell_late(const struct nsrun_error *err) {
-        const char *const parts[] = {err->what, ": ", err->path, ": ", strerror(err->error), "\n"};
+        const char *const parts[] = {err->what, ": ", err->path, ": ", error_words(err->error), "\n"};
 
         for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
                 if (parts[i])
