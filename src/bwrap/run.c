@@ -14,13 +14,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/programs.h"
 #include "base/sys.h"
 #include "build.h"
 #include "disk/exposed.h"
 #include "launch/harden.h"
 #include "report.h"
 #include "run/denials.h"
-#include "run/programs.h"
 
 #define EXIT_BWRAP 1
 

@@ -27,7 +27,7 @@ static int answer_questions(struct asking *asking, int fd, struct nsrun_error *e
 int session_ask_person(const char *id, struct nsrun_error *err) {
         struct asking asking = ASKING_INIT;
         _cleanup_close_ int fd = -EBADF;
-        int r = question_begin(&asking, true, err);
+        int r = question_begin(&asking, ASKED_NAME, err);
 
         asking.is_session = true;
         if (r >= 0)

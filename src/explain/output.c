@@ -278,6 +278,12 @@ static int read_planned(const struct explained *e, const char *line, char ***ret
                 r = explain_add(
                         ret,
                         "the session bus isn't shown: --dbus NAME lets the program of that name be called");
+        if (r >= 0 && !e->plan->browser &&
+            (strstr(line, "xdg-open: no method available for opening 'http") ||
+             strstr(line, "Couldn't find a suitable web browser")))
+                r = explain_add(ret,
+                                "no browser of the host's is reached: nsrun run --browser opens a link when "
+                                "a person at its terminal says yes");
         if (r >= 0 && e->plan->net == POLICY_NET_HOST && strcasestr(line, "address already in use"))
                 r = explain_add(ret, "the network is the host's, and its ports with it: with --net=allow or "
                                      "--net=none the command has ports of its own");

@@ -69,6 +69,7 @@ struct launch_params {
         const struct launch_network *network; /* or NULL */
         int desktop_socket; /* where the descriptor of the PLAN_SOCKET goes whose text is PLAN_SOCKET_SSH, */
         int display_socket; /* that of PLAN_SOCKET_WAYLAND, */
+        int browser_socket; /* that of PLAN_SOCKET_BROWSER, */
         int dbus_socket; /* and the folder of PLAN_SOCKET_DBUS; each is read of a plan with that one alone */
         uint64_t
                 n_processes; /* the bound of RLIMIT_NPROC, refused if the kernel wouldn't keep it; 0: none */

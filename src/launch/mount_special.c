@@ -150,6 +150,13 @@ static int mount_bus(const struct mounting *m, const struct plan_op *op) {
                      : 0;
 }
 
+/* Where a socket's descriptor goes. */
+static int socket_taker(const struct mounting *m, const struct plan_op *op) {
+        return strcmp(op->text, PLAN_SOCKET_WAYLAND) == 0   ? m->params->display_socket
+               : strcmp(op->text, PLAN_SOCKET_BROWSER) == 0 ? m->params->browser_socket
+                                                            : m->params->desktop_socket;
+}
+
 /* Bound by a number as its path, as what is mounted is (mount_filesystem()): a descriptor of the new root,
  * and what lies beneath.  It is on a tmpfs of the plan's own, where no command has ever been. */
 static int mount_listener(struct mounting *m, const struct plan_op *op) {
@@ -169,9 +176,7 @@ static int mount_listener(struct mounting *m, const struct plan_op *op) {
         if (r >= 0)
                 r = sys_listen(fd, SOCKET_BACKLOG);
         if (r >= 0)
-                r = sys_send_fds(strcmp(op->text, PLAN_SOCKET_WAYLAND) == 0 ? m->params->display_socket
-                                                                            : m->params->desktop_socket,
-                                 &byte, sizeof(byte), (const int[]){fd}, 1);
+                r = sys_send_fds(socket_taker(m, op), &byte, sizeof(byte), (const int[]){fd}, 1);
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
                                  "a socket of the sandbox can't be made", NULL);

@@ -71,6 +71,7 @@ static int build(struct own *o) {
                            params->network ? params->network->socket : -EBADF,
                            c->plan->ssh_agent ? params->desktop_socket : -EBADF,
                            c->plan->wayland ? params->display_socket : -EBADF,
+                           c->plan->browser ? params->browser_socket : -EBADF,
                            c->plan->dbus ? params->dbus_socket : -EBADF};
         int namespaces = -EBADF;
         int r = params->dies_with_thread ? harden_die_with(init->supervisor_fd, err) : 0;
@@ -122,6 +123,8 @@ static int build(struct own *o) {
                 (void)sys_close(params->desktop_socket);
         if (c->plan->wayland)
                 (void)sys_close(params->display_socket);
+        if (c->plan->browser)
+                (void)sys_close(params->browser_socket);
         if (c->plan->dbus)
                 (void)sys_close(params->dbus_socket);
         return r;

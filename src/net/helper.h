@@ -99,7 +99,7 @@ int control_start(struct helper *h, int fd);
 
 /* confine.c: takes from this process all that it can do without. */
 int confine(void);
-/* The same of desktop/ssh_agent.c, which needs less. */
+/* The same of desktop/ssh_agent.c and desktop/browser.c, which need less. */
 int confine_agent(void);
 /* The same of what desktop/dbus_proxy.c becomes: `program`, which may make a socket in `folder`. */
 int confine_proxy(const char *program, int folder);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "desktop/browser.h"
 #include "desktop/dbus_proxy.h"
 #include "desktop/ssh_agent.h"
 
@@ -203,6 +204,8 @@ int main(int argc, char **argv) {
         (void)chdir("/");
         if (argc == 2 && streq(argv[1], SSH_AGENT_ROLE))
                 ssh_agent_main();
+        if (argc == 2 && streq(argv[1], BROWSER_ROLE))
+                browser_main();
         if (argc > 2 && streq(argv[1], DBUS_PROXY_ROLE)) {
                 (void)signal(SIGPIPE, SIG_DFL);
                 dbus_proxy_main(argv + 2);

@@ -60,6 +60,7 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan->wayland);
         strv_free(plan->ssh_keys);
         strv_free(plan->dbus);
+        free(plan->browser);
         strv_free(plan->protected);
         strv_free(plan->present);
         strv_free(plan->hide);
@@ -326,6 +327,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 r = -ENOMEM;
         if (r >= 0)
                 r = strv_copy(s->dbus, &plan->dbus);
+        if (r >= 0 && s->browser && !(plan->browser = strdup(s->browser)))
+                r = -ENOMEM;
         if (r >= 0 && s->ssh_agent && !(plan->ssh_agent = strdup(s->ssh_agent)))
                 r = -ENOMEM;
         if (r >= 0 && s->ssh_agent)

@@ -47,6 +47,7 @@ enum plan_op_kind {
 #define PLAN_SOCKET_SSH     "ssh-agent"
 #define PLAN_SOCKET_WAYLAND "wayland"
 #define PLAN_SOCKET_DBUS    "dbus"
+#define PLAN_SOCKET_BROWSER "browser"
 
 struct plan_op {
         enum plan_op_kind kind;
@@ -202,6 +203,7 @@ struct nsrun_plan {
         char **gives;    /* what --kvm and its like give away, a line each */
         char *ssh_agent; /* the host's socket of the SSH agent, canonical; NULL: without --ssh-agent */
         char **ssh_keys; /* its values */
+        char *browser;   /* the host's program that opens links; NULL: without --browser */
         char **dbus;     /* what desktop/dbus_proxy.h's process is told; NULL: without --dbus */
         char *wayland;   /* the compositor's socket, canonical, that makes a security context; or NULL */
         uid_t uid;       /* the user's in the user namespace, if one is made */

@@ -454,7 +454,7 @@ static void list_unsaid(struct oci_writer *w) {
         if (plan->gives)
                 leave_unsaid(
                         w,
-                        "devices of the host's (--kvm, --gpu ...) are the engine's to pass, and no agent and no bus is reached");
+                        "devices of the host's (--kvm, --gpu ...) are the engine's to pass, and no agent, no bus and no browser is reached");
         if (!plan->new_session)
                 leave_unsaid(w, "--no-new-session: the command has a session of its own");
 }

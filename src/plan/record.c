@@ -131,6 +131,7 @@
         M(TEXTS, gives)            \
         M(TEXT, ssh_agent)         \
         M(TEXTS, ssh_keys)         \
+        M(TEXT, browser)           \
         M(TEXTS, dbus)             \
         M(TEXT, wayland)           \
         M(NUMBER, uid)             \

@@ -455,6 +455,7 @@ const struct config_key config_keys[] = {
         {"display", apply_switch, CONFIG_SWITCH, true, NULL},
         {"gpg_agent", apply_switch, CONFIG_SWITCH, true, NULL},
         {"ssh_agent", apply_globs, CONFIG_TEXTS, true, NULL},
+        {"browser", apply_switch, CONFIG_SWITCH, true, NULL},
         {"dbus", apply_globs, CONFIG_TEXTS, true, NULL},
         {"seccomp", policy_config_apply_seccomp, CONFIG_TEXT, true, NULL},
         {"seccomp_log", apply_switch, CONFIG_SWITCH, true, NULL},

@@ -387,6 +387,16 @@ int environment_add_usual(const struct resolved *s, struct variables *env) {
         return 0;
 }
 
+/* Whatever PATH is, a grant's programs come before others of their names. */
+static int put_first(const struct resolved *s, struct variables *passed) {
+        const char *path = s->programs_first ? variables_value(passed, "PATH") : NULL;
+        _cleanup_free_ char *with = path ? str_concat(s->programs_first, ":", path) : NULL;
+
+        if (!path)
+                return 0;
+        return with ? set_variable(passed, "PATH", with) : -ENOMEM;
+}
+
 static int policy_environment_make_environment(struct resolved *s, struct variables *passed) {
         const struct nsrun_policy *p = s->policy;
         int r;
@@ -426,7 +436,7 @@ static int policy_environment_make_environment(struct resolved *s, struct variab
                         if (r < 0)
                                 return r;
                 }
-        return 0;
+        return put_first(s, passed);
 }
 
 static void sort_names(char **names) {

@@ -187,6 +187,7 @@ static const struct {
         [GRANT_SSH_AGENT] = {"ssh-agent", grant_ssh_agent},
         [GRANT_GPG_AGENT] = {"gpg-agent", grant_gpg_agent},
         [GRANT_DBUS] = {"dbus", grant_dbus},
+        [GRANT_BROWSER] = {"browser", grant_browser},
 };
 _Static_assert(ARRAY_SIZE(grants) == GRANTS_COUNT, "a row for each");
 

@@ -15,6 +15,7 @@ enum grant_kind {
         GRANT_SSH_AGENT,
         GRANT_GPG_AGENT,
         GRANT_DBUS,
+        GRANT_BROWSER,
         GRANTS_COUNT
 };
 
@@ -69,6 +70,8 @@ int grant_ssh_apply(void *target, const struct option_spec *spec, const char *va
                     struct nsrun_error *err);
 /* grants_gpg.c */
 int grant_gpg_agent(const struct granting *g);
+/* grants_browser.c */
+int grant_browser(const struct granting *g);
 /* grants_dbus.c */
 int grant_dbus(const struct granting *g);
 int grant_dbus_apply(void *target, const struct option_spec *spec, const char *value,

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "desktop/ssh_agent.h"
 #include "environment.h"
+#include "grants.h"
 #include "net/proxy.h"
 #include "options.h"
 
@@ -282,5 +283,6 @@ void policy_set_instance(struct nsrun_policy *p, char *root, char *workspace, st
 
 bool policy_asks(const struct nsrun_policy *p) {
         return !policy_is_plain(p) && !p->no_sandbox && !p->session && p->new_session &&
-               ((p->net == POLICY_NET_ALLOW && p->net_asks) || strv_contains(p->ssh_agent, SSH_AGENT_ASKS));
+               ((p->net == POLICY_NET_ALLOW && p->net_asks) || strv_contains(p->ssh_agent, SSH_AGENT_ASKS) ||
+                (p->grants & 1U << GRANT_BROWSER));
 }

@@ -62,6 +62,8 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->gives);
         free(s->ssh_agent);
         strv_free(s->dbus);
+        free(s->browser);
+        free(s->programs_first);
         free(s->wayland);
         strv_free(s->agent_folders);
         strv_free(s->network);

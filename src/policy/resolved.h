@@ -126,11 +126,13 @@ struct resolved {
 
         struct resolved_shown *shown; /* what grants show */
         size_t n_shown;
-        char **granted;  /* variables that they set, "NAME=VALUE" */
-        char **gives;    /* what they give away, a line each */
-        char *ssh_agent; /* the host's socket, canonical; NULL: without --ssh-agent */
-        char **dbus;     /* what desktop/dbus_proxy.h's process is told; NULL: without --dbus */
-        char *wayland;   /* the compositor's socket, if it makes a security context */
+        char **granted;       /* variables that they set, "NAME=VALUE" */
+        char **gives;         /* what they give away, a line each */
+        char *ssh_agent;      /* the host's socket, canonical; NULL: without --ssh-agent */
+        char *browser;        /* the host's program that opens links; NULL: without --browser */
+        char *programs_first; /* a folder inside that PATH begins with; or NULL */
+        char **dbus;          /* what desktop/dbus_proxy.h's process is told; NULL: without --dbus */
+        char *wayland;        /* the compositor's socket, if it makes a security context */
 
         char **agent_folders;  /* canonical paths of the writable folders of --agent's table */
         const char *agent_key; /* the variable that is passed although it holds a key; or NULL */

@@ -24,6 +24,10 @@ bool plan_asks_of_keys(const struct nsrun_plan *plan) {
         return !plan->plain && !plan->join && strv_contains(plan->ssh_keys, SSH_AGENT_ASKS);
 }
 
+bool plan_asks_of_links(const struct nsrun_plan *plan) {
+        return !plan->plain && !plan->join && plan->browser;
+}
+
 /* nsrun-net reads the sandbox's bytes: that a name is one is made sure of again. */
 int question_read(int fd, struct net_question *ret) {
         ssize_t n = recv(fd, ret, sizeof(*ret), MSG_DONTWAIT);
@@ -238,9 +242,13 @@ int question_call(int fd, pid_t init, pid_t reaper,
 
 /* ----------------------------------------------------------------- asked */
 
-int question_begin(struct asking *a, bool is_of_names, struct nsrun_error *err) {
+int question_begin(struct asking *a, enum asked_about about, struct nsrun_error *err) {
         a->tty = sys_open(AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK, 0);
-        if (a->tty < 0 && !is_of_names)
+        if (a->tty < 0 && about == ASKED_LINK)
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(a->tty), NULL,
+                                 "nobody can be asked about links",
+                                 "--browser asks on the terminal, and there is none: leave it out");
+        if (a->tty < 0 && about == ASKED_KEY)
                 return error_set(
                         err, NSRUN_STAGE_POLICY, UNSAID(a->tty), NULL,
                         "nobody can be asked about signatures",
@@ -300,7 +308,14 @@ static void close_question(struct asking *a) {
 static void question_word(const struct asking *a, char *to, size_t size) {
         char program[QUESTION_PROGRAM_MOST];
 
-        if (a->is_of_key) {
+        if (a->about == ASKED_LINK) {
+                (void)snprintf(to, size,
+                               "\nnsrun: a program wants to open a link to %s on the host:\nnsrun:   %s\n"
+                               "nsrun: Open it? [type y%s for yes, n for no, q to be asked no more] ",
+                               a->question.name, a->link, a->code);
+                return;
+        }
+        if (a->about == ASKED_KEY) {
                 (void)snprintf(to, size,
                                "\nnsrun: a program wants a signature by the SSH key %s.\n"
                                "nsrun: Sign this once? [type y%s for yes, n for no, q to be asked no more] ",
@@ -316,7 +331,7 @@ static void question_word(const struct asking *a, char *to, size_t size) {
 }
 
 static void question_show(struct asking *a, int fd) {
-        char text[NET_NAME_MOST + 256];
+        char text[LINK_MOST + NET_NAME_MOST + 256];
         unsigned char digits = 0;
 
         if (a->is_open || getrandom(&digits, 1, 0) != 1) {
@@ -339,7 +354,7 @@ static void question_show(struct asking *a, int fd) {
         a->is_open = true;
         a->fd = fd;
         a->n = 0;
-        a->n_asked += !a->is_of_key;
+        a->n_asked += a->about == ASKED_NAME;
         question_write(a, text);
 }
 
@@ -357,7 +372,7 @@ void question_take(struct asking *a, int fd) {
                 question_answer(fd, q.number, NET_VERDICT_NOT_NOW);
         } else {
                 a->question = q;
-                a->is_of_key = false;
+                a->about = ASKED_NAME;
                 question_show(a, fd);
         }
 }
@@ -375,7 +390,26 @@ void question_take_key(struct asking *a, int fd) {
         for (char *at = a->question.name; *at; at++)
                 if (*at < ' ' || *at > '~')
                         *at = '?';
-        a->is_of_key = true;
+        a->about = ASKED_KEY;
+        question_show(a, fd);
+}
+
+/* The filter reads the sandbox's bytes: that a link is one is made sure of again. */
+void question_take_link(struct asking *a, int fd) {
+        char host[LINK_HOST_MOST + 1];
+        struct link_question q;
+        ssize_t n = recv(fd, &q, sizeof(q), MSG_DONTWAIT);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        q.link[sizeof(q.link) - 1] = '\0';
+        a->has_no_links = n != (ssize_t)sizeof(q) || !link_is_openable(q.link, host);
+        if (a->has_no_links)
+                return;
+        a->question = (struct net_question){.number = q.number};
+        (void)snprintf(a->question.name, sizeof(a->question.name), "%s", host);
+        memcpy(a->link, q.link, sizeof(a->link));
+        a->about = ASKED_LINK;
         question_show(a, fd);
 }
 
@@ -384,7 +418,14 @@ static void question_tell(const struct asking *a, enum net_verdict verdict) {
         const char *name = a->question.name;
         char text[2 * NET_NAME_MOST + 128];
 
-        if (a->is_of_key)
+        if (a->about == ASKED_LINK)
+                (void)snprintf(text, sizeof(text), "nsrun: %s\n",
+                               verdict == NET_VERDICT_YES ? "opened"
+                               : verdict == NET_VERDICT_NOT_NOW
+                                       ? "not opened: the host's program can't be started"
+                               : verdict == NET_VERDICT_NO ? "not opened"
+                                                           : "not opened, and neither is any other link");
+        else if (a->about == ASKED_KEY)
                 (void)snprintf(text, sizeof(text), "nsrun: %s\n",
                                verdict == NET_VERDICT_YES  ? "signed"
                                : verdict == NET_VERDICT_NO ? "refused"
@@ -396,7 +437,7 @@ static void question_tell(const struct asking *a, enum net_verdict verdict) {
                 (void)snprintf(text, sizeof(text), "nsrun: %s is refused%s\n", name,
                                verdict == NET_VERDICT_NO ? "" : ", and so is all that no rule covers");
         question_write(a, text);
-        if (!a->is_of_key && a->n_asked == NET_QUESTIONS_MOST && verdict != NET_VERDICT_NEVER)
+        if (a->about == ASKED_NAME && a->n_asked == NET_QUESTIONS_MOST && verdict != NET_VERDICT_NEVER)
                 question_write(a,
                                "nsrun: That was the last question: what else no rule covers is refused\n");
 }
@@ -414,6 +455,8 @@ static void question_decide(struct asking *a) {
                 question_write(a, text);
                 return;
         }
+        if (a->about == ASKED_LINK && verdict == NET_VERDICT_YES && opener_open(&a->opener, a->link) < 0)
+                verdict = NET_VERDICT_NOT_NOW;
         question_tell(a, verdict);
         close_question(a);
         question_answer(a->fd, a->question.number, verdict);

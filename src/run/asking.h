@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* --net=ask, --ssh-agent ask: nsrun-net's questions read, shown at a terminal, and answered.  The process
- * that was started by the person asks; nothing of the sandbox's is believed but that it wants the name. */
+/* --net=ask, --ssh-agent ask, --browser: nsrun-net's questions read, shown at a terminal, and answered.  The
+ * process that was started by the person asks; nothing of the sandbox's is believed but that it wants the
+ * name. */
 #pragma once
 
 #include <termios.h>
 
+#include "desktop/browser.h"
 #include "launch/launch.h"
 #include "net/question.h"
+#include "opener.h"
 #include "screen.h"
 
 #define QUESTION_PROGRAM_MOST 64 /* bytes of what question_program() writes */
 
-/* Whether a plan needs somebody to ask about names; and about signatures. */
+/* Whether a plan needs somebody to ask about names; about signatures; and about links. */
 bool plan_asks(const struct nsrun_plan *plan);
 bool plan_asks_of_keys(const struct nsrun_plan *plan);
+bool plan_asks_of_links(const struct nsrun_plan *plan);
 /* 1 with a question whose name is one; 0: there is none now; -errno: there will be none any more. */
 int question_read(int fd, struct net_question *ret);
 void question_answer(int fd, uint32_t number, enum net_verdict verdict);
@@ -31,18 +35,27 @@ void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t
 int question_call(int fd, pid_t init, pid_t reaper,
                   int (*ask)(const char *name, const char *program, void *data), void *data);
 
+enum asked_about {
+        ASKED_NAME,
+        ASKED_KEY,
+        ASKED_LINK,
+};
+
 struct asking {
         int tty;
-        bool is_session;  /* a yes is for all commands of the session */
-        bool has_ended;   /* nsrun-net asks nothing any more */
-        bool has_no_keys; /* nobody asks about signatures any more */
-        bool is_open;     /* a question is shown, */
-        bool is_of_key;   /* about a signature, */
-        int fd;           /* that came by this */
-        pid_t init;       /* question_program()'s */
-        pid_t reaper;     /* question_tell_whose()'s */
+        bool is_session;   /* a yes is for all commands of the session */
+        bool has_ended;    /* nsrun-net asks nothing any more */
+        bool has_no_keys;  /* nobody asks about signatures any more */
+        bool has_no_links; /* nor about links */
+        bool is_open;      /* a question is shown, */
+        enum asked_about about;
+        int fd;       /* that came by this */
+        pid_t init;   /* question_program()'s */
+        pid_t reaper; /* question_tell_whose()'s */
         unsigned n_asked;
-        struct net_question question;
+        struct net_question question; /* of a link the number, and the host as its name */
+        char link[LINK_MOST + 1];
+        struct opener opener;
         char code[3]; /* two digits, which only who sees the terminal knows */
         char line[8];
         size_t n;
@@ -55,12 +68,14 @@ struct asking {
                 .tty = -EBADF \
         }
 
-/* Opens nsrun's terminal.  Refuses where there is none; `is_of_names` says why it is wanted. */
-int question_begin(struct asking *a, bool is_of_names, struct nsrun_error *err);
+/* Opens nsrun's terminal.  Refuses where there is none; `about` says why it is wanted. */
+int question_begin(struct asking *a, enum asked_about about, struct nsrun_error *err);
 /* nsrun-net has something to ask. */
 void question_take(struct asking *a, int fd);
 /* The SSH agent's filter has, and no question is open. */
 void question_take_key(struct asking *a, int fd);
+/* The filter of links has, and no question is open. */
+void question_take_link(struct asking *a, int fd);
 /* The person has typed. */
 void question_take_line(struct asking *a);
 /* Writes to the terminal. */

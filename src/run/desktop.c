@@ -11,6 +11,7 @@
 #include "base/spawn.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "desktop/browser.h"
 #include "desktop/connect.h"
 #include "desktop/dbus_proxy.h"
 #include "desktop/ssh_agent.h"
@@ -137,6 +138,29 @@ static int begin_display(const struct nsrun_plan *plan, struct desktop *d, struc
         return r < 0 ? display_fail(plan, r, err) : 0;
 }
 
+static int begin_browser(struct desktop *d, struct nsrun_error *err) {
+        int fds[] = {-EBADF, -EBADF}, r;
+        int32_t answer = 0;
+        ssize_t n;
+
+        r = desktop_pair(&d->browser, &fds[0]);
+        if (r >= 0)
+                r = desktop_pair(&d->links_fd, &fds[BROWSER_FD_LIFE - BROWSER_FD_SANDBOX]);
+        if (r >= 0)
+                r = network_spawn(BROWSER_ROLE, NULL, fds, ARRAY_SIZE(fds), &d->browser_pidfd, err);
+        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                close_fdp(&fds[i]);
+        if (r >= 0) {
+                do
+                        n = sys_read(d->browser, &answer, sizeof(answer));
+                while (n == -EINTR);
+                r = n == (ssize_t)sizeof(answer) ? answer : n < 0 ? (int)n : -EPIPE;
+        }
+        return r < 0 ? error_set(err, NSRUN_STAGE_POLICY, r, NULL, "the filter of links can't be prepared",
+                                 NULL)
+                     : 0;
+}
+
 static int begin_bus(const struct nsrun_plan *plan, struct desktop *d, struct nsrun_error *err) {
         const char *bus = plan->dbus[1];
         int fds[] = {-EBADF, -EBADF}, r = 0;
@@ -164,6 +188,9 @@ int desktop_begin(const struct nsrun_plan *plan, struct desktop *d, struct launc
                 r = begin_display(plan, d, err);
         if (r >= 0 && is_own && plan->dbus)
                 r = begin_bus(plan, d, err);
+        if (r >= 0 && is_own && plan->browser)
+                r = begin_browser(d, err);
+        params->browser_socket = d->browser;
         params->dbus_socket = d->bus;
         params->desktop_socket = d->socket;
         params->display_socket = d->display_given;
@@ -198,6 +225,7 @@ int desktop_finish(const struct nsrun_plan *plan, struct desktop *d, struct nsru
 void desktop_launched(struct desktop *d) {
         close_fdp(&d->socket);
         close_fdp(&d->display_given);
+        close_fdp(&d->browser);
 }
 
 static void end_process(int *pidfd) {
@@ -217,7 +245,9 @@ void desktop_end(struct desktop *d) {
         close_fdp(&d->display_socket);
         close_fdp(&d->display_life);
         close_fdp(&d->bus);
+        close_fdp(&d->links_fd);
         end_process(&d->pidfd);
         end_process(&d->bus_pidfd);
+        end_process(&d->browser_pidfd);
         *d = DESKTOP_INIT;
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 
+#include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "cgroup_place.h"
@@ -12,7 +13,6 @@
 #include "doctor.h"
 #include "host/user.h"
 #include "policy/policy.h"
-#include "programs.h"
 
 static const char *file_system_name(const char *path) {
         static const struct {

@@ -10,11 +10,11 @@
 #include "asking.h"
 #include "base/file.h"
 #include "base/null.h"
+#include "base/programs.h"
 #include "base/spawn.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "net/control.h"
-#include "programs.h"
 
 #define JOURNAL_NAME "network"
 _Static_assert(NET_FD_SANDBOX == SPAWN_FIRST_FD, "the first that is given");

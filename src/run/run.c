@@ -128,6 +128,12 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
                         "nobody can be asked about signatures",
                         "only 'nsrun run' asks (--ssh-agent=ask), at its terminal: name the keys that "
                         "may sign without");
+        if (plan_asks_of_links(plan) && !params->can_ask_of_keys)
+                return error_set(
+                        err, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), NULL,
+                        "nobody can be asked about links",
+                        "only 'nsrun run' and 'nsrun shell' ask (--browser), at their terminal: leave it "
+                        "out");
         run.note = params->note;
         run.data = params->data;
         /* The session's pid 1 is noted only where Landlock scopes tell commands apart.  Without,

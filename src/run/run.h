@@ -28,7 +28,7 @@ struct run_params {
         const struct nsrun_plan
                 *watched_by;     /* by which plan a watched call is of interest; NULL: the run's own */
         bool can_ask;            /* asking.h's questions about names are read and answered, */
-        bool can_ask_of_keys;    /* and its questions about keys */
+        bool can_ask_of_keys;    /* and its questions about keys, and those about links */
         bool may_move;           /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
                                     limit */

@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 
 #include "asking.h"
+#include "base/programs.h"
 #include "base/sys.h"
-#include "programs.h"
 #include "run.h"
 #include "start.h"
 

@@ -212,6 +212,7 @@ static int supervise_watch(struct supervised *s) {
                                {.events = POLLIN},
                                {.events = POLLIN},
                                {.events = POLLIN},
+                               {.events = POLLIN},
                                {.fd = -1},
                                {.fd = -1},
                                {.fd = -1}};
@@ -229,6 +230,9 @@ static int supervise_watch(struct supervised *s) {
                 fds[6].fd = s->asking.tty < 0 || s->asking.is_open || s->asking.has_no_keys
                                     ? -1
                                     : s->run.desktop.life_fd;
+                fds[7].fd = s->asking.tty < 0 || s->asking.is_open || s->asking.has_no_links
+                                    ? -1
+                                    : s->run.desktop.links_fd;
                 watch_terminal(s, own);
                 r = sys_poll(fds, ARRAY_SIZE(fds), s->pty && !s->asking.is_open ? pty_patience(s->pty) : -1);
                 if (r < 0 && r != -EINTR)
@@ -248,6 +252,8 @@ static int supervise_watch(struct supervised *s) {
                         question_take(&s->asking, s->run.network.life_fd);
                 if (fds[6].revents && !s->asking.is_open)
                         question_take_key(&s->asking, s->run.desktop.life_fd);
+                if (fds[7].revents && !s->asking.is_open)
+                        question_take_link(&s->asking, s->run.desktop.links_fd);
                 if (!fds[0].revents)
                         continue;
                 r = run_take_report(&s->run, &report, s->err);
@@ -299,6 +305,7 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
 
         r = run_begin(s->plan, params, run, s->err);
         s->asking.is_session = s->plan->join;
+        s->asking.opener.program = s->plan->browser;
         s->asking.init = s->plan->join ? s->plan->join->init.pid : run->launch.pid;
         s->asking.reaper = run->launch.pid;
         if (r >= 0 && s->params->timeout > 0)
@@ -390,8 +397,12 @@ static int begin_asking(struct supervised *s, bool *ret_can_ask) {
         int r;
 
         if (!s->plan->join)
-                return question_begin(&s->asking, plan_asks(s->plan), s->err);
-        r = s->plan->new_session ? question_begin(&s->asking, true, NULL) : -ENXIO;
+                return question_begin(&s->asking,
+                                      plan_asks(s->plan)           ? ASKED_NAME
+                                      : plan_asks_of_keys(s->plan) ? ASKED_KEY
+                                                                   : ASKED_LINK,
+                                      s->err);
+        r = s->plan->new_session ? question_begin(&s->asking, ASKED_NAME, NULL) : -ENXIO;
         *ret_can_ask = r >= 0;
         return 0;
 }
@@ -443,7 +454,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         r = check_output_fd(params->status_fd, "--status-fd", err);
         if (r >= 0)
                 r = check_output_fd(params->report_fd, "--report", err);
-        if (r >= 0 && (plan_asks(plan) || plan_asks_of_keys(plan)))
+        if (r >= 0 && (plan_asks(plan) || plan_asks_of_keys(plan) || plan_asks_of_links(plan)))
                 r = begin_asking(&s, &run_params.can_ask);
         s.asking.screen = s.pty ? s.pty->screen : NULL;
         if (r >= 0)

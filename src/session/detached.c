@@ -10,12 +10,12 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "monitor.h"
 #include "ports.h"
 #include "run/deadline.h"
-#include "run/programs.h"
 #include "run/run.h"
 
 _Static_assert(sizeof(struct detached_answer) <= PIPE_BUF, "an answer must be one atomic write");

@@ -11,12 +11,12 @@
 
 #include "base/beneath.h"
 #include "base/path.h"
+#include "base/programs.h"
 #include "base/sys.h"
 #include "changes/changes.h"
 #include "detached.h"
 #include "net/proxy.h"
 #include "plan/record.h"
-#include "run/programs.h"
 #include "run/run.h"
 
 _Static_assert(sizeof(struct monitor_answer) <= PIPE_BUF, "an answer must be one atomic write");

@@ -10,11 +10,11 @@
 #include "base/degraded.h"
 #include "base/file.h"
 #include "base/null.h"
+#include "base/programs.h"
 #include "base/sized.h"
 #include "base/spawn.h"
 #include "base/sys.h"
 #include "monitor.h"
-#include "run/programs.h"
 #include "session.h"
 
 /* Moves a descriptor above those numbers at which the monitor gets its own, so that no dup2(2)

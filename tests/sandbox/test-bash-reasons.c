@@ -88,6 +88,9 @@ static const struct {
          "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign"},
         {"echo 'Cannot autolaunch D-Bus without X11 $DISPLAY'; exit 1", NULL,
          "the session bus isn't shown: --dbus NAME lets the program of that name be called"},
+        {"echo \"xdg-open: no method available for opening 'https://example.com'\"; exit 3", NULL,
+         "no browser of the host's is reached: nsrun run --browser opens a link when a person at its terminal "
+         "says yes"},
         {"echo 'ping: socket: Operation not permitted'; exit 2", NULL,
          "no command has the capability for raw sockets: nothing allows it"},
         {"echo 'sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.'; exit 1",

@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "base/programs.h"
 #include "launch/init.h"
 #include "library.h"
 #include "run/disk.h"
-#include "run/programs.h"
 #include "session.h"
 
 /* Where no descriptor of the test's or of nsrun's comes to lie by itself. */

@@ -321,7 +321,7 @@ TEST(sound_is_the_servers_sockets_and_the_cookie) {
             &o);
         expect_status(&o, 0);
         expect_in(o.err, "nsrun: note: not in the bundle: devices of the host's (--kvm, --gpu ...) are the "
-                         "engine's to pass, and no agent and no bus is reached\n");
+                         "engine's to pass, and no agent, no bus and no browser is reached\n");
         /* Without the word, neither is there. */
         RUN(s, &o, "--", "sh", "-c", "echo ${XDG_RUNTIME_DIR-none} ${PULSE_SERVER-none}; ls /run/user");
         expect_in(o.out, "none none\n");

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --ssh-agent: which keys a command can list and have sign, what is refused, a person asked before each
  * signature; and attacks on the filter from both of its sides. */
-#include <poll.h>
-#include <pty.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "harness.h"
+#include "talk.h"
 
 /* An agent in Python, so that what it answers is the test's: keys "one" and "two" whose blobs are their
  * names, signatures that are "signed NAME", and other behaviour by its mode. */
@@ -309,62 +306,16 @@ TEST(what_cannot_be_had_is_one_line) {
 
 /* ---------------------------------------------------------------- a person asked */
 
-struct talk {
-        struct running running;
-        int master, slave;
-        char text[16384];
-        size_t n, seen;
-};
-
-static void on_its_terminal(void *data) {
-        const struct talk *t = data;
-
-        if (setsid() < 0 || ioctl(t->slave, TIOCSCTTY, 0) < 0)
-                _exit(119);
-}
-
-static void talk_begin(struct talk *t, const struct site *s, const char *script) {
-        const char *argv[] = {program(), "run",     "--project", s->project, "--ssh-agent", "ask",
-                              "--",      "python3", "-c",        script,     NULL};
-
-        *t = (struct talk){.n = 0};
-        assert_int_equal(openpty(&t->master, &t->slave, NULL, NULL, NULL), 0);
-        assert_int_equal(fcntl(t->master, F_SETFD, FD_CLOEXEC), 0);
-        spawn(&(struct request){.argv = argv, .cwd = s->root, .in_child = on_its_terminal, .data = t},
-              &t->running);
-        assert_int_equal(fcntl(t->slave, F_SETFD, FD_CLOEXEC), 0);
-}
-
-static void talk_await(struct talk *t, const char *text) {
-        const char *at;
-
-        while (!(at = strstr(t->text + t->seen, text))) {
-                struct pollfd more = {.fd = t->master, .events = POLLIN};
-                ssize_t n = poll(&more, 1, deadline_seconds * 500) == 1
-                                    ? read(t->master, t->text + t->n, sizeof(t->text) - 1 - t->n)
-                                    : -1;
-
-                if (n <= 0)
-                        fail_msg("%s doesn't come after: %s", text, t->text + t->seen);
-                t->n += (size_t)n;
-                t->text[t->n] = '\0';
-        }
-        t->seen = (size_t)(at - t->text) + strlen(text);
+static void talk_with(struct talk *t, const struct site *s, const char *script) {
+        talk_begin(t, s, OPTIONS("--ssh-agent", "ask", "--", "python3", "-c", script));
 }
 
 static void talk_answer(struct talk *t, const char *key, const char *with) {
         _cleanup_free_ char *shown = text_of("nsrun: a program wants a signature by the SSH key %s.\r\n"
                                              "nsrun: Sign this once? [",
                                              key);
-        char code[8] = "";
 
-        talk_await(t, shown);
-        talk_await(t, " for yes, n for no, q to be asked no more] ");
-        assert_int_equal(sscanf(strstr(t->text + t->seen - 60, "[type y"), "[type %3[y0-9]", code), 1);
-        (void)strcat(code, "\n");
-        if (!with)
-                with = code;
-        assert_int_equal(write(t->master, with, strlen(with)), (ssize_t)strlen(with));
+        talk_answer_to(t, shown, with);
 }
 
 TEST(a_person_is_asked_before_each_signature) {
@@ -380,7 +331,7 @@ TEST(a_person_is_asked_before_each_signature) {
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         agent_begin(&d, s, "plain");
-        talk_begin(&t, s, script);
+        talk_with(&t, s, script);
         talk_answer(&t, "one", NULL);
         talk_await(&t, "nsrun: signed\r\n");
         talk_answer(&t, "two", "n\n");
@@ -388,9 +339,7 @@ TEST(a_person_is_asked_before_each_signature) {
         talk_answer(&t, "one", NULL);
         talk_answer(&t, "two", "q\n");
         talk_await(&t, "nsrun: refused, and so is every other signature\r\n");
-        finish(&t.running, &o);
-        (void)close(t.master);
-        (void)close(t.slave);
+        talk_end(&t, &o);
         expect_status(&o, 0);
         expect_out(&o, "14\n5\n14\n5\n5\n");
         /* Where nobody is, nothing starts. */
@@ -418,12 +367,10 @@ TEST(a_forged_comment_draws_nothing) {
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         agent_begin(&d, s, "forged");
-        talk_begin(&t, s, script);
+        talk_with(&t, s, script);
         talk_answer(&t, "?[2J?one????", "n\n");
-        finish(&t.running, &o);
+        talk_end(&t, &o);
         assert_null(strchr(t.text, '\x1b'));
-        (void)close(t.master);
-        (void)close(t.slave);
         expect_out(&o, "5\n");
         said = agent_end(&d);
 }
@@ -441,7 +388,7 @@ TEST(a_client_that_goes_while_a_person_is_asked) {
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         agent_begin(&d, s, "plain");
-        talk_begin(&t, s, script);
+        talk_with(&t, s, script);
         /* The first is asked about if the filter saw it before its client was gone. */
         talk_await(&t, "nsrun: a program wants a signature by the SSH key ");
         t.seen -= strlen("nsrun: a program wants a signature by the SSH key ");
@@ -449,9 +396,7 @@ TEST(a_client_that_goes_while_a_person_is_asked) {
                 talk_answer(&t, "one", NULL);
         }
         talk_answer(&t, "two", NULL);
-        finish(&t.running, &o);
-        (void)close(t.master);
-        (void)close(t.slave);
+        talk_end(&t, &o);
         expect_out(&o, "14\n");
         said = agent_end(&d);
 }

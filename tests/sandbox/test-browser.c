@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* --browser: links of a command's are opened on the host when a person says yes, and no other ones; what a
+ * hostile command tries at that. */
+#include <sys/un.h>
+
+#include "talk.h"
+
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* The host's program: says by a pipe what it was started with. */
+struct desk {
+        char *opener;
+        int pipe;
+};
+
+static void opener_begin(struct desk *d, const struct site *s) {
+        _cleanup_free_ char *pipe_path = path_of(s->outside, "opened");
+
+        if (!has_program("python3"))
+                skip_because("there is no python3");
+        make_file(s->outside, "opener",
+                  "#!/bin/sh\necho \"$# $1 $DISPLAY $(pwd)\" >\"${0%opener}opened\"\n");
+        *d = (struct desk){.opener = path_of(s->outside, "opener")};
+        assert_int_equal(chmod(d->opener, 0755), 0);
+        assert_int_equal(mkfifo(pipe_path, 0600), 0);
+        d->pipe = open(pipe_path, O_RDWR | O_CLOEXEC);
+        assert_true(d->pipe >= 0);
+        assert_int_equal(setenv("BROWSER", d->opener, 1), 0);
+        assert_int_equal(setenv("DISPLAY", ":77", 1), 0);
+}
+
+static void opener_end(struct desk *d) {
+        struct pollfd more = {.fd = d->pipe, .events = POLLIN};
+
+        /* It was started no other time. */
+        assert_int_equal(poll(&more, 1, 0), 0);
+        (void)close(d->pipe);
+        free(d->opener);
+        assert_int_equal(unsetenv("BROWSER"), 0);
+        assert_int_equal(unsetenv("DISPLAY"), 0);
+}
+
+static void expect_opened(const struct desk *d, const char *link) {
+        _cleanup_free_ char *line = read_line(d->pipe), *wanted = text_of("1 %s :77 /\n", link);
+
+        assert_string_equal(line, wanted);
+}
+
+static void answer_link(struct talk *t, const char *host, const char *link, const char *with) {
+        _cleanup_free_ char *question =
+                text_of("nsrun: a program wants to open a link to %s on the host:\r\n"
+                        "nsrun:   %s\r\nnsrun: Open it? [",
+                        host, link);
+
+        talk_answer_to(t, question, with);
+}
+
+static void skip_unless_nsrun(void) {
+        if (in_a_session() || by_the_library())
+                skip_because("this is about the nsrun program itself");
+}
+
+TEST(a_person_is_asked_before_each_link) {
+        static const char script[] =
+                "xdg-open 'https://example.com/a?b=c&d=%20;e' && echo $?; sensible-browser http://two.example:80; "
+                "echo $?; python3 -m webbrowser https://three.example/ >/dev/null; "
+                "\"$BROWSER\" https://four.example; echo $?; www-browser https://five.example; echo $?";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct desk d;
+        struct talk t;
+
+        skip_unless_nsrun();
+        opener_begin(&d, s);
+        talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", script));
+        answer_link(&t, "example.com", "https://example.com/a?b=c&d=%20;e", NULL);
+        talk_await(&t, "nsrun: opened\r\n");
+        expect_opened(&d, "https://example.com/a?b=c&d=%20;e");
+        answer_link(&t, "two.example:80", "http://two.example:80", "n\n");
+        talk_await(&t, "nsrun: not opened\r\n");
+        answer_link(&t, "three.example", "https://three.example/", NULL);
+        talk_await(&t, "nsrun: opened\r\n");
+        expect_opened(&d, "https://three.example/");
+        answer_link(&t, "four.example", "https://four.example", "q\n");
+        talk_await(&t, "nsrun: not opened, and neither is any other link\r\n");
+        talk_end(&t, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "0\n4\n4\n4\n");
+        expect_in(o.err, "sensible-browser: the person at nsrun's terminal doesn't open it\n");
+        collect_orphans();
+        opener_end(&d);
+}
+
+/* Whatever stands at the socket: a person is asked about links alone, and by their text alone. */
+TEST(nothing_but_links_is_asked_about) {
+        static const char script[] =
+                "import os, socket\n"
+                "P = os.environ['XDG_RUNTIME_DIR'] + '/nsrun/browser'\n"
+                "def new():\n"
+                "    c = socket.socket(socket.AF_UNIX); c.connect(P); return c\n"
+                "def ask(b):\n"
+                "    c = new(); c.sendall(b); return c.recv(9)\n"
+                "print({ask(b) for b in (b'\\n', b'file:///etc/passwd\\n', b'javascript:alert(1)\\n', "
+                "b'--help\\n', b'-x https://a.example\\n', b'/bin/sh\\n', b'https://a.example/\\x1b[2J\\n', "
+                "b'https://a.example\\0x\\n', b'https://a.example\\nhttps://b.example\\n', "
+                "b'https://good.example@bad.example/\\n', b'https://a.example/`id`\\n', "
+                "b'https://a.example/\\'x\\n', b'https://a.example/\\xe2\\x80\\xae\\n', "
+                "b'https://a.example/' + b'x' * 2049)})\n"
+                "idle = [new() for i in range(200)]\n"
+                "for c in idle[::3]:\n"
+                "    try: c.sendall(b'https://idle.exam')\n"
+                "    except BrokenPipeError: pass\n"
+                "gone = new(); gone.sendall(b'https://gone.example\\n'); gone.shutdown(socket.SHUT_WR)\n"
+                "print(gone.recv(9), ask(b'https://' + b'y' * 200 + b'/' + b'x' * 1800 + b'\\n'))\n"
+                "c = new(); c.sendall(b'https://left.example\\n'); print('left', flush=True)\n"
+                "c.close()\n"
+                "print(ask(b'https://last.example\\n'))\n";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct desk d;
+        struct talk t;
+        size_t n = 0;
+
+        skip_unless_nsrun();
+        opener_begin(&d, s);
+        talk_begin(&t, s, OPTIONS("--browser", "--", "python3", "-c", script));
+        answer_link(&t, "gone.example", "https://gone.example", NULL);
+        expect_opened(&d, "https://gone.example");
+        talk_answer_to(&t, "nsrun: a program wants to open a link to yyyyyyyy", "n\n");
+        /* Whose program has gone: it is asked about if the filter saw it before, and its answer is nobody's.
+         */
+        talk_await(&t, "nsrun: not opened\r\n");
+        talk_await(&t, "nsrun: a program wants to open a link to l");
+        t.seen--;
+        if (startswith(t.text + t.seen, "left")) {
+                talk_answer_to(&t, "left.example", "n\n");
+                talk_answer_to(&t, "last.example", "n\n");
+        } else
+                talk_answer_to(&t, "last.example", "n\n");
+        talk_end(&t, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "{b'n'}\nb'y' b'n'\nleft\nb'n'\n");
+        assert_null(strchr(t.text, '\x1b'));
+        for (const char *at = t.text; (at = strstr(at, "wants to open")); at++)
+                n++;
+        assert_true(n == 3 || n == 4);
+        collect_orphans();
+        opener_end(&d);
+}
+
+TEST(what_cannot_be_had_is_one_line) {
+        const struct site *s = *state;
+        _cleanup_free_ char *planted = path_of(s->project, "opener"), *path = strdup(getenv("PATH")),
+                            *refusal = NULL;
+        _cleanup_outcome_ struct outcome nobody = {0}, session = {0}, bash = {0}, none = {0}, own = {0};
+        struct desk d;
+
+        skip_unless_nsrun();
+        opener_begin(&d, s);
+        run(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "run", "--project",
+                                                            s->project, "--browser", "--", "echo", "started",
+                                                            NULL}},
+            &nobody);
+        expect_refusal(
+                &nobody, 125,
+                "nsrun: nobody can be asked about links; --browser asks on the terminal, and there is "
+                "none: leave it out");
+        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
+                                                            s->project, "--browser", NULL},
+                              .cwd = s->root},
+            &session);
+        expect_refusal(&session, 125,
+                       "nsrun: nobody can be asked about links; only 'nsrun run' and 'nsrun shell' ask "
+                       "(--browser), at their terminal: leave it out");
+        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--project", s->project,
+                                                            "--browser", "echo started", NULL},
+                              .cwd = s->root},
+            &bash);
+        assert_int_equal(bash.status, 125);
+        expect_in(bash.out, "nobody can be asked about links; only 'nsrun run'");
+        /* A program of the command's own, and no program at all. */
+        make_file(s->project, "opener", "#!/bin/sh\n");
+        assert_int_equal(chmod(planted, 0755), 0);
+        assert_int_equal(setenv("BROWSER", planted, 1), 0);
+        refusal =
+                text_of("nsrun: what --browser would show lies in a writable folder, where a command could "
+                        "change it: %s; keep it outside of what a command may write",
+                        planted);
+        RUN(s, &own, "--browser", "--", "true");
+        expect_refusal(&own, 125, refusal);
+        assert_int_equal(setenv("BROWSER", "no-such-program", 1), 0);
+        assert_int_equal(setenv("PATH", s->outside, 1), 0);
+        RUN(s, &none, "--browser", "--", "/bin/true");
+        assert_int_equal(setenv("PATH", path, 1), 0);
+        expect_refusal(&none, 125,
+                       "nsrun: --browser: the host has no program that opens links; install xdg-open (the "
+                       "package xdg-utils), or set BROWSER to a program's path");
+        collect_orphans();
+        opener_end(&d);
+}
+
+TEST(plans_and_configurations_say_it) {
+        const struct site *s = *state;
+        _cleanup_free_ char *config = path_of(s->outside, "c.json"), *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct desk d;
+
+        skip_unless_nsrun();
+        opener_begin(&d, s);
+        make_file(s->outside, "c.json", "{\"version\": 1, \"browser\": true}");
+        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", s->project,
+                                                            "--config", config, "--", "true", NULL},
+                              .cwd = s->root},
+            &o);
+        line = text_of("gives away  --browser: links (http, https) that you say yes to, opened by %s on the "
+                       "host: what the command has read can stand in one\n",
+                       d.opener);
+        expect_status(&o, 0);
+        expect_in(o.out, line);
+        expect_in(o.out, "/nsrun/browser ");
+        opener_end(&d);
+}
+
+/* The filter moves bytes and can do nothing else; when nsrun is killed, nothing is left. */
+TEST(the_filter_is_confined_and_dies_with_nsrun) {
+        static const char look[] =
+                "for p in /proc/[0-9]*; do grep -q \"^PPid:.$1$\" $p/status 2>/dev/null && "
+                "tr '\\0' ' ' <$p/cmdline | grep -q '^nsrun-net browser ' && "
+                "grep -E '^(Seccomp|NoNewPrivs|CapEff):' $p/status; done; :";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, killed = {0};
+        _cleanup_free_ char *line = NULL, *pid = NULL;
+        struct desk d;
+        struct talk t;
+
+        skip_unless_nsrun();
+        opener_begin(&d, s);
+        talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", "echo in; xdg-open https://a.example"));
+        line = read_line(t.running.out);
+        assert_string_equal(line, "in\n");
+        talk_await(&t, "nsrun: Open it? [");
+        pid = text_of("%d", (int)t.running.pid);
+        run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, "sh", pid, NULL}}, &o);
+        expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
+        (void)kill(t.running.pid, SIGKILL);
+        talk_end(&t, &killed);
+        collect_orphans();
+        opener_end(&d);
+}
+
+int main(void) {
+        return run_all_tests();
+}

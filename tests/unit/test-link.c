@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* desktop/link.c: which links a person may be asked about, and the host that is shown of them. */
+#include "scratch.h"
+
+#include "desktop/link.h"
+
+static const struct {
+        const char *link, *host; /* NULL: it isn't one */
+} links[] = {
+        {"https://example.com", "example.com"},
+        {"HTTP://Example.com:8080/x", "Example.com:8080"},
+        {"http://127.0.0.1:1/", "127.0.0.1:1"},
+        {"https://[::1]:99999/x", "[::1]:99999"},
+        {"https://xn--bcher-kva.example/b%C3%BCcher?a=b&c=d;e,f+g*(h)!$~_.-:@#x", "xn--bcher-kva.example"},
+        {"https://example.com?q", "example.com"},
+        {"https://example.com#f", "example.com"},
+        {"https://_dmarc.example.com/", NULL},
+        {"", NULL},
+        {"-x", NULL},
+        {"--help", NULL},
+        {"example.com", NULL},
+        {"//example.com", NULL},
+        {"/etc/passwd", NULL},
+        {"file:///etc/passwd", NULL},
+        {"javascript:alert(1)", NULL},
+        {"data:text/html,x", NULL},
+        {"ssh://example.com", NULL},
+        {"vscode://file/x", NULL},
+        {"httpss://example.com", NULL},
+        {"https:/example.com", NULL},
+        {"https:example.com", NULL},
+        {" https://example.com", NULL},
+        {"https://", NULL},
+        {"https:///x", NULL},
+        {"https://-x/", NULL},
+        {"https://.x/", NULL},
+        {"https://github.com@evil.example/", NULL},
+        {"https://user:password@example.com/", NULL},
+        {"https://b\xc3\xbc"
+         "cher.example/",
+         NULL},
+        {"https://example.com:/", NULL},
+        {"https://example.com:123456/", NULL},
+        {"https://example.com:80x/", NULL},
+        {"https://[::1", NULL},
+        {"https://[]/", NULL},
+        {"https://[::1]x/", NULL},
+        {"https://example.com\\@evil.example/", NULL},
+        {"https://example.com/a b", NULL},
+        {"https://example.com/\n", NULL},
+        {"https://example.com/\x1b[2J", NULL},
+        {"https://example.com/\x7f", NULL},
+        {"https://example.com/'", NULL},
+        {"https://example.com/\"", NULL},
+        {"https://example.com/`", NULL},
+        {"https://example.com/\\", NULL},
+        {"https://example.com/<>", NULL},
+        {"https://example.com/{|}^", NULL},
+        {"https://example.com/[x]", NULL},
+        {"https://example.com/%", NULL},
+        {"https://example.com/%2", NULL},
+        {"https://example.com/%g0", NULL},
+        {"https://example.com/\xe2\x80\xae", NULL},
+};
+
+TEST(links_are_judged) {
+        for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+                char host[LINK_HOST_MOST + 1] = "";
+
+                if (link_is_openable(links[i].link, host) != (links[i].host != NULL))
+                        fail_msg("%s", links[i].link);
+                if (links[i].host)
+                        assert_string_equal(host, links[i].host);
+        }
+}
+
+TEST(long_links_and_long_hosts_are_none) {
+        char link[LINK_MOST + 2] = "https://example.com/", host[LINK_HOST_MOST + 1];
+        size_t n = strlen(link);
+
+        memset(link + n, 'x', LINK_MOST - n);
+        assert_true(link_is_openable(link, host));
+        link[LINK_MOST] = 'x';
+        assert_false(link_is_openable(link, host));
+        (void)strcpy(link, "https://");
+        memset(link + 8, 'x', LINK_HOST_MOST);
+        link[8 + LINK_HOST_MOST] = '\0';
+        assert_true(link_is_openable(link, host));
+        assert_int_equal(strlen(host), LINK_HOST_MOST);
+        (void)strcat(link, "x");
+        assert_false(link_is_openable(link, host));
+}
+
+int main(void) {
+        return run_all_tests();
+}
