@@ -19,6 +19,7 @@
 
 /* The kernel tells nobody that a terminal's last byte was read. */
 #define END_WAIT_LEAST_MS 50
+#define END_WAIT_IDLE_MS  1000 /* while nobody reads */
 #define END_WAIT_MOST_MS  60000
 
 /* Nor does it tell that nsrun has come to the foreground: a shell continues those alone that were stopped.
@@ -430,6 +431,8 @@ void pty_keep_end(struct pty *p) {
                 return;
         if (pty_is_drained(&p->typed) && sys_poll(&unread, 1, 0) == 0)
                 type_end(p);
+        else if (p->end_wait_ms < END_WAIT_IDLE_MS)
+                p->end_wait_ms *= 2;
         p->end_due_ms = pty_now_ms() + p->end_wait_ms;
 }
 

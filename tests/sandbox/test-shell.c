@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun shell` and --pty where nobody sits at a terminal: what comes of the end of the input, and of a
  * SIGTERM. */
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 #include "session.h"
 
 static void run_shell(const struct site *s, struct outcome *o, const char *shell, int input) {
@@ -25,6 +28,28 @@ TEST(the_end_of_the_input_is_there_for_every_reader) {
             "stty -icanon min 1; echo end-$(head -c 2 | tail -c 1 | od -An -tx1 | tr -d ' ').");
         expect_status(&raw, 0);
         expect_in(raw.out, "end-04.");
+}
+
+/* As many times as nsrun had nothing to do, it was woken. */
+TEST(a_command_that_reads_nothing_leaves_nsrun_asleep) {
+        const struct site *s = *state;
+        struct rusage usage = {0};
+        int status = 0;
+        pid_t pid;
+
+        (void)fflush(NULL);
+        pid = fork();
+        if (pid == 0) {
+                int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+                if (dup2(null, 0) == 0 && dup2(null, 1) == 1)
+                        (void)execl(program(), program(), "run", "--project", s->project, "--pty", "--",
+                                    "sleep", "3", (char *)NULL);
+                _exit(99);
+        }
+        assert_int_equal(wait4(pid, &status, 0, &usage), pid);
+        assert_int_equal(status, 0);
+        assert_in_range(usage.ru_nvcsw, 1, 45);
 }
 
 TEST(a_shell_without_input_ends) {
