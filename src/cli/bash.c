@@ -262,7 +262,9 @@ static int cli_run_bash(const struct nsrun_policy *policy, struct bash_options *
         }
         o->options.data = o;
         r = run_with_signals(policy, o, command, &params, &result, &failure);
-        cli_bash_warn(&result);
+        /* The text has them, too: a person at a terminal reads both. */
+        if (r < 0 || o->format == NSRUN_FORMAT_JSON || !isatty(1) || !isatty(2))
+                cli_bash_warn(&result);
         *ret_status = r < 0 ? EXIT_NSRUN : status_of(&result);
         r = print_bash_result(&result, r < 0 ? &failure : NULL, o->format, err);
         nsrun_bash_result_clear(&result);

@@ -238,6 +238,23 @@ TEST(the_emulator_is_as_it_was) {
         close_terminal(&t);
 }
 
+/* The text of a command's result has the notes; on a terminal nothing says them a second time. */
+TEST(notes_are_said_once_at_a_terminal) {
+        const char *first;
+        struct terminal t;
+
+        open_terminal(*state, &t);
+        type_line(&t, "export BENCH_TO''KEN=1");
+        expect_text(&t, PROMPT);
+        type_line(&t, "${nsrun/ run / bash } 'echo ran-$((40+2)).'");
+        expect_text(&t, "ran-42.\n");
+        expect_text(&t, PROMPT);
+        first = strstr(t.text, "BENCH_TOKEN\n");
+        assert_non_null(first);
+        assert_null(strstr(first + 1, "BENCH_TOKEN\n"));
+        close_terminal(&t);
+}
+
 /* A question comes whenever the command asks for a name: its answer is typed in lines, and what comes after
  * it is the command's again. */
 TEST(a_question_has_the_terminal_to_itself) {
