@@ -122,25 +122,39 @@ static void begin_streams(struct talk *t, struct world *w, bool is_behind, const
         start_talk(t, w->site->root, argv);
 }
 
+static off_t size_of(const char *path) {
+        struct stat st;
+
+        return stat(path, &st) < 0 ? 0 : st.st_size;
+}
+
 /* It could write another name over the question's. */
 TEST(nothing_that_the_command_prints_is_shown_beside_a_question) {
         /* Margins of one line would leave the question's last one alone. */
         static const char script[] =
-                "printf '\\033[5;5r'; for i in $(seq 200); do printf 'FOR''GED\\n'; sleep 0.01; done & "
-                "getent ahostsv4 good.test >/dev/null; echo rc $?; kill $!";
+                "printf '\\033[5;5r'; while printf 'FOR''GED\\n' && echo >>printed; do sleep 0.01; done & "
+                "read go; getent ahostsv4 good.test >/dev/null; echo rc $?; kill $!";
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_world_ struct world w;
         static struct talk t;
+        _cleanup_free_ char *printed = path_of(((const struct site *)*state)->project, "printed");
         const char *question;
         char code[5];
+        off_t before;
 
         world_make(*state, &w, hosts);
         begin_streams(&t, &w, false, script);
+        await(&t, "FORGED\r\n");
+        type(&t, "go\n");
         await_question(&t, "good.test", code);
         assert_non_null(strstr(t.text, "\033[r\033[999H\033[J\r\nnsrun: getent (pid "));
         question = strstr(t.text, "wants to reach");
+        before = size_of(printed);
+        for (int i = 0; i < deadline_seconds * 100 && size_of(printed) < before + 3; i++)
+                (void)read_more(&t, 10);
+        assert_true(size_of(printed) >= before + 3);
         type(&t, "what?\n");
-        await(&t, ", n, or q to be asked no more] ");
+        await(&t, " for yes, n for no, q to be asked no more] ");
         type(&t, code);
         await(&t, "nsrun: good.test is allowed; in later runs by --allow good.test\r\n");
         t.text[t.seen - 1] = '\0';
@@ -150,6 +164,7 @@ TEST(nothing_that_the_command_prints_is_shown_beside_a_question) {
         await(&t, "rc 0\r\n");
         end_talk(&t, &o);
         expect_status(&o, 0);
+        assert_int_equal(unlink(printed), 0);
 }
 
 /* The command goes on there, has no answer, and is typed to when a shell's "fg" has come. */
