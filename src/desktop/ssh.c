@@ -6,7 +6,7 @@
 
 #include "base/sha256.h"
 
-#define FINGERPRINT_SIZE 64 /* "SHA256:", 43 characters, the NUL */
+#define FINGERPRINT_SIZE 51 /* "SHA256:", 43 characters, the NUL */
 
 static uint32_t ssh_u32(const uint8_t *at) {
         return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
@@ -125,7 +125,8 @@ static void show_comment(struct ssh_bytes comment, char to[SSH_COMMENT_MOST + 1]
 }
 
 bool ssh_has_key(char *const *wanted, const uint8_t *answer, size_t n, struct ssh_bytes key,
-                 char ret_comment[SSH_COMMENT_MOST + 1]) {
+                 char ret_shown[SSH_SHOWN_MOST + 1]) {
+        char text[SSH_COMMENT_MOST + 1], digest[FINGERPRINT_SIZE];
         struct ssh_bytes rest, found, comment;
         uint32_t n_keys;
 
@@ -136,7 +137,9 @@ bool ssh_has_key(char *const *wanted, const uint8_t *answer, size_t n, struct ss
                         continue;
                 if (!ssh_is_any_wanted(wanted, found, comment))
                         continue;
-                show_comment(comment, ret_comment);
+                show_comment(comment, text);
+                fingerprint(key, digest);
+                (void)snprintf(ret_shown, SSH_SHOWN_MOST + 1, "%s (%s)", text, digest);
                 return true;
         }
         return false;

@@ -240,7 +240,7 @@ static bool request_begin(struct filter *f) {
 static void take_keys(struct filter *f, const uint8_t *answer, size_t n) {
         struct net_question q = {.number = f->n_questions, .kind = NET_QUESTION_PERSON};
         _cleanup_free_ uint8_t *filtered = NULL;
-        char comment[SSH_COMMENT_MOST + 1];
+        char shown[SSH_SHOWN_MOST + 1];
         struct ssh_bytes key = {NULL, 0};
 
         if (ssh_read_request(f->request.bytes + 4, f->request.n - 4, &key) == SSH_WANTS_KEYS) {
@@ -254,7 +254,7 @@ static void take_keys(struct filter *f, const uint8_t *answer, size_t n) {
                 request_end(f);
                 return;
         }
-        if (!f->current || !ssh_has_key(f->wanted, answer, n, key, comment) || (f->asks && f->is_never)) {
+        if (!f->current || !ssh_has_key(f->wanted, answer, n, key, shown) || (f->asks && f->is_never)) {
                 request_refuse(f);
                 return;
         }
@@ -262,7 +262,7 @@ static void take_keys(struct filter *f, const uint8_t *answer, size_t n) {
                 sign(f);
                 return;
         }
-        (void)snprintf(q.name, sizeof(q.name), "%s", comment);
+        (void)snprintf(q.name, sizeof(q.name), "%s", shown);
         f->step = STEP_QUESTION;
         if (send(SSH_FD_LIFE, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
                 request_refuse(f);

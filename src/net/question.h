@@ -22,7 +22,7 @@ struct net_question {
         uint32_t number;
         uint16_t kind;
         uint16_t client_port;         /* of 127.0.0.1 inside: whose socket that is asked; 0: unknown */
-        char name[NET_NAME_MOST + 1]; /* what is to be reached; of --ssh-agent: the comment of the key */
+        char name[NET_NAME_MOST + 1]; /* what is to be reached; of --ssh-agent: the key */
 };
 
 enum net_verdict {

@@ -7,7 +7,7 @@
 #include "desktop/ssh.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
-        char one[] = "one", *wanted[] = {one, NULL}, comment[SSH_COMMENT_MOST + 1];
+        char one[] = "one", *wanted[] = {one, NULL}, shown[SSH_SHOWN_MOST + 1];
         /* Their exact size, so that a byte too far is seen. */
         uint8_t *bytes = malloc(n), *to = malloc(n);
         struct ssh_bytes key = {NULL, 0};
@@ -28,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
                 CHECK(ssh_find_missing(NULL, to, length) == -1);
         }
         key = (struct ssh_bytes){bytes, n < 3 ? n : 3};
-        if (ssh_has_key(NULL, bytes, n, key, comment))
-                CHECK(strlen(comment) <= SSH_COMMENT_MOST && !strchr(comment, '\x1b'));
+        if (ssh_has_key(NULL, bytes, n, key, shown))
+                CHECK(strlen(shown) <= SSH_SHOWN_MOST && !strchr(shown, '\x1b'));
         (void)ssh_find_missing(wanted, bytes, n);
         free(to);
         free(bytes);

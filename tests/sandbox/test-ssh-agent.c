@@ -311,11 +311,11 @@ static void talk_with(struct talk *t, const struct site *s, const char *script) 
 }
 
 static void talk_answer(struct talk *t, const char *key, const char *with) {
-        _cleanup_free_ char *shown = text_of("nsrun: a program wants a signature by the SSH key %s.\r\n"
-                                             "nsrun: Sign this once? [",
-                                             key);
+        _cleanup_free_ char *shown =
+                text_of("nsrun: a program wants a signature by the SSH key %s (SHA256:", key);
 
-        talk_answer_to(t, shown, with);
+        talk_await(t, shown);
+        talk_answer_to(t, ").\r\nnsrun: Sign this once? [", with);
 }
 
 TEST(a_person_is_asked_before_each_signature) {
