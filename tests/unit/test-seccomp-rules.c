@@ -298,9 +298,9 @@ TEST(includes_and_excludes_are_decided_for_a_command_without_capabilities) {
                 {"\"includes\": {\"caps\": [\"CAP_SYS_ADMIN\"]}", false},
                 {"\"excludes\": {\"caps\": [\"CAP_SYS_ADMIN\"]}", true},
                 {"\"includes\": {\"caps\": []}", true},
-                {"\"includes\": {\"arches\": [\"amd64\", \"arm64\"]}", true},
+                {"\"includes\": {\"arches\": [\"amd64\", \"arm64\", \"riscv64\"]}", true},
                 {"\"includes\": {\"arches\": [\"s390x\"]}", false},
-                {"\"excludes\": {\"arches\": [\"amd64\", \"arm64\"]}", false},
+                {"\"excludes\": {\"arches\": [\"amd64\", \"arm64\", \"riscv64\"]}", false},
                 {"\"excludes\": {\"arches\": [\"s390x\"]}", true},
                 {"\"includes\": {\"minKernel\": \"4.8\"}", true},
                 {"\"includes\": {\"minKernel\": \"6.0\"}", true},
@@ -308,8 +308,9 @@ TEST(includes_and_excludes_are_decided_for_a_command_without_capabilities) {
                 {"\"includes\": {\"minKernel\": \"10.0\"}", false},
                 {"\"excludes\": {\"minKernel\": \"4.8\"}", false},
                 {"\"excludes\": {\"minKernel\": \"6.1\"}", true},
-                {"\"includes\": {\"arches\": [\"amd64\", \"arm64\"], \"caps\": [\"CAP_BPF\"]}", false},
-                {"\"includes\": {\"minKernel\": \"4.8\"}, \"excludes\": {\"arches\": [\"amd64\", \"arm64\"]}",
+                {"\"includes\": {\"arches\": [\"amd64\", \"arm64\", \"riscv64\"], \"caps\": [\"CAP_BPF\"]}",
+                 false},
+                {"\"includes\": {\"minKernel\": \"4.8\"}, \"excludes\": {\"arches\": [\"amd64\", \"arm64\", \"riscv64\"]}",
                  false},
         };
 
