@@ -161,13 +161,32 @@ static int read_marks(const struct explained *e, const char *line, char ***ret) 
         return 0;
 }
 
-/* "NAME: command not found": where the caller's own PATH has it. */
-static int read_command(const struct explained *e, char *line, char ***ret) {
-        char *at = strstr(line, ": command not found");
-        _cleanup_free_ char *name = at ? last_part(line, at) : NULL;
+/* The command that a shell didn't find: bash's "NAME: command not found", zsh's "command not found: NAME",
+ * dash's and busybox's "NAME: not found".  NULL with 0: the line is no such thing. */
+static int missing_command(const char *line, char **ret) {
+        static const char zsh[] = "command not found: ", others[] = ": not found";
+        const char *begin = strstr(line, zsh), *at = begin ? NULL : strstr(line, ": command not found");
+        size_t n = strcspn(line, "\n");
 
-        if (!name || !*name || strchr(name, '/') || !e->search)
-                return at && !name ? -ENOMEM : 0;
+        if (begin)
+                begin += strlen(zsh);
+        else if (!at && n > strlen(others) && startswith(line + n - strlen(others), others))
+                at = line + n - strlen(others);
+        *ret = begin ? strndup(begin, strcspn(begin, "\n")) : at ? last_part(line, at) : NULL;
+        return (begin || at) && !*ret ? -ENOMEM : 0;
+}
+
+/* A command that wasn't found: a path, or a name where the caller's own PATH has it. */
+static int read_command(const struct explained *e, char *line, char ***ret) {
+        _cleanup_free_ char *name = NULL;
+        int found = missing_command(line, &name);
+
+        if (found < 0 || !name || !*name)
+                return found;
+        if (*name == '/')
+                return explain_add_path(e, name, REFUSED_ABSENT, ret);
+        if (strchr(name, '/') || !e->search)
+                return 0;
         for (const char *from = e->search; *from;) {
                 size_t n = strcspn(from, ":");
                 _cleanup_free_ char *path = NULL;
