@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "host/listening.h"
 #include "output.h"
 
 /* How many of the last calls count as "just before the end". */
@@ -161,6 +162,33 @@ static int compare_last(const void *a, const void *b) {
         return x->last != y->last ? (x->last < y->last ? 1 : -1) : (x > y) - (x < y);
 }
 
+void asked_add_port(struct asked_list *list, uint16_t port) {
+        for (size_t i = 0; i < list->n_ports; i++)
+                if (list->ports[i] == port)
+                        return;
+        if (list->n_ports < ARRAY_SIZE(list->ports))
+                list->ports[list->n_ports++] = port;
+}
+
+/* A service of the host's that was looked for at the sandbox's own loopback. */
+static int explain_ports(const struct asked_list *list, char ***ret) {
+        int r = 0;
+
+        for (size_t i = 0; i < list->n_ports && r >= 0; i++) {
+                char reason[192];
+
+                if (!listening_at_loopback("/proc/self/net", list->ports[i]))
+                        continue;
+                (void)snprintf(reason, sizeof(reason),
+                               "port %u of localhost is the sandbox's own, and nobody listens there: "
+                               "%s--allow localhost:%u reaches the host's",
+                               list->ports[i], list->plan->net == POLICY_NET_NONE ? "--net=allow " : "",
+                               list->ports[i]);
+                r = explain_add(ret, reason);
+        }
+        return r;
+}
+
 int asked_explain(const struct asked_list *list, char ***ret) {
         _cleanup_free_ const struct asked **sorted = calloc(list->n + 1, sizeof(*sorted));
         int r = 0;
@@ -172,6 +200,8 @@ int asked_explain(const struct asked_list *list, char ***ret) {
         qsort(sorted, list->n, sizeof(*sorted), compare_last);
         if (list->has_inet && list->plan->net == POLICY_NET_NONE)
                 r = explain_add(ret, EXPLAIN_NO_NETWORK);
+        if (r >= 0)
+                r = explain_ports(list, ret);
         for (size_t i = 0; i < list->n && strv_length(*ret) < EXPLAIN_MOST && r >= 0; i++) {
                 _cleanup_free_ char *reason = NULL;
 

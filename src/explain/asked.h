@@ -28,6 +28,10 @@ struct asked_list {
         uint64_t calls;  /* how many were watched */
         bool is_whole;   /* what comes when there is no room is left out; else all that came before is */
         bool has_inet;   /* a connection beyond the machine was tried */
+        /* Ports of the loopback to which a connection was tried while nobody listened inside; the first
+         * ones. */
+        uint16_t ports[8];
+        size_t n_ports;
 };
 
 /* No more is kept of what a command asks for. */
@@ -37,6 +41,8 @@ struct asked_list {
 /* Whether a call is worth a second look: the plan doesn't show its path as the host has it, or the call
  * would change what is read-only. */
 bool asked_is_of_interest(const struct nsrun_plan *plan, const char *path, enum watched_how how);
+/* A connection to a port of the loopback, at which nobody listened inside, was tried. */
+void asked_add_port(struct asked_list *list, uint16_t port);
 /* The item of that path and kind, counted; a new one has count 1.  NULL: there is no room. */
 struct asked *asked_add(struct asked_list *list, const char *path, enum watched_how how);
 void asked_clear(struct asked_list *list);

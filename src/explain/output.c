@@ -289,7 +289,8 @@ static int read_planned(const struct explained *e, const char *line, char ***ret
                 r = explain_add(
                         ret,
                         has_option("ssh-agent")
-                                ? "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign"
+                                ? "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign (KEY "
+                                  "is its fingerprint or comment, as ssh-add -l lists them)"
                                 : "the agent of SSH_AUTH_SOCK isn't shown: nothing allows it");
         if (r >= 0 && e->bus && *e->bus && !e->plan->dbus &&
             (strstr(line, "autolaunch D-Bus") || strstr(line, "autolaunch a dbus-daemon") ||

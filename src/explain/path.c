@@ -117,19 +117,33 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, char 
         return 0;
 }
 
+/* What is exposed around a protected name, writable: the outermost, below which --no-protect names it. NULL:
+ * there is none. */
+static const struct plan_op *writable_around(const struct nsrun_plan *plan, const struct plan_op *op) {
+        const struct plan_op *found = NULL;
+
+        while (op && !streq(op->target, "/")) {
+                _cleanup_free_ char *parent = path_parent(op->target);
+
+                op = parent ? explain_covering(plan, parent) : NULL;
+                if (!shows_the_host(op) || op->is_read_only)
+                        break;
+                found = op;
+        }
+        return found;
+}
+
 static int explain_write(const struct nsrun_plan *plan, const char *path, char **ret) {
-        const struct plan_op *op = explain_covering(plan, path);
-        _cleanup_free_ char *parent = op ? path_parent(op->target) : NULL;
-        const struct plan_op *around = parent ? explain_covering(plan, parent) : NULL;
+        const struct plan_op *op = explain_covering(plan, path), *around = writable_around(plan, op);
         int r;
 
         if (op && op->kind == PLAN_BIND && !op->is_read_only)
                 return 0;
-        if (op && op->kind == PLAN_BIND && shows_the_host(around) && !around->is_read_only)
+        if (op && op->kind == PLAN_BIND && around)
                 r = asprintf(
                         ret,
                         "%s is protected, since programs on the host obey it: --no-protect '%s' lifts that",
-                        op->target, path_basename(op->target));
+                        op->target, path_below(op->target, around->target));
         else if (op && op->kind == PLAN_BIND && access(op->source, W_OK) < 0)
                 r = asprintf(ret,
                              "%s is read-only, and the user may not write there on the host either: nothing "

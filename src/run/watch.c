@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "host/listening.h"
 #include "seccomp/syscalls.h"
 #include "status.h"
 
@@ -107,6 +108,16 @@ static enum watched_how how_opened(uint32_t pid, const struct watched_call *call
         return (flags & FILE_ACCESS) == O_RDONLY ? WATCHED_READ : WATCHED_WRITE;
 }
 
+/* A port of the loopback of the sandbox's own.  Its name server is at 53. */
+static void watch_port(struct watch *watch, uint32_t pid, uint16_t port) {
+        char folder[32];
+
+        (void)snprintf(folder, sizeof(folder), "/proc/%u/net", pid);
+        if (watch->asked.plan->net != POLICY_NET_HOST && port != 0 && port != 53 &&
+            !listening_at_loopback(folder, port))
+                asked_add_port(&watch->asked, port);
+}
+
 /* The path of a socket, absolute; NULL: it has none. */
 static char *socket_path(struct watch *watch, uint32_t pid, const uint64_t *arguments) {
         union {
@@ -121,9 +132,15 @@ static char *socket_path(struct watch *watch, uint32_t pid, const uint64_t *argu
         n = watch_read_memory(pid, arguments[1], &address, length);
         if (n < sizeof(address.any.sa_family))
                 return NULL;
-        if ((address.any.sa_family == AF_INET && (ntohl(address.in.sin_addr.s_addr) >> 24) != 127) ||
-            (address.any.sa_family == AF_INET6 && !IN6_IS_ADDR_LOOPBACK(&address.in6.sin6_addr)))
-                watch->asked.has_inet = true;
+        if (address.any.sa_family == AF_INET || address.any.sa_family == AF_INET6) {
+                bool is_loopback = address.any.sa_family == AF_INET
+                                           ? ntohl(address.in.sin_addr.s_addr) >> 24 == 127
+                                           : IN6_IS_ADDR_LOOPBACK(&address.in6.sin6_addr);
+
+                if (is_loopback)
+                        watch_port(watch, pid, ntohs(address.in.sin_port));
+                watch->asked.has_inet |= !is_loopback;
+        }
         if (address.any.sa_family != AF_UNIX || address.un.sun_path[0] == '\0')
                 return NULL;
         memcpy(path, address.un.sun_path, sizeof(address.un.sun_path));

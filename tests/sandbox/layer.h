@@ -111,9 +111,16 @@ static inline bool layer_receive(int socket, int ret[2]) {
         return true;
 }
 
+/* The session's first moment is now. */
+static inline void layer_since_now(struct layer *y) {
+        struct timespec begin;
+
+        assert_int_equal(clock_gettime(CLOCK_REALTIME, &begin), 0);
+        assert_int_equal(changes_moment(begin, &y->l.since), 0);
+}
+
 /* Mounts the overlay over what is in the base by now.  The mount lives as long as its helper. */
 static inline void layer_mount(struct layer *y) {
-        struct timespec begin;
         int ends[2], fds[2], status = 0;
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -137,8 +144,7 @@ static inline void layer_mount(struct layer *y) {
         y->l.base_fd = fds[1];
         y->l.upper_fd = layer_folder(y, "upper");
         y->l.record_fd = layer_folder(y, "record");
-        assert_int_equal(clock_gettime(CLOCK_REALTIME, &begin), 0);
-        assert_int_equal(changes_moment(begin, &y->l.since), 0);
+        layer_since_now(y);
 }
 
 static inline void layer_end(struct layer *y) {

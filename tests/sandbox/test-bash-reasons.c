@@ -91,7 +91,8 @@ static const struct {
         {"cat /dev/full0 /dev/fuse", NULL,
          "/dev/fuse is a device of the host's, which isn't shown: --fuse --seccomp=nested shows it"},
         {"echo 'Could not open a connection to your authentication agent.'; exit 2", NULL,
-         "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign"},
+         "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign (KEY is its fingerprint or "
+         "comment, as ssh-add -l lists them)"},
         {"echo 'Cannot autolaunch D-Bus without X11 $DISPLAY'; exit 1", NULL,
          "the session bus isn't shown: --dbus NAME lets the program of that name be called"},
         {"echo \"xdg-open: no method available for opening 'https://example.com'\"; exit 3", NULL,
@@ -169,6 +170,22 @@ static const char *const innocent[] = {
         "test -e %O/data",
         "cat %O/data; true",
 };
+
+/* The name is told as the option takes it. */
+TEST(what_lifts_the_protection_of_gits_hooks_is_told_and_works) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of("cd '%s' && git init -q . && mkdir -p .git/hooks", s->project);
+        _cleanup_outcome_ struct outcome made = {0}, before = {0}, after = {0};
+
+        run_outside(s, &made, script);
+        expect_status(&made, 0);
+        BASH(s, &before, "echo x >.git/hooks/pre-commit");
+        assert_int_not_equal(before.status, 0);
+        expect_in(before.out, "/.git/hooks is protected, since programs on the host obey it: --no-protect "
+                              "'.git/hooks' lifts that");
+        BASH(s, &after, "--no-protect=.git/hooks", "echo x >.git/hooks/pre-commit");
+        assert_int_equal(after.status, 0);
+}
 
 TEST(nothing_is_told_of_other_failures) {
         const struct site *s = *state;

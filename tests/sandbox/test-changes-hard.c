@@ -131,7 +131,7 @@ LAYER_TEST(for_want_of_room_nothing_is_committed) {
         y->base_options = "size=128k,mode=0755";
         layer_mount(y);
         layer_sh(y->l.base_fd, "echo 1 >a; echo 2 >b; mkdir d; echo 3 >d/c");
-        assert_int_equal(changes_moment(&y->l.since), 0);
+        layer_since_now(y);
         layer_sh(y->l.merged_fd, "echo 4 >>a; rm -r d; head -c 300000 /dev/urandom >m; echo 5 >z");
         old = picture_tree(y->l.base_fd, ".");
         expect_failure(changes_commit(&y->l, NULL, 0, &report, &err), &err, ENOSPC, "m",

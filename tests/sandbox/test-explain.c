@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun run --explain`: a failure that the sandbox caused is told with the option that allows it, any other
  * isn't; and who floods the notifier, changes paths under it or dies under it gets nothing but that. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include "harness.h"
 
 /* The text with H, P and O after a '%' replaced by the home, the project and the folder outside. */
@@ -92,6 +96,50 @@ TEST(what_the_sandbox_caused_is_told_once_with_its_option) {
                     strstr(o.err, "nsrun: reason: ") != found)
                         fail_msg("%s: not the one reason '%s': %s", caused[i].command, line, o.err);
         }
+}
+
+/* A socket of this process that listens at a port of the host's loopback. */
+static int listen_on_the_host(unsigned *ret_port) {
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+        socklen_t size = sizeof(at);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        assert_true(fd >= 0);
+        assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+        assert_int_equal(listen(fd, 4), 0);
+        assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+        *ret_port = ntohs(at.sin_port);
+        return fd;
+}
+
+TEST(a_service_of_the_hosts_loopback_is_told_with_its_option) {
+        const struct site *s = *state;
+        unsigned port;
+        _cleanup_close_ int fd = listen_on_the_host(&port);
+        _cleanup_free_ char *command = text_of("bash -c 'exec 3<>/dev/tcp/127.0.0.1/%u'", port),
+                            *allow = text_of("--allow=localhost:%u", port),
+                            *none = text_of(
+                                    "nsrun: reason: port %u of localhost is the sandbox's own, and nobody "
+                                    "listens there: --net=allow --allow localhost:%u reaches the host's\n",
+                                    port, port),
+                            *other = text_of(
+                                    "nsrun: reason: port %u of localhost is the sandbox's own, and nobody "
+                                    "listens there: --allow localhost:%u reaches the host's\n",
+                                    port, port);
+        _cleanup_outcome_ struct outcome alone = {0}, refused = {0}, allowed = {0}, absent = {0};
+
+        explained(s, &alone, "--net=none", command);
+        expect_in(alone.err, none);
+        explained(s, &refused, "--net=allow", command);
+        expect_in(refused.err, other);
+        /* The advice, followed. */
+        RUN(s, &allowed, "--explain", "--net=allow", allow, "--", "sh", "-c", command);
+        assert_int_equal(allowed.status, 0);
+        /* Nobody is there on the host either. */
+        close_fdp(&fd);
+        explained(s, &absent, "--net=allow", command);
+        assert_int_equal(absent.status, 1);
+        assert_null(strstr(absent.err, "reason: port"));
 }
 
 static const char *const innocent[] = {
