@@ -16,7 +16,7 @@ enum {
 
 /* Of the groups of digits all but the last are 0, or an IPv4 address has ::ffff: before it; the last is 0,
  * or a loopback address. */
-static bool is_loopback(const char *digits) {
+static bool is_within_loopback(const char *digits) {
         unsigned group[4] = {0};
         size_t n = strlen(digits) / DIGITS;
 
@@ -32,7 +32,7 @@ static bool is_loopback(const char *digits) {
         return group[3] == 0 || ((const unsigned char *)&group[3])[3] == 1;
 }
 
-static bool listens(const char *folder, const char *name, unsigned port) {
+static bool table_has(const char *folder, const char *name, unsigned port) {
         _cleanup_fclose_ FILE *f = NULL;
         char path[64], line[256];
 
@@ -44,12 +44,12 @@ static bool listens(const char *folder, const char *name, unsigned port) {
                 unsigned at, state;
 
                 if (sscanf(line, " %*u: %32[0-9A-F]:%x %*[0-9A-F]:%*x %x", digits, &at, &state) == 3 &&
-                    at == port && state == STATE_LISTEN && is_loopback(digits))
+                    at == port && state == STATE_LISTEN && is_within_loopback(digits))
                         return true;
         }
         return false;
 }
 
 bool listening_at_loopback(const char *folder, unsigned port) {
-        return listens(folder, "tcp", port) || listens(folder, "tcp6", port);
+        return table_has(folder, "tcp", port) || table_has(folder, "tcp6", port);
 }
