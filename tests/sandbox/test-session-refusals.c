@@ -34,6 +34,7 @@ static const char *value_of(const struct option_spec *spec, const struct site *s
                 {"profile", "instance"},
                 {"protect", "Makefile"},
                 {"no-protect", "Makefile"},
+                {"dbus", "org.example.Name"},
         };
 
         if (!spec->argument)
