@@ -191,6 +191,8 @@ int dbus_rule_read(const char *value, struct dbus_rule *ret) {
 }
 
 static const char runs_programs[] = "starts any program as you, outside of the sandbox";
+static const char takes_for_host[] =
+        "takes the command for a program outside of any sandbox, and starts programs at login without asking";
 static const char runs_scripts[] = "runs code of the caller's in the desktop itself";
 static const char changes_settings[] =
         "changes the desktop's settings, which name programs that it starts outside of the sandbox";
@@ -206,6 +208,7 @@ static const struct {
         const char *power;
 } powers[] = {
         {"org.freedesktop.systemd1", runs_programs},
+        {"org.freedesktop.portal.Desktop", takes_for_host},
         {"org.freedesktop.Flatpak", runs_programs},
         {"org.gnome.Terminal", runs_programs},
         {"org.gnome.Console", runs_programs},

@@ -53,7 +53,7 @@ bool link_is_openable(const char *link, char host[LINK_HOST_MOST + 1]) {
         n = (size_t)(at - begin);
         for (; *at; at++)
                 if (*at == '%' ? !is_char_of(at[1], hexadecimal) || !is_char_of(at[2], hexadecimal)
-                               : !is_char_of(*at, alphanumeric) && !is_char_of(*at, "-._~:/?#@!$&()*+,;="))
+                               : !is_char_of(*at, alphanumeric) && !is_char_of(*at, "-._~:/?#@&+,="))
                         return false;
         memcpy(host, begin, n);
         host[n] = '\0';

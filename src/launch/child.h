@@ -100,7 +100,13 @@ void limits_prepare(struct child *c, unsigned n_ours);
 int child_take_descriptors(struct child *c);
 /* Closes all but own[n] and what the command gets; n: CHILD_OWN_MAX at most. */
 int child_close_descriptors(struct child *c, const int *own, size_t n);
-#define CHILD_OWN_MAX 11
+#define CHILD_OWN_MAX 13
+/* That, of an array whose size is judged by the compiler. */
+#define CHILD_CLOSE_DESCRIPTORS(c, own)                                                            \
+        ({                                                                                         \
+                _Static_assert(ARRAY_SIZE(own) <= CHILD_OWN_MAX, "there is room for all of them"); \
+                child_close_descriptors(c, own, ARRAY_SIZE(own));                                  \
+        })
 int child_join_cgroup(struct child *c);
 int child_set_hostname(struct child *c);
 /* limits.c: that RLIMIT_NPROC holds for this user, and in this namespace alone. */

@@ -25,7 +25,7 @@ static int shed_descriptors(const struct entering *e) {
         if (!e->child)
                 return init->is_outside ? 0 : sys_close(init->session_fd);
         r = child_take_descriptors(e->child);
-        return r < 0 ? r : child_close_descriptors(e->child, own, ARRAY_SIZE(own));
+        return r < 0 ? r : CHILD_CLOSE_DESCRIPTORS(e->child, own);
 }
 
 /* Until it has dropped its capabilities a reaper has all of the session's user namespace, which keep

@@ -50,7 +50,7 @@ nsrun_no_asan static int become_init(void *child) {
         if (r >= 0 && c->params->cgroup)
                 r = child_join_cgroup(c);
         if (r >= 0)
-                r = child_close_descriptors(c, own, ARRAY_SIZE(own));
+                r = CHILD_CLOSE_DESCRIPTORS(c, own);
         c->reaper.exec_error = r < 0 ? r : init_exec(c);
         _exit(125);
 }

@@ -79,7 +79,7 @@ static int build(struct own *o) {
         if (r >= 0 && c->joins_cgroup)
                 r = own_enter_cgroup(c);
         if (r >= 0)
-                r = child_close_descriptors(c, own, ARRAY_SIZE(own));
+                r = CHILD_CLOSE_DESCRIPTORS(c, own);
         if (r >= 0)
                 r = identity_map(AT_FDCWD, "/proc/self/", o->uid_map, o->gid_map, err);
         if (r >= 0 && !(c->namespaces & CLONE_NEWCGROUP))

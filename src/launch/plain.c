@@ -17,7 +17,7 @@ static int plain_settle(struct child *c) {
         int r = c->joins_cgroup ? child_join_cgroup(c) : 0;
 
         if (r >= 0)
-                r = child_close_descriptors(c, own, ARRAY_SIZE(own));
+                r = CHILD_CLOSE_DESCRIPTORS(c, own);
         if (r < 0)
                 return r;
         r = sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);

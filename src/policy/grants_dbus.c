@@ -74,15 +74,16 @@ static int dbus_say(const struct granting *g) {
         if (r >= 0)
                 r = dbus_say_names(g, 1U << DBUS_BROADCAST, "what ", " tells all on the session bus");
         if (r >= 0)
-                r = dbus_say_names(g, 1U << DBUS_OWN, "the name ",
-                                   " on the session bus: the command answers whoever calls it");
+                r = dbus_say_names(
+                        g, 1U << DBUS_OWN, "the name ",
+                        " on the session bus: the command answers whoever calls it, and may call who has it");
         if (r >= 0)
                 r = dbus_say_names(g, 1U << DBUS_SEE, "whether ", " runs");
         STRV_FOREACH (value, g->s->policy->dbus) {
                 struct dbus_rule rule;
                 const char *power = dbus_rule_read(*value, &rule) < 0 ? NULL : dbus_rule_power(&rule);
 
-                if (r >= 0 && power && (rule.right == DBUS_TALK || rule.right == DBUS_CALL))
+                if (r >= 0 && power && rule.right != DBUS_SEE && rule.right != DBUS_BROADCAST)
                         r = grant_say(g, "%.*s %s: with it this is no boundary", (int)rule.length, rule.name,
                                       power);
         }

@@ -311,8 +311,8 @@ static void question_word(const struct asking *a, char *to, size_t size) {
         if (a->about == ASKED_LINK) {
                 (void)snprintf(to, size,
                                "\nnsrun: a program wants to open a link to %s on the host:\nnsrun:   %s\n"
-                               "nsrun: Open it? [type y%s for yes, n for no, q to be asked no more] ",
-                               a->question.name, a->link, a->code);
+                               "nsrun: Open it? (%s) [type y%s for yes, n for no, q to be asked no more] ",
+                               a->question.name, a->link, a->question.name, a->code);
                 return;
         }
         if (a->about == ASKED_KEY) {
@@ -331,7 +331,7 @@ static void question_word(const struct asking *a, char *to, size_t size) {
 }
 
 static void question_show(struct asking *a, int fd) {
-        char text[LINK_MOST + NET_NAME_MOST + 256];
+        char text[LINK_MOST + 2 * NET_NAME_MOST + 256];
         unsigned char digits = 0;
 
         if (a->is_open || getrandom(&digits, 1, 0) != 1) {

@@ -9,6 +9,7 @@
 #include "base/macro.h"
 #include "base/null.h"
 #include "base/spawn.h"
+#include "base/str.h"
 
 /* Those that run on when nsrun ends are init's. */
 static void opener_reap(struct opener *o) {
@@ -20,20 +21,63 @@ static void opener_reap(struct opener *o) {
         o->n = kept;
 }
 
+/* What a desktop's programs need of the caller's variables.  No other: one that names a folder (PATH,
+ * LD_LIBRARY_PATH, XDG_DATA_DIRS ...) may name one that the command writes to, and what opens a link is a
+ * script that starts others by name. */
+static bool is_of_desktop(const char *entry) {
+        static const char *const names[] = {"HOME",
+                                            "USER",
+                                            "LOGNAME",
+                                            "LANG",
+                                            "TZ",
+                                            "DISPLAY",
+                                            "WAYLAND_DISPLAY",
+                                            "XAUTHORITY",
+                                            "XDG_RUNTIME_DIR",
+                                            "XDG_CURRENT_DESKTOP",
+                                            "XDG_SESSION_TYPE",
+                                            "XDG_SESSION_DESKTOP",
+                                            "DESKTOP_SESSION",
+                                            "DBUS_SESSION_BUS_ADDRESS",
+                                            "KDE_FULL_SESSION",
+                                            "KDE_SESSION_VERSION",
+                                            "WSL_INTEROP",
+                                            "WSL_DISTRO_NAME"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                const char *rest = startswith(entry, names[i]);
+
+                if (rest && *rest == '=')
+                        return true;
+        }
+        return startswith(entry, "LC_");
+}
+
+static int opener_environment(char ***ret) {
+        int r = strv_add(ret, "PATH=/usr/local/bin:/usr/bin:/bin");
+
+        STRV_FOREACH (entry, environ)
+                if (r >= 0 && is_of_desktop(*entry))
+                        r = strv_add(ret, *entry);
+        return r;
+}
+
 int opener_open(struct opener *o, const char *link) {
         char *const argv[] = {(char *)(uintptr_t)o->program, (char *)(uintptr_t)link, NULL};
         _cleanup_close_ int null_fd = null_open(O_RDWR, NULL);
+        _cleanup_strv_ char **env = NULL;
         int r;
 
         opener_reap(o);
         if (null_fd < 0 || o->n == OPENED_MOST)
                 return null_fd < 0 ? null_fd : -EBUSY;
-        r = spawn_apart(&(struct spawn){.program = o->program,
-                                        .argv = argv,
-                                        .env = environ,
-                                        .folder = "/",
-                                        .null_fd = null_fd},
-                        &o->pids[o->n]);
+        r = opener_environment(&env);
+        if (r < 0)
+                return r;
+        r = spawn_apart(
+                &(struct spawn){
+                        .program = o->program, .argv = argv, .env = env, .folder = "/", .null_fd = null_fd},
+                &o->pids[o->n]);
         if (r >= 0)
                 o->n++;
         return r;

@@ -12,6 +12,6 @@ struct opener {
         size_t n;
 };
 
-/* Starts it with that one argument, the caller's environment, and no stream of the caller's.  -EBUSY: too
- * many run; other negative errnos. */
+/* Starts it with that one argument, a PATH of the system's folders, what of the caller's environment a
+ * desktop's programs need, and no stream of the caller's.  -EBUSY: too many run; other negative errnos. */
 int opener_open(struct opener *o, const char *link);

@@ -18,8 +18,9 @@ static void opener_begin(struct desk *d, const struct site *s) {
 
         if (!has_program("python3"))
                 skip_because("there is no python3");
-        make_file(s->outside, "opener",
-                  "#!/bin/sh\necho \"$# $1 $DISPLAY $(pwd)\" >\"${0%opener}opened\"\n");
+        make_file(
+                s->outside, "opener",
+                "#!/bin/sh\necho \"$# $1 $DISPLAY $(pwd) $PATH ${BROWSER-none}\" >\"${0%opener}opened\"\n");
         *d = (struct desk){.opener = path_of(s->outside, "opener")};
         assert_int_equal(chmod(d->opener, 0755), 0);
         assert_int_equal(mkfifo(pipe_path, 0600), 0);
@@ -41,7 +42,8 @@ static void opener_end(struct desk *d) {
 }
 
 static void expect_opened(const struct desk *d, const char *link) {
-        _cleanup_free_ char *line = read_line(d->pipe), *wanted = text_of("1 %s :77 /\n", link);
+        _cleanup_free_ char *line = read_line(d->pipe),
+                            *wanted = text_of("1 %s :77 / /usr/local/bin:/usr/bin:/bin none\n", link);
 
         assert_string_equal(line, wanted);
 }
@@ -49,7 +51,7 @@ static void expect_opened(const struct desk *d, const char *link) {
 static void answer_link(struct talk *t, const char *host, const char *link, const char *with) {
         _cleanup_free_ char *question =
                 text_of("nsrun: a program wants to open a link to %s on the host:\r\n"
-                        "nsrun:   %s\r\nnsrun: Open it? [",
+                        "nsrun:   %s\r\nnsrun: Open it? (",
                         host, link);
 
         talk_answer_to(t, question, with);
@@ -62,7 +64,7 @@ static void skip_unless_nsrun(void) {
 
 TEST(a_person_is_asked_before_each_link) {
         static const char script[] =
-                "xdg-open 'https://example.com/a?b=c&d=%20;e' && echo $?; sensible-browser http://two.example:80; "
+                "xdg-open 'https://example.com/a?b=c&d=%20,e' && echo $?; sensible-browser http://two.example:80; "
                 "echo $?; python3 -m webbrowser https://three.example/ >/dev/null; "
                 "\"$BROWSER\" https://four.example; echo $?; www-browser https://five.example; echo $?";
         const struct site *s = *state;
@@ -73,9 +75,9 @@ TEST(a_person_is_asked_before_each_link) {
         skip_unless_nsrun();
         opener_begin(&d, s);
         talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", script));
-        answer_link(&t, "example.com", "https://example.com/a?b=c&d=%20;e", NULL);
+        answer_link(&t, "example.com", "https://example.com/a?b=c&d=%20,e", NULL);
         talk_await(&t, "nsrun: opened\r\n");
-        expect_opened(&d, "https://example.com/a?b=c&d=%20;e");
+        expect_opened(&d, "https://example.com/a?b=c&d=%20,e");
         answer_link(&t, "two.example:80", "http://two.example:80", "n\n");
         talk_await(&t, "nsrun: not opened\r\n");
         answer_link(&t, "three.example", "https://three.example/", NULL);
@@ -238,7 +240,7 @@ TEST(the_filter_is_confined_and_dies_with_nsrun) {
         talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", "echo in; xdg-open https://a.example"));
         line = read_line(t.running.out);
         assert_string_equal(line, "in\n");
-        talk_await(&t, "nsrun: Open it? [");
+        talk_await(&t, "nsrun: Open it? (");
         pid = text_of("%d", (int)t.running.pid);
         run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, "sh", pid, NULL}}, &o);
         expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");

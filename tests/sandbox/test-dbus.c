@@ -379,7 +379,7 @@ TEST(plans_say_what_is_given_away) {
                          "sandbox: with it this is no boundary\n");
         expect_not_in(o.out, "org.example.One starts");
         expect_in(o.out, "gives away  --dbus: the name org.example.Mine on the session bus: the command "
-                         "answers whoever calls it\n");
+                         "answers whoever calls it, and may call who has it\n");
         expect_in(o.out, "gives away  --dbus: whether a.b runs\n");
         expect_in(o.out, "gives away  --dbus: what c.d tells all on the session bus\n");
         socket_line = text_of("  socket   /run/user/%u/bus", (unsigned)getuid());
