@@ -30,7 +30,8 @@ static inline bool error_is_filtered(int r) {
         return r == -EPERM || r == -ENOSYS;
 }
 
-/* The words of an errno: glibc's in every C library.  Safe between clone and exec. */
+/* The words of an errno, glibc's in every C library; of one that nobody has the next call may free them.
+ * Between clone and exec as safe as strerror(3) is. */
 const char *error_words(int error);
 
 /* Fills *err (may be NULL; left alone when it is already filled) and returns r,

@@ -13,7 +13,7 @@
 #include "launch/harden.h"
 
 /* *err's words are the whole message, as the parser's are. */
-#define fail(err, r, ...) error_setf(err, NSRUN_STAGE_POLICY, r, NULL, NULL, __VA_ARGS__)
+#define bwrap_build_fail(err, r, ...) error_setf(err, NSRUN_STAGE_POLICY, r, NULL, NULL, __VA_ARGS__)
 
 static struct plan_op *build_add_op(struct nsrun_plan *plan, enum plan_op_kind kind, const char *target,
                                     const char *below) {
@@ -44,7 +44,7 @@ static int read_descriptor(int fd, const char *what, char **ret, size_t *ret_n, 
                 if (got > 0)
                         strbuf_add_bytes(&text, part, (size_t)got);
                 else if (got != -EINTR)
-                        return fail(err, (int)got, "%s: %s", what, error_words((int)-got));
+                        return bwrap_build_fail(err, (int)got, "%s: %s", what, error_words((int)-got));
         (void)sys_close(fd);
         *ret_n = text.length;
         *ret = strbuf_finish(&text);
@@ -54,7 +54,7 @@ static int read_descriptor(int fd, const char *what, char **ret, size_t *ret_n, 
 static int canonical(const char *path, char **ret, struct nsrun_error *err) {
         int r = path_canonical(path, ret, NULL);
 
-        return r < 0 ? fail(err, r, "Can't find source path %s: %s", path, error_words(-r)) : 0;
+        return r < 0 ? bwrap_build_fail(err, r, "Can't find source path %s: %s", path, error_words(-r)) : 0;
 }
 
 /* ------------------------------------------------------------------- binds */
@@ -78,8 +78,8 @@ static int add_bind(struct nsrun_plan *plan, const struct bwrap_op *from, struct
         if (r == -ENOENT && from->makes_source) {
                 r = bwrap_make_source(from->source);
                 if (r < 0)
-                        return fail(err, r, "Can't create source path %s: %s", from->source,
-                                    error_words(-r));
+                        return bwrap_build_fail(err, r, "Can't create source path %s: %s", from->source,
+                                                error_words(-r));
                 r = path_canonical(from->source, &source, NULL);
         }
         is_magic = r == -ENOENT && from->is_optional && is_namespace_link(from->source);
@@ -113,7 +113,7 @@ static int add_bind_fd(struct nsrun_plan *plan, const struct bwrap_op *from, str
         (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", from->fd);
         n = sys_readlinkat(AT_FDCWD, link, path, sizeof(path) - 1);
         if (n < 0)
-                return fail(err, (int)n, "Invalid fd: %d", from->fd);
+                return bwrap_build_fail(err, (int)n, "Invalid fd: %d", from->fd);
         path[n] = '\0';
         op = build_add_op(plan, PLAN_BIND, from->target, "");
         if (!op || !(op->source = strdup(path)))
@@ -331,7 +331,7 @@ static int add_operation(struct nsrun_plan *plan, const struct bwrap_config *con
         case BWRAP_REMOUNT_RO:
                 return add_simple(plan, PLAN_REMOUNT_RO, from, err);
         }
-        return fail(err, -EINVAL, "Unexpected type %d", (int)from->kind);
+        return bwrap_build_fail(err, -EINVAL, "Unexpected type %d", (int)from->kind);
 }
 
 /* The hidden come last of all: they win over the protected. */
@@ -453,9 +453,9 @@ static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, 
                 raw->filters[raw->n_filters].filter = (struct sock_filter *)(void *)text;
                 raw->filters[raw->n_filters++].len = (unsigned short)(n / sizeof(struct sock_filter));
                 if (n % sizeof(struct sock_filter) != 0)
-                        return fail(err, -EINVAL, "Invalid seccomp data, must be multiple of 8");
+                        return bwrap_build_fail(err, -EINVAL, "Invalid seccomp data, must be multiple of 8");
                 if (n / sizeof(struct sock_filter) > UINT16_MAX)
-                        return fail(err, -EINVAL, "Invalid seccomp data, too long");
+                        return bwrap_build_fail(err, -EINVAL, "Invalid seccomp data, too long");
         }
         return 0;
 }
@@ -471,10 +471,11 @@ static int build_load_policy(struct nsrun_plan *plan, const struct bwrap_config 
                 return 0;
         r = seccomp_load(config->seccomp_policy, false, &plan->seccomp, &why);
         if (r < 0)
-                return fail(err, r, "Can't load seccomp policy %s: %s%s%s", config->seccomp_policy, why.what,
-                            why.error ? ": " : "", why.error ? error_words(why.error) : "");
+                return bwrap_build_fail(err, r, "Can't load seccomp policy %s: %s%s%s",
+                                        config->seccomp_policy, why.what, why.error ? ": " : "",
+                                        why.error ? error_words(why.error) : "");
         if (config->report_fd >= 0 && fcntl(config->report_fd, F_GETFD) < 0)
-                return fail(err, -EBADF, "Can't write to report fd: %s", error_words(EBADF));
+                return bwrap_build_fail(err, -EBADF, "Can't write to report fd: %s", error_words(EBADF));
         plan->seccomp_name = strdup(config->seccomp_policy);
         return plan->seccomp_name ? 0 : error_oom(err);
 }
@@ -485,17 +486,19 @@ static int choose_scopes(struct plan_raw *raw, const struct bwrap_config *config
         int abi = config->scopes_sockets ? sys_landlock_abi() : LANDLOCK_ABI_SCOPES;
 
         if (abi == -ENOSYS)
-                return fail(err, abi, "%s: the kernel, or a seccomp filter, has no Landlock", what);
+                return bwrap_build_fail(err, abi, "%s: the kernel, or a seccomp filter, has no Landlock",
+                                        what);
         if (abi == -EOPNOTSUPP)
-                return fail(err, abi,
-                            "%s: Landlock is switched off: the kernel's lsm= parameter has to name it",
-                            what);
+                return bwrap_build_fail(
+                        err, abi, "%s: Landlock is switched off: the kernel's lsm= parameter has to name it",
+                        what);
         if (abi < 0)
-                return fail(err, abi, "%s: %s", what, error_words(-abi));
+                return bwrap_build_fail(err, abi, "%s: %s", what, error_words(-abi));
         if (abi < LANDLOCK_ABI_SCOPES)
-                return fail(err, -EOPNOTSUPP,
-                            "%s: the kernel's Landlock has ABI %d, and that takes %d, of Linux 6.12", what,
-                            abi, LANDLOCK_ABI_SCOPES);
+                return bwrap_build_fail(
+                        err, -EOPNOTSUPP,
+                        "%s: the kernel's Landlock has ABI %d, and that takes %d, of Linux 6.12", what, abi,
+                        LANDLOCK_ABI_SCOPES);
         if (config->scopes_sockets)
                 raw->scopes = HARDEN_SCOPE_SOCKETS;
         return 0;

@@ -23,8 +23,8 @@ static int complain(const struct nsrun_error *error) {
         return 125;
 }
 
-static struct nsrun_sandbox *start(const char *project, const char *const *argv, const int stdio[2],
-                                   struct nsrun_error *error) {
+static struct nsrun_sandbox *start_piped(const char *project, const char *const *argv, const int stdio[2],
+                                         struct nsrun_error *error) {
         struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
         struct nsrun_policy *policy = NULL;
         struct nsrun_plan *plan = NULL;
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
          * reader. */
         if (write(in[1], argv[2], strlen(argv[2])) < 0)
                 perror("pipes");
-        sandbox = start(argv[1], (const char *const *)argv + 3, (const int[]){in[0], out[1]}, &error);
+        sandbox = start_piped(argv[1], (const char *const *)argv + 3, (const int[]){in[0], out[1]}, &error);
         /* The command has copies of these ends: while they are open here as well neither side sees
          * the other close its own. */
         (void)close(in[0]);

@@ -162,11 +162,14 @@ static int compare_last(const void *a, const void *b) {
         return x->last != y->last ? (x->last < y->last ? 1 : -1) : (x > y) - (x < y);
 }
 
-void asked_add_port(struct asked_list *list, uint16_t port) {
+void asked_add_port(struct asked_list *list, uint16_t port, const char *folder) {
         for (size_t i = 0; i < list->n_ports; i++)
                 if (list->ports[i] == port)
                         return;
-        if (list->n_ports < ARRAY_SIZE(list->ports))
+        if (list->n_ports == ARRAY_SIZE(list->ports) || list->n_port_looks == ASKED_MOST_PORT_LOOKS)
+                return;
+        list->n_port_looks++;
+        if (!listening_at_loopback(folder, port))
                 list->ports[list->n_ports++] = port;
 }
 

@@ -32,6 +32,8 @@ struct asked_list {
          * ones. */
         uint16_t ports[8];
         size_t n_ports;
+        unsigned n_port_looks; /* at the table of who listens inside, which the command makes as long as it
+                                  likes */
 };
 
 /* No more is kept of what a command asks for. */
@@ -41,8 +43,10 @@ struct asked_list {
 /* Whether a call is worth a second look: the plan doesn't show its path as the host has it, or the call
  * would change what is read-only. */
 bool asked_is_of_interest(const struct nsrun_plan *plan, const char *path, enum watched_how how);
-/* A connection to a port of the loopback, at which nobody listened inside, was tried. */
-void asked_add_port(struct asked_list *list, uint16_t port);
+/* A connection to a port of the loopback is tried, in the network namespace whose /proc/PID/net is `folder`.
+ * It is kept if nobody listens there; after ASKED_MOST_PORT_LOOKS nobody looks any more. */
+#define ASKED_MOST_PORT_LOOKS 64
+void asked_add_port(struct asked_list *list, uint16_t port, const char *folder);
 /* The item of that path and kind, counted; a new one has count 1.  NULL: there is no room. */
 struct asked *asked_add(struct asked_list *list, const char *path, enum watched_how how);
 void asked_clear(struct asked_list *list);

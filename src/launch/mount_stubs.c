@@ -21,7 +21,8 @@
 #define COVER_FOLDER     "folder" /* in which there is nothing */
 #define COVER_CLOSED     "closed" /* in which nothing can be looked for */
 
-static int fail(struct mounting *m, const struct plan_op *op, int r, const char *what, const char *hint) {
+static int stubs_fail(struct mounting *m, const struct plan_op *op, int r, const char *what,
+                      const char *hint) {
         return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target, what, hint);
 }
 
@@ -127,7 +128,7 @@ static int cover_stub(struct mounting *m, const struct plan_op *op, int merged, 
         cover = beneath_open(m->stubs_fd, choose_cover(op, name, is_folder), O_PATH, 0);
         target = cover < 0 ? cover : beneath_open(merged, name, O_PATH | (is_folder ? O_DIRECTORY : 0), 0);
         if (target < 0)
-                return fail(
+                return stubs_fail(
                         m, op, target,
                         "a protected name was made while the sandbox was being built, so that it can't be "
                         "kept free",
@@ -178,20 +179,21 @@ static int fail_overlay(struct mounting *m, const struct plan_op *op, int r) {
         static const char leave[] = "leave --protect=strict out";
 
         if (r == -ENODEV)
-                return fail(m, op, r, "--protect=strict needs overlayfs, which the kernel hasn't",
-                            "load the module: modprobe overlay (CONFIG_OVERLAY_FS)");
+                return stubs_fail(m, op, r, "--protect=strict needs overlayfs, which the kernel hasn't",
+                                  "load the module: modprobe overlay (CONFIG_OVERLAY_FS)");
         if (r == -EPERM)
-                return fail(m, op, r,
-                            "--protect=strict needs overlays in a user namespace, which the kernel refuses",
-                            "Linux before 5.11 does, or AppArmor or SELinux (see the kernel log): leave "
-                            "--protect=strict out");
+                return stubs_fail(
+                        m, op, r,
+                        "--protect=strict needs overlays in a user namespace, which the kernel refuses",
+                        "Linux before 5.11 does, or AppArmor or SELinux (see the kernel log): leave "
+                        "--protect=strict out");
         if (r == -EINVAL || r == -EOPNOTSUPP)
-                return fail(
+                return stubs_fail(
                         m, op, r,
                         "--protect=strict can't hold in this folder: its file system can't be an overlay's "
                         "upper layer, or another is mounted in it",
                         leave);
-        return fail(m, op, r, "--protect=strict: the folder's overlay can't be mounted", leave);
+        return stubs_fail(m, op, r, "--protect=strict: the folder's overlay can't be mounted", leave);
 }
 
 int mount_with_stubs(struct mounting *m, const struct plan_op *op) {
@@ -218,7 +220,7 @@ int mount_with_stubs(struct mounting *m, const struct plan_op *op) {
         if (r >= 0)
                 r = make_stubs(lower, op->stubs);
         if (r < 0)
-                return fail(m, op, r, "the stubs for protected names can't be made", NULL);
+                return stubs_fail(m, op, r, "the stubs for protected names can't be made", NULL);
         r = mount_upper(m, target, lower, upper);
         if (r < 0)
                 return fail_overlay(m, op, r);
@@ -230,5 +232,5 @@ int mount_with_stubs(struct mounting *m, const struct plan_op *op) {
                 if ((r = cover_stub(m, op, merged, *stub)) < 0)
                         return r;
         r = remove_stubs(lower, op->stubs);
-        return r < 0 ? fail(m, op, r, "the stubs for protected names can't be hidden", NULL) : 0;
+        return r < 0 ? stubs_fail(m, op, r, "the stubs for protected names can't be hidden", NULL) : 0;
 }

@@ -135,7 +135,7 @@ static int add_listens(struct net_layout *l, const struct net_rules *rules, bool
         return r;
 }
 
-static int fill(struct net_layout *l, const struct net_rules *rules) {
+static int layout_fill(struct net_layout *l, const struct net_rules *rules) {
         bool is_inward = rules->n_publishes > 0 || rules->publishes_later;
         int r = add_route(l, &range_v4);
 
@@ -173,7 +173,7 @@ static int fill(struct net_layout *l, const struct net_rules *rules) {
 
 int net_layout_make(const struct net_rules *rules, struct net_layout *ret) {
         struct net_layout l = {0};
-        int r = fill(&l, rules);
+        int r = layout_fill(&l, rules);
 
         if (r < 0) {
                 net_layout_clear(&l);

@@ -53,8 +53,8 @@ static const char *const refused_options[] = {
         "shared", "rshared", "unbindable", "runbindable", "idmap", "ridmap", "remount",
 };
 
-static struct plan_op *add_op(struct nsrun_plan *plan, enum plan_op_kind kind, const char *target,
-                              const char *source, const char *text) {
+static struct plan_op *oci_mounts_add(struct nsrun_plan *plan, enum plan_op_kind kind, const char *target,
+                                      const char *source, const char *text) {
         struct plan_op *op;
 
         if (ARRAY_GROW(plan->ops, plan->n_ops) < 0)
@@ -69,7 +69,7 @@ static struct plan_op *add_op(struct nsrun_plan *plan, enum plan_op_kind kind, c
 
 static int add_plain(struct nsrun_plan *plan, enum plan_op_kind kind, const char *target, const char *source,
                      const char *text, struct nsrun_error *err) {
-        return add_op(plan, kind, target, source, text) ? 0 : error_oom(err);
+        return oci_mounts_add(plan, kind, target, source, text) ? 0 : error_oom(err);
 }
 
 /* ------------------------------------------------------------------ one mount */
@@ -145,7 +145,7 @@ static int mounts_add_bind(struct nsrun_plan *plan, const struct mount_asked *m,
                 return fields_refuse(err, "a slave mount without linux.rootfsPropagation slave", NULL);
         if (m->data.length > 0)
                 return fields_refuse(err, "a bind with options of a file system", m->data.text);
-        op = add_op(plan, PLAN_BIND, m->target, source, NULL);
+        op = oci_mounts_add(plan, PLAN_BIND, m->target, source, NULL);
         if (!op)
                 return error_oom(err);
         op->attributes = m->attributes;
@@ -161,8 +161,9 @@ static int add_cgroup(struct spec *spec, const struct mount_asked *m, struct nsr
         bool is_second = statfs("/sys/fs/cgroup", &fs) == 0 && (unsigned long)fs.f_type == CGROUP2_MAGIC &&
                          (spec->plan->raw->namespaces & CLONE_NEWCGROUP);
         struct plan_op *op =
-                is_second ? add_op(spec->plan, PLAN_FILESYSTEM, m->target, "cgroup2", NULL)
-                          : add_op(spec->plan, PLAN_FILESYSTEM, m->target, "tmpfs", "mode=0555,size=4k");
+                is_second ? oci_mounts_add(spec->plan, PLAN_FILESYSTEM, m->target, "cgroup2", NULL)
+                          : oci_mounts_add(spec->plan, PLAN_FILESYSTEM, m->target, "tmpfs",
+                                           "mode=0555,size=4k");
 
         if (!op)
                 return error_oom(err);
@@ -185,8 +186,8 @@ static int add_filesystem(struct spec *spec, const struct mount_asked *m, const 
                 r = check_copy_up(m, root, err);
                 if (r < 0)
                         return r;
-                op = add_op(spec->plan, PLAN_FILESYSTEM, m->target, m->type,
-                            m->data.length > 0 ? m->data.text : NULL);
+                op = oci_mounts_add(spec->plan, PLAN_FILESYSTEM, m->target, m->type,
+                                    m->data.length > 0 ? m->data.text : NULL);
                 if (!op)
                         return error_oom(err);
                 op->mount_flags = m->flags & ~(unsigned long)(MS_SLAVE | MS_PRIVATE);
@@ -227,7 +228,7 @@ static int mounts_add_one(const struct json_value *from, const char *bundle, con
 /* ------------------------------------------------------------------- devices */
 
 static int add_device(struct nsrun_plan *plan, const char *path, struct nsrun_error *err) {
-        struct plan_op *op = add_op(plan, PLAN_BIND, path, path, NULL);
+        struct plan_op *op = oci_mounts_add(plan, PLAN_BIND, path, path, NULL);
 
         if (!op)
                 return error_oom(err);

@@ -119,8 +119,9 @@ int agent_add_rules(struct resolved *s, struct nsrun_error *err) {
         if (!agent_find_chosen(s->policy, &row))
                 return 0;
         if (s->policy->profile == POLICY_PROFILE_INSTANCE)
-                return refuse(err, NULL, "leave one of the two out",
-                              "--agent can't be had with the instance profile, which has a home of its own");
+                return policy_refuse(
+                        err, NULL, "leave one of the two out",
+                        "--agent can't be had with the instance profile, which has a home of its own");
         if (row.own)
                 return add_own(s, row.own, err);
         for (size_t i = 0; i < AGENT_FOLDERS_MOST && row.shipped->folders[i].path; i++) {

@@ -102,7 +102,8 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err) {
         if (r == -EPERM) {
                 _cleanup_free_ char *path = path_join(s->project, ".git");
 
-                return path ? refuse(err, path, hint, "the project's .git file can't be believed: %s", why)
+                return path ? policy_refuse(err, path, hint, "the project's .git file can't be believed: %s",
+                                            why)
                             : error_oom(err);
         }
         if (r < 0)

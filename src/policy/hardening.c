@@ -45,8 +45,8 @@ static int refuse_missing_file(const char *path, struct nsrun_error *err) {
         int r = seccomp_read_file(path, &text, err);
 
         return r < 0 ? r
-                     : refuse(err, path, "keep it outside of what a command may write",
-                              "the seccomp policy comes and goes while nsrun looks");
+                     : policy_refuse(err, path, "keep it outside of what a command may write",
+                                     "the seccomp policy comes and goes while nsrun looks");
 }
 
 /* Makes the policy file's path canonical.  The file must not be one that a command can write: that

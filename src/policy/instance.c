@@ -75,7 +75,7 @@ static int find_named(const struct named_folder *folder, const char *named, cons
         reason = project_denied(canonical, home);
         (void)snprintf(hint, sizeof(hint), "choose a folder with %s", folder->options);
         if (reason)
-                return refuse(err, canonical, hint, "%s can't be %s", reason, folder->what);
+                return policy_refuse(err, canonical, hint, "%s can't be %s", reason, folder->what);
         *ret = TAKE_PTR(canonical);
         if (ret_spelled)
                 *ret_spelled = TAKE_PTR(spelled);
@@ -499,8 +499,8 @@ int instance_add_command(struct resolved *s, struct nsrun_error *err) {
                 if (!path_is_absolute(path))
                         continue;
                 if (++n > MOST_ARGUMENTS)
-                        return refuse(err, NULL, "expose a folder that holds them, with --ro or --rw",
-                                      "the command line names too many absolute paths");
+                        return policy_refuse(err, NULL, "expose a folder that holds them, with --ro or --rw",
+                                             "the command line names too many absolute paths");
                 r = add_argument(s, path, err);
         }
         return r;

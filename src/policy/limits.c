@@ -179,9 +179,10 @@ int refuse_limits(const struct nsrun_policy *p, struct nsrun_error *err) {
                         continue;
                 format_amount(limit->hard, asked, sizeof(asked));
                 format_amount(own.hard, has, sizeof(has));
-                return refuse(err, NULL, "a sandbox can only lower it; raise the caller's, or ask for less",
-                              "--limit %s: %s is above the caller's own hard limit, %s",
-                              rlimit_name(resource), asked, has);
+                return policy_refuse(err, NULL,
+                                     "a sandbox can only lower it; raise the caller's, or ask for less",
+                                     "--limit %s: %s is above the caller's own hard limit, %s",
+                                     rlimit_name(resource), asked, has);
         }
         return 0;
 }

@@ -88,8 +88,8 @@ static int refuse_config_root(const struct resolved *s, const char *source, cons
                 "make the folder and keep it as it is: mkdir -p %s, and --ro for it; a config.json in "
                 "it also takes --no-config, or a --config elsewhere",
                 visible);
-        return refuse(err, source, hint, "%s would let a command write the configuration of later runs",
-                      option);
+        return policy_refuse(err, source, hint,
+                             "%s would let a command write the configuration of later runs", option);
 }
 
 static int refuse_config_folder(const struct resolved *s, const char *folder, struct nsrun_error *err) {
@@ -125,14 +125,16 @@ int refuse_changeable(const struct trust *trust, const struct resolved_rule *fil
 
         STRV_FOREACH (root, trust->writable)
                 if (path_is_beneath(file->source, *root))
-                        return refuse(err, file->source, hint,
-                                      "%s lies in a writable folder, where a command could change it", what);
+                        return policy_refuse(err, file->source, hint,
+                                             "%s lies in a writable folder, where a command could change it",
+                                             what);
         if (!(trust->kept && streq(trust->kept, file->source)) &&
             exposed_is_known(trust->known, file->source))
-                return refuse(err, file->source, hint,
-                              "%s lies in a folder that an earlier run could write, where a command could "
-                              "change it",
-                              what);
+                return policy_refuse(
+                        err, file->source, hint,
+                        "%s lies in a folder that an earlier run could write, where a command could "
+                        "change it",
+                        what);
         return streq(file->spelled, file->source) ? 0 : refuse_untrusted_link(trust, file, err);
 }
 

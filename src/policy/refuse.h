@@ -7,7 +7,7 @@
 
 /* Fills *err and returns -EPERM.  The message has no errno: "Operation not permitted" would add
  * nothing. */
-int refuse(struct nsrun_error *err, const char *path, const char *hint, const char *what, ...)
+int policy_refuse(struct nsrun_error *err, const char *path, const char *hint, const char *what, ...)
         nsrun_printf(4, 5);
 
 /* What a symlink, or a file that nsrun obeys, is judged by. */

@@ -156,9 +156,10 @@ static int refuse_wider_project(const struct resolved *s, struct nsrun_error *er
         int r;
 
         if (s->known.state == EXPOSED_UNKNOWN && !streq(s->cwd, s->project))
-                return refuse(err, s->project, "name it with --project, or remove the file",
-                              "which project this folder had before can't be known: nsrun's file of earlier "
-                              "runs ($XDG_STATE_HOME/nsrun/exposed) is damaged");
+                return policy_refuse(
+                        err, s->project, "name it with --project, or remove the file",
+                        "which project this folder had before can't be known: nsrun's file of earlier "
+                        "runs ($XDG_STATE_HOME/nsrun/exposed) is damaged");
         r = find_former_project(s, &former);
         if (r == 0)
                 return 0;
@@ -169,7 +170,7 @@ static int refuse_wider_project(const struct resolved *s, struct nsrun_error *er
                        "a command may have removed it: --project %s goes on with that folder, --project %s "
                        "takes the one around it",
                        narrow, wide);
-        return refuse(err, former, hint, "the project of earlier runs has no .git any more");
+        return policy_refuse(err, former, hint, "the project of earlier runs has no .git any more");
 }
 
 int resolve_project(struct resolved *s, struct nsrun_error *err) {
@@ -196,8 +197,8 @@ int resolve_project(struct resolved *s, struct nsrun_error *err) {
                 return project_error(p, -ENOTDIR, p->project, err);
         reason = s->plain && (p->allows_all || !p->no_sandbox) ? NULL : project_denied(s->project, s->home);
         if (reason)
-                return refuse(err, s->project, hint, "%s can't be %s", reason,
-                              is_instance(p) ? "the working directory" : "the project");
+                return policy_refuse(err, s->project, hint, "%s can't be %s", reason,
+                                     is_instance(p) ? "the working directory" : "the project");
         return 0;
 }
 
@@ -209,8 +210,8 @@ static int refuse_other_project(const struct resolved *s, struct nsrun_error *er
         if (!p->has_project_sections || is_instance(p) || (!then && !now) ||
             (then && now && streq(then, now)))
                 return 0;
-        return refuse(err, now ? now : then, "say which one before the configuration is read",
-                      "another project than the configuration was read for");
+        return policy_refuse(err, now ? now : then, "say which one before the configuration is read",
+                             "another project than the configuration was read for");
 }
 
 static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
@@ -273,8 +274,8 @@ static int find_in_project(const struct resolved *s, const struct policy_rule *r
         if (!s->project && rule->is_optional)
                 return 0;
         if (!s->project)
-                return refuse(err, rule->source, "make it {\"path\": ..., \"optional\": true}",
-                              "there is no project for what is relative to it (%s)", rule->option);
+                return policy_refuse(err, rule->source, "make it {\"path\": ..., \"optional\": true}",
+                                     "there is no project for what is relative to it (%s)", rule->option);
         *ret = path_join(s->project, rule->source);
         return *ret ? 0 : error_oom(err);
 }
@@ -437,8 +438,8 @@ static int refuse_hidden_project(const struct resolved *s, struct nsrun_error *e
         for (size_t i = 0; i < s->n_rules; i++)
                 if (!policy_is_default(s->rules[i].origin) && streq(s->rules[i].target, s->project))
                         return 0;
-        return refuse(err, s->project, "choose a project elsewhere, or use --tmp=scratch",
-                      "the project would be hidden by the folder of --tmp");
+        return policy_refuse(err, s->project, "choose a project elsewhere, or use --tmp=scratch",
+                             "the project would be hidden by the folder of --tmp");
 }
 
 static bool is_protected_at(const struct resolved *s, const char *source, const char *target) {
@@ -465,9 +466,9 @@ static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) 
                 if (!other)
                         return error_oom(err);
                 if (!is_protected_at(s, rule->source, other))
-                        return refuse(err, rule->source,
-                                      "choose another folder for --tmp, or use --tmp=scratch",
-                                      "what %s protects could be written by way of /tmp", rule->option);
+                        return policy_refuse(
+                                err, rule->source, "choose another folder for --tmp, or use --tmp=scratch",
+                                "what %s protects could be written by way of /tmp", rule->option);
         }
         return 0;
 }
@@ -476,22 +477,22 @@ static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err)
         if (config_refuse_profile(p, err) < 0)
                 return -EINVAL;
         if (is_instance(p) && p->protects_strictly)
-                return refuse(
+                return policy_refuse(
                         err, NULL, "leave one of the two out",
                         "the instance profile protects no names: --protect=strict can't be had with it");
         if (!is_instance(p)) {
                 if (p->instance)
-                        return refuse(err, p->instance, "add --profile=instance",
-                                      "--instance is of no use without its profile");
+                        return policy_refuse(err, p->instance, "add --profile=instance",
+                                             "--instance is of no use without its profile");
                 /* A configuration may name one for those who use the profile. */
                 if (strv_contains(p->given, "instance-workspace"))
-                        return refuse(err, p->instance_workspace, "add --profile=instance",
-                                      "--instance-workspace is of no use without its profile");
+                        return policy_refuse(err, p->instance_workspace, "add --profile=instance",
+                                             "--instance-workspace is of no use without its profile");
                 return 0;
         }
         if (policy_is_plain(p))
-                return refuse(err, NULL, "nsrun run would run the command with no sandbox at all",
-                              "isolation is disabled (%s)", p->isolation_label);
+                return policy_refuse(err, NULL, "nsrun run would run the command with no sandbox at all",
+                                     "isolation is disabled (%s)", p->isolation_label);
         return 0;
 }
 

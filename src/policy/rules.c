@@ -52,8 +52,9 @@ static int resolve_target(const struct resolved *s, const struct rule_request *r
                 rule->target = strdup(rule->source);
         } else {
                 if (!path_is_absolute(request->target))
-                        return refuse(err, request->target, "targets are absolute paths inside the sandbox",
-                                      "a relative target (%s)", rule->option);
+                        return policy_refuse(err, request->target,
+                                             "targets are absolute paths inside the sandbox",
+                                             "a relative target (%s)", rule->option);
                 rule->target = path_normalise(request->target);
         }
         if (r < 0 || !rule->target)
@@ -158,7 +159,7 @@ static int compare_target(const void *key, const void *element) {
 }
 
 static int refuse_two(const char *target, const char *a, const char *b, struct nsrun_error *err) {
-        return refuse(err, target, "keep one of them", "two rules for one target (%s and %s)", a, b);
+        return policy_refuse(err, target, "keep one of them", "two rules for one target (%s and %s)", a, b);
 }
 
 static bool is_workspace(const struct resolved_rule *rule) {
@@ -282,8 +283,8 @@ int resolve_link(struct resolved *s, const char *text, const char *path, struct 
         int r;
 
         if (!path_is_absolute(path))
-                return refuse(err, path, "targets are absolute paths inside the sandbox",
-                              "a relative target (--symlink)");
+                return policy_refuse(err, path, "targets are absolute paths inside the sandbox",
+                                     "a relative target (--symlink)");
         normalised = path_normalise(path);
         if (!text_copy || !normalised)
                 return error_oom(err);

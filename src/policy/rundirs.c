@@ -37,9 +37,9 @@ static int refuse_rundirs_rule(const struct resolved_rule *rule, const struct ow
                        "that is in %s: name other folders, or set %s to one that no command may "
                        "write",
                        visible, own->variable);
-        return refuse(err, rule->source, hint,
-                      "%s would let a command write what nsrun keeps of other runs and sessions",
-                      rule->option);
+        return policy_refuse(err, rule->source, hint,
+                             "%s would let a command write what nsrun keeps of other runs and sessions",
+                             rule->option);
 }
 
 /* Refuses a symlink on the way to one of nsrun's folders that a command could replace: it would decide

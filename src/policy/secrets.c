@@ -105,7 +105,8 @@ int refuse_secrets(const struct resolved_rule *rule, const char *home, struct ns
                 is_one = is_secret(rule->source, canonical);
         if (!is_one)
                 return 0;
-        return refuse(err, rule->source,
-                      "--ro exposes single files of it; what shall be written belongs into another folder",
-                      "%s would hand the secrets of the home to the command", rule->option);
+        return policy_refuse(
+                err, rule->source,
+                "--ro exposes single files of it; what shall be written belongs into another folder",
+                "%s would hand the secrets of the home to the command", rule->option);
 }

@@ -37,8 +37,8 @@ static int policy_session_refuse_rule(const struct resolved_rule *rule, const ch
          * tmpfs: a rule for a folder above it doesn't show them. */
         if (!path_is_beneath(rule->source, base) && (is_hidden || !path_is_beneath(base, rule->source)))
                 return 0;
-        return refuse(err, rule->source, "name the files in it that the command needs",
-                      "%s would expose the records of nsrun's sessions", rule->option);
+        return policy_refuse(err, rule->source, "name the files in it that the command needs",
+                             "%s would expose the records of nsrun's sessions", rule->option);
 }
 
 static int refuse_base(const struct resolved *s, const char *base, struct nsrun_error *err) {

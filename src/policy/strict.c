@@ -206,13 +206,13 @@ int strict_pin_link(struct resolved *s, const char *source, struct nsrun_error *
                 return r;
         /* Nothing, or something by way of another link: either could be made by a command. */
         if (r < 0)
-                return refuse(err, source, "make it a file or a folder, or name it with --no-protect",
-                              r == -ELOOP ? "a protected symlink leads on through another one"
-                                          : "a protected symlink leads to nothing that is there");
+                return policy_refuse(err, source, "make it a file or a folder, or name it with --no-protect",
+                                     r == -ELOOP ? "a protected symlink leads on through another one"
+                                                 : "a protected symlink leads to nothing that is there");
         if (is_writable_inside(s, leads_to)) {
                 if (holds_a_root(s, leads_to))
-                        return refuse(err, source, "make it a folder, or name it with --no-protect",
-                                      "a protected symlink leads to a writable folder as a whole");
+                        return policy_refuse(err, source, "make it a folder, or name it with --no-protect",
+                                             "a protected symlink leads to a writable folder as a whole");
                 r = protect_add_everywhere(s, leads_to, S_ISDIR(mode));
         }
         if (r >= 0)
@@ -306,17 +306,19 @@ static int refuse_mounts(const struct resolved *s, struct nsrun_error *err) {
                 if (!rule->stubs || sys_statx(AT_FDCWD, rule->source, &file) < 0)
                         continue;
                 if (file.mount != cache)
-                        return refuse(err, rule->source, hint,
-                                      "%s can't hold in a folder that lies on another mount than the cache "
-                                      "folder",
-                                      option);
+                        return policy_refuse(
+                                err, rule->source, hint,
+                                "%s can't hold in a folder that lies on another mount than the cache "
+                                "folder",
+                                option);
                 /* /tmp is mounted as it is. */
                 if (s->tmp.source && streq(s->tmp.source, rule->source))
-                        return refuse(err, rule->source, "choose another folder for --tmp",
-                                      "%s can't hold in a folder that is /tmp, too", option);
+                        return policy_refuse(err, rule->source, "choose another folder for --tmp",
+                                             "%s can't hold in a folder that is /tmp, too", option);
                 if (path_is_beneath(base, rule->source) || path_is_beneath(rule->source, base))
-                        return refuse(err, rule->source, hint,
-                                      "%s can't hold in a folder that has the cache folder in it", option);
+                        return policy_refuse(err, rule->source, hint,
+                                             "%s can't hold in a folder that has the cache folder in it",
+                                             option);
         }
         return 0;
 }
@@ -346,8 +348,8 @@ int strict_check(const struct resolved *s, struct nsrun_error *err) {
                 if (r == -ENOMEM)
                         return error_oom(err);
                 if (r < 0)
-                        return refuse(err, *glob, "name each, or leave strict out",
-                                      "%s can't keep names free that a wildcard stands for", option);
+                        return policy_refuse(err, *glob, "name each, or leave strict out",
+                                             "%s can't keep names free that a wildcard stands for", option);
         }
         return 0;
 }

@@ -47,7 +47,7 @@ static int judge_named(const struct resolved *s, const struct resolved_rule *rul
         struct resolved_rule strict = *rule;
 
         if (s->home && path_is_beneath(s->home, rule->source))
-                return refuse(why, rule->source, NULL, "it holds the home folder");
+                return policy_refuse(why, rule->source, NULL, "it holds the home folder");
         strict.access = POLICY_OVERLAY;
         return refuse_secrets(&strict, s->home, why);
 }
@@ -98,7 +98,7 @@ static int show(const struct addition *a, const struct toolchain_place *place, s
 
         r = resolve_rule(s, &request, why);
         if (r == 0 && s->n_rules == n)
-                r = refuse(why, place->path, NULL, "nothing is there any more");
+                r = policy_refuse(why, place->path, NULL, "nothing is there any more");
         if (r < 0)
                 return r == -ENOMEM ? r : 1;
         rule = &s->rules[n];
@@ -106,7 +106,8 @@ static int show(const struct addition *a, const struct toolchain_place *place, s
         r = !is_around && (is_named || rule->spelled) ? judge_named(s, rule, why) : 0;
         /* nsrun_toolchains_readable(), which file tools have, follows no link. */
         if (r >= 0 && s->policy->has_workspace && toolchains_is_linked(s->home, place->path, rule->source))
-                r = refuse(why, place->path, NULL, "a symlink leads to it, which a command may have made");
+                r = policy_refuse(why, place->path, NULL,
+                                  "a symlink leads to it, which a command may have made");
         if (is_around || r < 0) {
                 resolved_rule_clear(rule);
                 s->n_rules--;

@@ -44,13 +44,15 @@ nsrun_public int nsrun_policy_set_workspace(struct nsrun_policy *p, struct nsrun
         int r;
 
         if (workspace->is_allow_all && !p->no_sandbox)
-                return refuse(error, NULL, "name the folders that it may write, or set no-sandbox first",
-                              "a workspace that allows everything can't be a sandbox's");
+                return policy_refuse(error, NULL,
+                                     "name the folders that it may write, or set no-sandbox first",
+                                     "a workspace that allows everything can't be a sandbox's");
         if (w->temp && !w->alias_tmp_to_temp && !p->no_sandbox)
-                return refuse(error, w->temp,
-                              "the sandbox has the temp at /tmp, where the workspace would look for another "
-                              "folder: set it with its alias",
-                              "a temp without its alias");
+                return policy_refuse(
+                        error, w->temp,
+                        "the sandbox has the temp at /tmp, where the workspace would look for another "
+                        "folder: set it with its alias",
+                        "a temp without its alias");
         r = nsrun_workspace_env(workspace, &env, error);
         if (r < 0)
                 return r;

@@ -21,6 +21,10 @@ static void opener_reap(struct opener *o) {
         o->n = kept;
 }
 
+/* Folders that are root's; the last two are NixOS' and Guix'. */
+#define OPENER_PATH \
+        "PATH=/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin:/run/current-system/profile/bin"
+
 /* What a desktop's programs need of the caller's variables.  No other: one that names a folder (PATH,
  * LD_LIBRARY_PATH, XDG_DATA_DIRS ...) may name one that the command writes to, and what opens a link is a
  * script that starts others by name. */
@@ -54,7 +58,7 @@ static bool is_of_desktop(const char *entry) {
 }
 
 static int opener_environment(char ***ret) {
-        int r = strv_add(ret, "PATH=/usr/local/bin:/usr/bin:/bin");
+        int r = strv_add(ret, OPENER_PATH);
 
         STRV_FOREACH (entry, environ)
                 if (r >= 0 && is_of_desktop(*entry))

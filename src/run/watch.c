@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "host/listening.h"
 #include "seccomp/syscalls.h"
 #include "status.h"
 
@@ -113,9 +112,8 @@ static void watch_port(struct watch *watch, uint32_t pid, uint16_t port) {
         char folder[32];
 
         (void)snprintf(folder, sizeof(folder), "/proc/%u/net", pid);
-        if (watch->asked.plan->net != POLICY_NET_HOST && port != 0 && port != 53 &&
-            !listening_at_loopback(folder, port))
-                asked_add_port(&watch->asked, port);
+        if (watch->asked.plan->net != POLICY_NET_HOST && port != 0 && port != 53)
+                asked_add_port(&watch->asked, port, folder);
 }
 
 /* The path of a socket, absolute; NULL: it has none. */

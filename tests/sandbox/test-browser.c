@@ -43,7 +43,10 @@ static void opener_end(struct desk *d) {
 
 static void expect_opened(const struct desk *d, const char *link) {
         _cleanup_free_ char *line = read_line(d->pipe),
-                            *wanted = text_of("1 %s :77 / /usr/local/bin:/usr/bin:/bin none\n", link);
+                            *wanted = text_of(
+                                    "1 %s :77 / /usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin:"
+                                    "/run/current-system/profile/bin none\n",
+                                    link);
 
         assert_string_equal(line, wanted);
 }
