@@ -363,13 +363,14 @@ struct nsrun_start_options {
 /* Starts the plan's command and returns once it has been exec'ed.  `options` may be NULL: it has the
  * caller's descriptors 0, 1 and 2 and no other then.  Descriptors stay the caller's, who may close its own
  * copies when this returns: nothing of nsrun's keeps one open, and the end of a pipe is seen when the
- * command has ended and what it left behind.  The command dies with the calling process (not: thread).  Any
- * failure is returned here, nothing is left behind, and the command never ran: -EBADF, stage USAGE, for a
- * descriptor that is not open; -EISDIR and -EPERM, stage POLICY, for one that leads out of the sandbox (a
- * folder, one opened with O_PATH, a container engine's socket); -ENOENT and
- * -EACCES with stage EXEC where it is not found or not executable; -ESTALE with stage
- * WORKSPACE where a plan with a scratch folder was made for another cache folder; -EOPNOTSUPP with
- * stage HARDENING where a limit needs a cgroup that can't be made. */
+ * command has ended and what it left behind.  Until the sandbox is gone the process has a file in memory
+ * open for it, with the plan, which `nsrun inspect` reads.  The command dies with the calling process (not:
+ * thread).  Any failure is returned here, nothing is left behind, and the command never ran: -EBADF, stage
+ * USAGE, for a descriptor that is not open; -EISDIR and -EPERM, stage POLICY, for one that leads out of the
+ * sandbox (a folder, one opened with O_PATH, a container engine's socket); -ENOENT and -EACCES with stage
+ * EXEC where it is not found or not executable; -ESTALE with stage WORKSPACE where a plan with a scratch
+ * folder was made for another cache folder; -EOPNOTSUPP with stage HARDENING where a limit needs a cgroup
+ * that can't be made. */
 int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_start_options *options,
                 struct nsrun_sandbox **ret, struct nsrun_error *error);
 /* What was left to be decided during the start and how that came out, one line each

@@ -2,20 +2,15 @@
 /* `nsrun ps`, `inspect` and `stop`: all sandboxes of this user. */
 #include <signal.h>
 
-#include "base/array.h"
 #include "base/sys.h"
+#include "inspect.h"
 #include "option.h"
-#include "plan/print.h"
-#include "run/query.h"
-#include "run/sandboxes.h"
+#include "ps_row.h"
 #include "session/session.h"
 #include "session_ps.h"
 
-/* More of a command line is for --json. */
-#define SHOWN_MOST 100
-/* How long one that runs is waited for to answer, and one that is told to end to do so. */
-#define ANSWER_MS 500
-#define END_MS    5000
+/* How long one that is told to end is waited for to do so. */
+#define END_MS 5000
 
 struct ps_cli {
         bool wants_json;
@@ -34,195 +29,21 @@ const struct option_spec ps_options[] = {
 };
 const size_t n_ps_options = ARRAY_SIZE(ps_options);
 
-/* One line of the list. */
-struct row {
-        const struct sandbox_process *process;
-        char *id;
-        const char *kind;
-        char *project, *net; /* NULL: unknown */
-        char *const *command;
-};
-
-static void row_clear(struct row *row) {
-        free(row->id);
-        free(row->project);
-        free(row->net);
-}
-
-/* ---------------------------------------------------------------- what is known */
-
-/* The words behind the options; of what has none of nsrun's all of them. */
-static char *const *command_of(const struct sandbox_process *p) {
-        const struct command *command;
-        char *const *words;
-
-        if (!p->argv || p->kind != SANDBOX_RUN || !p->argv[1])
-                return p->argv;
-        command = command_find(p->argv[1]);
-        words = command ? p->argv + 1 + option_skip(command, p->argv + 1) : p->argv;
-        /* A shell has no words of its own: its line is how it was asked for. */
-        return *words ? words : p->argv + 1;
-}
-
-/* Only these read signals, and answer. */
-static bool can_answer(const struct sandbox_process *p) {
-        return p->kind == SANDBOX_RUN && !p->is_stopped && p->argv && p->argv[1] &&
-               (streq(p->argv[1], "run") || streq(p->argv[1], "shell"));
-}
-
-static int ps_ask(const struct sandbox_process *p, enum query what, char **ret) {
-        _cleanup_close_ int pidfd = sys_pidfd_open(p->supervisor);
-
-        return pidfd < 0 ? pidfd : query_ask(pidfd, p->supervisor, what, ANSWER_MS, ret);
-}
-
-/* What nsrun-bwrap's command line says of the network. */
-static const char *bwrap_net(char *const *argv) {
-        bool has_own = strv_contains(argv, "--unshare-net") ||
-                       (strv_contains(argv, "--unshare-all") && !strv_contains(argv, "--share-net"));
-
-        return strv_contains(argv, "--args") ? NULL : has_own ? "none" : "host";
-}
-
-static const char *const net_words[] = {
-        [POLICY_NET_HOST] = "host", [POLICY_NET_NONE] = "none", [POLICY_NET_ALLOW] = "allow"};
-
-/* What the records say of the sessions: each is read once, however many sandboxes are listed. */
-struct known_session {
-        pid_t init;
-        char *id, *project;
-        enum policy_net net;
-};
-
-struct known_sessions {
-        struct known_session *items;
-        size_t n;
-};
-
-static void known_sessions_free(struct known_sessions *known) {
-        for (size_t i = 0; i < known->n; i++) {
-                free(known->items[i].id);
-                free(known->items[i].project);
-        }
-        free(known->items);
-}
-
-/* One whose record can't be read has ended meanwhile. */
-static int known_sessions_read(char *const *ids, struct known_sessions *known) {
-        int r = 0;
-
-        STRV_FOREACH (id, ids) {
-                struct record_folder folder = RECORD_FOLDER_INIT;
-                struct plan_record record = {0};
-
-                if (session_read(*id, &folder, &record, NULL) >= 0) {
-                        struct known_session one = {.init = record.init.pid, .net = record.plan->net};
-
-                        one.id = strdup(*id);
-                        one.project = record.plan->project ? strdup(record.plan->project) : NULL;
-                        r = !one.id || (record.plan->project && !one.project) ||
-                                            ARRAY_GROW(known->items, known->n) < 0
-                                    ? -ENOMEM
-                                    : 0;
-                        if (r >= 0)
-                                known->items[known->n++] = one;
-                        else {
-                                free(one.id);
-                                free(one.project);
-                        }
-                }
-                record_clear(&record);
-                records_close(&folder);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-/* A session is told by its pid 1. */
-static int fill_session(struct row *row, const struct known_sessions *known) {
-        for (size_t i = 0; i < known->n; i++) {
-                const struct known_session *one = &known->items[i];
-
-                if (one->init != row->process->init)
-                        continue;
-                row->id = strdup(one->id);
-                row->project = one->project ? strdup(one->project) : NULL;
-                row->net = strdup(net_words[one->net]);
-                return row->id && row->net && (row->project || !one->project) ? 0 : -ENOMEM;
-        }
-        return 0;
-}
-
-static int fill_row(struct row *row, const struct known_sessions *known) {
-        static const char *const kinds[] = {[SANDBOX_RUN] = "run",
-                                            [SANDBOX_BWRAP] = "bwrap",
-                                            [SANDBOX_SESSION] = "session",
-                                            [SANDBOX_LIBRARY] = "library"};
-        const struct sandbox_process *p = row->process;
-        _cleanup_free_ char *facts = NULL;
-        int r = 0;
-
-        row->kind = kinds[p->kind];
-        if (p->kind == SANDBOX_RUN && p->argv && p->argv[1] && command_find(p->argv[1]))
-                row->kind = command_find(p->argv[1])->name;
-        if (p->kind == SANDBOX_SESSION)
-                r = fill_session(row, known);
-        if (can_answer(p) && ps_ask(p, QUERY_FACTS, &facts) >= 0) {
-                row->project = query_fact(facts, "project", NULL);
-                row->net = query_fact(facts, "net", NULL);
-        }
-        if (p->kind == SANDBOX_BWRAP && p->argv && bwrap_net(p->argv))
-                row->net = strdup(bwrap_net(p->argv));
-        if (r >= 0 && !row->project && p->cwd && p->kind != SANDBOX_SESSION)
-                row->project = strdup(p->cwd);
-        if (p->kind != SANDBOX_SESSION)
-                row->command = command_of(p);
-        if (r >= 0 && !row->id && asprintf(&row->id, "%d", (int)p->supervisor) < 0) {
-                row->id = NULL;
-                r = -ENOMEM;
-        }
-        return r;
-}
-
-/* ------------------------------------------------------------------- printed */
-
-static char *shown_words(char *const *words) {
-        _cleanup_strbuf_ struct strbuf b = {0};
-        _cleanup_free_ char *text = NULL, *visible = NULL;
-        size_t n = SHOWN_MOST;
-
-        for (char *const *word = words; word && *word; word++) {
-                strbuf_add(&b, word == words ? "" : " ");
-                strbuf_add(&b, *word);
-        }
-        text = strbuf_finish(&b);
-        if (!text || strlen(text) <= n)
-                return text ? str_visible(text) : NULL;
-        while (n > SHOWN_MOST - 4 && ((unsigned char)text[n] & 0xc0) == 0x80)
-                n--;
-        text[n] = '\0';
-        visible = str_visible(text);
-        return visible ? str_concat(visible, "...", "") : NULL;
-}
-
-static int print_row(const struct row *row) {
+static int print_row(const struct ps_row *row) {
         const struct sandbox_process *p = row->process;
         char age[SHORT_SIZE], memory[SHORT_SIZE];
-        _cleanup_free_ char *project = str_visible(row->project ? row->project : "-"),
-                            *command = shown_words(row->command);
+        _cleanup_free_ char *words = ps_row_words(row);
 
-        if (!project || !command)
+        if (!words)
                 return -ENOMEM;
-        (void)printf("%-12s %-7s %5s %4llu.%llu %5zu %6s %-5s  %s%s%s%s\n", row->id, row->kind,
+        (void)printf("%-12s %-7s %5s %4llu.%llu %5zu %6s %-5s  %s\n", row->id, row->kind,
                      short_age(p->age, age), (unsigned long long)p->cpu_ms / 1000,
                      (unsigned long long)p->cpu_ms % 1000 / 100, p->n_processes,
-                     short_size(p->memory, false, memory), row->net ? row->net : "-", project,
-                     *command ? "  " : "", command, p->is_stopped ? " (stopped)" : "");
+                     short_size(p->memory, false, memory), row->net ? row->net : "-", words);
         return 0;
 }
 
-static void add_row(struct json_document *d, struct json_value *array, const struct row *row) {
+static void add_row(struct json_document *d, struct json_value *array, const struct ps_row *row) {
         const struct sandbox_process *p = row->process;
         struct json_value *o = json_add_object(d, array, NULL);
 
@@ -244,14 +65,11 @@ static void add_row(struct json_document *d, struct json_value *array, const str
 static int ps_print_list(const struct sandbox_process *list, size_t n, bool wants_json,
                          struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_strv_ char **ids = NULL;
         _cleanup_free_ char *text = NULL;
         _cleanup_(known_sessions_free) struct known_sessions known = {0};
         struct json_value *array = NULL;
-        int r = nsrun_session_list(&ids, err);
+        int r = known_sessions_read(&known, err);
 
-        if (r >= 0 && known_sessions_read(ids, &known) < 0)
-                r = error_oom(err);
         if (r >= 0 && wants_json)
                 r = json_open(&d, err);
         if (r < 0)
@@ -260,13 +78,13 @@ static int ps_print_list(const struct sandbox_process *list, size_t n, bool want
                 array = json_add_array(&d, d.root, "sandboxes");
         else if (n > 0)
                 (void)printf("%-12s %-7s %5s %6s %5s %6s %-5s  %s\n", "ID", "KIND", "AGE", "CPU", "PROCS",
-                             "MEMORY", "NET", "PROJECT  COMMAND");
+                             "MEMORY", "NET", PS_ROW_HEADS);
         else if (isatty(STDOUT_FILENO))
                 (void)fputs("nsrun: none of your sandboxes runs\n", stderr);
         for (size_t i = 0; i < n && r >= 0; i++) {
-                _cleanup_(row_clear) struct row row = {.process = &list[i]};
+                _cleanup_(ps_row_clear) struct ps_row row = {.process = &list[i]};
 
-                r = fill_row(&row, &known);
+                r = ps_row_fill(&row, &known, NULL);
                 if (r >= 0 && wants_json)
                         add_row(&d, array, &row);
                 else if (r >= 0)
@@ -293,7 +111,7 @@ static int find_one(const char *id, const struct sandbox_process *list, size_t n
 
         if (str_parse_number(id, false, &number) >= 0)
                 for (size_t i = 0; i < n; i++)
-                        if ((uint64_t)list[i].supervisor == number && list[i].kind != SANDBOX_SESSION) {
+                        if ((uint64_t)ps_number(&list[i]) == number && list[i].kind != SANDBOX_SESSION) {
                                 *ret = &list[i];
                                 return 0;
                         }
@@ -305,23 +123,6 @@ static bool is_session_name(const char *id) {
         return *id < '0' || *id > '9';
 }
 
-static int print_plan_of(const struct nsrun_plan *plan, char *const *degraded, bool wants_json,
-                         struct nsrun_error *err) {
-        _cleanup_free_ char *text = NULL;
-        int r = nsrun_plan_format(plan, wants_json ? NSRUN_FORMAT_JSON : NSRUN_FORMAT_TEXT, &text, err);
-
-        if (r < 0)
-                return r;
-        STRV_FOREACH (entry, (char **)degraded) {
-                _cleanup_free_ char *words = wants_json ? NULL : nsrun_degraded_format(*entry);
-
-                if (words)
-                        (void)printf("degraded: %s\n", words);
-        }
-        (void)printf("%s%s", text, *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
-        return 0;
-}
-
 static bool is_unknown_session(const char *id) {
         struct record_folder folder = RECORD_FOLDER_INIT;
         struct plan_record record = {0};
@@ -330,82 +131,6 @@ static bool is_unknown_session(const char *id) {
         record_clear(&record);
         records_close(&folder);
         return r == -ENOENT;
-}
-
-static int inspect_session(const char *id, bool wants_json, struct nsrun_error *err) {
-        struct record_folder folder = RECORD_FOLDER_INIT;
-        struct plan_record record = {0};
-        _cleanup_strv_ char **answers = NULL;
-        int r = session_read(id, &folder, &record, err);
-
-        /* In JSON they are 'session show''s. */
-        if (r >= 0 && !wants_json)
-                (void)nsrun_session_answers(id, &answers, NULL);
-        STRV_FOREACH (answer, answers)
-                (void)printf("answered: %s\n", *answer);
-        if (r >= 0)
-                r = print_plan_of(record.plan, record.plan->degraded, wants_json, err);
-        record_clear(&record);
-        records_close(&folder);
-        return r;
-}
-
-/* The plan of a bubblewrap command line is that line. */
-static int inspect_bwrap(const struct sandbox_process *p, bool wants_json, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *text = NULL;
-        int r = wants_json ? json_open(&d, err) : 0;
-
-        if (r < 0)
-                return r;
-        if (wants_json) {
-                json_add_strings(&d, d.root, "arguments", p->argv);
-                r = json_finish(&d, true, &text, err);
-                if (r >= 0)
-                        (void)puts(text);
-                return r;
-        }
-        for (char *const *word = p->argv; word && *word; word++) {
-                _cleanup_free_ char *quoted = str_shell_quote(*word), *visible = NULL;
-
-                visible = quoted ? str_visible(quoted) : NULL;
-                if (!visible)
-                        return error_oom(err);
-                (void)printf("%s%s", word == p->argv ? "" : " ", visible);
-        }
-        (void)putchar('\n');
-        return 0;
-}
-
-static int inspect_run(const struct sandbox_process *p, bool wants_json, struct nsrun_error *err) {
-        _cleanup_free_ char *answer = NULL;
-        const char *plan, *at = NULL;
-        char *entry;
-        int r;
-
-        if (p->is_stopped)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, -EBUSY, NULL,
-                                 "the nsrun of this sandbox is stopped, and answers nothing",
-                                 "let it go on: fg, or bg");
-        if (!can_answer(p))
-                return error_set(err, NSRUN_STAGE_SUPERVISE, -EOPNOTSUPP, NULL,
-                                 "only 'nsrun run', 'nsrun shell', sessions and nsrun-bwrap tell their plan",
-                                 NULL);
-        r = ps_ask(p, wants_json ? QUERY_JSON : QUERY_TEXT, &answer);
-        plan = r < 0 ? NULL : startswith(answer, "\n") ? answer : strstr(answer, "\n\n");
-        if (!plan)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r < 0 ? r : -EBADMSG, NULL,
-                                 "the nsrun of this sandbox doesn't answer",
-                                 "it may be another version, or not have begun yet");
-        while (!wants_json && (entry = query_fact(answer, "degraded", &at))) {
-                _cleanup_free_ char *words = nsrun_degraded_format(entry);
-
-                (void)printf("degraded: %s\n", words ? words : entry);
-                free(entry);
-        }
-        plan += strspn(plan, "\n");
-        (void)printf("%s%s", plan, *plan && plan[strlen(plan) - 1] == '\n' ? "" : "\n");
-        return 0;
 }
 
 /* The processes to be ended, each by a descriptor of what was looked at. */
@@ -534,9 +259,7 @@ static int do_one(const char *id, bool is_stop, bool wants_json, struct nsrun_er
         if (r >= 0)
                 r = find_one(id, list, n, &one, err);
         if (r >= 0)
-                r = is_stop                      ? stop_one(one, pidfd, err)
-                    : one->kind == SANDBOX_BWRAP ? inspect_bwrap(one, wants_json, err)
-                                                 : inspect_run(one, wants_json, err);
+                r = is_stop ? stop_one(one, pidfd, err) : inspect_sandbox(one, wants_json, err);
         sandboxes_free(list, n);
         return r;
 }

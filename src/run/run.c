@@ -10,11 +10,15 @@
 #include "base/sys.h"
 #include "descriptors.h"
 #include "plan/record.h"
+#include "shown.h"
 
 static int take_note(struct run *run, const struct nsrun_error *note, struct nsrun_error *err) {
         const struct degraded *row = degraded_find(note);
+        size_t n = strv_length(run->degraded);
         int r = row ? degraded_add(&run->degraded, row, note->path) : 0;
 
+        if (r >= 0 && strv_length(run->degraded) > n)
+                shown_add(run->shown, run->degraded[n]);
         if (r >= 0 && run->note)
                 r = run->note(run->data, note);
         else if (r >= 0 && !(row && row->is_no_note))
@@ -171,6 +175,9 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
          * holders have closed it. */
         for (size_t i = 0; i < launch_params.n_pass_fds && params->owns_pass_fds; i++)
                 (void)close(launch_params.pass_fds[i]);
+        /* Now, while the kernel and the child build the sandbox: nothing waits for it. */
+        if (params->shows_plan && !plan->join && !plan->plain && run.launch.pid > 0)
+                run.shown = shown_begin(plan, run.launch.pid, run.degraded);
         *ret = run;
         return 0;
 }
@@ -294,6 +301,7 @@ int run_wait(struct run *run) {
                 end_session(run, status);
         }
         run->is_gone = true;
+        close_fdp(&run->shown);
         tell_network(run);
         look_at_leavings(run);
         marks_end(&run->marks);
@@ -315,6 +323,7 @@ void run_end(struct run *run) {
         desktop_end(&run->desktop);
         reopened_end(&run->streams);
         close_fdp(&run->listener);
+        close_fdp(&run->shown);
         run->denials = denials_free(run->denials);
         (void)oom_watch_ended(&run->memory);
         cgroup_remove(&run->cgroup);

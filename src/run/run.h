@@ -27,6 +27,7 @@ struct run_params {
         bool has_journal_dir;
         const struct nsrun_plan
                 *watched_by;     /* by which plan a watched call is of interest; NULL: the run's own */
+        bool shows_plan;         /* whoever waits reads no questions: inspect has the plan by shown.h */
         bool can_ask;            /* asking.h's questions about names are read and answered, */
         bool can_ask_of_keys;    /* and its questions about keys, and those about links */
         bool may_move;           /* cgroup_prepare()'s may_move */
@@ -54,6 +55,7 @@ struct run {
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
         struct denials *denials;
         int listener;    /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
+        int shown;       /* shown_begin()'s descriptor; or -errno */
         char **degraded; /* base/degraded.h's entries: the plan's, and what its launch has found */
         char **notes;    /* one line for each note, by nsrun_error_format(); NULL: there is none */
         int (*note)(void *data, const struct nsrun_error *note);
@@ -67,11 +69,11 @@ struct run {
         int status;                    /* the command's, as wait(2) has it */
 };
 
-#define RUN_INIT                                                                             \
-        (struct run) {                                                                       \
-                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,         \
-                .memory = OOM_WATCH_INIT, .streams = REOPENED_INIT, .network = NETWORK_INIT, \
-                .desktop = DESKTOP_INIT, .listener = -EBADF, .is_gone = true                 \
+#define RUN_INIT                                                                              \
+        (struct run) {                                                                        \
+                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,          \
+                .memory = OOM_WATCH_INIT, .streams = REOPENED_INIT, .network = NETWORK_INIT,  \
+                .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, .is_gone = true \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

@@ -147,7 +147,8 @@ TEST(a_cgroup_namespace_that_is_missing_is_a_degradation) {
                             *out = text_of("degraded    %s\n%sfine\n", message, json),
                             *line = text_of("--strict: no cgroup namespace can be had; %s", fix),
                             *lines = three_lines(line), *answers = replaced(refused, "%s", line),
-                            *note = text_of("nsrun: note: %s\n", message);
+                            *note = text_of("nsrun: note: %s\n", message),
+                            *shown = text_of("degraded: %s\n", message);
         _cleanup_outcome_ struct outcome o = {0};
 
         run_script(s, stage_without_cgroup_namespaces, &host,
@@ -159,6 +160,13 @@ TEST(a_cgroup_namespace_that_is_missing_is_a_degradation) {
         run_script(s, stage_without_cgroup_namespaces, &host, NAMES STRICT, &o);
         expect_out(&o, answers);
         assert_string_equal(o.err, lines);
+        /* The start found it out when inspect's file was there already. */
+        run_script(s, stage_without_cgroup_namespaces, &host,
+                   "\"$0\" bash --project \"$1\" 'exec sleep 1000' >/dev/null 2>&1 &"
+                   "until \"$0\" inspect $! 2>/dev/null | grep ^degraded:; do :; done;"
+                   "\"$0\" stop $!; wait",
+                   &o);
+        expect_out(&o, shown);
 }
 
 static void stage_read_only_sys(nsrun_unused void *data) {

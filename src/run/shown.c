@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See shown.h.  The file has the size of the plan's bytes, plan->unseen (which is no part of them), the
+ * bytes, and each degraded thing's entry with its NUL. */
+#include "shown.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/store.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "plan/record.h"
+
+#define SHOWN_NAME "nsrun-plan-of-%d"
+#define SHOWN_LINK "/memfd:" SHOWN_NAME " (deleted)"
+#define SHOWN_MOST ((size_t)16 << 20)
+
+static int shown_bytes(const struct nsrun_plan *plan, char *const *degraded, char **ret, size_t *ret_n) {
+        _cleanup_free_ char *bytes = NULL;
+        _cleanup_store_ struct store s = {0};
+        char **unseen = plan->unseen;
+        size_t size = 0;
+        uint64_t n;
+
+        if (plan_store(plan, &bytes, &size) < 0)
+                return -ENOMEM;
+        n = size;
+        store_u64(&s, &n);
+        store_strv(&s, &unseen);
+        strbuf_add_bytes(&s.written, bytes, size);
+        for (char *const *entry = degraded; entry && *entry; entry++)
+                strbuf_add_bytes(&s.written, *entry, strlen(*entry) + 1);
+        *ret_n = s.written.length;
+        *ret = strbuf_finish(&s.written);
+        return *ret ? 0 : -ENOMEM;
+}
+
+/* Where the caller may write no file of that size the kernel would send it a SIGXFSZ. */
+static bool may_write(size_t n) {
+        struct rlimit most;
+
+        return getrlimit(RLIMIT_FSIZE, &most) == 0 && n <= most.rlim_cur;
+}
+
+int shown_begin(const struct nsrun_plan *plan, pid_t init, char *const *degraded) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *bytes = NULL;
+        char name[64];
+        size_t n = 0;
+        int r = shown_bytes(plan, degraded, &bytes, &n);
+
+        if (r >= 0 && !may_write(n))
+                r = -EFBIG;
+        if (r < 0)
+                return r;
+        (void)snprintf(name, sizeof(name), SHOWN_NAME, (int)init);
+        fd = sys_memfd(name);
+        r = fd < 0 ? fd : fd_lift(&fd);
+        if (r >= 0)
+                r = write_full(fd, bytes, n);
+        return r < 0 ? r : TAKE_FD(fd);
+}
+
+void shown_add(int fd, const char *degraded) {
+        struct stat st;
+
+        if (fd >= 0 && sys_fstat(fd, &st) >= 0 && may_write((size_t)st.st_size + strlen(degraded) + 1))
+                (void)write_full(fd, degraded, strlen(degraded) + 1);
+}
+
+/* ------------------------------------------------------------------------- read */
+
+struct shown_search {
+        char link[64];
+        struct timespec made;
+        int fd; /* the newest of that name: an ended sandbox's, whose pid 1 had the same number, is older */
+};
+
+static bool was_made_before(const struct timespec *a, const struct timespec *b) {
+        return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+/* A name can be anybody's, but nothing here waits: what is read is a plain file. */
+static int shown_try(void *data, int folder, const struct dirent *entry) {
+        struct shown_search *search = data;
+        char link[sizeof(search->link) + 1] = "", path[64];
+        _cleanup_close_ int seen = -EBADF;
+        struct stat st;
+        int fd;
+
+        if (sys_readlinkat(folder, entry->d_name, link, sizeof(link) - 1) < 0 || !streq(link, search->link))
+                return 0;
+        seen = sys_open(folder, entry->d_name, O_PATH, 0);
+        if (seen < 0 || sys_fstat(seen, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 0 ||
+            (search->fd >= 0 && was_made_before(&st.st_mtim, &search->made)))
+                return 0;
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", seen);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0);
+        if (fd < 0)
+                return 0;
+        close_fdp(&search->fd);
+        search->fd = fd;
+        search->made = st.st_mtim;
+        return 0;
+}
+
+/* A process of another user namespace may be a sandboxed one that shares the host's pid namespace
+ * (nsrun-bwrap): nothing that it says of itself is believed. */
+static int check_namespace(pid_t waiter) {
+        char path[64], own[64] = "", others[64] = "";
+        ssize_t n = sys_readlinkat(AT_FDCWD, "/proc/self/ns/user", own, sizeof(own) - 1);
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)waiter);
+        if (n >= 0)
+                n = sys_readlinkat(AT_FDCWD, path, others, sizeof(others) - 1);
+        return n < 0 ? (int)n : streq(own, others) ? 0 : -EPERM;
+}
+
+/* The file's bytes.  -ENOENT: there is none. */
+static int shown_find(pid_t waiter, pid_t init, char **ret, size_t *ret_n) {
+        struct shown_search search = {.fd = -EBADF};
+        _cleanup_close_ int folder = -EBADF, fd = -EBADF;
+        _cleanup_free_ char *bytes = NULL;
+        char path[64];
+        struct stat st;
+        int r = check_namespace(waiter);
+
+        if (r < 0)
+                return r;
+        (void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)waiter);
+        (void)snprintf(search.link, sizeof(search.link), SHOWN_LINK, (int)init);
+        folder = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+        r = folder < 0 ? folder : folder_each(folder, shown_try, &search);
+        fd = search.fd;
+        if (r < 0 || fd < 0)
+                return r < 0 ? r : -ENOENT;
+        r = sys_fstat(fd, &st);
+        if (r < 0 || (uintmax_t)st.st_size > SHOWN_MOST)
+                return r < 0 ? r : -EFBIG;
+        bytes = malloc((size_t)st.st_size + 1);
+        if (!bytes)
+                return -ENOMEM;
+        r = read_full(fd, bytes, (size_t)st.st_size, ret_n);
+        if (r < 0)
+                return r;
+        bytes[*ret_n] = '\0';
+        *ret = TAKE_PTR(bytes);
+        return 0;
+}
+
+/* `bytes` has a NUL behind its end. */
+static int shown_parse(const char *bytes, size_t n, struct nsrun_plan **ret, char ***ret_degraded) {
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_strv_ char **unseen = NULL, **degraded = NULL;
+        struct store s = store_reader(bytes, n);
+        uint64_t size = 0;
+        int r;
+
+        store_u64(&s, &size);
+        store_strv(&s, &unseen);
+        if (s.has_failed)
+                return -ENOMEM;
+        if (s.is_broken || size > s.n)
+                return -EBADMSG;
+        r = plan_restore(s.from, (size_t)size, &plan, NULL);
+        if (r >= 0 && (!plan->cwd || !plan->seccomp_name))
+                r = -EBADMSG;
+        for (const char *at = s.from + size; r >= 0 && at < bytes + n; at += strlen(at) + 1)
+                r = strv_add(&degraded, at);
+        if (r < 0)
+                return r;
+        plan->unseen = TAKE_PTR(unseen);
+        *ret = TAKE_PTR(plan);
+        *ret_degraded = TAKE_PTR(degraded);
+        return 0;
+}
+
+int shown_read(pid_t waiter, pid_t init, struct nsrun_plan **ret, char ***ret_degraded,
+               struct nsrun_error *err) {
+        _cleanup_free_ char *bytes = NULL;
+        size_t n = 0;
+        int r = shown_find(waiter, init, &bytes, &n);
+
+        if (r == -EPERM)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(r), NULL,
+                                 "whoever waits for this sandbox is in another user namespace, and is not "
+                                 "believed",
+                                 NULL);
+        if (r == -EACCES)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the program that waits for this sandbox lets nobody look at it", NULL);
+        if (r == -ENOENT)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(r), NULL,
+                                 "whoever waits for this sandbox has no plan to show",
+                                 "it may be another version, have ended, or have no room for files of that "
+                                 "size");
+        if (r >= 0)
+                r = shown_parse(bytes, n, ret, ret_degraded);
+        if (r == -ENOMEM)
+                return error_oom(err);
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the plan of this sandbox can't be read",
+                                 r == -EBADMSG ? "another version of nsrun made it" : NULL)
+                     : 0;
+}
