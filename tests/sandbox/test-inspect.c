@@ -120,7 +120,8 @@ TEST(a_hosts_sandboxes_show_their_plans) {
         (void)nsrun_plan_free(other);
 }
 
-TEST(what_the_start_found_to_be_degraded_is_shown) {
+/* Root's processes are counted by a cgroup alone, which not every host has. */
+TEST_IF(geteuid() != 0, what_the_start_found_to_be_degraded_is_shown, site_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_close_ int fifo = open_fifo(s);
         struct nsrun_plan *plan = plan_of(s, "limit", "pids=200");
