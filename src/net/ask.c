@@ -15,7 +15,7 @@
 
 #define WAITING_MOST 128U
 /* Who says in that time nothing of whose program it is may be stopped, and isn't asked. */
-#define WHOSE_MS 500U
+#define WHOSE_MS 1500U
 #define NOBODY   UINT32_MAX
 _Static_assert(NET_ASKERS_MOST <= 64, "struct question has a bit for each");
 
