@@ -167,6 +167,13 @@ static const struct {
         [DBUS_BROADCAST] = {"broadcast=", "--broadcast", true},
 };
 
+/* Its name, and org.freedesktop.DBus.*, which has that too. */
+static bool is_the_bus_itself(const char *name, size_t n) {
+        static const char bus[] = "org.freedesktop.DBus.*";
+
+        return (n == strlen(bus) || n == strlen(bus) - 2) && memcmp(name, bus, n) == 0;
+}
+
 int dbus_rule_read(const char *value, struct dbus_rule *ret) {
         struct dbus_rule rule = {.right = DBUS_TALK, .name = value};
         const char *rest;
@@ -183,8 +190,7 @@ int dbus_rule_read(const char *value, struct dbus_rule *ret) {
                 return -EINVAL;
         if (rights[rule.right].has_rule ? *rest != '=' || !is_rule_of_call(rest + 1) : *rest != '\0')
                 return -EINVAL;
-        if (rule.length == strlen("org.freedesktop.DBus") &&
-            memcmp(rule.name, "org.freedesktop.DBus", rule.length) == 0)
+        if (is_the_bus_itself(rule.name, rule.length))
                 return -EPERM;
         *ret = rule;
         return 0;

@@ -5,6 +5,7 @@
 #include "dbus_proxy.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/str.h"
@@ -13,6 +14,8 @@
 #include "net/helper.h"
 
 #define WORDS_MOST 1024U
+/* Messages of 128 MiB are allowed by the protocol, and the proxy keeps what it can't pass on yet. */
+#define MEMORY_MOST (UINT64_C(256) << 20)
 _Static_assert(DBUS_FD_BUS == 4, "in bus_address()");
 
 static _Noreturn void proxy_fail(int r) {
@@ -61,6 +64,8 @@ _Noreturn void dbus_proxy_main(char *const *words) {
         argv[n] = NULL;
         if (*words)
                 proxy_fail(-E2BIG);
+        if (setrlimit(RLIMIT_DATA, &(struct rlimit){MEMORY_MOST, MEMORY_MOST}) < 0)
+                proxy_fail(-errno);
         (void)execve(argv[0], argv, env);
         proxy_fail(-errno);
 }

@@ -2,6 +2,8 @@
 /* See link.h.  RFC 3986, without what it allows and nobody needs. */
 #include "link.h"
 
+#include <arpa/inet.h>
+#include <ctype.h>
 #include <strings.h>
 
 #include "base/str.h"
@@ -26,6 +28,21 @@ static size_t host_length(const char *at) {
         return n > 0 && is_char_of(*at, alphanumeric) ? n : 0;
 }
 
+/* Browsers take 2130706433, 0x7f.1 and 127.1 for addresses, too: an address is written as every person reads
+ * it. */
+static bool is_plain_number(const char *host, size_t n) {
+        char copy[LINK_HOST_MOST + 1];
+        struct in_addr address;
+        const char *last;
+
+        (void)snprintf(copy, sizeof(copy), "%.*s", (int)n, host);
+        while (n > 0 && copy[n - 1] == '.')
+                copy[--n] = '\0';
+        last = strrchr(copy, '.');
+        last = last ? last + 1 : copy;
+        return *last < '0' || *last > '9' || inet_pton(AF_INET, copy, &address) == 1;
+}
+
 bool link_is_openable(const char *link, char host[LINK_HOST_MOST + 1]) {
         const char *at, *begin;
         size_t n;
@@ -39,7 +56,7 @@ bool link_is_openable(const char *link, char host[LINK_HOST_MOST + 1]) {
         else
                 return false;
         n = host_length(begin);
-        if (n == 0)
+        if (n == 0 || n > LINK_HOST_MOST || (*begin != '[' && !is_plain_number(begin, n)))
                 return false;
         at = begin + n;
         if (*at == ':') {
@@ -55,7 +72,29 @@ bool link_is_openable(const char *link, char host[LINK_HOST_MOST + 1]) {
                 if (*at == '%' ? !is_char_of(at[1], hexadecimal) || !is_char_of(at[2], hexadecimal)
                                : !is_char_of(*at, alphanumeric) && !is_char_of(*at, "-._~:/?#@&+,="))
                         return false;
-        memcpy(host, begin, n);
+        for (size_t i = 0; i < n; i++)
+                host[i] = (char)tolower((unsigned char)begin[i]);
         host[n] = '\0';
         return true;
+}
+
+bool link_is_of_this_machine(const char *host) {
+        static const char name[] = "localhost";
+        struct in6_addr six;
+        struct in_addr four;
+        char copy[LINK_HOST_MOST + 1];
+        bool is_six = *host == '[';
+        size_t n = is_six ? strcspn(++host, "]") : strcspn(host, ":");
+
+        (void)snprintf(copy, sizeof(copy), "%.*s", (int)n, host);
+        if (is_six)
+                return inet_pton(AF_INET6, copy, &six) != 1 || IN6_IS_ADDR_LOOPBACK(&six) ||
+                       IN6_IS_ADDR_UNSPECIFIED(&six) ||
+                       (IN6_IS_ADDR_V4MAPPED(&six) && (six.s6_addr[12] == 127 || six.s6_addr[12] == 0));
+        while (n > 0 && copy[n - 1] == '.')
+                copy[--n] = '\0';
+        if (inet_pton(AF_INET, copy, &four) == 1)
+                return ntohl(four.s_addr) >> 24 == 127 || ntohl(four.s_addr) >> 24 == 0;
+        return n >= strlen(name) && streq(copy + n - strlen(name), name) &&
+               (n == strlen(name) || copy[n - strlen(name) - 1] == '.');
 }

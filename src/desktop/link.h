@@ -9,5 +9,10 @@
 
 /* Whether it is a link of http or https of printable ASCII, in which no program can see an option, a
  * quote or what a shell obeys ($, parentheses, ; ! *; but & is in every query), with a host and nobody's
- * name and password before it; `host` gets the host and the port. */
+ * name and password before it; an address of IPv4 is one of four decimal numbers.  `host` gets the host, in
+ * small letters, and the port. */
 bool link_is_openable(const char *link, char host[LINK_HOST_MOST + 1]);
+
+/* Whether such a host is the machine itself by its name or address: what listens there is the user's
+ * own. */
+bool link_is_of_this_machine(const char *host);

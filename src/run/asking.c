@@ -304,15 +304,19 @@ static void close_question(struct asking *a) {
         a->is_open = false;
 }
 
-/* The question's two lines. */
+/* The question's lines. */
 static void question_word(const struct asking *a, char *to, size_t size) {
         char program[QUESTION_PROGRAM_MOST];
 
         if (a->about == ASKED_LINK) {
                 (void)snprintf(to, size,
-                               "\nnsrun: a program wants to open a link to %s on the host:\nnsrun:   %s\n"
+                               "\nnsrun: a program wants to open a link to %s on the host:\nnsrun:   %s\n%s"
                                "nsrun: Open it? (%s) [type y%s for yes, n for no, q to be asked no more] ",
-                               a->question.name, a->link, a->question.name, a->code);
+                               a->question.name, a->link,
+                               link_is_of_this_machine(a->question.name)
+                                       ? "nsrun: That is a service of this machine's own.\n"
+                                       : "",
+                               a->question.name, a->code);
                 return;
         }
         if (a->about == ASKED_KEY) {

@@ -67,7 +67,7 @@ static void skip_unless_nsrun(void) {
 
 TEST(a_person_is_asked_before_each_link) {
         static const char script[] =
-                "xdg-open 'https://example.com/a?b=c&d=%20,e' && echo $?; sensible-browser http://two.example:80; "
+                "xdg-open 'https://example.com/a?b=c&d=%20,e' && echo $?; sensible-browser http://LocalHost:80; "
                 "echo $?; python3 -m webbrowser https://three.example/ >/dev/null; "
                 "\"$BROWSER\" https://four.example; echo $?; www-browser https://five.example; echo $?";
         const struct site *s = *state;
@@ -81,7 +81,12 @@ TEST(a_person_is_asked_before_each_link) {
         answer_link(&t, "example.com", "https://example.com/a?b=c&d=%20,e", NULL);
         talk_await(&t, "nsrun: opened\r\n");
         expect_opened(&d, "https://example.com/a?b=c&d=%20,e");
-        answer_link(&t, "two.example:80", "http://two.example:80", "n\n");
+        talk_answer_to(&t,
+                       "nsrun: a program wants to open a link to localhost:80 on the host:\r\n"
+                       "nsrun:   http://LocalHost:80\r\n"
+                       "nsrun: That is a service of this machine's own.\r\n"
+                       "nsrun: Open it? (",
+                       "n\n");
         talk_await(&t, "nsrun: not opened\r\n");
         answer_link(&t, "three.example", "https://three.example/", NULL);
         talk_await(&t, "nsrun: opened\r\n");

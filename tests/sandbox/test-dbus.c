@@ -311,6 +311,10 @@ TEST(what_cannot_be_had_is_one_line) {
         expect_refused(s, "org.freedesktop.DBus",
                        "nsrun: --dbus: the bus itself: org.freedesktop.DBus; name the services; what a "
                        "client needs of the bus it always has; see 'nsrun run --help'");
+        expect_refused(
+                s, "own=org.freedesktop.DBus.*",
+                "nsrun: --dbus: the bus itself: own=org.freedesktop.DBus.*; name the services; what a "
+                "client needs of the bus it always has; see 'nsrun run --help'");
         assert_int_equal(unsetenv("DBUS_SESSION_BUS_ADDRESS"), 0);
         expect_refused(s, "org.example.One",
                        "nsrun: --dbus: no session bus is running: DBUS_SESSION_BUS_ADDRESS isn't set; start "
@@ -444,19 +448,20 @@ TEST(a_session_has_the_proxy_for_its_life) {
 
 /* Looks at the proxy, kills it, then nsrun, with a command that has a connection all the while. */
 TEST(the_proxy_is_confined_and_its_end_is_the_buss) {
-        static const char
-                script[] = CLIENT "print('in', flush=True)\n"
-                                  "sys.stdin.readline()\n"
-                                  "try: b.bus('GetId'); print('open')\n"
-                                  "except OSError: print('closed')\n"
-                                  "except EOFError: print('closed')\n"
-                                  "try: Bus(os.environ['DBUS_SESSION_BUS_ADDRESS']); print('open')\n"
-                                  "except OSError as e: print(e.strerror, flush=True)\n"
-                                  "sys.stdin.readline()\n",
-                look[] = "for p in /proc/[0-9]*; do grep -q \"^PPid:.$1$\" $p/status 2>/dev/null && "
-                         "tr '\\0' ' ' <$p/cmdline | grep -q '^/[^ ]*/xdg-dbus-proxy --fd=3 ' && { "
-                         "grep -E '^(Seccomp|NoNewPrivs|CapEff):' $p/status; ls $p/fd | sort -n | "
-                         "head -4 | tr '\\n' ' '; kill -9 ${p#/proc/}; }; done; :";
+        static const char script
+                [] = CLIENT "print('in', flush=True)\n"
+                            "sys.stdin.readline()\n"
+                            "try: b.bus('GetId'); print('open')\n"
+                            "except OSError: print('closed')\n"
+                            "except EOFError: print('closed')\n"
+                            "try: Bus(os.environ['DBUS_SESSION_BUS_ADDRESS']); print('open')\n"
+                            "except OSError as e: print(e.strerror, flush=True)\n"
+                            "sys.stdin.readline()\n",
+          look[] =
+                  "for p in /proc/[0-9]*; do grep -q \"^PPid:.$1$\" $p/status 2>/dev/null && "
+                  "tr '\\0' ' ' <$p/cmdline | grep -q '^/[^ ]*/xdg-dbus-proxy --fd=3 ' && { "
+                  "grep -E '^(Seccomp|NoNewPrivs|CapEff):' $p/status; ls $p/fd | sort -n | "
+                  "head -4 | tr '\\n' ' '; awk '/Max data/ { print $4 }' $p/limits; kill -9 ${p#/proc/}; }; done; :";
         const struct site *s = *state;
         _cleanup_free_ char *address = usual_address(s), *line = NULL, *pid = NULL, *closed = NULL,
                             *refused = NULL;
@@ -476,7 +481,7 @@ TEST(the_proxy_is_confined_and_its_end_is_the_buss) {
         assert_string_equal(line, "in\n");
         pid = text_of("%d", (int)running.pid);
         run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, "sh", pid, NULL}}, &o);
-        expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n0 1 2 3");
+        expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n0 1 2 3 268435456\n");
         assert_int_equal(write(pipe_fds[1], "\n", 1), 1);
         closed = read_line(running.out);
         assert_string_equal(closed, "closed\n");

@@ -8,12 +8,21 @@ static const struct {
         const char *link, *host; /* NULL: it isn't one */
 } links[] = {
         {"https://example.com", "example.com"},
-        {"HTTP://Example.com:8080/x", "Example.com:8080"},
+        {"HTTP://Example.com:8080/x", "example.com:8080"},
         {"http://127.0.0.1:1/", "127.0.0.1:1"},
         {"https://[::1]:99999/x", "[::1]:99999"},
         {"https://xn--bcher-kva.example/b%C3%BCcher?a=b&c=d,e,f+g~_.-:@#x", "xn--bcher-kva.example"},
         {"https://example.com?q", "example.com"},
         {"https://example.com#f", "example.com"},
+        {"http://203.0.113.5/x", "203.0.113.5"},
+        {"http://203.0.113.5./x", "203.0.113.5."},
+        {"http://1.example", "1.example"},
+        {"http://2130706433/", NULL},
+        {"http://0x7f.1/", NULL},
+        {"http://127.1/", NULL},
+        {"http://127.0.0.1.1/", NULL},
+        {"http://0177.0.0.1/", NULL},
+        {"http://example.0x7f/", NULL},
         {"https://_dmarc.example.com/", NULL},
         {"", NULL},
         {"-x", NULL},
@@ -95,6 +104,25 @@ TEST(long_links_and_long_hosts_are_none) {
         assert_int_equal(strlen(host), LINK_HOST_MOST);
         (void)strcat(link, "x");
         assert_false(link_is_openable(link, host));
+}
+
+TEST(this_machines_own_are_known) {
+        static const char *const own[] = {"localhost",     "localhost:80",    "localhost.",
+                                          "x.localhost:1", "127.0.0.1",       "127.9.9.9:8",
+                                          "0.0.0.0:80",    "[::1]:80",        "[::]",
+                                          "[::0:1]",       "[::ffff:7f00:1]", "[::ffff:127.0.0.1]:9",
+                                          "127.0.0.1.:1"},
+                                 *const others[] = {"example.com",    "localhost.example",
+                                                    "notlocalhost",   "128.0.0.1",
+                                                    "10.0.0.1:80",    "[2001:db8::1]:80",
+                                                    "[::ffff:a00:1]", "localhost-x"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+                if (!link_is_of_this_machine(own[i]))
+                        fail_msg("%s", own[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+                if (link_is_of_this_machine(others[i]))
+                        fail_msg("%s", others[i]);
 }
 
 int main(void) {
