@@ -274,6 +274,33 @@ TEST_IN_BOTH_MODES(a_deadline_ends_its_own_command_alone) {
         end_session(s, id, "stop");
 }
 
+static void block_all_signals(nsrun_unused void *data) {
+        sigset_t all;
+
+        (void)sigfillset(&all);
+        (void)sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+/* A command with SIGTERM blocked would hear nothing, and be killed five seconds later. */
+TEST_IN_BOTH_MODES(what_the_caller_blocks_outlives_no_deadline) {
+        static const char command[] = "trap 'echo told; exit 3' TERM; sleep 1000 & wait",
+                          script[] = "\"$0\" run --project \"$1\" --timeout=1 -- sh -c \"$3\"; echo $?;"
+                                     "\"$0\" run --session \"$2\" --timeout=1 -- sh -c \"$3\"; echo $?;"
+                                     "\"$0\" bash --project \"$1\" --timeout=1 --json \"$3\" |"
+                                     " grep -o '\"status\":[^,]*'",
+                          told[] = "nsrun: command timed out after 1s (sent SIGTERM)\n"
+                                   "nsrun: command timed out after 1s (sent SIGTERM)\n";
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        const char *const argv[] = {"sh", "-c", script, program(), s->project, id, command, NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .in_child = block_all_signals}, &o);
+        expect_out(&o, "told\n124\ntold\n124\n\"status\":3\n");
+        assert_string_equal(o.err, told);
+        end_session(s, id, "stop");
+}
+
 TEST_IN_BOTH_MODES(status_lines_tell_of_the_sessions_namespaces) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *copy = NULL, *expected = NULL;
