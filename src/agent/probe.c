@@ -79,22 +79,18 @@ static char *find_bash(const char *path) {
 void probe_explain_bash(struct nsrun_plan *plan, struct nsrun_error *err) {
         const char *path = environment_get(plan->env, "PATH");
         _cleanup_free_ char *found = NULL, *visible = NULL;
-        bool is_in_path;
 
         if (!err || err->stage != NSRUN_STAGE_EXEC || err->error != ENOENT || plan->plain ||
             !streq(err->path, "bash") || plan_load_operations(plan, NULL) < 0)
                 return;
         found = find_bash(path);
-        is_in_path = found;
+        if (!found && startswith(err->hint, PATH_HINT))
+                return;
         if (!found)
                 found = find_bash("/usr/local/bin:/usr/bin:/bin");
         visible = str_visible(found ? found : "");
         if (!found || !visible)
                 (void)snprintf(err->hint, sizeof(err->hint), "the host has none: install the package bash");
-        else if (!is_in_path)
-                (void)snprintf(err->hint, sizeof(err->hint),
-                               "PATH doesn't name the folder of %s: add it there, or with --env PATH=...",
-                               visible);
         else if (shows(plan, found))
                 (void)snprintf(err->hint, sizeof(err->hint),
                                "%s is there, and the loader that it names isn't: expose that with --ro",

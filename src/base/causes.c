@@ -129,7 +129,8 @@ const struct cause causes[N_CAUSES] = {
                         .when = "nsrun's children go into another pid namespace than its own, and the kernel "
                                 "answers EINVAL or ENOMEM.",
                         .what = "what nsrun starts would go into a pid namespace that nsrun isn't in",
-                        .fix = "make that one with a process of its own, as unshare --pid --fork does",
+                        .fix = "nothing inside mends that: what is around nsrun was started with unshare --pid alone; start it "
+                               "with unshare --pid --fork",
                         .test = "a_pid_namespace_for_children_alone_is_named",
                 },
         [CAUSE_FILTER_USERNS] =
@@ -364,7 +365,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_OVERLAY,
                         .when = "Something is mounted below the folder.",
                         .what = "a folder in which something is mounted can't be below an overlay",
-                        .fix = "use --ro or --rw for it, which takes the overlay's place",
+                        .fix = "umount what is mounted in it, or use --ro or --rw for the folder, which takes the overlay's place",
                         .test = "a_folder_with_a_mount_in_it_is_named",
                 },
         [CAUSE_OVERLAY_OVER_OVERLAYS] =

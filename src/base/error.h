@@ -30,6 +30,9 @@ static inline bool error_is_filtered(int r) {
         return r == -EPERM || r == -ENOSYS;
 }
 
+/* How the hint begins where a command is in a folder that PATH doesn't name. */
+#define PATH_HINT "PATH "
+
 /* The words of an errno, glibc's in every C library; of one that nobody has the next call may free them.
  * Between clone and exec as safe as strerror(3) is. */
 const char *error_words(int error);

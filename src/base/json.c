@@ -355,6 +355,35 @@ static bool json_is_blank(const char *text, size_t from, size_t n) {
         return true;
 }
 
+/* What is missing at the end of a text that ends too early: the innermost bracket that is open, or the
+ * quote.
+ */
+static const char *json_lack(const char *text, size_t n) {
+        char open[MAX_DEPTH + 1];
+        bool is_string = false;
+        size_t depth = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                if (is_string && text[i] == '\\') {
+                        i++;
+                } else if (is_string) {
+                        is_string = text[i] != '"';
+                } else if (text[i] == '"') {
+                        is_string = true;
+                } else if (strchr("{[", text[i]) && text[i] && depth < sizeof(open)) {
+                        open[depth++] = text[i];
+                } else if (strchr("}]", text[i]) && text[i] && depth > 0) {
+                        depth--;
+                }
+        }
+        if (is_string)
+                return "it ends too early: a \" is missing";
+        if (depth > 0)
+                return open[depth - 1] == '{' ? "it ends too early: a } is missing"
+                                              : "it ends too early: a ] is missing";
+        return json_is_blank(text, 0, n) ? "it is empty" : "it ends too early";
+}
+
 int json_parse_at(struct json_document *d, const char *text, size_t n, size_t *ret_at,
                   const char **ret_why) {
         const struct json_c *c = json_c();
@@ -382,7 +411,7 @@ int json_parse_at(struct json_document *d, const char *text, size_t n, size_t *r
         (void)c->json_object_put_(root);
         *ret_at = end < n ? end : n;
         if (error == json_tokener_continue)
-                *ret_why = "it ends too early";
+                *ret_why = json_lack(text, n);
         else if (error == json_tokener_success)
                 *ret_why = "something follows its end";
         else

@@ -116,7 +116,7 @@ static int exec_file(struct reaper *p, const char *path) {
 static const char *const usual_folders[] = {"/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"};
 
 /* A program of that name in a folder that PATH doesn't name, in p->exec_path; NULL: there is none. */
-static const char *find_beside_path(struct reaper *p, const char *file) {
+static char *find_beside_path(struct reaper *p, const char *file) {
         size_t n = strlen(file);
 
         for (size_t i = 0; i < ARRAY_SIZE(usual_folders) && n > 0 && n <= NAME_MAX; i++) {
@@ -198,12 +198,25 @@ static bool is_noexec(const char *file) {
         return fd >= 0 && sys_mount_flags(fd, &flags) >= 0 && (flags & MS_NOEXEC);
 }
 
+/* What lets PATH name the folder of a program that is at `found`; `to` has HINT_ROOM bytes. */
+#define HINT_ROOM 256
+static void exec_suggest_path(const struct reaper *p, char *found, char *to) {
+        const char *path = exec_environment_value(p->env, "PATH");
+
+        *strrchr(found, '/') = '\0';
+        to[0] = '\0';
+        strcat(to, path && *path ? PATH_HINT "doesn't name " : PATH_HINT "is empty: export PATH=");
+        strcat(to, path && *path ? found : "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
+        if (path && *path) {
+                strcat(to, ", where it is: export PATH=$PATH:");
+                strcat(to, found);
+        }
+        strcat(to, p->init.is_plain ? "" : ", or --env PATH=...");
+}
+
 static int not_found(struct reaper *p, int r, const char *file) {
-        static const char without[] = "PATH doesn't name the folder of ",
-                          fix[] = ": add it there, or with --env PATH=...";
-        const char *what = p->init.is_plain ? "command not found" : "command not found in the sandbox",
-                   *found;
-        char hint[sizeof(without) + sizeof("/usr/local/bin/") + NAME_MAX + sizeof(fix)] = "";
+        const char *what = p->init.is_plain ? "command not found" : "command not found in the sandbox";
+        char hint[HINT_ROOM], *found;
 
         if (strchr(file, '/'))
                 return error_set(&p->error, NSRUN_STAGE_EXEC, r, file, what,
@@ -211,11 +224,8 @@ static int not_found(struct reaper *p, int r, const char *file) {
                                          ? "it, or the interpreter it names, isn't there"
                                          : "it, or the interpreter it names, is not exposed: add --ro");
         found = find_beside_path(p, file);
-        if (found) {
-                strcat(hint, without);
-                strcat(hint, found);
-                strcat(hint, fix);
-        }
+        if (found)
+                exec_suggest_path(p, found, hint);
         return error_set(&p->error, NSRUN_STAGE_EXEC, r, file, what,
                          found ? hint
                          : p->init.is_plain

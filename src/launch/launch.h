@@ -143,6 +143,8 @@ int launch_read_report(const struct launch *l, struct launch_report *ret);
 int launch_explain_namespaces(int r, struct nsrun_error *err);
 /* Puts into *err, which says that the id map can't be written, why it can't if that can be told. */
 int launch_explain_ids(struct nsrun_error *err);
+/* Puts into the hint of an overlay over a folder in which something is mounted what that is. */
+void launch_explain_submounts(struct nsrun_error *err);
 /* The same of namespaces of these kinds alone (CLONE_NEW*). */
 int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err);
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/causes.h"
+#include "base/str.h"
 #include "base/sys.h"
 #include "host/within.h"
 #include "launch.h"
@@ -261,6 +262,55 @@ static bool is_proc_masked(void) {
         if (table)
                 (void)fclose(table);
         return is_masked;
+}
+
+/* Puts the bytes of a field of a mountinfo line where it stands: \\040 is a space. */
+static void take_octal(char *text) {
+        char *to = text;
+
+        for (unsigned byte; *text; text++) {
+                bool is_octal = *text == '\\' && sscanf(text + 1, "%3o", &byte) == 1;
+
+                *to++ = is_octal ? (char)byte : *text;
+                text += is_octal ? 3 : 0;
+        }
+        *to = '\0';
+}
+
+/* What is mounted below a folder, the first of it; NULL: nothing, or it can't be read. */
+static char *find_submount(const char *folder) {
+        _cleanup_free_ char *line = NULL;
+        FILE *table = fopen("/proc/self/mountinfo", "re");
+        char *found = NULL;
+        size_t size = 0;
+
+        while (table && !found && getline(&line, &size, table) >= 0) {
+                _cleanup_free_ char *point = NULL;
+                const char *rest;
+
+                if (sscanf(line, "%*s %*s %*s %*s %ms", &point) != 1)
+                        continue;
+                take_octal(point);
+                rest = startswith(point, folder);
+                if (rest && rest[0] == '/' && rest[1])
+                        found = str_visible(point);
+        }
+        if (table)
+                (void)fclose(table);
+        return found;
+}
+
+void launch_explain_submounts(struct nsrun_error *err) {
+        char *at = strstr(err->hint, causes[CAUSE_OVERLAY_OVER_MOUNTS].fix);
+        _cleanup_free_ char *found = at ? find_submount(err->path) : NULL,
+                            *folder = found ? str_visible(err->path) : NULL, *hint = NULL;
+
+        if (!folder ||
+            asprintf(&hint, "umount %s, or use --ro or --rw for %s, which takes the overlay's place", found,
+                     folder) < 0)
+                return;
+        if (strlen(hint) < (size_t)(err->hint + sizeof(err->hint) - at))
+                memcpy(at, hint, strlen(hint) + 1);
 }
 
 /* A container's filter is rarely alone: what is in the way after it is said, too. */

@@ -56,6 +56,8 @@ int launch_read_report(const struct launch *l, struct launch_report *ret) {
                 (void)launch_explain_namespaces(-report.error.error, &report.error);
         if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_IDMAP && !l->is_join)
                 (void)launch_explain_ids(&report.error);
+        if (report.kind == LAUNCH_FAILED && !l->is_join)
+                launch_explain_submounts(&report.error);
         *ret = report;
         return 1;
 }

@@ -383,7 +383,7 @@ TEST(a_session_has_its_configuration_from_its_start) {
         collect_orphans();
         outcome_clear(&o);
         run(&(struct request){.argv = start, .cwd = s->project}, &o);
-        expect_line(s, &o, "@root/home/.config/nsrun/config.json:1:2: it ends too early");
+        expect_line(s, &o, "@root/home/.config/nsrun/config.json:1:2: it ends too early: a } is missing");
 }
 
 TEST(an_agent_reads_what_is_wrong_with_a_configuration_as_json) {

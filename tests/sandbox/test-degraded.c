@@ -301,7 +301,12 @@ TEST(a_cache_that_is_degraded_is_listed_and_strict_refuses_it) {
         static const char in_memory[] = "no overlay on disk can be had for this cache",
                           fix[] = "point XDG_CACHE_HOME at a local disk, or choose --overlay-backing=tmpfs";
         const struct site *s = *state;
-        _cleanup_free_ char *npm = path_of(s->home, ".npm"), *below = path_of(npm, "below"), *hint = NULL;
+        _cleanup_free_ char *npm = path_of(s->home, ".npm"), *below = path_of(npm, "below"), *hint = NULL,
+                            *mounted = text_of(
+                                    "a folder in which something is mounted can't be below an overlay: "
+                                    "umount %s, or use --ro or --rw for %s, which takes the overlay's "
+                                    "place",
+                                    below, npm);
         struct host memory = {.text = "--overlay-backing=disk", .folder = s->outside},
                     read_only = {.text = "--overlay-backing=tmpfs", .folder = below};
 
@@ -311,11 +316,9 @@ TEST(a_cache_that_is_degraded_is_listed_and_strict_refuses_it) {
                         "its overlay is in memory", fix,
                         "the cache folder's file system can't carry an overlay's upper layer: use "
                         "--overlay-backing=tmpfs, or point XDG_CACHE_HOME at a local disk");
-        expect_degraded(
-                s, stage_mounted, &read_only, "cache-read-only", npm, "no overlay can be had for this cache",
-                "it is read-only", "name the folder with --ro or --rw",
-                "a folder in which something is mounted can't be below an overlay: use --ro or --rw for "
-                "it, which takes the overlay's place");
+        expect_degraded(s, stage_mounted, &read_only, "cache-read-only", npm,
+                        "no overlay can be had for this cache", "it is read-only",
+                        "name the folder with --ro or --rw", mounted);
         hint = text_of(
                 "the cache folder can't be made: %s/nsrun: Read-only file system; set XDG_RUNTIME_DIR, "
                 "XDG_CACHE_HOME and XDG_STATE_HOME to folders of your own that can be written (a service with "

@@ -100,26 +100,26 @@ TEST(a_folder_that_no_overlay_can_be_laid_over_is_named) {
 
 TEST(a_folder_with_a_mount_in_it_is_named) {
         const struct site *s = *state;
-        _cleanup_free_ char *folder = path_of(s->outside, "folder"), *script = text_of("ls %s", folder),
+        _cleanup_free_ char *folder = path_of(s->outside, "folder"), *below = path_of(folder, "be low"),
+                            *script = text_of("ls %s", folder),
                             *line = text_of(
                                     "nsrun: a folder in which something is mounted can't be below an "
-                                    "overlay: %s: Invalid argument; use --ro or --rw for it, which takes "
-                                    "the overlay's place",
-                                    folder);
-        _cleanup_free_ char *below = path_of(folder, "below");
+                                    "overlay: %s: Invalid argument; umount %s, or use --ro or --rw for %s, "
+                                    "which takes the overlay's place",
+                                    folder, below, folder);
         struct host host = {.folder = below};
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->outside, "folder");
-        make_folder(folder, "below");
+        make_folder(folder, "be low");
         run_on(s, stage_plain, &host, NULL, OPTIONS("--overlay", folder), script, &o);
         expect_status(&o, 0);
-        expect_out(&o, "below\n");
+        expect_out(&o, "be low\n");
         run_on(s, stage_mounted, &host, NULL, OPTIONS("--overlay", folder), script, &o);
         expect_host_refusal(&o, 125, line);
         run_on(s, stage_mounted, &host, NULL, OPTIONS("--ro", folder), script, &o);
         expect_status(&o, 0);
-        expect_out(&o, "below\n");
+        expect_out(&o, "be low\n");
 }
 
 /* ----------------------------------------------------------------- default caches */

@@ -396,8 +396,8 @@ TEST(a_pid_namespace_for_children_alone_is_named) {
         expect_host_refusal(
                 &o, 125,
                 "nsrun: what nsrun starts would go into a pid namespace that nsrun isn't in: "
-                "/proc/self/ns/pid_for_children: Invalid argument; make that one with a process of its own, as "
-                "unshare --pid --fork does");
+                "/proc/self/ns/pid_for_children: Invalid argument; nothing inside mends that: what is around "
+                "nsrun was started with unshare --pid alone; start it with unshare --pid --fork");
 }
 
 static void stage_unmapped(nsrun_unused void *data) {

@@ -391,7 +391,10 @@ TEST(a_probe_names_what_is_in_the_way) {
                 {NULL, NULL, 0, NSRUN_STAGE_NONE, NULL},
                 {"env", "PATH=/nonexistent", -ENOENT, NSRUN_STAGE_EXEC,
                  NO_BASH
-                 "PATH doesn't name the folder of /usr/bin/bash: add it there, or with --env PATH=..."},
+                 "PATH doesn't name /usr/bin, where it is: export PATH=$PATH:/usr/bin, or --env PATH=..."},
+                {"env", "PATH=", -ENOENT, NSRUN_STAGE_EXEC,
+                 NO_BASH "PATH is empty: export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin, or --env "
+                         "PATH=..."},
                 {"env", path, -ENOENT, NSRUN_STAGE_EXEC, elsewhere},
                 {"ro", "/nonexistent", -ENOENT, NSRUN_STAGE_POLICY,
                  "the source of --ro can't be opened: /nonexistent: No such file or directory; create it "

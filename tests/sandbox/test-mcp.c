@@ -59,7 +59,7 @@ TEST(what_is_no_message_is_answered_with_an_error_and_the_next_is_served) {
         static const struct {
                 const char *line, *id, *code, *message;
         } after[] = {
-                {"{", "null", "-32700", "no JSON: it ends too early, at byte 1"},
+                {"{", "null", "-32700", "no JSON: it ends too early: a } is missing, at byte 1"},
                 {"{}x", "null", "-32700", "no JSON: unexpected character, at byte 2"},
                 {"[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]", "null", "-32700",
                  "no JSON: nesting too deep, at byte 16"},
@@ -116,7 +116,7 @@ TEST(what_is_no_message_is_answered_with_an_error_and_the_next_is_served) {
         half = strdup("{\"jsonrpc\":\"2.0\",\"id\":1,\"meth");
         client_write(&c, half, strlen(half));
         client_close(&c, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,"
-                         "\"message\":\"no JSON: it ends too early, at byte 29\"}}\n");
+                         "\"message\":\"no JSON: it ends too early: a \\\" is missing, at byte 29\"}}\n");
 }
 
 TEST(a_batch_is_answered_as_one_where_the_version_has_them) {

@@ -118,7 +118,7 @@ TEST(what_makes_no_sense_is_refused) {
                 {{"compile", "./none"},
                  "the seccomp policy can't be read: ./none: No such file or directory"},
                 {{"compile", "bad"},
-                 "the seccomp policy is no JSON: line 2: it ends too early: bad; correct the file"},
+                 "the seccomp policy is no JSON: line 2: it ends too early: a } is missing: bad; correct the file"},
                 {{"compile", "unknown", "--strict-policy"},
                  "the seccomp policy: rule 1 of \"syscalls\" names a call that nsrun doesn't know: frobnicate: "
                  "unknown; correct it, or leave --strict-policy out"},

@@ -121,7 +121,11 @@ TEST(each_mistake_is_told_where_it_is) {
                  "/c:1:2: unknown key: a\\x1bb; nsrun(1), CONFIGURATION, has them all"},
                 {"{\"net\": \"none\",\n\"net\": \"host\"}",
                  "/c:2:1: this key is there twice; the first one is at 1:2"},
-                {"{\"net\":\n \"none\"", "/c:2:8: it ends too early"},
+                {"{\"net\":\n \"none\"", "/c:2:8: it ends too early: a } is missing"},
+                {"{\"env\": {\"A\": \"}\\\\\"", "/c:1:20: it ends too early: a } is missing"},
+                {"{\"hide\": [{}, \"a\\\"]\"", "/c:1:21: it ends too early: a ] is missing"},
+                {"{\"net\": \"none}", "/c:1:15: it ends too early: a \" is missing"},
+                {"\n", "/c:2:1: it is empty"},
                 {"[]", "/c:1:1: an object is expected here"},
                 {"\"x\"", "/c:1:1: an object is expected here"},
                 {"{\"version\": 2}", "/c:1:13: no version that this nsrun knows; the only one is 1"},
@@ -221,13 +225,13 @@ TEST(a_file_name_is_made_visible_and_cut) {
         char name[1000];
 
         assert_true(config_apply(p, "/a\x1b[m", "{", &err) < 0);
-        assert_string_equal(err.what, "/a\\x1b[m:1:2: it ends too early");
+        assert_string_equal(err.what, "/a\\x1b[m:1:2: it ends too early: a } is missing");
         memset(&err, 0, sizeof(err));
         memset(name, 'n', sizeof(name) - 1);
         name[sizeof(name) - 1] = '\0';
         assert_true(config_apply(p, name, "{", &err) < 0);
         assert_memory_equal(err.what, "...nnn", 6);
-        assert_string_equal(err.what + 200, ":1:2: it ends too early");
+        assert_string_equal(err.what + 200, ":1:2: it ends too early: a } is missing");
         (void)nsrun_policy_free(p);
 }
 
