@@ -393,6 +393,12 @@ static char *write_hint(const struct net_rules *rules, char *const *remedies) {
                 }
                 strbuf_addf(&b, " --allow %s", *remedy);
         }
+        /* A name was refused before anybody could say which port was meant. */
+        STRV_FOREACH (remedy, remedies)
+                if (!strchr(*remedy, ':')) {
+                        strbuf_addf(&b, " (ports 80 and 443; another port: --allow %s:PORT)", *remedy);
+                        break;
+                }
         if (rules->publishes_later && rules->asks)
                 strbuf_add(&b, ", or answer 'nsrun session ask'");
         return strbuf_finish(&b);

@@ -322,9 +322,10 @@ TEST(a_session_has_one_network_and_tells_each_command_what_was_refused) {
 
         JOIN(s, id, &o, "--", "getent", "hosts", "bad.test");
         expect_status(&o, 2);
-        assert_string_equal(o.err,
-                            "nsrun: note: network: bad.test isn't allowed; allowed: good.test:80,443; to "
-                            "allow it, start a session with --allow bad.test\n");
+        assert_string_equal(
+                o.err, "nsrun: note: network: bad.test isn't allowed; allowed: good.test:80,443; to "
+                       "allow it, start a session with --allow bad.test (ports 80 and 443; another port: "
+                       "--allow bad.test:PORT)\n");
         JOIN(s, id, &o, "--", "getent", "ahostsv4", "good.test");
         expect_status(&o, 0);
         expect_in(o.out, "198.18.0.16");
@@ -336,7 +337,8 @@ TEST(a_session_has_one_network_and_tells_each_command_what_was_refused) {
             &o);
         /* The model reads it once. */
         expect_out(&o, "$ getent hosts bad.test\n\n\nexit status: 2\nnote: network: bad.test isn't allowed; "
-                       "allowed: good.test:80,443; to allow it, start a session with --allow bad.test");
+                       "allowed: good.test:80,443; to allow it, start a session with --allow bad.test "
+                       "(ports 80 and 443; another port: --allow bad.test:PORT)");
         assert_string_equal(o.err, "");
         JOIN(s, id, &o, "--report", path, "--", "getent", "hosts", "worse.test");
         report = file_text(path);

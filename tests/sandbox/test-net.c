@@ -77,7 +77,7 @@ TEST(what_no_rule_has_is_refused_at_once_and_said) {
                        "wild.test isn't allowed, b.wild.test isn't allowed (--deny), no.such.test isn't "
                        "allowed; allowed: good.test:8080, *.wild.test:8081; to allow them: --allow "
                        "other.test --allow good.test:8081 --allow wild.test "
-                       "--allow no.such.test\n");
+                       "--allow no.such.test (ports 80 and 443; another port: --allow other.test:PORT)\n");
         expect_log(&w, "");
 }
 
