@@ -149,7 +149,7 @@ static int asked_reason(const struct asked_list *list, const struct asked *a, ch
                 how = REFUSED_ACCESS;
         }
         if (how == REFUSED_WRITE) {
-                r = explain_path(list->plan, a->path, REFUSED_ABSENT, ret);
+                r = explain_path(list->plan, a->path, REFUSED_MAKE, ret);
                 if (r < 0 || *ret)
                         return r;
         }
@@ -162,25 +162,36 @@ static int compare_last(const void *a, const void *b) {
         return x->last != y->last ? (x->last < y->last ? 1 : -1) : (x > y) - (x < y);
 }
 
-void asked_add_port(struct asked_list *list, uint16_t port, const char *folder) {
+static void forget_port(struct asked_list *list, uint16_t port) {
+        size_t n = 0;
+
         for (size_t i = 0; i < list->n_ports; i++)
-                if (list->ports[i] == port)
-                        return;
-        if (list->n_ports == ARRAY_SIZE(list->ports) || list->n_port_looks == ASKED_MOST_PORT_LOOKS)
+                if (list->ports[i] != port)
+                        list->ports[n++] = list->ports[i];
+        list->n_ports = n;
+}
+
+void asked_add_port(struct asked_list *list, uint16_t port, const char *folder) {
+        size_t left = ASKED_MOST_PORT_LINES - list->n_port_lines;
+        bool is_served = left > 0 && listening_at_loopback(folder, port, &left);
+
+        list->n_port_lines = ASKED_MOST_PORT_LINES - left;
+        forget_port(list, port);
+        if (is_served || left == 0)
                 return;
-        list->n_port_looks++;
-        if (!listening_at_loopback(folder, port))
-                list->ports[list->n_ports++] = port;
+        if (list->n_ports == ARRAY_SIZE(list->ports))
+                forget_port(list, list->ports[0]);
+        list->ports[list->n_ports++] = port;
 }
 
 /* A service of the host's that was looked for at the sandbox's own loopback. */
 static int explain_ports(const struct asked_list *list, char ***ret) {
         int r = 0;
 
-        for (size_t i = 0; i < list->n_ports && r >= 0; i++) {
+        for (size_t i = list->n_ports; i-- > 0 && r >= 0;) {
                 char reason[192];
 
-                if (!listening_at_loopback("/proc/self/net", list->ports[i]))
+                if (!listening_at_loopback("/proc/self/net", list->ports[i], NULL))
                         continue;
                 (void)snprintf(reason, sizeof(reason),
                                "port %u of localhost is the sandbox's own, and nobody listens there: "

@@ -28,12 +28,12 @@ struct asked_list {
         uint64_t calls;  /* how many were watched */
         bool is_whole;   /* what comes when there is no room is left out; else all that came before is */
         bool has_inet;   /* a connection beyond the machine was tried */
-        /* Ports of the loopback to which a connection was tried while nobody listened inside; the first
-         * ones. */
+        /* Ports of the loopback to which a connection was tried while nobody listened inside, the last time
+         * that it was; the last ones, in the order of that. */
         uint16_t ports[8];
         size_t n_ports;
-        unsigned n_port_looks; /* at the table of who listens inside, which the command makes as long as it
-                                  likes */
+        size_t n_port_lines; /* read of the table of who listens inside, which the command makes as long as
+                                it likes */
 };
 
 /* No more is kept of what a command asks for. */
@@ -44,8 +44,8 @@ struct asked_list {
  * would change what is read-only. */
 bool asked_is_of_interest(const struct nsrun_plan *plan, const char *path, enum watched_how how);
 /* A connection to a port of the loopback is tried, in the network namespace whose /proc/PID/net is `folder`.
- * It is kept if nobody listens there; after ASKED_MOST_PORT_LOOKS nobody looks any more. */
-#define ASKED_MOST_PORT_LOOKS 64
+ * It is kept if nobody listens there; after ASKED_MOST_PORT_LINES of its tables nobody looks any more. */
+#define ASKED_MOST_PORT_LINES ((size_t)200000)
 void asked_add_port(struct asked_list *list, uint16_t port, const char *folder);
 /* The item of that path and kind, counted; a new one has count 1.  NULL: there is no room. */
 struct asked *asked_add(struct asked_list *list, const char *path, enum watched_how how);

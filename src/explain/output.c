@@ -21,8 +21,8 @@ static const struct {
         {"No such file or directory", REFUSED_ABSENT},
         {"no such file or directory", REFUSED_ABSENT},
         {"cannot execute: required file not found", REFUSED_ABSENT},
-        {"Directory nonexistent", REFUSED_ABSENT},
-        {"nonexistent directory", REFUSED_ABSENT},
+        {"Directory nonexistent", REFUSED_MAKE},
+        {"nonexistent directory", REFUSED_MAKE},
         {"Read-only file system", REFUSED_WRITE},
         {"read-only file system", REFUSED_WRITE},
         {"Permission denied", REFUSED_ACCESS},
@@ -31,6 +31,10 @@ static const struct {
         {"no space left on device", REFUSED_SPACE},
 };
 
+#define NO_MOUNT                                                                                       \
+        "the command has no right to mount: nothing allows it; with --seccomp=nested it may do so in " \
+        "namespaces of its own"
+
 /* What programs say of things that no path stands for.  `host`: what the host must have, or the sandbox
  * isn't to blame; or NULL. */
 static const struct {
@@ -38,9 +42,7 @@ static const struct {
 } words[] = {
         {"\"no new privileges\" flag", NULL,
          "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
-        {"must be superuser to use mount", NULL,
-         "the command has no right to mount: nothing allows it; with --seccomp=nested it may do so in namespaces "
-         "of its own"},
+        {"must be superuser to use mount", NULL, NO_MOUNT},
         {"unshare failed: Operation not permitted", NULL,
          "seccomp denies new namespaces: --seccomp=nested allows user namespaces"},
         {"No permissions to create new namespace", NULL,
@@ -50,9 +52,9 @@ static const struct {
          "no command has the capability for raw sockets: nothing allows it"},
         {"Lacking privilege for raw socket", NULL,
          "no command has the capability for raw sockets: nothing allows it"},
-        {"mount: permission denied", NULL,
-         "the command has no right to mount: nothing allows it; with --seccomp=nested it may do so in namespaces "
-         "of its own"},
+        {"mount: permission denied", NULL, NO_MOUNT},
+        {"sudo: PERM_SUDOERS: setresuid", NULL,
+         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
         {"effective uid is not 0, is ", NULL,
          "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
         {"must be setuid root", NULL,
@@ -142,9 +144,21 @@ static int add_interpreter(const struct explained *e, const char *script, char *
         return *name == '/' ? explain_add_path(e, name, REFUSED_ABSENT, ret) : 0;
 }
 
+/* Whether a line about something that is missing says that it was to be made. */
+static bool tells_of_making(const char *line) {
+        static const char *const verbs[] = {"cannot create", "can't create",     "cannot touch",
+                                            "cannot make",   "failed to create", "could not create"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+                if (strstr(line, verbs[i]))
+                        return true;
+        return false;
+}
+
 static int read_marks(const struct explained *e, const char *line, char ***ret) {
         for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
                 const char *at = strstr(line, marks[i].text);
+                enum refused how = marks[i].how;
                 _cleanup_free_ char *path = NULL;
 
                 if (!at)
@@ -156,7 +170,9 @@ static int read_marks(const struct explained *e, const char *line, char ***ret) 
                         return -ENOMEM;
                 if (strstr(line, "required file not found"))
                         return add_interpreter(e, path, ret);
-                return *path ? explain_add_path(e, path, marks[i].how, ret) : 0;
+                if (how == REFUSED_ABSENT && tells_of_making(line))
+                        how = REFUSED_MAKE;
+                return *path ? explain_add_path(e, path, how, ret) : 0;
         }
         return 0;
 }
@@ -254,6 +270,9 @@ static int read_words(const struct explained *e, const char *line, char ***ret) 
         for (size_t i = 0; i < ARRAY_SIZE(words) && r >= 0; i++)
                 if (strstr(line, words[i].text) && (!words[i].host || access(words[i].host, F_OK) == 0))
                         r = explain_add(ret, words[i].reason);
+        /* "mount: /mnt: permission denied.", as it says to root. */
+        if (r >= 0 && startswith(line, "mount: ") && strstr(line, ": permission denied"))
+                r = explain_add(ret, NO_MOUNT);
         for (size_t i = 0; i < ARRAY_SIZE(unreachable) && r >= 0 && e->plan->net == POLICY_NET_NONE; i++)
                 if (strstr(line, unreachable[i]))
                         r = explain_add(ret, EXPLAIN_NO_NETWORK);
@@ -294,7 +313,9 @@ static int read_planned(const struct explained *e, const char *line, char ***ret
                                 : "the agent of SSH_AUTH_SOCK isn't shown: nothing allows it");
         if (r >= 0 && e->bus && *e->bus && !e->plan->dbus &&
             (strstr(line, "autolaunch D-Bus") || strstr(line, "autolaunch a dbus-daemon") ||
-             strstr(line, "Failed to connect to bus:") || strstr(line, "dbus-launch")))
+             strstr(line, "spawn a message bus without a machine-id") || strstr(line, "dbus-launch") ||
+             /* systemctl says "Host is down" of the system's bus. */
+             (strstr(line, "Failed to connect to bus:") && !strstr(line, "Host is down"))))
                 r = explain_add(
                         ret,
                         "the session bus isn't shown: --dbus NAME lets the program of that name be called");

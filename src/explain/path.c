@@ -2,6 +2,7 @@
 /* See path.h. */
 #include "path.h"
 
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,7 +82,7 @@ static int explain_device(const char *path, char **ret) {
 }
 
 /* A path that isn't inside: what of it is on the host and isn't exposed.  0 or -ENOMEM. */
-static int explain_absent(const struct nsrun_plan *plan, const char *path, char **ret) {
+static int explain_absent(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret) {
         const struct plan_op *op = explain_covering(plan, path);
         const char *below = plan->home ? path_below(path, plan->home) : NULL;
         size_t n = tellable(plan, path);
@@ -107,8 +108,11 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, char 
                !shows_the_host(explain_covering(plan, part))) {
                 if (access(part, F_OK) == 0)
                         return asprintf(ret,
-                                        "%s is on the host and isn't exposed: --ro %s exposes it, --rw "
-                                        "writable",
+                                        to_write
+                                                ? "%s is on the host and isn't exposed: --rw %s exposes it, "
+                                                  "writable"
+                                                : "%s is on the host and isn't exposed: --ro %s exposes it, "
+                                                  "--rw writable",
                                         part, part) < 0
                                        ? -ENOMEM
                                        : 0;
@@ -163,6 +167,40 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, char *
         return r < 0 ? -ENOMEM : 0;
 }
 
+enum {
+        ROUGH_SIZE = 24 /* bytes of a size as people read it */
+};
+
+/* "64M", as the options take it, rounded down where it is long. */
+static const char *rough_size(uint64_t size, char to[ROUGH_SIZE]) {
+        static const char suffixes[] = "\0KMGT";
+        size_t i = 0;
+
+        for (; i < 4 && size > 0 && (size % 1024 == 0 || size >= 10240); i++)
+                size /= 1024;
+        (void)snprintf(to, ROUGH_SIZE, "%ju%.1s", (uintmax_t)size, &suffixes[i]);
+        return to;
+}
+
+/* What --tmpfs-size bounds has the size that /dev/shm has, or is an overlay in memory; what has another one
+ * got it of --tmpfs. */
+static int explain_space(const struct nsrun_plan *plan, const struct plan_op *op, char **ret) {
+        bool is_overlay = op && op->kind == PLAN_OVERLAY && plan->backing != POLICY_BACKING_DISK;
+        bool is_tmpfs = op && op->kind == PLAN_TMPFS && !op->is_read_only && !op->is_hiding;
+        const struct plan_op *usual = explain_covering(plan, "/dev/shm");
+        char size[ROUGH_SIZE], more[ROUGH_SIZE];
+        bool is_own = is_tmpfs && usual && usual->kind == PLAN_TMPFS && op->size != usual->size;
+
+        if (!is_overlay && !is_tmpfs)
+                return 0;
+        return asprintf(ret, "%s is %s, and its %s are full: %s%s%s%s gives it more", op->target,
+                        is_overlay ? "an overlay in memory" : "a tmpfs of the sandbox's",
+                        rough_size(op->size, size), is_own ? "--tmpfs " : "--tmpfs-size ",
+                        is_own ? op->target : "", is_own ? ":" : "", rough_size(op->size * 4, more)) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
 int explain_path(const struct nsrun_plan *plan, const char *path, enum refused how, char **ret) {
         _cleanup_free_ char *normal = path_normalise(path);
         const struct plan_op *op;
@@ -175,15 +213,9 @@ int explain_path(const struct nsrun_plan *plan, const char *path, enum refused h
                 return asprintf(ret, "%s is hidden: leave out the --hide that names it", op->target) < 0
                                ? -ENOMEM
                                : 0;
-        if (how == REFUSED_ABSENT)
-                return explain_absent(plan, normal, ret);
+        if (how == REFUSED_ABSENT || how == REFUSED_MAKE)
+                return explain_absent(plan, normal, how == REFUSED_MAKE, ret);
         if (how == REFUSED_WRITE)
                 return explain_write(plan, normal, ret);
-        if (how == REFUSED_SPACE && op && op->kind == PLAN_TMPFS)
-                return asprintf(ret,
-                                "%s is a tmpfs of the sandbox's, and full: --tmpfs-size SIZE enlarges it",
-                                op->target) < 0
-                               ? -ENOMEM
-                               : 0;
-        return 0;
+        return how == REFUSED_SPACE ? explain_space(plan, op, ret) : 0;
 }

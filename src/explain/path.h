@@ -11,6 +11,7 @@
 
 enum refused {
         REFUSED_ABSENT, /* ENOENT */
+        REFUSED_MAKE,   /* the same, of what was to be written */
         REFUSED_ACCESS, /* EACCES, EPERM */
         REFUSED_WRITE,  /* EROFS */
         REFUSED_SPACE,  /* ENOSPC */

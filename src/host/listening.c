@@ -32,17 +32,19 @@ static bool is_within_loopback(const char *digits) {
         return group[3] == 0 || ((const unsigned char *)&group[3])[3] == 1;
 }
 
-static bool table_has(const char *folder, const char *name, unsigned port) {
+static bool table_has(const char *folder, const char *name, unsigned port, size_t *left) {
         _cleanup_fclose_ FILE *f = NULL;
         char path[64], line[256];
 
         if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
                 return false;
         f = fopen(path, "re");
-        while (f && fgets(line, sizeof(line), f)) {
+        while (f && (!left || *left > 0) && fgets(line, sizeof(line), f)) {
                 char digits[4 * DIGITS + 1];
                 unsigned at, state;
 
+                if (left)
+                        (*left)--;
                 if (sscanf(line, " %*u: %32[0-9A-F]:%x %*[0-9A-F]:%*x %x", digits, &at, &state) == 3 &&
                     at == port && state == STATE_LISTEN && is_within_loopback(digits))
                         return true;
@@ -50,6 +52,6 @@ static bool table_has(const char *folder, const char *name, unsigned port) {
         return false;
 }
 
-bool listening_at_loopback(const char *folder, unsigned port) {
-        return table_has(folder, "tcp", port) || table_has(folder, "tcp6", port);
+bool listening_at_loopback(const char *folder, unsigned port, size_t *left) {
+        return table_has(folder, "tcp", port, left) || table_has(folder, "tcp6", port, left);
 }

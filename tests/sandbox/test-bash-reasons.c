@@ -24,6 +24,7 @@ static void make_things(const struct site *s) {
         _cleanup_free_ char *program = path_of(s->outside, "onlyhere"), *folder = path_of(s->home, "work"),
                             *git = path_of(s->project, ".vscode"), *path = NULL;
 
+        make_folder(s->home, ".npm");
         make_file(s->outside, "data", "x");
         make_file(s->outside, "onlyhere", "#!/bin/sh\n");
         assert_int_equal(chmod(program, 0755), 0);
@@ -41,6 +42,12 @@ static void make_things(const struct site *s) {
         assert_int_equal(setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1000/bus", 1), 0);
 }
 
+/* A program, or what it prints, where the host hasn't got it. */
+#define REAL(name, command, words) "if command -v " name " >/dev/null; then " command "; else " words "; fi"
+
+#define NO_BUS "the session bus isn't shown: --dbus NAME lets the program of that name be called"
+#define NO_RAW "no command has the capability for raw sockets: nothing allows it"
+
 static const struct {
         const char *command, *option, *reason;
 } caused[] = {
@@ -52,11 +59,14 @@ static const struct {
          "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
         {"sh -c 'onlyhere; exit 3'", NULL,
          "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
-        {"echo 'zsh: command not found: onlyhere'; exit 127", NULL,
+        {REAL("zsh", "zsh -c onlyhere", "echo 'zsh: command not found: onlyhere'; exit 127"), NULL,
          "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
         {"printf '#!%O/onlyhere\\n' >s; chmod +x s; ./s", NULL,
          "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
-        {"touch %O/new", NULL, "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"touch %O/new", NULL, "%O is on the host and isn't exposed: --rw %O exposes it, writable"},
+        {"mkdir %O/new", NULL, "%O is on the host and isn't exposed: --rw %O exposes it, writable"},
+        {"sh -c 'echo x >%O/new'", NULL,
+         "%O is on the host and isn't exposed: --rw %O exposes it, writable"},
         {"cat %H/work/file", NULL,
          "%H/work is on the host and isn't exposed: --ro %H/work exposes it, --rw writable"},
         {"cd %H/work", NULL,
@@ -82,36 +92,54 @@ static const struct {
          "/newfolder lies outside of what is exposed, where the sandbox is read-only: --rw exposes a folder of "
          "the host's, --tmpfs makes an empty one"},
         {"head -c 3000000 /dev/zero | tee /tmp/x >/dev/null; cp /usr/bin/bash /tmp/y", "--tmpfs-size=1M",
-         NULL},
-        {"dd if=/dev/zero of=/tmp/x bs=1M count=3", "--tmpfs-size=1M", NULL},
+         "/tmp is a tmpfs of the sandbox's, and its 1M are full: --tmpfs-size 4M gives it more"},
+        {"dd if=/dev/zero of=/tmp/x bs=1M count=3", "--tmpfs-size=1M",
+         "/tmp is a tmpfs of the sandbox's, and its 1M are full: --tmpfs-size 4M gives it more"},
+        {"cp /usr/bin/bash /data/x", "--tmpfs=/data:64K",
+         "/data is a tmpfs of the sandbox's, and its 64K are full: --tmpfs /data:256K gives it more"},
+        {"cp /usr/bin/bash %H/.npm/x", "--tmpfs-size=64K",
+         "%H/.npm is an overlay in memory, and its 64K are full: --tmpfs-size 256K gives it more"},
         {": ${WORK_API_TOKEN:?}", NULL,
          "the variable WORK_API_TOKEN is withheld, since it looks like a secret: --env WORK_API_TOKEN passes it"},
         {"for i in 1 2 3 4 5 6 7 8; do sleep 0.1 & done; wait; exit 1", "--limit=pids=3",
          "the 3 processes that --limit pids=3 gives were used up: a larger number, as --limit pids=12, allows more"},
         {"cat /dev/full0 /dev/fuse", NULL,
          "/dev/fuse is a device of the host's, which isn't shown: --fuse --seccomp=nested shows it"},
-        {"echo 'Could not open a connection to your authentication agent.'; exit 2", NULL,
+        {REAL("ssh-add", "ssh-add -l",
+              "echo 'Could not open a connection to your authentication agent.'; exit 2"),
+         NULL,
          "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign (KEY is its fingerprint or "
          "comment, as ssh-add -l lists them)"},
-        {"echo 'Cannot autolaunch D-Bus without X11 $DISPLAY'; exit 1", NULL,
-         "the session bus isn't shown: --dbus NAME lets the program of that name be called"},
-        {"echo \"xdg-open: no method available for opening 'https://example.com'\"; exit 3", NULL,
+        {"echo 'Cannot autolaunch D-Bus without X11 $DISPLAY'; exit 1", NULL, NO_BUS},
+        {REAL("dbus-send", "dbus-send --session --dest=a.b / a.b.c",
+              "echo 'Unable to autolaunch a dbus-daemon without a $DISPLAY for X11'; exit 1"),
+         NULL, NO_BUS},
+        {REAL("gdbus", "gdbus call --session --dest a.b --object-path / --method a.b.c",
+              "echo 'Error connecting: Cannot spawn a message bus without a machine-id'; exit 1"),
+         NULL, NO_BUS},
+        {REAL("xdg-open", "BROWSER=none-such xdg-open https://example.com",
+              "echo \"xdg-open: no method available for opening 'https://example.com'\"; exit 3"),
+         NULL,
          "no browser of the host's is reached: nsrun run --browser opens a link when a person at its terminal "
          "says yes"},
-        {"echo 'ping: socket: Operation not permitted'; exit 2", NULL,
-         "no command has the capability for raw sockets: nothing allows it"},
-        {"echo 'sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.'; exit 1",
+        {"echo 'ping: socket: Operation not permitted'; exit 2", NULL, NO_RAW},
+        {REAL("ping", "ping -c1 -W1 127.0.0.1", "echo 'ping: socktype: SOCK_RAW'; exit 2"), "--net=none",
+         NO_RAW},
+        {REAL("sudo", "sudo true",
+              "echo 'sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.'; exit 1"),
          NULL, "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
-        {"echo 'mount: /mnt: must be superuser to use mount.'; exit 32", NULL,
+        {"mount -t tmpfs none /tmp", NULL,
          "the command has no right to mount: nothing allows it; with --seccomp=nested it may do so in namespaces "
          "of its own"},
         {"echo 'Cannot connect to the Docker daemon at unix:///var/run/docker.sock.'; exit 1", NULL,
          "sockets of container engines aren't exposed, whether one runs or not: nothing allows it"},
-        {"echo 'OSError: [Errno 98] Address already in use'; exit 1", NULL,
+        {"python3 -c 'import socket; a = socket.socket(); a.bind((\"127.0.0.1\", 0)); "
+         "socket.socket().bind(a.getsockname())'",
+         NULL,
          "the network is the host's, and its ports with it: with --net=allow or --net=none the command has ports "
          "of its own"},
         {"unshare -r true", NULL, "seccomp denies new namespaces: --seccomp=nested allows user namespaces"},
-        {"getent hosts h.invalid || { echo Temporary failure in name resolution; exit 1; }", "--net=none",
+        {"python3 -c 'import socket; socket.getaddrinfo(\"h.invalid\", 80)'", "--net=none",
          "there is no network (--net=none): --net=allow --allow HOST gives one host, --net=host all"},
 };
 
@@ -123,8 +151,8 @@ TEST(what_the_sandbox_caused_is_told_with_its_option) {
                 _cleanup_free_ char *command = expanded(s, caused[i].command),
                                     *option =
                                             expanded(s, caused[i].option ? caused[i].option : "--net=host"),
-                                    *reason = caused[i].reason ? expanded(s, caused[i].reason) : NULL,
-                                    *line = text_of("\nreason: %s", reason ? reason : "");
+                                    *reason = expanded(s, caused[i].reason),
+                                    *line = text_of("\nreason: %s", reason);
                 _cleanup_outcome_ struct outcome o = {0};
                 const char *found;
 
@@ -135,9 +163,7 @@ TEST(what_the_sandbox_caused_is_told_with_its_option) {
                                    */
                 BASH(s, &o, option, command);
                 assert_int_not_equal(o.status, 0);
-                found = strstr(o.out, reason ? line
-                                             : "\nreason: /tmp is a tmpfs of the sandbox's, and full: "
-                                               "--tmpfs-size SIZE enlarges it");
+                found = strstr(o.out, line);
                 if (!found || strstr(found + 1, "\nreason: "))
                         fail_msg("%s: not the one reason '%s': %s", command, line, o.out);
         }
@@ -170,6 +196,31 @@ static const char *const innocent[] = {
         "test -e %O/data",
         "cat %O/data; true",
 };
+
+TEST(more_room_is_told_and_is_enough) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome before = {0}, after = {0};
+
+        BASH(s, &before, "--tmpfs-size=1M", "dd if=/dev/zero of=/tmp/x bs=1M count=3");
+        assert_int_not_equal(before.status, 0);
+        expect_in(before.out, ": --tmpfs-size 4M gives it more");
+        BASH(s, &after, "--tmpfs-size", "4M", "dd if=/dev/zero of=/tmp/x bs=1M count=3");
+        assert_int_equal(after.status, 0);
+        expect_not_in(after.out, "reason: ");
+}
+
+TEST(what_was_to_be_written_is_told_with_the_option_that_lets_it) {
+        const struct site *s = *state;
+        _cleanup_free_ char *command = text_of("touch %s/new", s->outside),
+                            *advice = text_of("--rw %s exposes it, writable", s->outside);
+        _cleanup_outcome_ struct outcome before = {0}, after = {0};
+
+        BASH(s, &before, command);
+        assert_int_not_equal(before.status, 0);
+        expect_in(before.out, advice);
+        BASH(s, &after, "--rw", s->outside, command);
+        assert_int_equal(after.status, 0);
+}
 
 /* The name is told as the option takes it. */
 TEST(what_lifts_the_protection_of_gits_hooks_is_told_and_works) {

@@ -37,6 +37,7 @@ static void explained(const struct site *s, struct outcome *ret, const char *opt
 }
 
 #define EXPOSE(path) path " is on the host and isn't exposed: --ro " path " exposes it, --rw writable"
+#define WRITE(path)  path " is on the host and isn't exposed: --rw " path " exposes it, writable"
 #define NESTED(call) \
         "seccomp denies " call ": --seccomp=nested allows it in user namespaces of the command's own"
 #define OUTSIDE(path)                                                                                      \
@@ -53,7 +54,8 @@ static const struct {
         {". %O/data", NULL, EXPOSE("%O")},
         {"cd %H/work", NULL, EXPOSE("%H/work")},
         {"cd %P && cat ../outside/data", NULL, EXPOSE("%O")},
-        {"mkdir %O/new", NULL, EXPOSE("%O")},
+        {"mkdir %O/new", NULL, WRITE("%O")},
+        {"echo x >%O/new", NULL, WRITE("%O")},
         {"printf '#!%O/tool\\n' >s; chmod +x s; ./s; test -x %O/tool", NULL, EXPOSE("%O")},
         {"mkdir /newfolder", NULL, OUTSIDE("/newfolder")},
         {"echo x >/newfile", NULL, OUTSIDE("/newfile")},
@@ -140,6 +142,33 @@ TEST(a_service_of_the_hosts_loopback_is_told_with_its_option) {
         explained(s, &absent, "--net=allow", command);
         assert_int_equal(absent.status, 1);
         assert_null(strstr(absent.err, "reason: port"));
+}
+
+/* Of many such ports the last ones are told, and not one at which somebody listens inside in the end. */
+TEST(the_last_ports_of_the_hosts_loopback_are_told) {
+        const struct site *s = *state;
+        unsigned first, last, served;
+        _cleanup_close_ int first_fd = listen_on_the_host(&first), last_fd = listen_on_the_host(&last),
+                            served_fd = listen_on_the_host(&served);
+        _cleanup_free_ char *command = text_of(
+                                    "python3 -c 'import socket, sys\n"
+                                    "def ask(port):\n"
+                                    "    with socket.socket() as s: s.connect_ex((\"127.0.0.1\", port))\n"
+                                    "ask(%u); ask(%u)\n"
+                                    "for i in range(70): ask(1 + i)\n"
+                                    "l = socket.socket(); l.bind((\"127.0.0.1\", %u)); l.listen()\n"
+                                    "ask(%u); ask(%u); sys.exit(1)'",
+                                    first, served, served, last, served),
+                            *told = text_of("reason: port %u of localhost", last),
+                            *old = text_of("reason: port %u of localhost", first),
+                            *own = text_of("reason: port %u of localhost", served);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        explained(s, &o, "--net=none", command);
+        assert_int_equal(o.status, 1);
+        expect_in(o.err, told);
+        expect_not_in(o.err, old);
+        expect_not_in(o.err, own);
 }
 
 static const char *const innocent[] = {
