@@ -128,7 +128,8 @@ TEST(without_a_terminal_a_sessions_command_is_refused_and_asked_about_later) {
 
         expect_alone(s, id, script, "early.test: no\n",
                      "nsrun: note: network: early.test isn't allowed; allowed: other.test:80,443; to "
-                     "allow it, start a session with --allow early.test, or answer 'nsrun session ask'\n");
+                     "allow it, start a session with --allow early.test (ports 80 and 443; another port: "
+                     "--allow early.test:PORT), or answer 'nsrun session ask'\n");
         expect_answers(s, id, "");
         join_at_terminal(&t, s, id, "--env=A=1");
         want(&t, "early.test");

@@ -51,7 +51,8 @@ TEST(a_person_is_asked_once_about_a_name) {
                        "good.test:8080: Connection refused\nfar.test:80: to 203.0.113.5: 2 bytes\n");
         assert_string_equal(o.err,
                             "nsrun: note: network: other.test isn't allowed; allowed: far.test:80; to "
-                            "allow it: --allow other.test\n");
+                            "allow it: --allow other.test (ports 80 and 443; another port: --allow "
+                            "other.test:PORT)\n");
         expect_status(&o, 0);
 }
 
