@@ -95,19 +95,28 @@ static int open_again(const struct mounting *m, const struct plan_op *op) {
         return beneath_open(m->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
 }
 
+/* Why overlayfs couldn't make a folder of its own in the work folder, of which it says nothing but that the
+ * mount is read-only: a disk without room refuses that of everybody, a file system that lacks what overlayfs
+ * needs (FUSE's can) of overlayfs alone. */
+static int explain_read_only(int parent) {
+        int r = sys_mkdirat(parent, "trial", 0700);
+
+        (void)sys_rmdirat(parent, "trial");
+        return r < 0 ? r : -EINVAL;
+}
+
 static int overlay_try(struct mounting *m, const struct plan_op *op, int lower, bool is_disk) {
         _cleanup_close_ int target = open_again(m, op), merged = -EBADF;
         unsigned long flags = MS_RDONLY;
-        int r = target < 0 ? target : overlay_folder(m, op, is_disk);
+        int parent = target < 0 ? target : overlay_folder(m, op, is_disk),
+            r = parent < 0 ? parent : lay_overlay(target, lower, parent, op->text);
 
-        if (r >= 0)
-                r = lay_overlay(target, lower, r, op->text);
         if (r < 0)
                 return r;
         /* Unable to make its work folder, overlayfs mounts all the same, read-only: that won't do. */
         merged = open_again(m, op);
         r = merged < 0 ? merged : sys_mount_flags(merged, &flags);
-        return r < 0 ? r : flags & MS_RDONLY ? -ENOSPC : 0;
+        return r < 0 ? r : flags & MS_RDONLY ? explain_read_only(parent) : 0;
 }
 
 /* Whether something is mounted below the folder, which overlayfs doesn't take and a bind of the one mount

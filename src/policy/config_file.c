@@ -157,7 +157,13 @@ static int refuse_closed(int r, const char *file, struct nsrun_error *err) {
                             *quoted = closed ? str_shell_quote(closed) : NULL, *fix = NULL;
         struct stat st;
 
-        if (quoted && stat(closed, &st) == 0)
+        /* A mode only keeps one out of a folder; of a FUSE mount without allow_other nothing can be told. */
+        if (quoted && stat(closed, &st) < 0)
+                fix = str_concat(
+                        "you may not even look at ", closed,
+                        ": a FUSE file system lets in nobody but who mounted it, unless that was done with "
+                        "-o allow_other; --no-config does without");
+        else if (quoted)
                 fix = st.st_uid == geteuid()
                               ? str_concat("chmod u+x ", quoted,
                                            ", which may not be entered; --no-config does without")
