@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where overlays keep what is written when nobody says: toolchains' caches in memory, where there is enough
  * of it, all else on disk; and that whoever fills the memory is told. */
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <sys/xattr.h>
+
 #include "stage.h"
 
 #define IN_MEMORY "overlays    in memory\n"
@@ -32,6 +36,24 @@ static void plan(const struct site *s, void (*stage)(void *), void *data, const 
 #define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define NO_OPTIONS   ((const char *const[]){NULL})
 
+/* Caches are in memory where that keeps user attributes (Linux 6.6), */
+static void want_attributes(void) {
+        _cleanup_close_ int fd = memfd_create("attributes", MFD_CLOEXEC);
+
+        if (fsetxattr(fd, "user.test", "", 0, 0) < 0)
+                skip_because("this kernel's memory keeps no attributes");
+}
+
+/* and, if nobody names a size, where there is enough of it. */
+static void want_memory(void) {
+        struct sysinfo machine;
+
+        want_attributes();
+        assert_int_equal(sysinfo(&machine), 0);
+        if ((uint64_t)machine.totalram * machine.mem_unit < UINT64_C(1) << 32)
+                skip_because("this machine has less than 4 GiB of memory");
+}
+
 TEST(caches_are_in_memory_and_other_overlays_on_disk) {
         const struct site *s = *state;
         _cleanup_free_ char *npm = path_of(s->home, ".npm");
@@ -41,6 +63,7 @@ TEST(caches_are_in_memory_and_other_overlays_on_disk) {
                                           {"--limit", "memory=3G"}};
         _cleanup_outcome_ struct outcome o = {0};
 
+        want_memory();
         make_cache(s);
         plan(s, NULL, NULL, NO_OPTIONS, &o);
         expect_in(o.out, IN_MEMORY);
@@ -84,6 +107,7 @@ TEST(little_memory_keeps_caches_on_disk) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
+        want_memory();
         make_cache(s);
         plan(s, stage_with_bound, (char[]){"max\n"}, NO_OPTIONS, &o);
         expect_in(o.out, IN_MEMORY);
@@ -97,6 +121,7 @@ TEST(a_size_that_is_asked_for_bounds_caches_in_memory) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
+        want_attributes();
         make_cache(s);
         plan(s, stage_with_bound, (char[]){"1000000\n"}, OPTIONS("--tmpfs-size=8M"), &o);
         expect_in(o.out, IN_MEMORY);
@@ -110,6 +135,7 @@ TEST(full_memory_is_told) {
                           fits[] = "head -c 7M /dev/zero >~/.npm/x";
         _cleanup_outcome_ struct outcome o = {0};
 
+        want_attributes();
         make_cache(s);
         RUN(s, &o, "--tmpfs-size=8M", "--", "sh", "-c", fill);
         expect_status(&o, 1);

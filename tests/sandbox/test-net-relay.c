@@ -180,7 +180,8 @@ static void relay_main(int argc, char **argv) {
                 if (fd >= 0)
                         modes[i].client(fd);
                 else if (fd != -EBADF)
-                        (void)puts(strerror(-fd));
+                        /* A reset that comes before the call's end is the call's. */
+                        (void)printf("%s%s\n", fd == -ECONNRESET ? "'', " : "", strerror(-fd));
         }
         _exit(fflush(stdout) ? 97 : 0);
 }
