@@ -137,7 +137,7 @@ static int joining_setup(void **state) {
         return 0;
 }
 
-static int joining_teardown(void **state) {
+static nsrun_unused int joining_teardown(void **state) {
         _cleanup_outcome_ struct outcome o = {0};
 
         SESSION((const struct site *)*state, &o, "kill", session);
@@ -149,7 +149,7 @@ static int joining_teardown(void **state) {
         return site_teardown(state);
 }
 
-static int joining_nested_setup(void **state) {
+static nsrun_unused int joining_nested_setup(void **state) {
         is_isolated = is_nested = true;
         return joining_setup(state);
 }
