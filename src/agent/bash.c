@@ -118,6 +118,8 @@ static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *
                 .output = ret->output,
                 .size = ret->output_size,
                 .search = environment_get(policy->host_environ ? policy->host_environ : environ, "PATH"),
+                .libraries = environment_get(policy->host_environ ? policy->host_environ : environ,
+                                             "LD_LIBRARY_PATH"),
                 .agent = environment_get(policy->host_environ ? policy->host_environ : environ,
                                          "SSH_AUTH_SOCK"),
                 .bus = environment_get(policy->host_environ ? policy->host_environ : environ,

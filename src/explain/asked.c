@@ -2,13 +2,18 @@
 /* See asked.h. */
 #include "asked.h"
 
+#include <unistd.h>
+
 #include "base/array.h"
 #include "base/path.h"
 #include "host/listening.h"
+#include "host/sockets.h"
 #include "output.h"
+#include "policy/refuse.h"
 
-/* How many of the last calls count as "just before the end". */
-#define LATE 40
+/* How many of the last calls count as "just before the end", and how many of the programs. */
+#define LATE          40
+#define LATE_PROGRAMS 3
 /* Twice as many as items, so that a search ends soon. */
 #define SLOTS (ASKED_MOST * 2)
 
@@ -102,13 +107,21 @@ void asked_clear(struct asked_list *list) {
 /* ------------------------------------------------------------- the reasons */
 
 /* Where libraries look in every program, whatever it does. */
-static bool is_always_probed(const char *path) {
+static bool is_always_probed(const struct nsrun_plan *plan, const char *path) {
         static const char *const probes[] = {
-                "/etc/selinux",  "/etc/ld.so.preload", "/etc/ld.so.nohwcap", "/usr/local/lib/locale",
-                "/etc/terminfo", "/etc/host.conf",     "/etc/gai.conf"};
+                "/etc/selinux",          "/etc/ld.so.preload", "/etc/ld.so.nohwcap",
+                "/usr/local/lib/locale", "/etc/terminfo",      "/etc/host.conf",
+                "/etc/gai.conf",         "/etc/gitconfig",     "/etc/ssh"};
+        /* Of git's settings nsrun passes the user's name and address; without the others programs go on,
+         * too, as in a new home. */
+        static const char *const own[] = {".gitconfig", ".config", ".cache", ".local", ".ssh/config"};
+        const char *below = plan->home ? path_below(path, plan->home) : NULL;
 
         for (size_t i = 0; i < ARRAY_SIZE(probes); i++)
                 if (path_is_beneath(path, probes[i]))
+                        return true;
+        for (size_t i = 0; below && i < ARRAY_SIZE(own); i++)
+                if (path_is_beneath(below, own[i]))
                         return true;
         return false;
 }
@@ -121,6 +134,25 @@ static bool is_probed(const struct nsrun_plan *plan, const char *path) {
         return path_is_beneath(path, "/etc") || (below && *below == '.' && !strchr(below, '/'));
 }
 
+/* A folder that a person has named, perhaps as one of those in which a compiler looks. */
+static bool is_named_folder(const struct nsrun_plan *plan, const char *path) {
+        const char *below = plan->home ? path_below(path, plan->home) : NULL;
+
+        return !path_is_beneath(path, "/etc") && (!below || *below != '.');
+}
+
+static bool may_be_cause(const struct asked_list *list, const struct asked *a, enum asked_depth depth) {
+        const char *below = list->plan->home ? path_below(a->path, list->plan->home) : NULL;
+        bool is_late = a->last + LATE >= list->calls,
+             is_passing = a->how == WATCHED_LOOK || is_probed(list->plan, a->path);
+
+        if (is_always_probed(list->plan, a->path))
+                return false;
+        if (depth == ASKED_PLAIN)
+                return !is_passing && !(below && secrets_hold(below));
+        return !is_passing || is_late || (depth == ASKED_WIDE && is_named_folder(list->plan, a->path));
+}
+
 static bool is_refused(const struct asked *a, enum refused *ret) {
         *ret = REFUSED_ABSENT;
         if (a->how == WATCHED_MAKE || (changes_something(a->how) && a->is_there)) {
@@ -131,19 +163,18 @@ static bool is_refused(const struct asked *a, enum refused *ret) {
         return !a->is_there;
 }
 
-static int asked_reason(const struct asked_list *list, const struct asked *a, char **ret) {
-        bool is_late = a->last + LATE >= list->calls;
+static int asked_reason(const struct asked_list *list, const struct asked *a, enum asked_depth depth,
+                        char **ret) {
+        const struct plan_op *op = explain_covering(list->plan, a->path);
         enum refused how;
         int r;
 
         *ret = NULL;
-        if (is_always_probed(a->path))
-                return 0;
-        if (!is_late && (a->how == WATCHED_LOOK || is_probed(list->plan, a->path)))
+        /* In an empty folder of the sandbox's own anything can be made. */
+        if (!may_be_cause(list, a, depth) ||
+            (a->how == WATCHED_MAKE && a->is_made && op && op->kind == PLAN_TMPFS && !op->is_read_only))
                 return 0;
         if (!is_refused(a, &how)) {
-                const struct plan_op *op = explain_covering(list->plan, a->path);
-
                 if (!op || op->kind != PLAN_HIDE || a->how == WATCHED_LOOK)
                         return 0;
                 how = REFUSED_ACCESS;
@@ -203,7 +234,27 @@ static int explain_ports(const struct asked_list *list, char ***ret) {
         return r;
 }
 
-int asked_explain(const struct asked_list *list, char ***ret) {
+bool asked_was_privileged(const struct asked_list *list) {
+        return list->privileged_at > 0 && list->executions < list->privileged_at + LATE_PROGRAMS;
+}
+
+/* A connection to a container engine fails in the same way whether one runs or not. */
+static int explain_engines(const struct asked_list *list, char ***ret) {
+        _cleanup_strv_ char **sockets = NULL;
+        int r = 0;
+
+        for (size_t i = 0; i < list->n && r >= 0; i++) {
+                if (list->items[i].how != WATCHED_CONNECT || list->items[i].is_there)
+                        continue;
+                if (!sockets)
+                        r = sockets_list(environ, list->plan->home, &sockets);
+                if (r >= 0 && strv_contains(sockets, list->items[i].path))
+                        r = explain_add(ret, EXPLAIN_NO_ENGINE);
+        }
+        return r;
+}
+
+int asked_explain(const struct asked_list *list, enum asked_depth depth, char ***ret) {
         _cleanup_free_ const struct asked **sorted = calloc(list->n + 1, sizeof(*sorted));
         int r = 0;
 
@@ -216,10 +267,12 @@ int asked_explain(const struct asked_list *list, char ***ret) {
                 r = explain_add(ret, EXPLAIN_NO_NETWORK);
         if (r >= 0)
                 r = explain_ports(list, ret);
+        if (r >= 0)
+                r = explain_engines(list, ret);
         for (size_t i = 0; i < list->n && strv_length(*ret) < EXPLAIN_MOST && r >= 0; i++) {
                 _cleanup_free_ char *reason = NULL;
 
-                r = asked_reason(list, sorted[i], &reason);
+                r = asked_reason(list, sorted[i], depth, &reason);
                 if (r >= 0 && reason)
                         r = explain_add(ret, reason);
         }
@@ -239,8 +292,12 @@ bool explain_call_is_nested(const char *name) {
         return false;
 }
 
-int explain_call(const char *name, const char *argument, int error, char **ret) {
+int explain_call(const char *name, const char *argument, bool is_raw, int error, char **ret) {
         *ret = NULL;
+        if (is_raw) {
+                *ret = strdup(EXPLAIN_NO_RAW_SOCKETS);
+                return *ret ? 0 : -ENOMEM;
+        }
         /* What is missing on older kernels, too, programs do without. */
         if (error == ENOSYS)
                 return 0;

@@ -12,6 +12,7 @@ struct asked {
         enum watched_how how;
         bool is_there;  /* it was there inside, when the call was asked about */
         bool is_folder; /* and a folder */
+        bool is_made;   /* it wasn't, and the call could make it: the folder around it is there */
         uint32_t pid;   /* of the first such call */
         char program[16];
         uint64_t count;
@@ -27,7 +28,10 @@ struct asked_list {
         uint64_t others; /* how many calls had no room left */
         uint64_t calls;  /* how many were watched */
         bool is_whole;   /* what comes when there is no room is left out; else all that came before is */
-        bool has_inet;   /* a connection beyond the machine was tried */
+        /* How many programs were executed until now, and until the last one with privileges of its own
+         * (setuid); 0: none was. */
+        uint64_t executions, privileged_at;
+        bool has_inet; /* a connection beyond the machine was tried */
         /* Ports of the loopback to which a connection was tried while nobody listened inside, the last time
          * that it was; the last ones, in the order of that. */
         uint16_t ports[8];
@@ -51,10 +55,18 @@ void asked_add_port(struct asked_list *list, uint16_t port, const char *folder);
 struct asked *asked_add(struct asked_list *list, const char *path, enum watched_how how);
 void asked_clear(struct asked_list *list);
 
+/* Whether a program with privileges of its own was one of the last that were executed. */
+bool asked_was_privileged(const struct asked_list *list);
+/* How much of what was asked for may be the cause. */
+enum asked_depth {
+        ASKED_PLAIN, /* a cause is known: what programs look for in passing isn't told */
+        ASKED_LATE,  /* what came last may be */
+        ASKED_WIDE,  /* and folders that the command only looked for */
+};
 /* Adds reasons to *ret, EXPLAIN_MOST in all, what was asked for last first.  -ENOMEM. */
-int asked_explain(const struct asked_list *list, char ***ret);
+int asked_explain(const struct asked_list *list, enum asked_depth depth, char ***ret);
 /* Why a call of that name was denied, and what allows it: NULL where it is one that programs do without. The
- * text is the caller's to free.  -ENOMEM. */
-int explain_call(const char *name, const char *argument, int error, char **ret);
+ * text is the caller's to free.  `is_raw`: it was to make a raw socket of the Internet.  -ENOMEM. */
+int explain_call(const char *name, const char *argument, bool is_raw, int error, char **ret);
 /* Whether it is one of those that user namespaces of the command's own are made with. */
 bool explain_call_is_nested(const char *name);

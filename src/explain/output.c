@@ -2,14 +2,19 @@
 /* See output.h. */
 #include "output.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/path.h"
 #include "base/sys.h"
+#include "host/listening.h"
 #include "policy/options.h"
 
+/* How many lines of the table of who listens are read for one line of the output. */
+#define PORT_LINES_MOST 16384
 /* How many of the output's last lines are read. */
 #define LINES_MOST 200
 
@@ -18,51 +23,50 @@ static const struct {
         enum refused how;
 } marks[] = {
         {": bad interpreter", REFUSED_ABSENT},
+        {": cannot open shared object file: No such file", REFUSED_ABSENT},
         {"No such file or directory", REFUSED_ABSENT},
         {"no such file or directory", REFUSED_ABSENT},
         {"cannot execute: required file not found", REFUSED_ABSENT},
         {"Directory nonexistent", REFUSED_MAKE},
         {"nonexistent directory", REFUSED_MAKE},
+        {" does not exist", REFUSED_ABSENT},
         {"Read-only file system", REFUSED_WRITE},
         {"read-only file system", REFUSED_WRITE},
+        {"Device or resource busy", REFUSED_WRITE}, /* rename(2) of a mount point, as git does to its own */
         {"Permission denied", REFUSED_ACCESS},
         {"permission denied", REFUSED_ACCESS},
         {"No space left on device", REFUSED_SPACE},
         {"no space left on device", REFUSED_SPACE},
+        {": Wrote only ", REFUSED_SPACE}, /* tar */
 };
 
 #define NO_MOUNT                                                                                       \
         "the command has no right to mount: nothing allows it; with --seccomp=nested it may do so in " \
         "namespaces of its own"
+#define NO_NAMESPACES "seccomp denies new namespaces: --seccomp=nested allows user namespaces"
 
 /* What programs say of things that no path stands for.  `host`: what the host must have, or the sandbox
- * isn't to blame; or NULL. */
+ * isn't to blame; or NULL.  `is_nested`: what a denied call says better where it is known. */
 static const struct {
         const char *text, *host, *reason;
+        bool is_nested;
 } words[] = {
-        {"\"no new privileges\" flag", NULL,
-         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
-        {"must be superuser to use mount", NULL, NO_MOUNT},
-        {"unshare failed: Operation not permitted", NULL,
-         "seccomp denies new namespaces: --seccomp=nested allows user namespaces"},
-        {"No permissions to create new namespace", NULL,
-         "seccomp denies new namespaces: --seccomp=nested allows user namespaces"},
-        {"socktype: SOCK_RAW", NULL, "no command has the capability for raw sockets: nothing allows it"},
-        {"ping: socket: Operation not permitted", NULL,
-         "no command has the capability for raw sockets: nothing allows it"},
-        {"Lacking privilege for raw socket", NULL,
-         "no command has the capability for raw sockets: nothing allows it"},
-        {"mount: permission denied", NULL, NO_MOUNT},
-        {"sudo: PERM_SUDOERS: setresuid", NULL,
-         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
-        {"effective uid is not 0, is ", NULL,
-         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
-        {"must be setuid root", NULL,
-         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"},
-        {"Cannot connect to the Docker daemon at unix:", NULL,
-         "sockets of container engines aren't exposed, whether one runs or not: nothing allows it"},
+        {"\"no new privileges\" flag", NULL, EXPLAIN_NO_PRIVILEGES, false},
+        {"su: Critical error - immediate abort", NULL, EXPLAIN_NO_PRIVILEGES, false},
+        {": pam_start() failed", NULL, EXPLAIN_NO_PRIVILEGES, false},
+        {"must be superuser to use mount", NULL, NO_MOUNT, true},
+        {"unshare failed: Operation not permitted", NULL, NO_NAMESPACES, true},
+        {"No permissions to create new namespace", NULL, NO_NAMESPACES, true},
+        {"socktype: SOCK_RAW", NULL, EXPLAIN_NO_RAW_SOCKETS, false},
+        {"ping: socket: Operation not permitted", NULL, EXPLAIN_NO_RAW_SOCKETS, false},
+        {"Lacking privilege for raw socket", NULL, EXPLAIN_NO_RAW_SOCKETS, false},
+        {"mount: permission denied", NULL, NO_MOUNT, true},
+        {"sudo: PERM_SUDOERS: setresuid", NULL, EXPLAIN_NO_PRIVILEGES, false},
+        {"effective uid is not 0, is ", NULL, EXPLAIN_NO_PRIVILEGES, false},
+        {"must be setuid root", NULL, EXPLAIN_NO_PRIVILEGES, false},
+        {"Cannot connect to the Docker daemon at unix:", NULL, EXPLAIN_NO_ENGINE, false},
         {"System has not been booted with systemd", "/run/systemd/system",
-         "the host's systemd can't be reached from the sandbox: nothing allows it"},
+         "the host's systemd can't be reached from the sandbox: nothing allows it", false},
 };
 
 int explain_add(char ***ret, const char *reason) {
@@ -98,8 +102,12 @@ static char *quoted(const char *line, const char *end) {
 /* The last part before `end` of "program: what: the path: the error"; of "open /path" the path, and of
  * dash's and busybox's "cannot create path", too. */
 static char *last_part(const char *line, const char *end) {
-        static const char *const verbs[] = {"cannot create ", "cannot open ", "can't create ",
-                                            "can't open "};
+        static const char *const verbs[] = {"cannot create ",
+                                            "cannot open ",
+                                            "can't create ",
+                                            "can't open ",
+                                            "could not write config file ",
+                                            "*** "};
         const char *begin, *space;
         char *part;
 
@@ -155,11 +163,61 @@ static bool tells_of_making(const char *line) {
         return false;
 }
 
+/* What the caller has by that name in a folder of `list`, as PATH is one, and the sandbox hasn't.  Where the
+ * file isn't in it, a folder that isn't exposed explains nothing. */
+static int add_listed(const struct explained *e, const char *list, const char *name, int mode, char ***ret) {
+        for (const char *from = list ? list : ""; *from;) {
+                size_t n = strcspn(from, ":");
+                _cleanup_free_ char *path = NULL;
+                int r;
+
+                if (asprintf(&path, "%.*s/%s", (int)n, from, name) < 0) {
+                        path = NULL;
+                        return -ENOMEM;
+                }
+                r = *path == '/' && access(path, mode) == 0 ? explain_add_path(e, path, REFUSED_ABSENT, ret)
+                                                            : 0;
+                if (r < 0)
+                        return r;
+                from += n + (from[n] == ':');
+        }
+        return 0;
+}
+
+/* What isn't there: a path; a program or a library by its name alone; or a script, whose interpreter isn't.
+ */
+static int add_absent(const struct explained *e, const char *line, const char *path, char ***ret) {
+        size_t before = strv_length(*ret);
+        int r = explain_add_path(e, path, REFUSED_ABSENT, ret);
+
+        if (r < 0 || strv_length(*ret) > before)
+                return r;
+        if (strchr(path, '/'))
+                return add_interpreter(e, path, ret);
+        return strstr(line, "shared object file") ? add_listed(e, e->libraries, path, R_OK, ret)
+                                                  : add_listed(e, e->search, path, X_OK, ret);
+}
+
+/* What isn't said to be full may be: of the sandbox's own folders, unless the disk is. */
+static int add_full(const struct explained *e, char ***ret) {
+        struct statvfs disk;
+
+        STRV_FOREACH (reason, *ret)
+                if (strstr(*reason, "--tmpfs"))
+                        return 0;
+        if (!e->plan->project || statvfs(e->plan->project, &disk) < 0 || disk.f_bavail == 0)
+                return 0;
+        return explain_add(ret, "no space was left: /tmp and the home are tmpfs of the sandbox's, which "
+                                "--tmpfs-size SIZE enlarges");
+}
+
 static int read_marks(const struct explained *e, const char *line, char ***ret) {
         for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
                 const char *at = strstr(line, marks[i].text);
                 enum refused how = marks[i].how;
+                size_t before = strv_length(*ret);
                 _cleanup_free_ char *path = NULL;
+                int r;
 
                 if (!at)
                         continue;
@@ -172,7 +230,10 @@ static int read_marks(const struct explained *e, const char *line, char ***ret) 
                         return add_interpreter(e, path, ret);
                 if (how == REFUSED_ABSENT && tells_of_making(line))
                         how = REFUSED_MAKE;
-                return *path ? explain_add_path(e, path, how, ret) : 0;
+                r = !*path                  ? 0
+                    : how == REFUSED_ABSENT ? add_absent(e, line, path, ret)
+                                            : explain_add_path(e, path, how, ret);
+                return r >= 0 && how == REFUSED_SPACE && strv_length(*ret) == before ? add_full(e, ret) : r;
         }
         return 0;
 }
@@ -201,25 +262,7 @@ static int read_command(const struct explained *e, char *line, char ***ret) {
                 return found;
         if (*name == '/')
                 return explain_add_path(e, name, REFUSED_ABSENT, ret);
-        if (strchr(name, '/') || !e->search)
-                return 0;
-        for (const char *from = e->search; *from;) {
-                size_t n = strcspn(from, ":");
-                _cleanup_free_ char *path = NULL;
-                int r;
-
-                if (asprintf(&path, "%.*s/%s", (int)n, from, name) < 0) {
-                        path = NULL;
-                        return -ENOMEM;
-                }
-                /* Where the program isn't in it, a folder that isn't exposed explains nothing. */
-                r = *path == '/' && access(path, X_OK) == 0 ? explain_add_path(e, path, REFUSED_ABSENT, ret)
-                                                            : 0;
-                if (r < 0)
-                        return r;
-                from += n + (from[n] == ':');
-        }
-        return 0;
+        return strchr(name, '/') ? add_interpreter(e, name, ret) : add_listed(e, e->search, name, X_OK, ret);
 }
 
 static bool has_word(const char *line, const char *word) {
@@ -268,10 +311,11 @@ static int read_words(const struct explained *e, const char *line, char ***ret) 
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(words) && r >= 0; i++)
-                if (strstr(line, words[i].text) && (!words[i].host || access(words[i].host, F_OK) == 0))
+                if (strstr(line, words[i].text) && !(words[i].is_nested && e->knows_nested) &&
+                    (!words[i].host || access(words[i].host, F_OK) == 0))
                         r = explain_add(ret, words[i].reason);
         /* "mount: /mnt: permission denied.", as it says to root. */
-        if (r >= 0 && startswith(line, "mount: ") && strstr(line, ": permission denied"))
+        if (r >= 0 && !e->knows_nested && startswith(line, "mount: ") && strstr(line, ": permission denied"))
                 r = explain_add(ret, NO_MOUNT);
         for (size_t i = 0; i < ARRAY_SIZE(unreachable) && r >= 0 && e->plan->net == POLICY_NET_NONE; i++)
                 if (strstr(line, unreachable[i]))
@@ -292,13 +336,35 @@ static int add_pids(const struct explained *e, char ***ret) {
         return explain_add(ret, reason);
 }
 
+/* Whether the line names a port that isn't taken on the host: then the command has taken it itself. */
+static bool is_own_port(const char *line) {
+        size_t left = PORT_LINES_MOST;
+        bool is_named = false;
+
+        for (const char *at = strchr(line, ':'); at; at = strchr(at + 1, ':')) {
+                size_t n = strspn(at + 1, "0123456789");
+
+                if (n == 0 || n > 5 || isalnum((unsigned char)at[1 + n]))
+                        continue;
+                if (listening_at_loopback("/proc/self/net", (unsigned)strtoul(at + 1, NULL, 10), &left))
+                        return false;
+                is_named = true;
+        }
+        return is_named;
+}
+
 /* What the plan decides of things that no path stands for. */
 static int read_planned(const struct explained *e, const char *line, char ***ret) {
         bool is_fork = strstr(line, "fork") || strstr(line, "thread") || strstr(line, "process") ||
                        startswith(line, "make");
         int r = 0;
 
-        if (e->plan->limits.pids > 0 &&
+        if (e->plan->home && strstr(line, "ssh: Could not resolve hostname")) {
+                _cleanup_free_ char *names = path_join(e->plan->home, ".ssh/config");
+
+                r = names ? explain_add_path(e, names, REFUSED_ABSENT, ret) : -ENOMEM;
+        }
+        if (r >= 0 && e->plan->limits.pids > 0 &&
             ((is_fork && strcasestr(line, "resource temporarily unavailable")) ||
              strstr(line, "Cannot fork") || strstr(line, "BlockingIOError: [Errno 11]") ||
              strstr(line, "can't start new thread")))
@@ -325,7 +391,8 @@ static int read_planned(const struct explained *e, const char *line, char ***ret
                 r = explain_add(ret,
                                 "no browser of the host's is reached: nsrun run --browser opens a link when "
                                 "a person at its terminal says yes");
-        if (r >= 0 && e->plan->net == POLICY_NET_HOST && strcasestr(line, "address already in use"))
+        if (r >= 0 && e->plan->net == POLICY_NET_HOST && strcasestr(line, "address already in use") &&
+            !is_own_port(line))
                 r = explain_add(ret, "the network is the host's, and its ports with it: with --net=allow or "
                                      "--net=none the command has ports of its own");
         return r;

@@ -7,16 +7,23 @@
 #define EXPLAIN_MOST 10
 #define EXPLAIN_NO_NETWORK \
         "there is no network (--net=none): --net=allow --allow HOST gives one host, --net=host all"
+#define EXPLAIN_NO_PRIVILEGES \
+        "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"
+#define EXPLAIN_NO_RAW_SOCKETS "no command has the capability for raw sockets: nothing allows it"
+#define EXPLAIN_NO_ENGINE \
+        "sockets of container engines aren't exposed, whether one runs or not: nothing allows it"
 #define EXPLAIN_NO_MEMORY "the memory that --limit memory=SIZE gives was used up: a larger SIZE allows more"
 
 struct explained {
         const struct nsrun_plan *plan;
-        const char *output; /* `size` bytes, and a NUL behind them */
+        const char *output; /* `size` bytes */
         size_t size;
-        const char *search; /* the caller's own PATH; may be NULL */
-        const char *agent;  /* and SSH_AUTH_SOCK; may be NULL */
-        const char *bus;    /* and DBUS_SESSION_BUS_ADDRESS; may be NULL */
+        const char *search;    /* the caller's own PATH; may be NULL */
+        const char *libraries; /* and LD_LIBRARY_PATH; may be NULL */
+        const char *agent;     /* and SSH_AUTH_SOCK; may be NULL */
+        const char *bus;       /* and DBUS_SESSION_BUS_ADDRESS; may be NULL */
         bool oom_killed;
+        bool knows_nested; /* calls were denied that make namespaces, and a reason tells it */
 };
 
 /* Adds at most EXPLAIN_MOST lines to *ret, of which none is there twice; those of the output's end come

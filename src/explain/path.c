@@ -41,7 +41,8 @@ static size_t tellable(const struct nsrun_plan *plan, const char *path) {
         static const char *const system[] = {"/bin", "/dev",  "/etc",  "/gnu", "/lib", "/lib64",  "/nix",
                                              "/opt", "/sbin", "/snap", "/srv", "/usr", "/var/lib"};
         _cleanup_free_ char *around = plan->project ? path_parent(plan->project) : NULL;
-        const char *const folders[] = {plan->home, around};
+        const char *const folders[] = {around, plan->home};
+        size_t n = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
                 const char *below =
@@ -49,13 +50,15 @@ static size_t tellable(const struct nsrun_plan *plan, const char *path) {
                 struct stat st;
 
                 /* What is beside a project in a folder of everybody's, as /tmp, is others'. */
-                if (below && *below && (i == 0 || (stat(folders[i], &st) >= 0 && !(st.st_mode & S_IWOTH))))
-                        return (size_t)(below - path) + strcspn(below, "/");
+                if (below && *below && (i == 1 || (stat(folders[i], &st) >= 0 && !(st.st_mode & S_IWOTH))))
+                        n = (size_t)(below - path) + strcspn(below, "/") > n
+                                    ? (size_t)(below - path) + strcspn(below, "/")
+                                    : n;
         }
-        for (size_t i = 0; i < ARRAY_SIZE(system); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(system) && n == 0; i++)
                 if (path_is_beneath(path, system[i]))
-                        return strlen(path);
-        return 0;
+                        n = strlen(path);
+        return n;
 }
 
 /* Devices of the host are shown by words of their own, where there are such.  0 or -ENOMEM. */
@@ -81,11 +84,32 @@ static int explain_device(const char *path, char **ret) {
                        : 0;
 }
 
+/* A part of the path in a folder of the home that holds those of many programs, tokens among them; or 0. */
+static size_t part_of_shared(const struct nsrun_plan *plan, const char *path) {
+        static const char *const shared[] = {".local/share/", ".local/state/", ".local/", ".config/",
+                                             ".cache/"};
+        const char *below = plan->home ? path_below(path, plan->home) : NULL;
+
+        for (size_t i = 0; below && i < ARRAY_SIZE(shared); i++)
+                if (startswith(below, shared[i]))
+                        return (size_t)(below - path) + strlen(shared[i]) +
+                               strcspn(below + strlen(shared[i]), "/");
+        return 0;
+}
+
+/* Whether the user could use what is there, were it exposed. */
+static bool is_usable(const char *path) {
+        struct stat st;
+
+        return stat(path, &st) >= 0 &&
+               (access(path, X_OK) == 0 || (!S_ISDIR(st.st_mode) && access(path, R_OK) == 0));
+}
+
 /* A path that isn't inside: what of it is on the host and isn't exposed.  0 or -ENOMEM. */
 static int explain_absent(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret) {
         const struct plan_op *op = explain_covering(plan, path);
         const char *below = plan->home ? path_below(path, plan->home) : NULL;
-        size_t n = tellable(plan, path);
+        size_t n = tellable(plan, path), shared = part_of_shared(plan, path);
         _cleanup_free_ char *part = NULL;
 
         if (shows_the_host(op) || is_on_the_way(plan, path))
@@ -100,12 +124,21 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
                                path) < 0
                                ? -ENOMEM
                                : 0;
+        if (shared > 0)
+                return asprintf(ret,
+                                "%.*s is not exposed by policy, whether it exists or not: --ro %.*s exposes "
+                                "it, --rw writable",
+                                (int)shared, path, (int)shared, path) < 0
+                               ? -ENOMEM
+                               : 0;
         part = n > 0 ? strndup(path, n) : NULL;
         if (n > 0 && !part)
                 return -ENOMEM;
         /* Of a path that is missing on the host, too, the folder may be what isn't exposed. */
         while (part && *part && !is_on_the_way(plan, part) &&
                !shows_the_host(explain_covering(plan, part))) {
+                if (access(part, F_OK) == 0 && !is_usable(part))
+                        return 0;
                 if (access(part, F_OK) == 0)
                         return asprintf(ret,
                                         to_write
@@ -156,7 +189,7 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, char *
         else if (op && op->kind == PLAN_BIND)
                 r = asprintf(ret, "%s is exposed read-only: --rw %s makes it writable", op->target,
                              op->target);
-        else if (!op || op->kind == PLAN_DIR)
+        else if (!op || op->kind == PLAN_DIR || (op->kind == PLAN_TMPFS && op->is_read_only))
                 r = asprintf(
                         ret,
                         "%s lies outside of what is exposed, where the sandbox is read-only: --rw exposes "

@@ -14,6 +14,12 @@
 #define SECCOMP_FILTER_FLAG_NEW_LISTENER (1U << 3)
 #endif
 
+/* Since 5.19: once a call was asked about, a signal's handler waits for the answer and doesn't interrupt it,
+ * which opens of files never are. */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1U << 5)
+#endif
+
 /* A call that would get an errno is asked about instead: the listener's owner answers with that errno. Calls
  * that are allowed cost nothing. */
 static int ask_about_denials(struct child *c) {
@@ -32,7 +38,8 @@ static int ask_about_denials(struct child *c) {
                         at->k = SECCOMP_RET_USER_NOTIF;
         }
         c->filter.filter = c->owned_filter;
-        c->reaper.init.filter_flags |= SECCOMP_FILTER_FLAG_NEW_LISTENER;
+        c->reaper.init.filter_flags |=
+                SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
         return 0;
 }
 
@@ -55,7 +62,7 @@ static int filter_watch(struct child *c, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_HARDENING, UNSAID(-EPERM), c->plan->seccomp_name,
                                  "the filter denies sendmsg(2), without which the command can't be watched",
                                  "leave --explain out, or take another policy");
-        r = seccomp_watch(filter->code, filter->n, c->params->watches_looks, &watching);
+        r = seccomp_watch(filter->code, filter->n, c->params->watched_prints, &watching);
         if (r == -E2BIG)
                 return error_set(err, NSRUN_STAGE_HARDENING, UNSAID(r), c->plan->seccomp_name,
                                  "the filter is too long to watch the command by",
@@ -64,7 +71,8 @@ static int filter_watch(struct child *c, struct nsrun_error *err) {
                 return error_oom(err);
         c->owned_filter = watching.code;
         c->filter = (struct sock_fprog){.len = (unsigned short)watching.n, .filter = watching.code};
-        c->reaper.init.filter_flags |= SECCOMP_FILTER_FLAG_NEW_LISTENER;
+        c->reaper.init.filter_flags |=
+                SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
         c->reaper.init.sends_listener = true;
         return 0;
 }
@@ -109,6 +117,10 @@ int filter_install(struct reaper *p) {
                                 ? sys_prctl_filter(filter->filter, filter->len)
                                 : sys_seccomp_filter(flags, filter->filter, filter->len);
 
+                if (r == -EINVAL && (flags & SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)) {
+                        flags &= ~(unsigned)SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+                        r = sys_seccomp_filter(flags, filter->filter, filter->len);
+                }
                 if (r < 0)
                         return r == -EBUSY && p->init.listener_socket >= 0
                                        ? error_set(

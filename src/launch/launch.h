@@ -76,12 +76,13 @@ struct launch_params {
         const char *processes_hint; /* for that refusal: what else could bound processes */
         bool wants_started;         /* the start is reported (LAUNCH_STARTED) */
         bool wants_denials;         /* the kernel asks about denied calls: launch_receive_listener() */
-        bool watches;          /* and about allowed calls that name a file (seccomp/watch.h), of which */
-        bool watches_looks;    /* some only look.  Whoever waits for the start must answer meanwhile. */
-        bool lingers;          /* what the command leaves behind lives on: see LAUNCH_EXITED */
-        bool dies_with_thread; /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
-        const char *init_path; /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
-        char *command_line;    /* the memory of the program's argv, wiped in pid 1; or NULL */
+        bool watches; /* and about allowed calls that name a file (seccomp/watch.h).  Whoever waits for the
+                         start must answer meanwhile. */
+        unsigned watched_prints; /* and about writes to these descriptors, a bit each */
+        bool lingers;            /* what the command leaves behind lives on: see LAUNCH_EXITED */
+        bool dies_with_thread;   /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
+        const char *init_path;   /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
+        char *command_line;      /* the memory of the program's argv, wiped in pid 1; or NULL */
         size_t command_line_size;
 };
 

@@ -3,6 +3,7 @@
 #include "denials.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include "base/array.h"
 #include "base/json.h"
@@ -25,6 +26,7 @@ struct denial {
         uint32_t action;
         struct decoded_argument arguments[DECODED_MOST];
         size_t n_arguments;
+        bool is_raw; /* a raw socket of the Internet */
         uint32_t pid;
         char comm[32];
         uint64_t count;
@@ -83,7 +85,7 @@ static const char *name_of(const struct denial *d) {
 
 static bool is_same(const struct denial *a, const struct denial *b) {
         if (a->arch != b->arch || a->number != b->number || a->action != b->action ||
-            a->n_arguments != b->n_arguments)
+            a->n_arguments != b->n_arguments || a->is_raw != b->is_raw)
                 return false;
         for (size_t i = 0; i < a->n_arguments; i++)
                 if (!streq(a->arguments[i].text, b->arguments[i].text))
@@ -111,6 +113,8 @@ static void denials_remember(struct denials *denials, const struct seccomp_notif
         for (size_t i = 0; i < 6; i++)
                 arguments[i] = question->data.args[i];
         d.n_arguments = name ? decode_arguments(name, arguments, d.arguments) : 0;
+        d.is_raw = name && streq(name, "socket") && (arguments[1] & 0xf) == SOCK_RAW &&
+                   (arguments[0] == AF_INET || arguments[0] == AF_INET6);
         for (size_t i = 0; i < denials->n_kinds; i++)
                 if (is_same(&denials->kinds[i], &d)) {
                         denials->kinds[i].count++;
@@ -287,7 +291,7 @@ int denials_explain(const struct denials *denials, char ***ret) {
 
                 if (!name)
                         continue;
-                r = explain_call(name, d->n_arguments > 0 ? d->arguments[0].text : "",
+                r = explain_call(name, d->n_arguments > 0 ? d->arguments[0].text : "", d->is_raw,
                                  (int)(d->action & SECCOMP_RET_DATA), &reason);
                 if (r >= 0 && reason)
                         r = explain_add(ret, reason);

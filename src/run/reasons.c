@@ -3,6 +3,7 @@
 #include "reasons.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "explain/output.h"
@@ -11,6 +12,13 @@
 static bool was_killed(const struct run *run) {
         return (WIFSIGNALED(run->status) && WTERMSIG(run->status) == SIGKILL) ||
                (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 128 + SIGKILL);
+}
+
+/* Whether a file wasn't found whose folder isn't named. */
+static bool misses_a_file(const struct printed *p) {
+        static const char words[] = "o such file or directory";
+
+        return p->n > 0 && memmem(p->bytes, p->n, words, strlen(words));
 }
 
 void reasons_tell(struct run *run, const struct nsrun_plan *plan) {
@@ -22,8 +30,23 @@ void reasons_tell(struct run *run, const struct nsrun_plan *plan) {
                 r = explain_add(&reasons, EXPLAIN_NO_MEMORY);
         if (r >= 0 && run->denials)
                 r = denials_explain(run->denials, &reasons);
+        if (r >= 0 && watch && watch->printed.n > 0)
+                r = explain_output(
+                        &(const struct explained){.plan = plan,
+                                                  .output = watch->printed.bytes,
+                                                  .size = watch->printed.n,
+                                                  .search = getenv("PATH"),
+                                                  .libraries = getenv("LD_LIBRARY_PATH"),
+                                                  .agent = getenv("SSH_AUTH_SOCK"),
+                                                  .bus = getenv("DBUS_SESSION_BUS_ADDRESS"),
+                                                  .knows_nested = denials_want_nested(run->denials)},
+                        &reasons);
+        if (r >= 0 && watch && asked_was_privileged(&watch->asked))
+                r = explain_add(&reasons, EXPLAIN_NO_PRIVILEGES);
         if (r >= 0 && watch)
-                r = asked_explain(&watch->asked, &reasons);
+                r = asked_explain(&watch->asked, reasons ? ASKED_PLAIN : ASKED_LATE, &reasons);
+        if (r >= 0 && watch && !reasons && misses_a_file(&watch->printed))
+                r = asked_explain(&watch->asked, ASKED_WIDE, &reasons);
         STRV_FOREACH (reason, reasons) {
                 _cleanup_free_ char *line = str_visible(*reason);
 

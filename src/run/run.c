@@ -11,6 +11,7 @@
 #include "descriptors.h"
 #include "plan/record.h"
 #include "shown.h"
+#include "watch.h"
 
 static int take_note(struct run *run, const struct nsrun_error *note, struct nsrun_error *err) {
         const struct degraded *row = degraded_find(note);
@@ -150,6 +151,9 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
             denials_watch(run.denials, params->watched_by ? params->watched_by : plan,
                           params->watched_by != NULL) < 0)
                 r = error_oom(err);
+        if (r >= 0 && launch_params.watches && params->reads_prints)
+                launch_params.watched_prints =
+                        printed_begin(&denials_watched(run.denials)->printed, launch_params.stdio);
         if (r >= 0 && (params->watches_all_memory || (run.cgroup.controllers & CGROUP_MEMORY)))
                 oom_watch_begin(&run.memory, &run.cgroup);
         if (r >= 0)

@@ -7,13 +7,13 @@
 #include <linux/openat2.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "peek.h"
 #include "seccomp/syscalls.h"
 #include "status.h"
 
@@ -21,7 +21,7 @@
 struct seen {
         char *path; /* NULL: it isn't of interest */
         enum watched_how how;
-        bool is_there, is_folder;
+        bool is_there, is_folder, is_made;
 };
 
 int watch_new(const struct nsrun_plan *plan, bool is_learning, struct watch **ret) {
@@ -46,6 +46,7 @@ struct watch *watch_free(struct watch *watch) {
         if (watch) {
                 close_fdp(&watch->root_fd);
                 asked_clear(&watch->asked);
+                printed_clear(&watch->printed);
         }
         free(watch);
         return NULL;
@@ -53,27 +54,14 @@ struct watch *watch_free(struct watch *watch) {
 
 /* --------------------------------------------------------- reading of a call */
 
-/* Reads at most `size` bytes of the caller's memory, as far as it can be read.  How many; 0: none. */
-static size_t watch_read_memory(uint32_t pid, uint64_t address, void *to, size_t size) {
-        size_t first = 4096 - address % 4096;
-        struct iovec own = {.iov_base = to, .iov_len = size}, its[2];
-        ssize_t n;
-
-        first = first < size ? first : size;
-        its[0] = (struct iovec){.iov_base = (void *)(uintptr_t)address, .iov_len = first};
-        its[1] = (struct iovec){.iov_base = (void *)(uintptr_t)(address + first), .iov_len = size - first};
-        n = process_vm_readv((pid_t)pid, &own, 1, its, size > first ? 2 : 1, 0);
-        return n > 0 ? (size_t)n : 0;
-}
-
 static bool watch_read_text(uint32_t pid, uint64_t address, char to[PATH_MAX]) {
         size_t n;
 
         /* Most paths are short. */
-        n = watch_read_memory(pid, address, to, 256);
+        n = peek(pid, address, to, 256);
         if (n > 0 && memchr(to, '\0', n))
                 return true;
-        n = watch_read_memory(pid, address, to, PATH_MAX);
+        n = peek(pid, address, to, PATH_MAX);
         return n > 0 && memchr(to, '\0', n);
 }
 
@@ -101,7 +89,7 @@ static enum watched_how how_opened(uint32_t pid, const struct watched_call *call
         if (call->flags >= 0)
                 flags = arguments[call->flags];
         else if (streq(call->name, "openat2"))
-                (void)watch_read_memory(pid, arguments[2], &flags, sizeof(flags));
+                (void)peek(pid, arguments[2], &flags, sizeof(flags));
         if (flags & O_CREAT)
                 return WATCHED_MAKE;
         return (flags & FILE_ACCESS) == O_RDONLY ? WATCHED_READ : WATCHED_WRITE;
@@ -127,7 +115,7 @@ static char *socket_path(struct watch *watch, uint32_t pid, const uint64_t *argu
         size_t length = arguments[2] < sizeof(address.un) ? (size_t)arguments[2] : sizeof(address.un), n;
         char path[sizeof(address.un.sun_path) + 1] = {0};
 
-        n = watch_read_memory(pid, arguments[1], &address, length);
+        n = peek(pid, arguments[1], &address, length);
         if (n < sizeof(address.any.sa_family))
                 return NULL;
         if (address.any.sa_family == AF_INET || address.any.sa_family == AF_INET6) {
@@ -145,6 +133,13 @@ static char *socket_path(struct watch *watch, uint32_t pid, const uint64_t *argu
         return *path == '/' ? strdup(path) : from_folder(pid, AT_FDCWD, path);
 }
 
+static bool watch_has(const struct watch *watch, const char *path) {
+        _cleanup_close_ int fd = sys_openat2(watch->root_fd, path, O_PATH | O_CLOEXEC, 0,
+                                             RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+
+        return fd >= 0;
+}
+
 /* Looks whether the path is there.  No symlink leads out of the sandbox's root, and nothing is opened. */
 static void watch_look(const struct watch *watch, struct seen *seen) {
         bool is_itself = seen->how == WATCHED_REMOVE;
@@ -155,6 +150,34 @@ static void watch_look(const struct watch *watch, struct seen *seen) {
                          RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
         seen->is_there = fd >= 0 && sys_fstat(fd, &st) >= 0;
         seen->is_folder = seen->is_there && S_ISDIR(st.st_mode);
+        if (seen->how == WATCHED_MAKE && !seen->is_there) {
+                _cleanup_free_ char *folder = path_parent(seen->path);
+
+                seen->is_made = folder && watch_has(watch, folder);
+        }
+}
+
+/* A program to execute: whether it would have privileges on the host. */
+static void watch_privileges(struct watch *watch, const char *path) {
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+
+        fd = sys_openat2(watch->root_fd, path, O_PATH | O_CLOEXEC, 0,
+                         RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+        if (fd < 0 || sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+                return;
+        watch->asked.executions++;
+        if ((st.st_mode & S_ISUID) && st.st_uid == 0 && geteuid() != 0)
+                watch->asked.privileged_at = watch->asked.executions;
+}
+
+static bool is_print(const struct watch *watch, const struct seccomp_notif *question, bool *ret_is_vector) {
+        for (size_t i = n_watched_calls; i-- > 0 && watched_calls[i].how == WATCHED_PRINT;)
+                if (watch->numbers[i] == question->data.nr) {
+                        *ret_is_vector = streq(watched_calls[i].name, "writev");
+                        return true;
+                }
+        return false;
 }
 
 static void see(struct watch *watch, const struct seccomp_notif *question, const struct watched_call *call,
@@ -176,6 +199,8 @@ static void see(struct watch *watch, const struct seccomp_notif *question, const
                 return;
         if (call->how == WATCHED_READ && !strstr(call->name, "link"))
                 seen->how = how_opened(question->pid, call, arguments);
+        if (call->how == WATCHED_EXEC)
+                watch_privileges(watch, normal);
         if (!asked_is_of_interest(watch->asked.plan, normal, seen->how))
                 return;
         seen->path = TAKE_PTR(normal);
@@ -207,6 +232,7 @@ static void watch_keep(struct watch *watch, const struct seen *seen, const struc
         asked->is_there =
                 asked->count > 1 && watch->is_learning ? asked->is_there || seen->is_there : seen->is_there;
         asked->is_folder |= seen->is_folder;
+        asked->is_made = seen->is_made;
         if (asked->count == 1) {
                 asked->pid = question->pid;
                 (void)snprintf(asked->program, sizeof(asked->program), "%s", program);
@@ -216,9 +242,17 @@ static void watch_keep(struct watch *watch, const struct seen *seen, const struc
 int watch_take(struct watch *watch, int listener, const struct seccomp_notif *question) {
         struct seen seen[2] = {{.path = NULL}};
         char program[16] = "";
+        bool is_vector = false;
         size_t n = 0;
         int r;
 
+        /* If the caller is gone, what was read may have been another process's of the same number. */
+        if (is_print(watch, question, &is_vector)) {
+                n = printed_take(&watch->printed, question, is_vector);
+                r = sys_seccomp_continue(listener, question);
+                watch->printed.n -= r < 0 ? n : 0;
+                return r;
+        }
         watch->asked.calls++;
         for (size_t i = 0; i < n_watched_calls && n < ARRAY_SIZE(seen); i++)
                 if (watch->numbers[i] == question->data.nr && watch->root_fd >= 0)
@@ -226,7 +260,6 @@ int watch_take(struct watch *watch, int listener, const struct seccomp_notif *qu
         if (seen[0].path || seen[1].path)
                 read_program(question->pid, program);
         r = sys_seccomp_continue(listener, question);
-        /* If the caller is gone, what was read may have been another process's of the same number. */
         for (size_t i = 0; i < n; i++) {
                 if (r >= 0)
                         watch_keep(watch, &seen[i], question, program);

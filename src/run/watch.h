@@ -8,9 +8,11 @@
 #include <linux/seccomp.h>
 
 #include "explain/asked.h"
+#include "printed.h"
 
 struct watch {
         struct asked_list asked;
+        struct printed printed;
         int root_fd;       /* the sandbox's root folder; -EBADF until it is known */
         int numbers[64];   /* of watched_calls[], -1 where the architecture has none */
         bool is_learning;  /* a path that was there once stays so */

@@ -39,12 +39,13 @@ const struct watched_call watched_calls[] = {
         {"newfstatat", WATCHED_LOOK, 0, 1, 3},   {"statx", WATCHED_LOOK, 0, 1, 2},
         {"access", WATCHED_LOOK, -1, 0, -1},     {"faccessat", WATCHED_LOOK, 0, 1, -1},
         {"faccessat2", WATCHED_LOOK, 0, 1, -1},  {"chdir", WATCHED_LOOK, -1, 0, -1},
+        {"write", WATCHED_PRINT, -1, -1, -1},    {"writev", WATCHED_PRINT, -1, -1, -1},
 };
 const size_t n_watched_calls = ARRAY_SIZE(watched_calls);
 
-/* Instructions of what follows the filter, at most: two for the architecture, one for the number, five for
+/* Instructions of what follows the filter, at most: two for the architecture, one for the number, six for
  * each call, two answers. */
-#define TAIL_MOST (5 + 5 * ARRAY_SIZE(watched_calls))
+#define TAIL_MOST (5 + 6 * ARRAY_SIZE(watched_calls))
 
 static void watch_emit(struct seccomp_filter *f, unsigned code, uint32_t k, unsigned jt, unsigned jf) {
         f->code[f->n++] =
@@ -73,7 +74,20 @@ static void watch_emit_call(struct seccomp_filter *f, const struct watched_call 
         watch_emit(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 }
 
-static void watch_emit_tail(struct seccomp_filter *f, bool has_looks) {
+/* The same of writes, by the descriptor: of standard output, standard error, or both. */
+static void watch_emit_write(struct seccomp_filter *f, unsigned printed, uint32_t number) {
+        unsigned n = (printed >> 1 & 1) + (printed >> 2 & 1);
+
+        watch_emit(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 3 + n);
+        watch_emit(f, BPF_LD | BPF_W | BPF_ABS, argument_at(0), 0, 0);
+        for (unsigned fd = 1; fd <= 2; fd++)
+                if (printed & 1U << fd)
+                        watch_emit(f, BPF_JMP | BPF_JEQ | BPF_K, fd, n--, 0);
+        watch_emit(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+        watch_emit(f, BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF, 0, 0);
+}
+
+static void watch_emit_tail(struct seccomp_filter *f, unsigned printed) {
         watch_emit(f, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
         watch_emit(f, BPF_JMP | BPF_JEQ | BPF_K, syscall_arch_audit(SYSCALL_ARCH_NATIVE), 1, 0);
         watch_emit(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
@@ -83,20 +97,24 @@ static void watch_emit_tail(struct seccomp_filter *f, bool has_looks) {
                 int number = syscall_number(SYSCALL_ARCH_NATIVE, call->name);
                 bool is_second = i > 0 && streq(call->name, watched_calls[i - 1].name);
 
-                if (number >= 0 && !is_second && (has_looks || call->how != WATCHED_LOOK))
+                if (number < 0 || is_second)
+                        continue;
+                if (call->how != WATCHED_PRINT)
                         watch_emit_call(f, call, (uint32_t)number);
+                else if (printed)
+                        watch_emit_write(f, printed, (uint32_t)number);
         }
         watch_emit(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 }
 
-int seccomp_watch(const struct sock_filter *code, size_t n, bool has_looks, struct seccomp_filter *ret) {
+int seccomp_watch(const struct sock_filter *code, size_t n, unsigned printed, struct seccomp_filter *ret) {
         struct seccomp_filter f = {.code = calloc(n + TAIL_MOST, sizeof(struct sock_filter)), .n = n};
 
         if (!f.code)
                 return -ENOMEM;
         if (n > 0)
                 memcpy(f.code, code, n * sizeof(*code));
-        watch_emit_tail(&f, has_looks);
+        watch_emit_tail(&f, printed);
         if (f.n > BPF_MAXINSNS) {
                 free(f.code);
                 return -E2BIG;

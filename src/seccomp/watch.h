@@ -15,6 +15,7 @@ enum watched_how {
         WATCHED_MAKE,    /* mkdir(2), O_CREAT, rename(2)'s new name */
         WATCHED_REMOVE,  /* unlink(2), rename(2)'s old name */
         WATCHED_CONNECT, /* connect(2) to a socket that has a path */
+        WATCHED_PRINT,   /* write(2) to a standard stream; no path */
 };
 
 /* Where in a call's arguments its parts are; -1: nowhere. */
@@ -29,7 +30,7 @@ extern const struct watched_call watched_calls[];
 extern const size_t n_watched_calls;
 
 /* Makes of a filter (n may be 0: none) one that answers SECCOMP_RET_USER_NOTIF where that one allows a call
- * of the table by the native architecture.  Looks that follow a descriptor alone are left out, and all of
- * them without `has_looks`.  All other answers stay.  -E2BIG: more than
- * BPF_MAXINSNS instructions; -ENOMEM. */
-int seccomp_watch(const struct sock_filter *code, size_t n, bool has_looks, struct seccomp_filter *ret);
+ * of the table by the native architecture.  Looks that follow a descriptor alone are left out, and writes
+ * but those to the descriptors of which `printed` has the bit (1 << 2: standard error).  All other answers
+ * stay. -E2BIG: more than BPF_MAXINSNS instructions; -ENOMEM. */
+int seccomp_watch(const struct sock_filter *code, size_t n, unsigned printed, struct seccomp_filter *ret);

@@ -27,6 +27,8 @@ static void make_things(const struct site *s) {
         make_folder(s->home, ".npm");
         make_file(s->outside, "data", "x");
         make_file(s->outside, "onlyhere", "#!/bin/sh\n");
+        make_file(s->outside, "libonlyhere.so", "");
+        assert_int_equal(setenv("LD_LIBRARY_PATH", s->outside, 1), 0);
         assert_int_equal(chmod(program, 0755), 0);
         assert_int_equal(mkdir(folder, 0755), 0);
         assert_int_equal(mkdir(git, 0755), 0);
@@ -67,6 +69,25 @@ static const struct {
         {"mkdir %O/new", NULL, "%O is on the host and isn't exposed: --rw %O exposes it, writable"},
         {"sh -c 'echo x >%O/new'", NULL,
          "%O is on the host and isn't exposed: --rw %O exposes it, writable"},
+        {"printf 'all:\\n\\tonlyhere\\n' >Mk; make -f Mk", NULL,
+         "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"python3 -c 'import subprocess; subprocess.run([\"onlyhere\"])'", NULL,
+         "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"printf '#!/usr/bin/env onlyhere\\n' >s; chmod +x s; ./s", NULL,
+         "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"printf '#!%O/onlyhere\\n' >s; chmod +x s; sh -c 'exec ./s'", NULL,
+         "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"make -C %O", NULL, "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"echo \"fatal: repository '%O/data' does not exist\"; exit 128", NULL,
+         "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"echo 'x: error while loading shared libraries: libonlyhere.so: cannot open shared object file: No such "
+         "file or directory'; exit 127",
+         NULL, "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"cat %H/.config/app/settings", NULL,
+         "%H/.config/app is not exposed by policy, whether it exists or not: --ro %H/.config/app exposes it, --rw "
+         "writable"},
+        {"tar -C /usr/bin -cf /tmp/x.tar bash", "--tmpfs-size=1M",
+         "/tmp is a tmpfs of the sandbox's, and its 1M are full: --tmpfs-size 4M gives it more"},
         {"cat %H/work/file", NULL,
          "%H/work is on the host and isn't exposed: --ro %H/work exposes it, --rw writable"},
         {"cd %H/work", NULL,
@@ -182,6 +203,8 @@ static const char *const innocent[] = {
         "no-such-program-anywhere",
         "./plain",
         "chmod 0 plain; cat plain",
+        "printf 'all:\\n\\tno-such-program\\n' >Mk; make -f Mk",
+        "echo 'listen tcp :9: bind: address already in use'; exit 1",
         "mkdir plain",
         "cd plain",
         "rmdir none-such",
@@ -226,7 +249,7 @@ TEST(what_was_to_be_written_is_told_with_the_option_that_lets_it) {
 TEST(what_lifts_the_protection_of_gits_hooks_is_told_and_works) {
         const struct site *s = *state;
         _cleanup_free_ char *script = text_of("cd '%s' && git init -q . && mkdir -p .git/hooks", s->project);
-        _cleanup_outcome_ struct outcome made = {0}, before = {0}, after = {0};
+        _cleanup_outcome_ struct outcome made = {0}, before = {0}, after = {0}, set = {0};
 
         run_outside(s, &made, script);
         expect_status(&made, 0);
@@ -234,6 +257,11 @@ TEST(what_lifts_the_protection_of_gits_hooks_is_told_and_works) {
         assert_int_not_equal(before.status, 0);
         expect_in(before.out, "/.git/hooks is protected, since programs on the host obey it: --no-protect "
                               "'.git/hooks' lifts that");
+        /* git puts a new file in the place of its settings. */
+        BASH(s, &set, "git config user.name x");
+        assert_int_not_equal(set.status, 0);
+        expect_in(set.out, "/.git/config is protected, since programs on the host obey it: --no-protect "
+                           "'.git/config' lifts that");
         BASH(s, &after, "--no-protect=.git/hooks", "echo x >.git/hooks/pre-commit");
         assert_int_equal(after.status, 0);
 }

@@ -26,6 +26,10 @@ static void make_host(const struct site *s) {
         make_folder(s->project, ".vscode");
         make_file(s->project, ".env.local", "x");
         make_file(s->project, "plain", "x");
+        make_file(s->home, "loose", "x");
+        make_file(s->home, ".gitconfig", "");
+        make_folder(s->home, ".config");
+        assert_int_equal(setenv("SSH_AUTH_SOCK", tool, 1), 0);
 }
 
 /* Runs a shell's command with --explain and an option. */
@@ -79,6 +83,88 @@ static const struct {
          "--net=none",
          "there is no network (--net=none): --net=allow --allow HOST gives one host, --net=host all"},
 };
+
+#define NO_PRIVILEGES "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"
+
+/* These say it on standard error, or nowhere. */
+static const struct {
+        const char *command, *option, *reason;
+        bool is_for_users; /* root's processes aren't counted, and no program gives it anything */
+} said[] = {
+        {"dd if=/dev/zero of=/tmp/x bs=1M count=3", "--tmpfs-size=1M",
+         "/tmp is a tmpfs of the sandbox's, and its 1M are full: --tmpfs-size 4M gives it more", false},
+        {"python3 -c 'open(\"/tmp/x\", \"wb\").write(b\"x\" * 3000000)'", "--tmpfs-size=1M",
+         "no space was left: /tmp and the home are tmpfs of the sandbox's, which --tmpfs-size SIZE enlarges",
+         false},
+        {"printf '#!%O/tool\\n' >s; chmod +x s; ./s", NULL, EXPOSE("%O"), false},
+        {"printf '#!%O/tool\\n' >s; chmod +x s; python3 -c 'import subprocess; subprocess.run([\"./s\"])'",
+         NULL, EXPOSE("%O"), false},
+        {"echo 'Could not open a connection to your authentication agent.' >&2; exit 2", NULL,
+         "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign (KEY is its "
+         "fingerprint or comment, as ssh-add -l lists them)",
+         false},
+        {"python3 -c 'import os; os.writev(2, [b\"mount: permission\", b\" denied\"])'; exit 1", NULL,
+         "the command has no right to mount: nothing allows it; with --seccomp=nested it may do so in "
+         "namespaces of its own",
+         false},
+        {"python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"/run/docker.sock\")'", NULL,
+         "sockets of container engines aren't exposed, whether one runs or not: nothing allows it", false},
+        {"python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'", NULL,
+         "no command has the capability for raw sockets: nothing allows it", false},
+        {"for i in 1 2 3 4 5 6 7 8; do sleep 0.1 & done; wait; exit 1", "--limit=pids=3",
+         "the 3 processes that --limit pids=3 gives were used up: a larger number, as --limit pids=12, allows "
+         "more",
+         true},
+        {"su -c true </dev/null", NULL, NO_PRIVILEGES, true},
+};
+
+TEST(what_a_command_says_of_its_failure_is_heard) {
+        const struct site *s = *state;
+
+        make_host(s);
+        for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
+                _cleanup_free_ char *reason = in_site(s, said[i].reason),
+                                    *line = text_of("nsrun: reason: %s\n", reason);
+                _cleanup_outcome_ struct outcome o = {0};
+                const char *found;
+
+                if (said[i].is_for_users && geteuid() == 0)
+                        continue;
+                explained(s, &o, said[i].option, said[i].command);
+                assert_int_not_equal(o.status, 0);
+                found = strstr(o.err, line);
+                if (!found || strstr(found + 1, "nsrun: reason: ") ||
+                    strstr(o.err, "nsrun: reason: ") != found)
+                        fail_msg("%s: not the one reason '%s': %s", said[i].command, line, o.err);
+        }
+}
+
+/* Most projects lie in a folder of the home. */
+TEST(what_lies_beside_a_project_in_the_home_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *src = path_of(s->home, "src"), *project = path_of(src, "app"),
+                            *library = path_of(src, "library"),
+                            *read = text_of("nsrun: reason: " EXPOSE("%s") "\n", library, library),
+                            *written = text_of("nsrun: reason: " OUTSIDE("%s/new") "\n", src);
+        static const char *const commands[] = {"cat ../library/data", "make -C ../library",
+                                               "echo '#include <x.h>' | cc -I../library -xc -c -o o -"};
+
+        make_folder(s->home, "src");
+        make_folder(src, "app");
+        make_folder(src, "library");
+        for (size_t i = 0; i <= ARRAY_SIZE(commands); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+                const char *command = i < ARRAY_SIZE(commands) ? commands[i] : "echo x >../new";
+
+                run(&(struct request){.argv = (const char *const[]){program(), "run", "--explain",
+                                                                    "--project", project, "--", "sh", "-c",
+                                                                    command, NULL},
+                                      .cwd = s->root},
+                    &o);
+                assert_int_not_equal(o.status, 0);
+                expect_in(o.err, i < ARRAY_SIZE(commands) ? read : written);
+        }
+}
 
 TEST(what_the_sandbox_caused_is_told_once_with_its_option) {
         const struct site *s = *state;
@@ -194,6 +280,14 @@ static const char *const innocent[] = {
         "python3 -c 'import nothing_of_that_name'",
         "awk 'BEGIN { exit 3 }'",
         "mv plain /tmp/p && rm /tmp/p && false",
+        /* Written in the sandbox's own home, which works. */
+        "echo x >%H/loose; false",
+        /* Probed in passing by many programs. */
+        "cat %H/.gitconfig %H/.config/git/config %H/.config/curlrc /etc/gitconfig 2>/dev/null; false",
+        /* Said to nobody. */
+        "sh -c 'echo it must be setuid root >&2' 2>/dev/null; false",
+        "echo 'int x;' | cc -I%H/.config -xc -E - >/dev/null && grep -q y plain",
+        "test -r /etc/shadow || cat /etc/shadow",
 };
 
 TEST(nothing_is_told_of_a_failure_that_is_not_the_sandboxs_or_of_a_success) {
@@ -204,9 +298,11 @@ TEST(nothing_is_told_of_a_failure_that_is_not_the_sandboxs_or_of_a_success) {
         for (size_t i = 0; i < ARRAY_SIZE(innocent); i++) {
                 _cleanup_outcome_ struct outcome o = {0};
 
+                if (geteuid() == 0 && strstr(innocent[i], "shadow"))
+                        continue; /* who may read it may have it exposed */
                 explained(s, &o, NULL, innocent[i]);
                 assert_int_not_equal(o.status, 0);
-                if (strstr(o.err, "nsrun:"))
+                if (strstr(o.err, "nsrun: reason"))
                         fail_msg("%s: %s", innocent[i], o.err);
         }
         explained(s, &well, NULL, "cat %O/data 2>/dev/null || true");
@@ -302,6 +398,9 @@ TEST(a_path_that_changes_under_the_notifier_gets_nothing_through) {
                   "for address in (0, 1, 2 ** 64 - 1, 2 ** 47 - 4096):\n"
                   "    assert libc.open(ctypes.c_void_p(address), 0) < 0 and ctypes.get_errno() == 14\n"
                   "assert libc.open(b'x' * 5000, 0) < 0 and ctypes.get_errno() == 36\n"
+                  "for address in (0, 1, 2 ** 64 - 1, 2 ** 47 - 4096):\n"
+                  "    for call in libc.write, libc.writev:\n"
+                  "        assert call(2, ctypes.c_void_p(address), 9) < 0 and ctypes.get_errno() == 14\n"
                   "print('leaks', leaks)\n"
                   "E\n"
                   "exit 3");
