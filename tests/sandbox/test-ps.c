@@ -129,6 +129,31 @@ TEST(inspect_prints_the_plan_in_force) {
         end(&running, 128 + SIGTERM);
 }
 
+/* Of whatever name the program goes by, and whatever it does beside waiting. */
+TEST(learn_and_nsrun_sh_show_their_plans) {
+        const struct site *s = *state;
+        _cleanup_free_ char *sh = path_of(s->root, "nsrun-sh"), *file = path_of(s->outside, "learned"),
+                            *learn_id = NULL, *sh_id = NULL;
+        _cleanup_outcome_ struct outcome learn_plan = {0}, sh_plan = {0}, learn_stop = {0}, sh_stop = {0};
+        struct running learn, shell;
+
+        assert_int_equal(symlink(program(), sh), 0);
+        BEGIN(s, &learn, program(), "learn", "-o", file, "--project", s->project, "--", "sh", "-c", WAITING);
+        BEGIN(s, &shell, sh, "-c", WAITING);
+        learn_id = id_of(&learn);
+        sh_id = id_of(&shell);
+        tool(&learn_plan, "inspect", learn_id, NULL);
+        tool(&sh_plan, "inspect", sh_id, NULL);
+        tool(&learn_stop, "stop", learn_id, NULL);
+        tool(&sh_stop, "stop", sh_id, NULL);
+        end(&learn, 128 + SIGTERM);
+        end(&shell, 128 + SIGTERM);
+        expect_status(&learn_plan, 0);
+        expect_in(learn_plan.out, s->project);
+        expect_status(&sh_plan, 0);
+        expect_in(sh_plan.out, "bash -c 'echo ready; exec sleep 1000'\n");
+}
+
 /* The question is a SIGURG that only inspect sends: any other is the command's. */
 TEST(a_commands_own_sigurg_reaches_it) {
         const struct site *s = *state;
