@@ -106,16 +106,25 @@ static int shown_try(void *data, int folder, const struct dirent *entry) {
         return 0;
 }
 
-/* A process of another user namespace may be a sandboxed one that shares the host's pid namespace
- * (nsrun-bwrap): nothing that it says of itself is believed. */
-static int check_namespace(pid_t waiter) {
-        char path[64], own[64] = "", others[64] = "";
-        ssize_t n = sys_readlinkat(AT_FDCWD, "/proc/self/ns/user", own, sizeof(own) - 1);
+static int check_namespace(pid_t waiter, const char *kind) {
+        char own_path[64], path[64], own[64] = "", others[64] = "";
+        ssize_t n;
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)waiter);
+        (void)snprintf(own_path, sizeof(own_path), "/proc/self/ns/%s", kind);
+        (void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)waiter, kind);
+        n = sys_readlinkat(AT_FDCWD, own_path, own, sizeof(own) - 1);
         if (n >= 0)
                 n = sys_readlinkat(AT_FDCWD, path, others, sizeof(others) - 1);
         return n < 0 ? (int)n : streq(own, others) ? 0 : -EPERM;
+}
+
+/* A process with such a namespace of its own may be a sandboxed one that shares the host's pid namespace
+ * (nsrun-bwrap): nothing that it says of itself is believed.  Every sandbox has a mount namespace, and but
+ * for root's each has a user namespace. */
+static int check_waiter(pid_t waiter) {
+        int r = check_namespace(waiter, "user");
+
+        return r < 0 ? r : check_namespace(waiter, "mnt");
 }
 
 /* The file's bytes.  -ENOENT: there is none. */
@@ -125,7 +134,7 @@ static int shown_find(pid_t waiter, pid_t init, char **ret, size_t *ret_n) {
         _cleanup_free_ char *bytes = NULL;
         char path[64];
         struct stat st;
-        int r = check_namespace(waiter);
+        int r = check_waiter(waiter);
 
         if (r < 0)
                 return r;
@@ -185,7 +194,7 @@ int shown_read(pid_t waiter, pid_t init, struct nsrun_plan **ret, char ***ret_de
 
         if (r == -EPERM)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(r), NULL,
-                                 "whoever waits for this sandbox is in another user namespace, and is not "
+                                 "whoever waits for this sandbox is in namespaces of its own, and is not "
                                  "believed",
                                  NULL);
         if (r == -EACCES)

@@ -201,6 +201,31 @@ TEST(a_command_neither_has_nor_forges_the_plan) {
         end_bash(&running);
 }
 
+/* It may be sandboxed itself, by an nsrun-bwrap that shares the host's pid namespace. */
+TEST(who_waits_in_namespaces_of_its_own_is_not_believed) {
+        static const char *const options[] = {"-r", "-m"};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < (geteuid() == 0 ? 2 : 1); i++) {
+                const char *const argv[] = {"unshare",   options[i], program(),   "bash", "--net=none",
+                                            "--project", s->project, bash_script, NULL};
+                _cleanup_close_ int fifo = open_fifo(s);
+                _cleanup_free_ char *id = NULL;
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running running;
+
+                spawn(&(struct request){.argv = argv}, &running);
+                expect_ready(fifo);
+                id = text_of("%d", (int)running.pid);
+                inspect(id, NULL, &o);
+                expect_refusal(
+                        &o, 125,
+                        "nsrun: whoever waits for this sandbox is in namespaces of its own, and is not "
+                        "believed");
+                end_bash(&running);
+        }
+}
+
 /* A host without room for files of that size is not sent a SIGXFSZ, and its sandbox runs. */
 TEST(a_host_that_may_write_no_files_starts_it_all_the_same) {
         const struct site *s = *state;
