@@ -234,8 +234,9 @@ TEST(a_service_of_the_hosts_loopback_is_told_with_its_option) {
 TEST(the_last_ports_of_the_hosts_loopback_are_told) {
         const struct site *s = *state;
         unsigned first, last, served;
-        _cleanup_close_ int first_fd = listen_on_the_host(&first), last_fd = listen_on_the_host(&last),
-                            served_fd = listen_on_the_host(&served);
+        nsrun_unused _cleanup_close_ int first_fd = listen_on_the_host(&first),
+                                         last_fd = listen_on_the_host(&last),
+                                         served_fd = listen_on_the_host(&served);
         _cleanup_free_ char *command = text_of(
                                     "python3 -c 'import socket, sys\n"
                                     "def ask(port):\n"
