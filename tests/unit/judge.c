@@ -12,6 +12,8 @@
 #define ENOSYS_ACTION (SECCOMP_RET_ERRNO | ENOSYS)
 #define LAST_NUMBER   600U
 #define MOST_VALUES   512U
+/* Of a call with more combinations one argument at a time has just the rules' own values. */
+#define MANY_POINTS (1U << 20)
 
 static int32_t severity(uint32_t action) {
         return (int32_t)(action & SECCOMP_RET_ACTION_FULL);
@@ -203,25 +205,49 @@ static void points_add_combinations(struct points *points, struct seccomp_data *
         }
 }
 
+static void points_add_many(struct points *points, struct seccomp_data *data, struct values values[6],
+                            const struct values own[6]) {
+        for (size_t i = 0; i < 6; i++) {
+                struct values all = values[i];
+
+                if (all.n == 0)
+                        continue;
+                values[i] = own[i];
+                points_add_combinations(points, data, values, 0);
+                values[i] = all;
+        }
+}
+
 static void points_add_call(struct points *points, const struct rules *rules, enum syscall_arch native,
                             uint32_t audit, uint32_t number) {
-        static struct values values[6];
+        static struct values values[6], own[6];
         struct seccomp_data data = {.nr = (int)number, .arch = audit};
         enum syscall_arch arch = point_arch(&data, native);
+        size_t n = 1;
 
         memset(data.args, 0xff, sizeof(data.args));
         points_add(points, &data);
         memset(data.args, 0, sizeof(data.args));
         for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-                values[i].n = 0;
+                values[i].n = own[i].n = 0;
         for (size_t i = 0; arch < N_SYSCALL_ARCHS && i < rules->n_rules; i++) {
                 const struct rule *rule = &rules->rules[i];
 
                 STRV_FOREACH (name, rule->names)
-                        for (size_t j = 0; is_call(arch, *name, number) && j < rule->n_conditions; j++)
-                                values_around(&values[rule->conditions[j].argument], &rule->conditions[j]);
+                        for (size_t j = 0; is_call(arch, *name, number) && j < rule->n_conditions; j++) {
+                                const struct rule_condition *condition = &rule->conditions[j];
+
+                                values_around(&values[condition->argument], condition);
+                                value_add(&own[condition->argument], condition->value);
+                                value_add(&own[condition->argument], UINT64_MAX);
+                        }
         }
-        points_add_combinations(points, &data, values, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+                n *= values[i].n > 0 ? values[i].n : 1;
+        if (n > MANY_POINTS)
+                points_add_many(points, &data, values, own);
+        else
+                points_add_combinations(points, &data, values, 0);
 }
 
 void points_make(const struct rules *rules, enum syscall_arch native, struct points *ret) {
