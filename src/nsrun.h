@@ -454,8 +454,8 @@ struct nsrun_bash_result {
         uint64_t bytes_total; /* that the command wrote */
         uint64_t bytes_omitted; /* of these: all but the first and last 15 KiB, and no half characters */
         char *report;           /* a JSON array as nsrun(1) has it; NULL: not asked for */
-        char **notes; /* as nsrun_sandbox_notes() (which secrets of the environment were withheld, say), and
-                         what is odd about a seccomp policy; or NULL */
+        char **notes;    /* as nsrun_sandbox_notes(), those of the environment (which secrets were withheld,
+                            say)    where the command failed; and what is odd about a seccomp policy; or NULL */
         int no_sandbox;  /* 1: the policy has "no-sandbox", and nothing confined the command */
         char **dropped;  /* paths that the command left in the sandbox's own home, which is gone; of those in
                             hidden folders the ones that people make on purpose; a note says so, too; or NULL

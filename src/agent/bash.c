@@ -139,8 +139,8 @@ static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *
         return r;
 }
 
-/* Adds what only a sandbox can tell: whether memory ran out, the notes, and the calls that were
- * denied. */
+/* Adds what only a sandbox can tell: whether memory ran out, the notes (of the environment where the
+ * command failed), and the calls that were denied. */
 static int agent_bash_add_details(struct contained *c, bool was_held, struct nsrun_bash_result *ret,
                                   struct nsrun_error *err) {
         static const char held[] = "the command had ended, but a background process still held its output: "
@@ -158,6 +158,9 @@ static int agent_bash_add_details(struct contained *c, bool was_held, struct nsr
         if (c->run.denials)
                 r = denials_format(c->run.denials, &ret->report, err);
         contained_finish(c);
+        /* An agent reads this with each of its commands, of which most do without. */
+        if (r >= 0 && (ret->timed_out || ret->signal > 0 || ret->status != 0))
+                r = run_note_environment(&c->run, c->plan, err);
         if (r >= 0)
                 ret->notes = TAKE_PTR(c->run.notes);
         if (r >= 0)

@@ -101,6 +101,7 @@ int contained_start(const struct nsrun_plan *plan, const struct run_params *para
         own.launch.lingers = true;
         own.watches_all_memory = true;
         own.shows_plan = true;
+        own.notes_later = true;
         r = run_begin(plan, &own, &c.run, err);
         command_close_stdio(stdio);
         if (r < 0) {

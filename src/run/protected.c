@@ -60,6 +60,7 @@ void protected_clear(struct protected_names *names) {
                 clear_folder(&names->folders[i]);
         free(names->folders);
         strv_free(names->git_dirs);
+        free(names->project);
         *names = (struct protected_names){0};
 }
 
@@ -153,6 +154,8 @@ int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) 
                         r = add_present(&names, *entry);
         if (r >= 0)
                 r = strv_copy(plan->git_dirs, &names.git_dirs);
+        if (r >= 0 && plan->project && !(names.project = strdup(plan->project)))
+                r = -ENOMEM;
         if (r < 0) {
                 protected_clear(&names);
                 return r;
@@ -161,7 +164,7 @@ int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) 
         return 0;
 }
 
-static int say(const struct look *l, const char *name, const char *what) {
+static int say(const struct look *l, const char *name, const char *what, const char *hint) {
         _cleanup_free_ char *path = NULL;
         struct nsrun_error note = {0};
 
@@ -169,14 +172,15 @@ static int say(const struct look *l, const char *name, const char *what) {
                 path = NULL;
                 return -ENOMEM;
         }
-        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, NULL);
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, hint);
         return l->found(l->data, &note);
 }
 
 /* `was` is the symlink that stood there, or NULL: nothing did. */
 static int put_aside(const struct look *l, const char *name, const struct protected_name *was) {
-        _cleanup_free_ char *folder = strdup(name), *aside = NULL, *place = NULL;
-        const char *base = strrchr(name, '/');
+        _cleanup_free_ char *folder = strdup(name), *aside = NULL, *place = NULL, *named = NULL,
+                            *quoted = NULL, *hint = NULL;
+        const char *base = strrchr(name, '/'), *below;
         _cleanup_close_ int parent = -EBADF;
         int r;
 
@@ -193,17 +197,26 @@ static int put_aside(const struct look *l, const char *name, const struct protec
         if (r < 0)
                 return say(
                         l, name,
-                        "a protected name that the command made can't be moved aside, and programs on the host obey it");
+                        "a protected name that the command made can't be moved aside, and programs on the host obey it",
+                        NULL);
         if (was && symlinkat(was->link, parent, base) < 0)
-                return say(l, name, "a protected symlink that the command replaced can't be put back");
+                return say(l, name, "a protected symlink that the command replaced can't be put back", NULL);
         if (asprintf(&place, "%s%s%s", folder, *folder ? "/" : "", aside) < 0) {
                 place = NULL;
                 return -ENOMEM;
         }
-        return say(
-                l, place,
-                was ? "a protected symlink is put back; what the command made of it is moved aside"
-                    : "a protected name that the command made is moved aside (--no-protect lets it stay)");
+        if (was)
+                return say(l, place,
+                           "a protected symlink is put back; what the command made of it is moved aside",
+                           NULL);
+        below = l->all->project ? path_below(l->folder->path, l->all->project) : NULL;
+        named = below && *below ? path_join(below, name) : strdup(name);
+        quoted = named ? str_shell_quote(named) : NULL;
+        if (!quoted || asprintf(&hint, "--no-protect %s lets it stay", quoted) < 0) {
+                hint = NULL;
+                return -ENOMEM;
+        }
+        return say(l, place, "a protected name that the command made is moved aside", hint);
 }
 
 static bool is_before(const struct timespec *time, const struct timespec *since) {
@@ -246,7 +259,7 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         /* What a session's earlier command changed, that one has told. */
         if (is_same_entry(&was->st, st) || is_before(&st->st_ctim, &l->all->since))
                 return 0;
-        return say(l, name, "a protected name was changed while the command ran, by it or by others");
+        return say(l, name, "a protected name was changed while the command ran, by it or by others", NULL);
 }
 
 /* Opens the folder `root`, and those below it on the way to `name`, where the command has closed them to
@@ -281,7 +294,7 @@ static int open_what_is_closed(void *data, const char *name) {
         struct look *l = data;
 
         if (l->last_closed && streq(l->last_closed, name))
-                return say(l, name, "what the command has made of a protected name can't be seen");
+                return say(l, name, "what the command has made of a protected name can't be seen", NULL);
         free(l->last_closed);
         l->last_closed = strdup(name);
         if (!l->last_closed)
@@ -316,7 +329,7 @@ static int look_through(struct look *l) {
         if (r >= 0 && !find_name_in(l->folder, "HEAD") && nested_is_bare(l->folder->fd))
                 r = put_aside(l, "HEAD", NULL);
         if (r < 0 && r != -ENOMEM)
-                r = say(l, ".", "what the command has made of protected names can't be seen");
+                r = say(l, ".", "what the command has made of protected names can't be seen", NULL);
         return r;
 }
 

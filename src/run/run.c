@@ -72,6 +72,12 @@ static int note_unseen(struct run *run, const struct nsrun_plan *plan, struct ns
         return r;
 }
 
+int run_note_environment(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
+        int r = note_secrets(run, plan, err);
+
+        return r < 0 ? r : note_unseen(run, plan, err);
+}
+
 /* Prepares all that surrounds a launch, in the order in which the parts need each other. */
 static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
                        struct launch_params *params, struct nsrun_error *err) {
@@ -108,10 +114,6 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = take_note(run, &plain, err);
         if (r >= 0 && params->n_processes > 0)
                 r = note_rlimit(run, err);
-        if (r >= 0)
-                r = note_secrets(run, plan, err);
-        if (r >= 0)
-                r = note_unseen(run, plan, err);
         return r;
 }
 
@@ -147,6 +149,8 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
         if (plan->join && plan->join->isolates_commands && plan->is_scoped)
                 run.session = plan->join->init;
         r = run_prepare(&run, plan, params->may_move, &launch_params, err);
+        if (r >= 0 && !params->notes_later)
+                r = run_note_environment(&run, plan, err);
         if (r >= 0 && launch_params.watches &&
             denials_watch(run.denials, params->watched_by ? params->watched_by : plan,
                           params->watched_by != NULL) < 0)

@@ -28,6 +28,7 @@ struct run_params {
         const struct nsrun_plan
                 *watched_by;  /* by which plan a watched call is of interest; NULL: the run's own */
         bool reads_prints;    /* what a watched command prints on its standard error is kept (printed.h) */
+        bool notes_later;     /* the caller makes run_note_environment()'s notes, where it wants them */
         bool shows_plan;      /* whoever waits reads no questions: inspect has the plan by shown.h */
         bool can_ask;         /* asking.h's questions about names are read and answered, */
         bool can_ask_of_keys; /* and its questions about keys, and those about links */
@@ -82,6 +83,10 @@ struct run {
  * do. */
 int run_begin(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
               struct nsrun_error *err);
+
+/* Notes what the command doesn't get of the environment, and what that points at which the command doesn't
+ * find.  run_begin() does, unless it is told not to. */
+int run_note_environment(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err);
 
 /* Waits for one report and reads it.  1: *ret is a report, and no failure; 0: pid 1 is gone, and no
  * report follows; -errno with *err filled: the launch has failed, or its reports can't be read. */

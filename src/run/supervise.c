@@ -155,7 +155,8 @@ static int tell_note(void *data, const struct nsrun_error *note) {
         const struct supervised *s = data;
         const struct degraded *row = degraded_find(note);
         _cleanup_free_ char *path = str_visible(note->path);
-        bool is_remedy = note->stage == NSRUN_STAGE_NETWORK && *note->hint;
+        bool is_remedy =
+                (note->stage == NSRUN_STAGE_NETWORK || note->stage == NSRUN_STAGE_SUPERVISE) && *note->hint;
 
         if (row && row->is_quiet && !s->params->is_verbose)
                 return 0;

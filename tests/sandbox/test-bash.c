@@ -136,28 +136,34 @@ TEST(no_startup_file_is_read) {
         expect_out(&set, "$ echo done\ndone\n\n\nexit status: 0");
 }
 
-TEST(a_secret_that_is_withheld_is_said) {
+TEST(a_secret_that_is_withheld_is_said_where_the_command_fails) {
         static const char note[] =
                 "variables that look like secrets are withheld from the command (--env NAME "
                 "passes one): MY_TOKEN, POSTGRES_URL";
         const struct site *s = *state;
-        _cleanup_free_ char *text = text_of("$ echo $MY_TOKEN\n\n\n\nexit status: 0\nnote: %s", note),
+        _cleanup_free_ char *text = text_of("$ echo $MY_TOKEN; false\n\n\n\nexit status: 1\nnote: %s", note),
                             *err = text_of("nsrun: note: %s\n", note), *json = text_of("[\"%s\"]", note);
-        _cleanup_outcome_ struct outcome o = {0}, passed = {0};
-        _cleanup_told_ struct told told = {0};
+        _cleanup_outcome_ struct outcome o = {0}, passed = {0}, good = {0};
+        _cleanup_told_ struct told told = {0}, fine = {0};
 
         assert_int_equal(setenv("MY_TOKEN", "t", 1), 0);
         assert_int_equal(setenv("POSTGRES_URL", "postgres://u:p@h/d", 1), 0);
-        BASH(s, &o, "echo $MY_TOKEN");
-        BASH(s, &passed, "--env=MY_TOKEN", "--env=POSTGRES_URL", "echo $MY_TOKEN");
-        TOLD(s, &told, "true");
+        BASH(s, &o, "echo $MY_TOKEN; false");
+        BASH(s, &passed, "--env=MY_TOKEN", "--env=POSTGRES_URL", "echo $MY_TOKEN; false");
+        BASH(s, &good, "echo $MY_TOKEN");
+        TOLD(s, &told, "kill -9 $$");
+        TOLD(s, &fine, "true");
         assert_int_equal(unsetenv("MY_TOKEN"), 0);
         assert_int_equal(unsetenv("POSTGRES_URL"), 0);
         expect_out(&o, text);
         assert_string_equal(o.err, err);
-        expect_out(&passed, "$ echo $MY_TOKEN\nt\n\n\nexit status: 0");
+        expect_out(&passed, "$ echo $MY_TOKEN; false\nt\n\n\nexit status: 1");
         assert_string_equal(passed.err, "");
         expect_member(&told, "notes", json);
+        /* Of what succeeded nothing is said: an agent reads it with each command. */
+        expect_out(&good, "$ echo $MY_TOKEN\n\n\n\nexit status: 0");
+        assert_string_equal(good.err, "");
+        expect_member(&fine, "notes", "[]");
 }
 
 TEST(a_command_that_begins_with_a_dash_is_one) {

@@ -155,10 +155,9 @@ TEST_WITH(what_is_made_is_moved_aside, setup, site_teardown) {
 
                 run_by(s, way, plant, &o);
                 expect_not_in(o.out, "not ");
-                expect_in(
-                        o.err,
-                        "note: a protected name that the command made is moved aside (--no-protect lets it "
-                        "stay): ");
+                expect_in(o.err, "note: a protected name that the command made is moved aside: ");
+                expect_in(o.err, ".git/hooks.aside-");
+                expect_in(o.err, "; --no-protect .git/hooks lets it stay\n");
                 on_host(s, look, &o);
                 expect_out(&o, "");
         }
@@ -194,8 +193,8 @@ TEST_WITH(what_is_made_behind_a_sessions_commands_is_moved_aside, setup, site_te
         SESSION(s, &o, "stop", id);
         expect_status(&o, 0);
         note = text_of(
-                "nsrun: note: a protected name that the command made is moved aside (--no-protect lets "
-                "it stay): %s/.envrc.aside-0\n",
+                "nsrun: note: a protected name that the command made is moved aside: %s/.envrc.aside-0; "
+                "--no-protect .envrc lets it stay\n",
                 s->project);
         assert_string_equal(o.err, note);
         collect_orphans();
@@ -212,11 +211,11 @@ TEST(a_symlink_on_the_way_is_no_way_around) {
                  "a symlink that the command left in a git dir is removed: %s/.git/info",
                  "[ ! -L .git/info ] && echo ../evil"},
                 {"mkdir docs evil; echo evil >evil/a.md", "rmdir docs; ln -s ../evil docs",
-                 "a protected name that the command made is moved aside (--no-protect lets it stay): %s/docs.aside-0",
+                 "a protected name that the command made is moved aside: %s/docs.aside-0; --no-protect docs lets it stay",
                  "[ ! -e docs ] && readlink docs.aside-0"},
                 /* It leads to nothing yet. */
                 {"rm -rf evil docs*", "ln -s ../evil docs",
-                 "a protected name that the command made is moved aside (--no-protect lets it stay): %s/docs.aside-0",
+                 "a protected name that the command made is moved aside: %s/docs.aside-0; --no-protect docs lets it stay",
                  "[ ! -L docs ] && readlink docs.aside-0"},
                 {"ln -s ../evil .vscode", "rm .vscode; mkdir .vscode",
                  "a protected symlink is put back; what the command made of it is moved aside: %s/.vscode.aside-0",
@@ -227,7 +226,7 @@ TEST(a_symlink_on_the_way_is_no_way_around) {
                 {"ln -s ../evil .vscode", "true", NULL, "readlink .vscode"},
                 /* Nobody but the command reads a folder that it has closed. */
                 {"mkdir sub", "echo evil >sub/.envrc; echo evil >.envrc; chmod 500 .",
-                 "a protected name that the command made is moved aside (--no-protect lets it stay): %s/.envrc.aside-0",
+                 "a protected name that the command made is moved aside: %s/.envrc.aside-0; --no-protect .envrc lets it stay",
                  "echo ../evil"},
         };
         const struct site *s = *state;
@@ -289,10 +288,10 @@ TEST(what_is_protected_is_the_users_to_say) {
         expect_in(o.err, "cannot create Makefile: Read-only file system");
         expect_in(o.err, "cannot create docs/a.md: Read-only file system");
         expect_in(o.err, "'docs' to 'd': Device or resource busy");
-        expect_in(o.err, "/docs/b.md.aside-0\n");
+        expect_in(o.err, "/docs/b.md.aside-0");
         expect_not_in(o.err, "c.txt");
         RUN(s, &o, "--no-protect", ".envrc", "--", "sh", "-c", ">.envrc; >.npmrc");
-        expect_in(o.err, "/.npmrc.aside-0\n");
+        expect_in(o.err, "/.npmrc.aside-0");
         expect_not_in(o.err, ".envrc");
         RUN(s, &o, "--no-protect", "*", "--", "sh", "-c",
             "rm .envrc; mkdir -p .git/hooks; >.git/hooks/x; >.npmrc");
@@ -401,7 +400,7 @@ TEST_WITH(a_session_knows_what_was_there_when_it_began, setup, site_teardown) {
                     ">/dev/null 2>&1 </dev/null &");
         on_host(s, ">go; until [ -e made ]; do sleep 0.01; done", &o);
         JOIN_SCRIPT(s, id, &o, "true");
-        expect_in(o.err, "/.envrc.aside-0\n");
+        expect_in(o.err, "/.envrc.aside-0");
         on_host(s, "[ ! -e .envrc ]", &o);
         expect_status(&o, 0);
         end_session(s, id, "stop");
@@ -418,14 +417,14 @@ TEST(what_a_name_leads_to_is_protected) {
                  "etc/npmrc: Read-only file system"},
                 {"mv .git rg; ln -s rg .git; git status", "echo evil >rg/config",
                  "rg/config: Read-only file system"},
-                {"mv .git rg; ln -s rg .git", "rm .git; echo 'gitdir: evil' >.git", "/.git.aside-0\n"},
-                {"rm -rf .git; mkdir .git", "rmdir .git; echo 'gitdir: evil' >.git", "/.git.aside-0\n"},
-                {"mkfifo .envrc", "rm .envrc; echo evil >.envrc", "/.envrc.aside-0\n"},
+                {"mv .git rg; ln -s rg .git", "rm .git; echo 'gitdir: evil' >.git", "/.git.aside-0"},
+                {"rm -rf .git; mkdir .git", "rmdir .git; echo 'gitdir: evil' >.git", "/.git.aside-0"},
+                {"mkfifo .envrc", "rm .envrc; echo evil >.envrc", "/.envrc.aside-0"},
                 {"true", "for i in $(seq 0 100); do >.envrc.aside-$i; done; echo evil >.envrc",
                  "/.envrc.aside-"},
-                {"true", "echo evil >.envrc; chmod 000 .", "/.envrc.aside-0\n"},
+                {"true", "echo evil >.envrc; chmod 000 .", "/.envrc.aside-0"},
                 {"true", "mkdir -p .git/info; echo evil >.git/info/attributes; chmod 000 .git/info",
-                 "/.git/info/attributes.aside-0\n"},
+                 "/.git/info/attributes.aside-0"},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -523,7 +522,7 @@ TEST(a_folder_that_is_opened_keeps_the_rights_of_others) {
 
         make_repository(s, "chmod 755 .");
         RUN(s, &o, "--", "sh", "-c", "echo evil >.envrc; chmod 555 .");
-        expect_in(o.err, "/.envrc.aside-0\n");
+        expect_in(o.err, "/.envrc.aside-0");
         on_host(s, "stat -c %a .", &o);
         /* Root needs no right to rename. */
         expect_out(&o, geteuid() == 0 ? "555\n" : "755\n");
@@ -567,7 +566,7 @@ TEST(a_notes_path_is_fit_to_print) {
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--protect", "*.md", "--", "sh", "-c", ">$(printf 'a\\nnsrun: \\033[2A.md')");
-        expect_in(o.err, "/a\\x0ansrun: \\x1b[2A.md.aside-0\n");
+        expect_in(o.err, "/a\\x0ansrun: \\x1b[2A.md.aside-0");
 }
 
 TEST(a_repository_that_a_command_makes_is_told) {
@@ -610,8 +609,8 @@ TEST(git_dirs_within_git_are_protected) {
         RUN(s, &o, "--", "sh", "-c", script);
         expect_status(&o, 0);
         expect_out(&o, "mv: cannot move '.git/modules/sub' to '.git/modules/x': Device or resource busy\n");
-        expect_in(o.err, "/.git/modules/sub/commondir.aside-0\n");
-        expect_in(o.err, "/.git/worktrees/wt/config.worktree.aside-0\n");
+        expect_in(o.err, "/.git/modules/sub/commondir.aside-0");
+        expect_in(o.err, "/.git/worktrees/wt/config.worktree.aside-0");
         on_host(s, "git -C sub status --short; git -C wt status --short", &o);
         expect_out(&o, "");
         RUN(s, &o, "--no-protect", ".git", "--", "sh", "-c", script);

@@ -431,6 +431,8 @@ TEST_WITH(what_the_environment_names_in_vain_is_said, setup, site_teardown) {
         NSRUN(s, &o, "plan", "--", "true");
         expect_in(o.out, lines);
         NSRUN(s, &o, "bash", "--json", "true");
+        expect_in(o.out, "\"notes\":[]");
+        NSRUN(s, &o, "bash", "--json", "false");
         expect_in(o.out, json);
         NSRUN(s, &o, "run", "-v", "--", "true");
         expect_in(o.err, lines);
