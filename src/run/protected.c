@@ -210,7 +210,7 @@ static int put_aside(const struct look *l, const char *name, const struct protec
                            "a protected symlink is put back; what the command made of it is moved aside",
                            NULL);
         below = l->all->project ? path_below(l->folder->path, l->all->project) : NULL;
-        named = below && *below ? path_join(below, name) : strdup(name);
+        named = below && *below ? str_concat(below, "/", name) : strdup(name);
         quoted = named ? str_shell_quote(named) : NULL;
         if (!quoted || asprintf(&hint, "--no-protect %s lets it stay", quoted) < 0) {
                 hint = NULL;
