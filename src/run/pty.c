@@ -494,7 +494,7 @@ int pty_pass_on(struct pty *p, const struct pollfd fds[PTY_POLLED]) {
         return signal;
 }
 
-void pty_finish(struct pty *p) {
+void pty_drain(struct pty *p) {
         size_t n = 0;
 
         do {
@@ -505,6 +505,10 @@ void pty_finish(struct pty *p) {
                 read_printed(p);
                 n += p->printed.to;
         } while (!pty_is_drained(&p->printed) && n < LEFT_MOST);
+}
+
+void pty_finish(struct pty *p) {
+        pty_drain(p);
         pty_leave_terminal(p);
 }
 

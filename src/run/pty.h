@@ -77,7 +77,9 @@ bool pty_waits_behind(const struct pty *p);
 void pty_keep_end(struct pty *p);
 /* The command's terminal gets the size of the caller's. */
 void pty_resize(struct pty *p);
-/* Passes on what the command has printed before its end, and leaves the terminal. */
+/* Passes on what the command has printed before it ended or was stopped. */
+void pty_drain(struct pty *p);
+/* The same, and leaves the terminal. */
 void pty_finish(struct pty *p);
 void pty_close(struct pty *p);
 #define _cleanup_pty_ _cleanup_(pty_close)

@@ -135,6 +135,8 @@ static void stop_with_terminal(struct supervised *s) {
                 (void)launch_signal(&s->run.launch, SIGCONT);
                 return;
         }
+        /* What it has printed before its stop sets the emulator back, as a person's programs do. */
+        pty_drain(s->pty);
         pty_leave_terminal(s->pty);
         (void)sys_kill(0, SIGSTOP);
         s->wants_terminal = true;

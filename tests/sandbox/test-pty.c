@@ -45,6 +45,32 @@ TEST_EVERYWHERE(control_z_stops_nsrun_and_fg_goes_on) {
         close_terminal(&t);
 }
 
+/* A program that has the whole screen gives it back, and stops then. */
+TEST(what_is_printed_before_a_stop_is_shown_before_it) {
+        struct terminal t;
+
+        open_terminal(*state, &t);
+        for (int j = 0; j < 4; j++) {
+                size_t from;
+
+                start_with_pty(&t, "trap 'for i in 1 2 3; do echo part-\\$i; done; echo last-\\$((40+2)).; "
+                                   "kill -STOP \\$\\$' TSTP; echo set-\\$((6*7)).; sleep 1000 & wait");
+                expect_text(&t, "set-42.\n");
+                from = t.seen;
+                type(&t, "\032");
+                expect_text(&t, "Stopped");
+                if (!strstr(t.text + from, "last-42.") ||
+                    strstr(t.text + from, "last-42.") > strstr(t.text + from, "Stopped"))
+                        fail_msg("stopped with something left to show: %s", t.text + from);
+                expect_text(&t, PROMPT);
+                type_line(&t, "kill -9 %%; wait; echo gone-$((40+2)).");
+                expect_text(&t, "gone-42.\n");
+                expect_text(&t, PROMPT);
+        }
+        close_terminal(&t);
+        collect_orphans();
+}
+
 TEST_EVERYWHERE(control_c_is_for_the_command_alone) {
         struct terminal t;
 
