@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 
 /* The folders of one test.  HOME, XDG_CACHE_HOME, XDG_RUNTIME_DIR and XDG_STATE_HOME name the last four
@@ -178,6 +179,11 @@ void collect_orphans(void);
 char *leftovers(const struct site *s);
 
 bool has_program(const char *name);
+/* Whether this kernel's Landlock has scopes: ABI 6, Linux 6.12. */
+static inline bool has_scopes(void) {
+        return syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
+                       1U /* LANDLOCK_CREATE_RULESET_VERSION */) >= 6;
+}
 /* Skips the running test and says why. */
 #define skip_because(...)                   \
         do {                                \

@@ -216,11 +216,6 @@ static int listen_abstract(const char *name, int type) {
         return fd;
 }
 
-/* LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET: ABI 6, Linux 6.12. */
-static bool has_scopes(void) {
-        return syscall(444 /* landlock_create_ruleset */, NULL, (size_t)0, 1U /* VERSION */) >= 6;
-}
-
 /* With a shared network X11's and D-Bus's abstract sockets would be in reach. */
 TEST(an_abstract_socket_of_the_host_is_out_of_reach) {
         static const struct {

@@ -12,7 +12,7 @@
 static void leave_landlock_out(const struct site *s) {
         _cleanup_free_ char *at = path_of(s->home, ".config");
 
-        if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */) >= 6)
+        if (has_scopes())
                 return;
         if (access(at, F_OK) < 0) {
                 make_folder(s->home, ".config");

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Every system call of a run fails once, in turn: either nsrun says so in one line
  * and the command has not run, or the failure changed nothing at all. */
-#include <linux/landlock.h>
-#include <sys/syscall.h>
-
 #include "faults.h"
 
 /* Nothing but a hang needs so many. */
@@ -218,10 +215,7 @@ TEST(a_failing_call_never_starts_an_unfiltered_command) {
         static const int errors[] = {EIO, EPERM, ENOSYS};
         const struct site *s = *state;
         /* Which no kernel without its scopes gives. */
-        const char *landlock =
-                syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 6
-                        ? "--landlock=auto"
-                        : "--landlock=require";
+        const char *landlock = has_scopes() ? "--landlock=require" : "--landlock=auto";
         _cleanup_free_ char *seccomp = text_of("--seccomp=%s/own.json", s->outside),
                             *report = text_of("--report=%s/report", s->outside);
 
