@@ -49,6 +49,14 @@ const char *const wide_hidden[] = {
         "id_ecdsa",
         "id_ed25519",
         "id_*_sk",
+        /* of editors, browsers and what is built like one */
+        "state.vscdb*",
+        "Cookies",
+        "Login Data",
+        "Local Storage",
+        "cookies.sqlite",
+        "key4.db",
+        "logins.json",
         ".*_history",
         NULL,
 };

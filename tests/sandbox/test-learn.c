@@ -47,6 +47,8 @@ static void make_home(const struct site *s) {
         make_in_home(s, ".ssh/id_ed25519", "KEY\n", 0600);
         make_in_home(s, ".config/gh/hosts.yml", "token\n", 0600);
         make_in_home(s, ".config/app/settings", "blue\n", 0644);
+        make_in_home(s, ".config/Code/User/state.vscdb", "token\n", 0600);
+        make_in_home(s, ".config/chat/Local Storage/leveldb/1.log", "token\n", 0600);
 }
 
 static const char build[] = "set -e\n"
@@ -100,14 +102,15 @@ TEST(secrets_are_not_shown_while_learning_and_are_listed) {
 
         make_home(s);
         NSRUN(s, &o, "learn", "--project=.", "-o", file, "--", "sh", "-c",
-              "cat ~/.ssh/id_ed25519 ~/.ssh/missing ~/.config/gh/hosts.yml ~/work/other/.env 2>/dev/null; "
+              "cat ~/.ssh/id_ed25519 ~/.ssh/missing ~/.config/gh/hosts.yml ~/work/other/.env "
+              "~/.config/Code/User/state.vscdb ~/.config/chat/Local*/leveldb/1.log 2>/dev/null; "
               "ls -d ~/.ssh ~/.config/gh 2>/dev/null; cat ~/work/other/file");
         expect_status(&o, 0);
         expect_out(&o, "private\n");
         text = file_text(file);
         for (const char *const *path =
                      (const char *const[]){".ssh/id_ed25519", ".ssh/missing", ".config/gh/hosts.yml",
-                                           "work/other/.env", NULL};
+                                           "work/other/.env", ".config/Code/User/state.vscdb", NULL};
              *path; path++) {
                 free(line);
                 line = text_of("%s/%s: asked for by cat, not given: it may hold a secret", s->home, *path);
