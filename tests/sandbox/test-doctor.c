@@ -344,10 +344,10 @@ static void stage_mounted(void *data) {
 TEST(a_default_cache_that_has_no_overlay_is_named_with_the_cause) {
         const struct site *s = *state;
         _cleanup_free_ char *npm = path_of(s->home, ".npm"), *below = path_of(npm, "below");
-        _cleanup_free_ char *words =
-                                    text_of("no overlay can be had for this cache: it is read-only: %s; use "
-                                            "--ro or --rw for it, which takes the overlay's place",
-                                            npm),
+        _cleanup_free_ char *words = text_of(
+                                    "no overlay can be had for this cache: it is read-only: %s; umount "
+                                    "%s, or use --ro or --rw for %s, which takes the overlay's place",
+                                    npm, below, npm),
                             *fine = text_of("\nok        cache              %s: an overlay ", npm);
         const struct host plain = {.site = s}, host = {.site = s, .stage = stage_mounted, .path = below};
         _cleanup_outcome_ struct outcome o = {0};
