@@ -172,10 +172,12 @@ nsrun_public const char *nsrun_stage_name(enum nsrun_stage stage) {
 /* One line, without a newline: what, where, why, and what to do about it.  The
  * program's name is the caller's to print. */
 nsrun_public char *nsrun_error_format(const struct nsrun_error *err) {
-        _cleanup_free_ char *path = NULL;
+        _cleanup_free_ char *path = NULL, *hint = str_visible(err->hint);
         char *line = NULL;
         int n;
 
+        if (!hint)
+                return NULL;
         if (err->path[0]) {
                 path = str_visible(err->path);
                 if (!path)
@@ -183,6 +185,6 @@ nsrun_public char *nsrun_error_format(const struct nsrun_error *err) {
         }
         n = asprintf(&line, "%s%s%s%s%s%s%s", err->what, path ? ": " : "", path ? path : "",
                      err->error > 0 ? ": " : "", err->error > 0 ? error_words(err->error) : "",
-                     err->hint[0] ? "; " : "", err->hint);
+                     *hint ? "; " : "", hint);
         return n < 0 ? NULL : line;
 }

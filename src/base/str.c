@@ -227,6 +227,10 @@ char *str_visible_text(const char *s) {
         return make_visible(s, "\n\t");
 }
 
+bool str_is_pattern(const char *s) {
+        return strpbrk(s, "*?[\\");
+}
+
 char *str_shell_quote(const char *s) {
         static const char bare[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+:,./-";
         _cleanup_strbuf_ struct strbuf b = {0};

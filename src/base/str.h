@@ -52,5 +52,8 @@ int str_parse_number(const char *s, bool has_suffix, uint64_t *ret);
 /* The same for a text of several lines: newlines and tabs stay. */
 char *str_visible_text(const char *s);
 
+/* Whether it has what fnmatch(3) takes for more than itself. */
+bool str_is_pattern(const char *s);
+
 /* A copy quoted for a POSIX shell, bare where nothing needs it. */
 char *str_shell_quote(const char *s);

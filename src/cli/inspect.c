@@ -107,7 +107,7 @@ int inspect_sandbox(const struct sandbox_process *p, bool wants_json, struct nsr
         if (p->kind == SANDBOX_BWRAP)
                 return inspect_bwrap(p, wants_json, err);
         r = shown_read(p->supervisor, p->init, &plan, &degraded, &untold);
-        if (r < 0 && p->kind == SANDBOX_RUN && p->reads_signals)
+        if (r < 0 && r != -EPERM && p->kind == SANDBOX_RUN && p->reads_signals)
                 return inspect_run(p, wants_json, err);
         if (r < 0) {
                 *err = untold;

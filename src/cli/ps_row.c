@@ -123,15 +123,19 @@ static void ask_facts(struct ps_row *row) {
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_free_ char *facts = NULL;
         _cleanup_strv_ char **degraded = NULL;
+        int r;
 
         if (p->kind == SANDBOX_BWRAP) {
                 const char *net = p->argv ? bwrap_net(p->argv) : NULL;
 
                 row->net = net ? strdup(net) : NULL;
-        } else if (shown_read(p->supervisor, p->init, &plan, &degraded, NULL) >= 0) {
+                return;
+        }
+        r = shown_read(p->supervisor, p->init, &plan, &degraded, NULL);
+        if (r >= 0) {
                 row->project = TAKE_PTR(plan->project);
                 row->net = (size_t)plan->net < ARRAY_SIZE(net_words) ? strdup(net_words[plan->net]) : NULL;
-        } else if (p->kind == SANDBOX_RUN && p->reads_signals && !p->is_stopped &&
+        } else if (r != -EPERM && p->kind == SANDBOX_RUN && p->reads_signals && !p->is_stopped &&
                    ps_ask(p, QUERY_FACTS, &facts) >= 0) {
                 row->project = query_fact(facts, "project", NULL);
                 row->net = query_fact(facts, "net", NULL);

@@ -16,6 +16,17 @@
 #define WORDS_MOST 1024U
 /* Messages of 128 MiB are allowed by the protocol, and the proxy keeps what it can't pass on yet. */
 #define MEMORY_MOST (UINT64_C(256) << 20)
+
+static int bound_memory(void) {
+        struct rlimit memory;
+
+        if (getrlimit(RLIMIT_DATA, &memory) < 0)
+                return -errno;
+        if (memory.rlim_max > MEMORY_MOST)
+                memory.rlim_max = MEMORY_MOST;
+        memory.rlim_cur = memory.rlim_max;
+        return setrlimit(RLIMIT_DATA, &memory) < 0 ? -errno : 0;
+}
 _Static_assert(DBUS_FD_BUS == 4, "in bus_address()");
 
 static _Noreturn void proxy_fail(int r) {
@@ -64,8 +75,9 @@ _Noreturn void dbus_proxy_main(char *const *words) {
         argv[n] = NULL;
         if (*words)
                 proxy_fail(-E2BIG);
-        if (setrlimit(RLIMIT_DATA, &(struct rlimit){MEMORY_MOST, MEMORY_MOST}) < 0)
-                proxy_fail(-errno);
+        r = bound_memory();
+        if (r < 0)
+                proxy_fail(r);
         (void)execve(argv[0], argv, env);
         proxy_fail(-errno);
 }

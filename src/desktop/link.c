@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/str.h"
 
@@ -80,6 +81,9 @@ bool link_is_openable(const char *link, char host[LINK_HOST_MOST + 1]) {
 
 bool link_is_of_this_machine(const char *host) {
         static const char name[] = "localhost";
+        static const char *const others[] = {"localhost4", "localhost6", "localhost.localdomain",
+                                             "ip6-localhost", "ip6-loopback"};
+        char own[LINK_HOST_MOST + 1] = "";
         struct in6_addr six;
         struct in_addr four;
         char copy[LINK_HOST_MOST + 1];
@@ -95,6 +99,11 @@ bool link_is_of_this_machine(const char *host) {
                 copy[--n] = '\0';
         if (inet_pton(AF_INET, copy, &four) == 1)
                 return ntohl(four.s_addr) >> 24 == 127 || ntohl(four.s_addr) >> 24 == 0;
+        for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+                if (streq(copy, others[i]))
+                        return true;
+        if (gethostname(own, sizeof(own) - 1) >= 0 && strcasecmp(copy, own) == 0)
+                return true;
         return n >= strlen(name) && streq(copy + n - strlen(name), name) &&
                (n == strlen(name) || copy[n - strlen(name) - 1] == '.');
 }

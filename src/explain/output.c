@@ -13,8 +13,10 @@
 #include "host/listening.h"
 #include "policy/options.h"
 
-/* How many lines of the table of who listens are read for one line of the output. */
-#define PORT_LINES_MOST 16384
+/* How many lines of the tables of who listens are read, and for how many a look counts: the kernel walks all
+ * of its own for it. */
+#define PORT_LINES_MOST 16384U
+#define PORT_LOOK_LINES 2048U
 /* How many of the output's last lines are read. */
 #define LINES_MOST 200
 
@@ -336,9 +338,9 @@ static int add_pids(const struct explained *e, char ***ret) {
         return explain_add(ret, reason);
 }
 
-/* Whether the line names a port that isn't taken on the host: then the command has taken it itself. */
-static bool is_own_port(const char *line) {
-        size_t left = PORT_LINES_MOST;
+/* Whether the line names a port that isn't taken on the host: then the command has taken it itself.  After
+ * many looks, for what the command may print in any number, true. */
+static bool is_own_port(const char *line, size_t *left) {
         bool is_named = false;
 
         for (const char *at = strchr(line, ':'); at; at = strchr(at + 1, ':')) {
@@ -346,7 +348,10 @@ static bool is_own_port(const char *line) {
 
                 if (n == 0 || n > 5 || isalnum((unsigned char)at[1 + n]))
                         continue;
-                if (listening_at_loopback("/proc/self/net", (unsigned)strtoul(at + 1, NULL, 10), &left))
+                if (*left < PORT_LOOK_LINES)
+                        return true;
+                *left -= PORT_LOOK_LINES;
+                if (listening_at_loopback("/proc/self/net", (unsigned)strtoul(at + 1, NULL, 10), left))
                         return false;
                 is_named = true;
         }
@@ -354,7 +359,7 @@ static bool is_own_port(const char *line) {
 }
 
 /* What the plan decides of things that no path stands for. */
-static int read_planned(const struct explained *e, const char *line, char ***ret) {
+static int read_planned(const struct explained *e, const char *line, size_t *port_lines, char ***ret) {
         bool is_fork = strstr(line, "fork") || strstr(line, "thread") || strstr(line, "process") ||
                        startswith(line, "make");
         int r = 0;
@@ -392,7 +397,7 @@ static int read_planned(const struct explained *e, const char *line, char ***ret
                                 "no browser of the host's is reached: nsrun run --browser opens a link when "
                                 "a person at its terminal says yes");
         if (r >= 0 && e->plan->net == POLICY_NET_HOST && strcasestr(line, "address already in use") &&
-            !is_own_port(line))
+            !is_own_port(line, port_lines))
                 r = explain_add(ret, "the network is the host's, and its ports with it: with --net=allow or "
                                      "--net=none the command has ports of its own");
         return r;
@@ -407,7 +412,7 @@ static void make_quotes_plain(char *line) {
                 }
 }
 
-static int read_output_line(const struct explained *e, char *line, char ***ret) {
+static int read_output_line(const struct explained *e, char *line, size_t *port_lines, char ***ret) {
         int r;
 
         make_quotes_plain(line);
@@ -418,12 +423,13 @@ static int read_output_line(const struct explained *e, char *line, char ***ret) 
         if (r >= 0)
                 r = read_withheld(e, line, ret);
         if (r >= 0)
-                r = read_planned(e, line, ret);
+                r = read_planned(e, line, port_lines, ret);
         return r < 0 ? r : read_words(e, line, ret);
 }
 
 int explain_output(const struct explained *e, char ***ret) {
         const char *end = e->output + e->size;
+        size_t port_lines = PORT_LINES_MOST;
         int r = 0;
 
         if (e->oom_killed && e->plan->limits.memory > 0)
@@ -435,7 +441,7 @@ int explain_output(const struct explained *e, char ***ret) {
                 while (begin > e->output && begin[-1] != '\n')
                         begin--;
                 line = strndup(begin, (size_t)(end - begin));
-                r = line ? read_output_line(e, line, ret) : -ENOMEM;
+                r = line ? read_output_line(e, line, &port_lines, ret) : -ENOMEM;
                 end = begin > e->output ? begin - 1 : begin;
         }
         return r;

@@ -8,7 +8,10 @@
 
 #include "base/path.h"
 #include "policy/options.h"
-#include "policy/refuse.h"
+#include "policy/wide.h"
+
+/* Of a path with more parts than people make nothing is told: each is looked at. */
+#define DEPTH_MOST 256
 
 const struct plan_op *explain_covering(const struct nsrun_plan *plan, const char *path) {
         const struct plan_op *found = NULL;
@@ -84,10 +87,20 @@ static int explain_device(const char *path, char **ret) {
                        : 0;
 }
 
-/* A part of the path in a folder of the home that holds those of many programs, tokens among them; or 0. */
+/* Folders of a home that hold those of many programs, tokens among them. */
+static const char *const shared[] = {".local/share/", ".local/state/", ".local/", ".config/", ".cache/"};
+
+static bool is_of_many(const struct nsrun_plan *plan, const char *path) {
+        const char *below = plan->home ? path_below(path, plan->home) : NULL;
+
+        for (size_t i = 0; below && i < ARRAY_SIZE(shared); i++)
+                if (strlen(below) == strlen(shared[i]) - 1 && startswith(shared[i], below))
+                        return true;
+        return false;
+}
+
+/* A part of the path in one of these; or 0. */
 static size_t part_of_shared(const struct nsrun_plan *plan, const char *path) {
-        static const char *const shared[] = {".local/share/", ".local/state/", ".local/", ".config/",
-                                             ".cache/"};
         const char *below = plan->home ? path_below(path, plan->home) : NULL;
 
         for (size_t i = 0; below && i < ARRAY_SIZE(shared); i++)
@@ -105,50 +118,73 @@ static bool is_usable(const char *path) {
                (access(path, X_OK) == 0 || (!S_ISDIR(st.st_mode) && access(path, R_OK) == 0));
 }
 
+static int explain_secret(const char *path, char **ret) {
+        return asprintf(ret,
+                        "%s is not exposed by policy, whether it exists or not: it is where keys and "
+                        "passwords are kept (--ro FILE exposes a single file)",
+                        path) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
+/* A path as an option's value: who reads a reason may paste it into a shell. */
+static char *as_word(const char *path, size_t n) {
+        _cleanup_free_ char *part = strndup(path, n);
+
+        return part ? str_shell_quote(part) : NULL;
+}
+
+static size_t count_slashes(const char *path) {
+        size_t n = 0;
+
+        for (; (path = strchr(path, '/')); path++)
+                n++;
+        return n;
+}
+
 /* A path that isn't inside: what of it is on the host and isn't exposed.  0 or -ENOMEM. */
 static int explain_absent(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret) {
         const struct plan_op *op = explain_covering(plan, path);
-        const char *below = plan->home ? path_below(path, plan->home) : NULL;
-        size_t n = tellable(plan, path), shared = part_of_shared(plan, path);
-        _cleanup_free_ char *part = NULL;
+        size_t n = tellable(plan, path), n_own = part_of_shared(plan, path);
+        _cleanup_free_ char *part = NULL, *word = NULL;
 
-        if (shows_the_host(op) || is_on_the_way(plan, path))
+        if (shows_the_host(op) || is_on_the_way(plan, path) || is_of_many(plan, path) ||
+            count_slashes(path) > DEPTH_MOST)
                 return 0;
         if (path_is_beneath(path, "/dev"))
                 return explain_device(path, ret);
-        if (below && secrets_hold(below))
-                return asprintf(
-                               ret,
-                               "%s is not exposed by policy, whether it exists or not: it is where keys and "
-                               "passwords are kept (--ro FILE exposes a single file)",
-                               path) < 0
+        if (wide_is_secret(path, plan->home))
+                return explain_secret(path, ret);
+        if (n_own > 0) {
+                word = as_word(path, n_own);
+                return !word || asprintf(ret,
+                                         "%.*s is not exposed by policy, whether it exists or not: --ro %s "
+                                         "exposes it, --rw writable",
+                                         (int)n_own, path, word) < 0
                                ? -ENOMEM
                                : 0;
-        if (shared > 0)
-                return asprintf(ret,
-                                "%.*s is not exposed by policy, whether it exists or not: --ro %.*s exposes "
-                                "it, --rw writable",
-                                (int)shared, path, (int)shared, path) < 0
-                               ? -ENOMEM
-                               : 0;
+        }
         part = n > 0 ? strndup(path, n) : NULL;
         if (n > 0 && !part)
                 return -ENOMEM;
         /* Of a path that is missing on the host, too, the folder may be what isn't exposed. */
         while (part && *part && !is_on_the_way(plan, part) &&
                !shows_the_host(explain_covering(plan, part))) {
+                if (wide_is_secret(part, plan->home))
+                        return explain_secret(part, ret);
                 if (access(part, F_OK) == 0 && !is_usable(part))
                         return 0;
-                if (access(part, F_OK) == 0)
-                        return asprintf(ret,
-                                        to_write
-                                                ? "%s is on the host and isn't exposed: --rw %s exposes it, "
-                                                  "writable"
-                                                : "%s is on the host and isn't exposed: --ro %s exposes it, "
-                                                  "--rw writable",
-                                        part, part) < 0
+                if (access(part, F_OK) == 0) {
+                        word = as_word(part, strlen(part));
+                        return !word || asprintf(ret,
+                                                 to_write ? "%s is on the host and isn't exposed: --rw %s "
+                                                            "exposes it, writable"
+                                                          : "%s is on the host and isn't exposed: --ro %s "
+                                                            "exposes it, --rw writable",
+                                                 part, word) < 0
                                        ? -ENOMEM
                                        : 0;
+                }
                 *strrchr(part, '/') = '\0';
         }
         return 0;
@@ -172,23 +208,31 @@ static const struct plan_op *writable_around(const struct nsrun_plan *plan, cons
 
 static int explain_write(const struct nsrun_plan *plan, const char *path, char **ret) {
         const struct plan_op *op = explain_covering(plan, path), *around = writable_around(plan, op);
+        const char *name = op && around ? path_below(op->target, around->target) : NULL;
+        _cleanup_free_ char *word = NULL;
         int r;
 
         if (op && op->kind == PLAN_BIND && !op->is_read_only)
                 return 0;
-        if (op && op->kind == PLAN_BIND && around)
+        if (op && op->kind == PLAN_BIND) {
+                word = str_shell_quote(name ? name : op->target);
+                if (!word)
+                        return -ENOMEM;
+        }
+        if (name && str_is_pattern(name))
+                r = asprintf(ret, "%s is protected, since programs on the host obey it", op->target);
+        else if (op && op->kind == PLAN_BIND && around)
                 r = asprintf(
                         ret,
-                        "%s is protected, since programs on the host obey it: --no-protect '%s' lifts that",
-                        op->target, path_below(op->target, around->target));
+                        "%s is protected, since programs on the host obey it: --no-protect %s lifts that",
+                        op->target, word);
         else if (op && op->kind == PLAN_BIND && access(op->source, W_OK) < 0)
                 r = asprintf(ret,
                              "%s is read-only, and the user may not write there on the host either: nothing "
                              "allows it",
                              op->target);
         else if (op && op->kind == PLAN_BIND)
-                r = asprintf(ret, "%s is exposed read-only: --rw %s makes it writable", op->target,
-                             op->target);
+                r = asprintf(ret, "%s is exposed read-only: --rw %s makes it writable", op->target, word);
         else if (!op || op->kind == PLAN_DIR || (op->kind == PLAN_TMPFS && op->is_read_only))
                 r = asprintf(
                         ret,

@@ -268,10 +268,11 @@ static bool is_proc_masked(void) {
 static void take_octal(char *text) {
         char *to = text;
 
-        for (unsigned byte; *text; text++) {
-                bool is_octal = *text == '\\' && sscanf(text + 1, "%3o", &byte) == 1;
+        for (; *text; text++) {
+                bool is_octal = *text == '\\' && strspn(text + 1, "01234567") >= 3;
 
-                *to++ = is_octal ? (char)byte : *text;
+                *to++ = is_octal ? (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0'))
+                                 : *text;
                 text += is_octal ? 3 : 0;
         }
         *to = '\0';

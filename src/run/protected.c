@@ -212,7 +212,9 @@ static int put_aside(const struct look *l, const char *name, const struct protec
         below = l->all->project ? path_below(l->folder->path, l->all->project) : NULL;
         named = below && *below ? str_concat(below, "/", name) : strdup(name);
         quoted = named ? str_shell_quote(named) : NULL;
-        if (!quoted || asprintf(&hint, "--no-protect %s lets it stay", quoted) < 0) {
+        /* A name that is a pattern would let others stay. */
+        if (!quoted ||
+            (!str_is_pattern(named) && asprintf(&hint, "--no-protect %s lets it stay", quoted) < 0)) {
                 hint = NULL;
                 return -ENOMEM;
         }

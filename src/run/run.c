@@ -123,6 +123,12 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
         struct run run = RUN_INIT;
         int r;
 
+        if (params->launch.watches && !watch_can_end(plan))
+                return error_set(
+                        err, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), NULL,
+                        "a command that has /dev/fuse can't be watched: a look at a file system of its "
+                        "own would end when it likes, or never",
+                        "leave out --fuse; 'nsrun bash' gives reasons without watching");
         if (plan_asks(plan) && !params->can_ask && !plan->is_session && !plan->join)
                 return error_set(
                         err, NSRUN_STAGE_NETWORK, UNSAID(-EOPNOTSUPP), NULL,

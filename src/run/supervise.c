@@ -156,7 +156,7 @@ static void tell_started(const struct supervised *s, const struct launch_report 
 static int tell_note(void *data, const struct nsrun_error *note) {
         const struct supervised *s = data;
         const struct degraded *row = degraded_find(note);
-        _cleanup_free_ char *path = str_visible(note->path);
+        _cleanup_free_ char *path = str_visible(note->path), *hint = str_visible(note->hint);
         bool is_remedy =
                 (note->stage == NSRUN_STAGE_NETWORK || note->stage == NSRUN_STAGE_SUPERVISE) && *note->hint;
 
@@ -165,7 +165,7 @@ static int tell_note(void *data, const struct nsrun_error *note) {
         if (note->stage != NSRUN_STAGE_PLAN)
                 (void)fprintf(stderr, "nsrun: %s: %s%s%s%s%s\n", s->plan->plain ? "warning" : "note",
                               note->what, *note->path ? ": " : "", path ? path : "?", is_remedy ? "; " : "",
-                              is_remedy ? note->hint : "");
+                              is_remedy && hint ? hint : "");
         if (s->params->status_fd >= 0 && !(row && row->is_quiet))
                 warn_unless_told(status_note(s->params->status_fd, note, NULL));
         return 0;

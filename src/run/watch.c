@@ -8,11 +8,13 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "explain/path.h"
 #include "peek.h"
 #include "seccomp/syscalls.h"
 #include "status.h"
@@ -23,6 +25,12 @@ struct seen {
         enum watched_how how;
         bool is_there, is_folder, is_made;
 };
+
+bool watch_can_end(const struct nsrun_plan *plan) {
+        const struct plan_op *op = explain_covering(plan, "/dev/fuse");
+
+        return !op || op->kind != PLAN_BIND || access("/dev/fuse", F_OK) < 0;
+}
 
 int watch_new(const struct nsrun_plan *plan, bool is_learning, struct watch **ret) {
         struct watch *watch = calloc(1, sizeof(*watch));

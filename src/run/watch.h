@@ -20,6 +20,10 @@ struct watch {
         unsigned failures; /* in a row, of the listener */
 };
 
+/* Whether a look at what the command names and maps ends, whatever it does: not where it can be the one who
+ * answers for a file system. */
+bool watch_can_end(const struct nsrun_plan *plan);
+
 /* `plan` decides what is of interest, and must outlive the watch.  -ENOMEM. */
 int watch_new(const struct nsrun_plan *plan, bool is_learning, struct watch **ret);
 /* Frees it and returns NULL.  `watch` may be NULL. */

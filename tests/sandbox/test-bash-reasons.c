@@ -59,6 +59,15 @@ static const struct {
         {"onlyhere", NULL, "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
         {"sh -c '%O/onlyhere'", NULL,
          "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
+        {"cat ~/.netrc", NULL,
+         "%H/.netrc is not exposed by policy, whether it exists or not: it is where keys and passwords are kept (--ro FILE "
+         "exposes a single file)"},
+        {"cat %O/id_ed25519", NULL,
+         "%O/id_ed25519 is not exposed by policy, whether it exists or not: it is where keys and passwords are kept (--ro FILE "
+         "exposes a single file)"},
+        {"echo \"cat: ~/.config/\\$(id): No such file or directory\" | sed \"s:~:$HOME:\"; exit 1", NULL,
+         "%H/.config/$(id) is not exposed by policy, whether it exists or not: --ro '%H/.config/$(id)' exposes it, --rw "
+         "writable"},
         {"sh -c 'onlyhere; exit 3'", NULL,
          "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
         {REAL("zsh", "zsh -c onlyhere", "echo 'zsh: command not found: onlyhere'; exit 127"), NULL,
@@ -101,9 +110,9 @@ static const struct {
         {"cat .env.local", "--hide=.env.local",
          "%P/.env.local is hidden: leave out the --hide that names it"},
         {"touch .vscode/x", NULL,
-         "%P/.vscode is protected, since programs on the host obey it: --no-protect '.vscode' lifts that"},
+         "%P/.vscode is protected, since programs on the host obey it: --no-protect .vscode lifts that"},
         {"echo x >.vscode/x", NULL,
-         "%P/.vscode is protected, since programs on the host obey it: --no-protect '.vscode' lifts that"},
+         "%P/.vscode is protected, since programs on the host obey it: --no-protect .vscode lifts that"},
         {"touch %O/new", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"rm %O/data", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"LC_ALL=C.UTF-8 mkdir /newfolder", NULL,
@@ -256,12 +265,12 @@ TEST(what_lifts_the_protection_of_gits_hooks_is_told_and_works) {
         BASH(s, &before, "echo x >.git/hooks/pre-commit");
         assert_int_not_equal(before.status, 0);
         expect_in(before.out, "/.git/hooks is protected, since programs on the host obey it: --no-protect "
-                              "'.git/hooks' lifts that");
+                              ".git/hooks lifts that");
         /* git puts a new file in the place of its settings. */
         BASH(s, &set, "git config user.name x");
         assert_int_not_equal(set.status, 0);
         expect_in(set.out, "/.git/config is protected, since programs on the host obey it: --no-protect "
-                           "'.git/config' lifts that");
+                           ".git/config lifts that");
         BASH(s, &after, "--no-protect=.git/hooks", "echo x >.git/hooks/pre-commit");
         assert_int_equal(after.status, 0);
 }

@@ -68,7 +68,7 @@ static const struct {
         {"mv %O/data %O/other", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"chmod 700 %O/data", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"touch .vscode/x", NULL,
-         "%P/.vscode is protected, since programs on the host obey it: --no-protect '.vscode' lifts that"},
+         "%P/.vscode is protected, since programs on the host obey it: --no-protect .vscode lifts that"},
         {"cat .env.local", "--hide=.env.local",
          "%P/.env.local is hidden: leave out the --hide that names it"},
         {"cat %H/.ssh/id_ed25519", NULL,
@@ -467,6 +467,24 @@ TEST(what_can_not_be_watched_is_refused) {
         expect_in(filter.err, "the filter denies sendmsg(2), without which the command can't be watched");
         RUN(s, &none, "--explain", "--seccomp=none", "--", "cat", "/newfile/x", "plain");
         expect_status(&none, 1);
+}
+
+/* A file system of the command's own would hold whoever looks at it for as long as it likes. */
+TEST(what_can_answer_for_files_is_not_watched) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (access("/dev/fuse", R_OK | W_OK) < 0)
+                return; /* nobody else is shown it */
+        RUN(s, &o, "--explain", "--fuse", "--seccomp=nested", "--", "true");
+        expect_refusal(
+                &o, 125,
+                "nsrun: a command that has /dev/fuse can't be watched: a look at a file system of its own would end when "
+                "it likes, or never; leave out --fuse; 'nsrun bash' gives reasons without watching");
+        RUN(s, &o, "--fuse", "--seccomp=nested", "--", "true");
+        expect_status(&o, 0);
+        RUN(s, &o, "--explain", "--seccomp=nested", "--", "true");
+        expect_status(&o, 0);
 }
 
 int main(void) {

@@ -566,7 +566,13 @@ TEST(a_notes_path_is_fit_to_print) {
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--protect", "*.md", "--", "sh", "-c", ">$(printf 'a\\nnsrun: \\033[2A.md')");
-        expect_in(o.err, "/a\\x0ansrun: \\x1b[2A.md.aside-0");
+        expect_in(o.err, "/a\\x0ansrun: \\x1b[2A.md.aside-0\n");
+        RUN(s, &o, "--protect", "*.md", "--", "sh", "-c", ">\"$(printf '\\033c b.md')\"");
+        expect_in(o.err, "/\\x1bc b.md.aside-0; --no-protect '\\x1bc b.md' lets it stay\n");
+        expect_not_in(o.err, "\033");
+        /* What lets a pattern stay lets others stay, too. */
+        RUN(s, &o, "--protect", "*.md", "--", "sh", "-c", ">'*.md'");
+        expect_in(o.err, "/*.md.aside-0\n");
 }
 
 TEST(a_repository_that_a_command_makes_is_told) {

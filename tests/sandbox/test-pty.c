@@ -272,7 +272,7 @@ TEST(notes_are_said_once_at_a_terminal) {
         open_terminal(*state, &t);
         type_line(&t, "export BENCH_TO''KEN=1");
         expect_text(&t, PROMPT);
-        type_line(&t, "${nsrun/ run / bash } 'echo ran-$((40+2)).'");
+        type_line(&t, "${nsrun/ run / bash } 'echo ran-$((40+2)).; false'");
         expect_text(&t, "ran-42.\n");
         expect_text(&t, PROMPT);
         first = strstr(t.text, "BENCH_TOKEN\n");
