@@ -16,6 +16,7 @@
 #define WORDS_MOST 1024U
 /* Messages of 128 MiB are allowed by the protocol, and the proxy keeps what it can't pass on yet. */
 #define MEMORY_MOST (UINT64_C(256) << 20)
+_Static_assert(DBUS_FD_BUS == 4, "in bus_address()");
 
 static int bound_memory(void) {
         struct rlimit memory;
@@ -27,7 +28,6 @@ static int bound_memory(void) {
         memory.rlim_cur = memory.rlim_max;
         return setrlimit(RLIMIT_DATA, &memory) < 0 ? -errno : 0;
 }
-_Static_assert(DBUS_FD_BUS == 4, "in bus_address()");
 
 static _Noreturn void proxy_fail(int r) {
         const unsigned char error = (unsigned char)(-r > 0 && -r < DBUS_PROXY_READY ? -r : EIO);

@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/str.h"
 
@@ -79,31 +78,65 @@ bool link_is_openable(const char *link, char host[LINK_HOST_MOST + 1]) {
         return true;
 }
 
-bool link_is_of_this_machine(const char *host) {
-        static const char name[] = "localhost";
-        static const char *const others[] = {"localhost4", "localhost6", "localhost.localdomain",
-                                             "ip6-localhost", "ip6-loopback"};
-        char own[LINK_HOST_MOST + 1] = "";
-        struct in6_addr six;
-        struct in_addr four;
-        char copy[LINK_HOST_MOST + 1];
+/* A link's host without its port, brackets and the dots at its end. */
+static void without_port(const char *host, char ret[LINK_HOST_MOST + 1]) {
         bool is_six = *host == '[';
         size_t n = is_six ? strcspn(++host, "]") : strcspn(host, ":");
 
-        (void)snprintf(copy, sizeof(copy), "%.*s", (int)n, host);
-        if (is_six)
-                return inet_pton(AF_INET6, copy, &six) != 1 || IN6_IS_ADDR_LOOPBACK(&six) ||
-                       IN6_IS_ADDR_UNSPECIFIED(&six) ||
-                       (IN6_IS_ADDR_V4MAPPED(&six) && (six.s6_addr[12] == 127 || six.s6_addr[12] == 0));
-        while (n > 0 && copy[n - 1] == '.')
-                copy[--n] = '\0';
-        if (inet_pton(AF_INET, copy, &four) == 1)
+        while (!is_six && n > 0 && host[n - 1] == '.')
+                n--;
+        (void)snprintf(ret, LINK_HOST_MOST + 1, "%.*s", (int)n, host);
+}
+
+/* IPv4's addresses are written in IPv6 as well. */
+static bool is_loopback_written(const char *host) {
+        struct in6_addr six;
+        struct in_addr four;
+
+        if (inet_pton(AF_INET, host, &four) == 1)
                 return ntohl(four.s_addr) >> 24 == 127 || ntohl(four.s_addr) >> 24 == 0;
+        return inet_pton(AF_INET6, host, &six) == 1 &&
+               (IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_UNSPECIFIED(&six) ||
+                (IN6_IS_ADDR_V4MAPPED(&six) && (six.s6_addr[12] == 127 || six.s6_addr[12] == 0)));
+}
+
+bool link_is_of_this_machine(const char *host, const char *machine) {
+        static const char name[] = "localhost";
+        static const char *const others[] = {"localhost4", "localhost6", "localhost.localdomain",
+                                             "ip6-localhost", "ip6-loopback"};
+        char copy[LINK_HOST_MOST + 1], own[LINK_HOST_MOST + 1];
+        size_t n;
+
+        without_port(host, copy);
+        without_port(machine, own);
+        /* What no rule of RFC 4291 reads may be read by a browser. */
+        if (*host == '[' && inet_pton(AF_INET6, copy, &(struct in6_addr){0}) != 1)
+                return true;
+        if (is_loopback_written(copy) || (*own && strcasecmp(copy, own) == 0))
+                return true;
         for (size_t i = 0; i < ARRAY_SIZE(others); i++)
                 if (streq(copy, others[i]))
                         return true;
-        if (gethostname(own, sizeof(own) - 1) >= 0 && strcasecmp(copy, own) == 0)
-                return true;
+        n = strlen(copy);
         return n >= strlen(name) && streq(copy + n - strlen(name), name) &&
                (n == strlen(name) || copy[n - strlen(name) - 1] == '.');
+}
+
+bool link_is_at(const char *host, const struct sockaddr *address) {
+        char copy[LINK_HOST_MOST + 1];
+        struct in6_addr six;
+        struct in_addr four;
+
+        without_port(host, copy);
+        if (inet_pton(AF_INET6, copy, &six) == 1) {
+                if (address->sa_family == AF_INET6)
+                        return memcmp(&six, &((const struct sockaddr_in6 *)address)->sin6_addr,
+                                      sizeof(six)) == 0;
+                if (!IN6_IS_ADDR_V4MAPPED(&six))
+                        return false;
+                memcpy(&four, six.s6_addr + 12, sizeof(four));
+        } else if (inet_pton(AF_INET, copy, &four) != 1)
+                return false;
+        return address->sa_family == AF_INET &&
+               four.s_addr == ((const struct sockaddr_in *)address)->sin_addr.s_addr;
 }

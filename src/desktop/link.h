@@ -2,6 +2,8 @@
 /* Links that a command wants opened on the host: which may be asked about at all.  Pure. */
 #pragma once
 
+#include <sys/socket.h>
+
 #include "base/macro.h"
 
 #define LINK_MOST      2048U /* bytes */
@@ -13,6 +15,9 @@
  * small letters, and the port. */
 bool link_is_openable(const char *link, char host[LINK_HOST_MOST + 1]);
 
-/* Whether such a host is the machine itself by its name or address: what listens there is the user's
- * own. */
-bool link_is_of_this_machine(const char *host);
+/* Whether such a host is the machine itself, by a name that every machine has or by `machine`, its own name
+ * (gethostname(2)), or by an address of loopback: what listens there is the user's own. */
+bool link_is_of_this_machine(const char *host, const char *machine);
+
+/* Whether such a host is written as this address of an interface. */
+bool link_is_at(const char *host, const struct sockaddr *address);

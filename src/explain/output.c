@@ -209,8 +209,8 @@ static int add_full(const struct explained *e, char ***ret) {
                         return 0;
         if (!e->plan->project || statvfs(e->plan->project, &disk) < 0 || disk.f_bavail == 0)
                 return 0;
-        return explain_add(ret, "no space was left: /tmp and the home are tmpfs of the sandbox's, which "
-                                "--tmpfs-size SIZE enlarges");
+        return explain_add(ret, "no space was left: if that was in /tmp or the home, which are tmpfs of "
+                                "the sandbox's, --tmpfs-size SIZE enlarges them");
 }
 
 static int read_marks(const struct explained *e, const char *line, char ***ret) {

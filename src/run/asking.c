@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <inttypes.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -304,6 +305,22 @@ static void close_question(struct asking *a) {
         a->is_open = false;
 }
 
+/* By a name or an address that it has now. */
+static bool is_this_machine(const char *host) {
+        char name[HOST_NAME_MAX + 1] = "";
+        struct ifaddrs *all = NULL;
+        bool is_own;
+
+        (void)gethostname(name, sizeof(name) - 1);
+        is_own = link_is_of_this_machine(host, name);
+        if (is_own || getifaddrs(&all) < 0)
+                return is_own;
+        for (const struct ifaddrs *i = all; i && !is_own; i = i->ifa_next)
+                is_own = i->ifa_addr && link_is_at(host, i->ifa_addr);
+        freeifaddrs(all);
+        return is_own;
+}
+
 /* The question's lines. */
 static void question_word(const struct asking *a, char *to, size_t size) {
         char program[QUESTION_PROGRAM_MOST];
@@ -313,7 +330,7 @@ static void question_word(const struct asking *a, char *to, size_t size) {
                                "\nnsrun: a program wants to open a link to %s on the host:\nnsrun:   %s\n%s"
                                "nsrun: Open it? (%s) [type y%s for yes, n for no, q to be asked no more] ",
                                a->question.name, a->link,
-                               link_is_of_this_machine(a->question.name)
+                               is_this_machine(a->question.name)
                                        ? "nsrun: That is a service of this machine's own.\n"
                                        : "",
                                a->question.name, a->code);

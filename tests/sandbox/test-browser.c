@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --browser: links of a command's are opened on the host when a person says yes, and no other ones; what a
  * hostile command tries at that. */
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <net/if.h>
 #include <sys/un.h>
 
 #include "talk.h"
@@ -97,6 +101,47 @@ TEST(a_person_is_asked_before_each_link) {
         expect_status(&o, 0);
         expect_out(&o, "0\n4\n4\n4\n");
         expect_in(o.err, "sensible-browser: the person at nsrun's terminal doesn't open it\n");
+        collect_orphans();
+        opener_end(&d);
+}
+
+/* The address of an interface; of loopback where there is no other. */
+static void own_address(char ret[INET_ADDRSTRLEN]) {
+        struct ifaddrs *all = NULL;
+
+        (void)strcpy(ret, "127.0.0.1");
+        assert_int_equal(getifaddrs(&all), 0);
+        for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+                if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && !(i->ifa_flags & IFF_LOOPBACK))
+                        (void)inet_ntop(AF_INET, &((const struct sockaddr_in *)i->ifa_addr)->sin_addr, ret,
+                                        INET_ADDRSTRLEN);
+        freeifaddrs(all);
+}
+
+TEST(this_machines_own_services_are_marked) {
+        static const char mark[] = "nsrun: That is a service of this machine's own.\r\n";
+        const struct site *s = *state;
+        char address[INET_ADDRSTRLEN], name[HOST_NAME_MAX + 1] = "";
+        const char *const hosts[] = {address, name, "192.0.2.77"};
+        struct desk d;
+
+        skip_unless_nsrun();
+        own_address(address);
+        assert_int_equal(gethostname(name, sizeof(name) - 1), 0);
+        opener_begin(&d, s);
+        for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+                _cleanup_free_ char *script = text_of("xdg-open http://%s:8080/x", hosts[i]),
+                                    *question = text_of("nsrun:   http://%s:8080/x\r\n%snsrun: Open it? (",
+                                                        hosts[i], i < 2 ? mark : "");
+                _cleanup_outcome_ struct outcome o = {0};
+                struct talk t;
+
+                talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", script));
+                talk_answer_to(&t, question, "n\n");
+                talk_await(&t, "nsrun: not opened\r\n");
+                talk_end(&t, &o);
+                expect_status(&o, 4);
+        }
         collect_orphans();
         opener_end(&d);
 }

@@ -94,7 +94,8 @@ static const struct {
         {"dd if=/dev/zero of=/tmp/x bs=1M count=3", "--tmpfs-size=1M",
          "/tmp is a tmpfs of the sandbox's, and its 1M are full: --tmpfs-size 4M gives it more", false},
         {"python3 -c 'open(\"/tmp/x\", \"wb\").write(b\"x\" * 3000000)'", "--tmpfs-size=1M",
-         "no space was left: /tmp and the home are tmpfs of the sandbox's, which --tmpfs-size SIZE enlarges",
+         "no space was left: if that was in /tmp or the home, which are tmpfs of the sandbox's, --tmpfs-size SIZE "
+         "enlarges them",
          false},
         {"printf '#!%O/tool\\n' >s; chmod +x s; ./s", NULL, EXPOSE("%O"), false},
         {"printf '#!%O/tool\\n' >s; chmod +x s; python3 -c 'import subprocess; subprocess.run([\"./s\"])'",

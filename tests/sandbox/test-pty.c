@@ -63,7 +63,7 @@ TEST(what_is_printed_before_a_stop_is_shown_before_it) {
                     strstr(t.text + from, "last-42.") > strstr(t.text + from, "Stopped"))
                         fail_msg("stopped with something left to show: %s", t.text + from);
                 expect_text(&t, PROMPT);
-                type_line(&t, "kill -9 %%; wait; echo gone-$((40+2)).");
+                type_line(&t, "kill -9 %%; fg; echo gone-$((40+2)).");
                 expect_text(&t, "gone-42.\n");
                 expect_text(&t, PROMPT);
         }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* desktop/link.c: which links a person may be asked about, and the host that is shown of them. */
+#include <netinet/in.h>
+
 #include "scratch.h"
 
 #include "desktop/link.h"
@@ -107,22 +109,61 @@ TEST(long_links_and_long_hosts_are_none) {
 }
 
 TEST(this_machines_own_are_known) {
-        static const char *const own[] = {"localhost",     "localhost:80",    "localhost.",
-                                          "x.localhost:1", "127.0.0.1",       "127.9.9.9:8",
-                                          "0.0.0.0:80",    "[::1]:80",        "[::]",
-                                          "[::0:1]",       "[::ffff:7f00:1]", "[::ffff:127.0.0.1]:9",
-                                          "127.0.0.1.:1"},
-                                 *const others[] = {"example.com",    "localhost.example",
-                                                    "notlocalhost",   "128.0.0.1",
-                                                    "10.0.0.1:80",    "[2001:db8::1]:80",
-                                                    "[::ffff:a00:1]", "localhost-x"};
+        static const char *const own[] = {"localhost",
+                                          "localhost:80",
+                                          "localhost.",
+                                          "x.localhost:1",
+                                          "127.0.0.1",
+                                          "127.9.9.9:8",
+                                          "0.0.0.0:80",
+                                          "[::1]:80",
+                                          "[::]",
+                                          "[::0:1]",
+                                          "[::ffff:7f00:1]",
+                                          "[::ffff:127.0.0.1]:9",
+                                          "127.0.0.1.:1",
+                                          "build.example:80",
+                                          "BUILD.example.",
+                                          "ip6-localhost",
+                                          "[::g]",
+                                          "localhost.localdomain:1"},
+                                 *const others[] = {
+                                         "example.com",    "localhost.example", "notlocalhost",
+                                         "128.0.0.1",      "10.0.0.1:80",       "[2001:db8::1]:80",
+                                         "[::ffff:a00:1]", "localhost-x",       "build.example.com"};
 
         for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-                if (!link_is_of_this_machine(own[i]))
+                if (!link_is_of_this_machine(own[i], "build.example"))
                         fail_msg("%s", own[i]);
         for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-                if (link_is_of_this_machine(others[i]))
+                if (link_is_of_this_machine(others[i], "build.example"))
                         fail_msg("%s", others[i]);
+}
+
+/* A machine without a name isn't each link's. */
+TEST(a_name_that_is_missing_is_nobodys) {
+        assert_false(link_is_of_this_machine("example.com", ""));
+        assert_true(link_is_of_this_machine("localhost", ""));
+}
+
+TEST(an_interfaces_address_is_known) {
+        const struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr = {htonl(0x0a000005)}};
+        const struct sockaddr_in6 six = {.sin6_family = AF_INET6,
+                                         .sin6_addr = {{{0x20, 0x01, 0x0d, 0xb8, [15] = 5}}}};
+        static const char *const fours[] = {"10.0.0.5", "10.0.0.5:80", "10.0.0.5.", "[::ffff:10.0.0.5]:8"},
+                                 *const neither[] = {"10.0.0.6", "[2001:db8::6]", "example.com",
+                                                     "10.0.0.5.example"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(fours); i++)
+                if (!link_is_at(fours[i], (const struct sockaddr *)&four))
+                        fail_msg("%s", fours[i]);
+        assert_true(link_is_at("[2001:DB8:0::5]:443", (const struct sockaddr *)&six));
+        assert_false(link_is_at("10.0.0.5", (const struct sockaddr *)&six));
+        assert_false(link_is_at("[2001:db8::5]", (const struct sockaddr *)&four));
+        for (size_t i = 0; i < ARRAY_SIZE(neither); i++)
+                if (link_is_at(neither[i], (const struct sockaddr *)&four) ||
+                    link_is_at(neither[i], (const struct sockaddr *)&six))
+                        fail_msg("%s", neither[i]);
 }
 
 int main(void) {
