@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
