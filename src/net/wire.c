@@ -26,7 +26,7 @@ static bool read_name(const uint8_t *bytes, size_t n, size_t *at, char *to, bool
         while (i < n && bytes[i] != 0) {
                 size_t label = bytes[i++];
 
-                if (label > 63 || label > n - i || length + label + 1 > NET_NAME_MOST + 1)
+                if (label > 63 || label > n - i || length + (length > 0) + label > NET_NAME_MOST)
                         return false;
                 if (length > 0)
                         to[length++] = '.';

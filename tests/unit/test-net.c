@@ -485,6 +485,31 @@ TEST(a_packet_that_is_no_question_is_not_believed) {
         assert_string_equal(query.name, "");
 }
 
+/* One of 254 bytes would be looked up without its last one: a.com as a.co. */
+TEST(no_name_is_longer_than_names_are) {
+        for (size_t length = NET_NAME_MOST - 1; length <= NET_NAME_MOST + 1; length++) {
+                uint8_t bytes[DNS_ANSWER_MOST] = {[2] = 1, [5] = 1};
+                struct dns_query query;
+                size_t n = 12;
+
+                for (size_t left = length + 1; left > 0;) {
+                        size_t label = left > 64 ? 63 : left - 1;
+
+                        bytes[n++] = (uint8_t)label;
+                        memset(bytes + n, 'a', label);
+                        n += label;
+                        left -= label + 1;
+                }
+                bytes[n + 1] = 0x1b; /* a type */
+                bytes[n + 2] = 'c';
+                bytes[n + 4] = 1;
+                assert_int_equal(dns_read_query(bytes, n + 5, &query),
+                                 length > NET_NAME_MOST ? DNS_MALFORMED : DNS_OK);
+                if (length <= NET_NAME_MOST)
+                        assert_ptr_equal(memchr(query.name, '\0', sizeof(query.name)), query.name + length);
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }
