@@ -152,7 +152,7 @@ TEST(kill_leftovers_ends_them_where_nobody_reaps) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_close_ int init = session_pidfd(s, id, "init");
-        int n_alive = 0;
+        int n_alive = 0, n_told = 0;
 
         send_signal(init, SIGSTOP);
         for (int i = 0; i < 12; i++) {
@@ -162,15 +162,21 @@ TEST(kill_leftovers_ends_them_where_nobody_reaps) {
                 _cleanup_close_ int own = open_fifo_of(s, name);
                 _cleanup_outcome_ struct outcome o = {0};
                 struct pollfd end = {.fd = own, .events = POLLIN};
+                bool is_alive;
 
                 JOIN(s, id, &o, "--kill-leftovers", "--", "sh", "-c", script);
                 expect_status(&o, 5);
                 /* At once: they would end by themselves. */
-                n_alive += poll(&end, 1, 0) != 1 || end.revents != POLLHUP;
+                is_alive = poll(&end, 1, 0) != 1 || end.revents != POLLHUP;
+                n_told += is_alive &&
+                          strstr(o.err, "nsrun: not all that the command had started could be ended");
+                n_alive += is_alive;
         }
         send_signal(init, SIGCONT);
         end_session(s, id, "stop");
-        assert_int_equal(n_alive, 0);
+        /* A kernel that is slower than comets gives up after 5 seconds, and says so. */
+        assert_int_equal(n_alive, n_told);
+        assert_in_range(n_told, 0, 2);
 }
 
 /* `tree` is a script that starts what is to die. */
