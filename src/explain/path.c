@@ -2,11 +2,14 @@
 /* See path.h. */
 #include "path.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/sys.h"
 #include "policy/options.h"
 #include "policy/wide.h"
 
@@ -64,6 +67,23 @@ static size_t tellable(const struct nsrun_plan *plan, const char *path) {
         return n;
 }
 
+/* Whether the host has a device of that name, or a folder of devices, in its own /dev.  Neither /dev/fd,
+ * which has nsrun's descriptors, nor /dev/shm, where everybody's files are, leads there: whether they exist
+ * isn't told.
+ */
+static bool host_has_device(const char *path) {
+        const char *below = path_below(path, "/dev");
+        _cleanup_close_ int folder = sys_open(AT_FDCWD, "/dev", O_PATH | O_DIRECTORY, 0), fd = -EBADF;
+        struct stat st;
+
+        if (folder < 0 || !below || !*below)
+                return false;
+        fd = sys_openat2(folder, below, O_PATH | O_CLOEXEC, 0,
+                         RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
+        return fd >= 0 && sys_fstat(fd, &st) >= 0 &&
+               (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode) || S_ISDIR(st.st_mode));
+}
+
 /* Devices of the host are shown by words of their own, where there are such.  0 or -ENOMEM. */
 static int explain_device(const char *path, char **ret) {
         static const struct {
@@ -77,7 +97,7 @@ static int explain_device(const char *path, char **ret) {
                 for (size_t k = 0; k < n_policy_options && path_is_beneath(path, devices[i].device); k++)
                         if (streq(policy_options[k].name, devices[i].option))
                                 option = devices[i].option;
-        if (access(path, F_OK) < 0)
+        if (!host_has_device(path))
                 return 0;
         return asprintf(ret, "%s is a device of the host's, which isn't shown: %s%s%s%s", path,
                         option ? "--" : "", option ? option : "nothing",

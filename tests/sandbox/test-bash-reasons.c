@@ -305,6 +305,24 @@ TEST(a_folder_of_secrets_has_the_same_words_for_what_is_there_and_what_is_not) {
         assert_string_equal(with.out, without.out);
 }
 
+/* Nor by /dev, in which descriptors of nsrun's lead to folders with links of the command's. */
+TEST(no_reason_tells_of_what_lies_behind_a_descriptor_or_in_shared_memory) {
+        const struct site *s = *state;
+        _cleanup_close_ int folder = open(s->project, O_RDONLY | O_DIRECTORY);
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *command = NULL, *shared = text_of("/dev/shm/nsrun-test-%d", (int)getpid());
+
+        assert_true(folder >= 0);
+        assert_int_equal(symlinkat("/", folder, "l"), 0);
+        make_file("/dev/shm", strrchr(shared, '/') + 1, "x");
+        command = text_of(
+                "echo 'cat: /dev/fd/%d/l%s/plain: No such file or directory'; cat %s; cat /dev/fd/0/x; false",
+                folder, s->project, shared);
+        BASH(s, &o, command);
+        assert_int_equal(unlink(shared), 0);
+        expect_not_in(o.out, "reason:");
+}
+
 TEST(json_has_the_reasons_and_at_most_ten) {
         const struct site *s = *state;
         _cleanup_told_ struct told few = {0}, many = {0}, none = {0};
