@@ -130,7 +130,7 @@ const struct cause causes[N_CAUSES] = {
                                 "answers EINVAL or ENOMEM.",
                         .what = "what nsrun starts would go into a pid namespace that nsrun isn't in",
                         .fix = "nothing inside mends that: what is around nsrun was started with unshare --pid alone; start it "
-                               "with unshare --pid --fork",
+                               "with unshare --pid --fork --mount-proc",
                         .test = "a_pid_namespace_for_children_alone_is_named",
                 },
         [CAUSE_FILTER_USERNS] =

@@ -386,6 +386,14 @@ static int read_start_time(pid_t pid, uint64_t *ret) {
         return 0;
 }
 
+/* Whether /proc is that of this process's pid namespace.  In another's a number is some other process's, or
+ * nobody's. */
+static bool has_own_proc(void) {
+        char text[16] = "";
+
+        return sys_readlinkat(AT_FDCWD, "/proc/self", text, sizeof(text) - 1) > 0 && atoi(text) == getpid();
+}
+
 static uint64_t unique_inode(int pidfd) {
         struct statfs fs;
         struct stat st;
@@ -397,7 +405,7 @@ static uint64_t unique_inode(int pidfd) {
 
 int record_identify(pid_t pid, int pidfd, struct record_process *ret) {
         struct record_process process = {.pid = pid, .pidfd_inode = unique_inode(pidfd)};
-        int r = read_start_time(pid, &process.start_time);
+        int r = has_own_proc() ? read_start_time(pid, &process.start_time) : -ESRCH;
 
         if (r >= 0)
                 *ret = process;

@@ -39,7 +39,8 @@ int record_restore(const void *bytes, size_t n, bool with_operations, struct pla
 void record_clear(struct plan_record *record);
 #define _cleanup_record_ _cleanup_(record_clear)
 
-/* Fills in what identifies a living process.  0 or -errno. */
+/* Fills in what identifies a living process.  0 or -errno; -ESRCH also where /proc is another pid
+ * namespace's. */
 int record_identify(pid_t pid, int pidfd, struct record_process *ret);
 /* A pidfd of the process that record_identify() saw; -ESRCH if it is gone. */
 int record_open_process(const struct record_process *process);

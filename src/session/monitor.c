@@ -133,9 +133,11 @@ static int write_record(struct monitor *k) {
         if (r >= 0)
                 r = record_identify(k->run.launch.pid, k->run.launch.pidfd, &record->init);
         if (r < 0)
-                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                 "the session's processes can't be told apart",
-                                 "nsrun needs a mounted /proc to start from");
+                return error_set(
+                        &k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
+                        "the session's processes can't be told apart",
+                        "/proc shows another pid namespace than that of what nsrun starts: start what is "
+                        "around nsrun with unshare --pid --fork --mount-proc");
         r = changes_moment(k->begin, &since);
         record->started_s = record->base_s = since.tv_sec;
         record->base_ns = (uint64_t)since.tv_nsec;

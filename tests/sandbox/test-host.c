@@ -397,7 +397,8 @@ TEST(a_pid_namespace_for_children_alone_is_named) {
                 &o, 125,
                 "nsrun: what nsrun starts would go into a pid namespace that nsrun isn't in: "
                 "/proc/self/ns/pid_for_children: Invalid argument; nothing inside mends that: what is around "
-                "nsrun was started with unshare --pid alone; start it with unshare --pid --fork");
+                "nsrun was started with unshare --pid alone; start it with unshare --pid --fork "
+                "--mount-proc");
 }
 
 static void stage_unmapped(nsrun_unused void *data) {
