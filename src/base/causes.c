@@ -102,7 +102,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The namespaces are refused, and no /proc is mounted.",
                         .what = "the kernel refuses the new namespaces, and no /proc is mounted that tells why",
-                        .fix = "mount -t proc proc /proc",
+                        .fix = "sudo mount -t proc proc /proc",
                         .test = "a_chroot_is_named",
                 },
         [CAUSE_UNMAPPED] =
@@ -117,7 +117,8 @@ const struct cause causes[N_CAUSES] = {
         [CAUSE_CHROOT] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
-                        .when = "Nothing is mounted at this process's root.",
+                        .when = "Nothing is mounted at this process's root, or what is mounted there is "
+                                "elsewhere for a process that started this one.",
                         .what = "nsrun is in a chroot, where the kernel lets nobody make user namespaces",
                         .fix = "enter the folder another way: bwrap --bind FOLDER / --dev /dev --proc /proc, or "
                                "systemd-nspawn -D FOLDER",
@@ -176,7 +177,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The kernel answers EAGAIN, and the user has as many processes as the limit allows.",
                         .what = "no process for the sandbox can be made",
-                        .fix = "raise the limit of processes (ulimit -u 4096)",
+                        .fix = "raise the limit of processes (ulimit -u 4096; in dash: ulimit -p 4096)",
                         .test = "no_room_for_a_process_is_named",
                 },
         [CAUSE_PIDS_USED_UP] =
@@ -348,7 +349,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_OVERLAY,
                         .when = "An overlay's mount fails with ENODEV.",
                         .what = "the kernel has no overlayfs",
-                        .fix = "load the module: modprobe overlay (CONFIG_OVERLAY_FS)",
+                        .fix = "load the module: sudo modprobe overlay (CONFIG_OVERLAY_FS)",
                         .test = "a_kernel_without_overlays_is_named",
                 },
         [CAUSE_OVERLAY_REFUSED] =
@@ -365,7 +366,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_OVERLAY,
                         .when = "Something is mounted below the folder.",
                         .what = "a folder in which something is mounted can't be below an overlay",
-                        .fix = "umount what is mounted in it, or use --ro or --rw for the folder, which takes the overlay's place",
+                        .fix = "unmount what is mounted in it, or use --ro or --rw for the folder, which takes the overlay's place",
                         .test = "a_folder_with_a_mount_in_it_is_named",
                 },
         [CAUSE_OVERLAY_OVER_OVERLAYS] =
@@ -506,7 +507,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_HARDENING,
                         .when = "--limit is asked for, and no cgroup2 is mounted with this process in it.",
                         .what = "no cgroup2 file system is mounted that shows this process",
-                        .fix = "mount -t cgroup2 none /sys/fs/cgroup, as root",
+                        .fix = "sudo mount -t cgroup2 none /sys/fs/cgroup",
                         .test = "a_host_without_cgroups_is_named",
                 },
         [CAUSE_CGROUP_CROWDED] =

@@ -91,7 +91,7 @@ static const struct {
         {RLIMIT_FSIZE, "raise the limit of files' sizes (ulimit -f unlimited)",
          "the hard limit of files' sizes is too low, and root alone raises it: limits.conf(5), a service's LimitFSIZE=, "
          "docker's and podman's --ulimit fsize=-1"},
-        {RLIMIT_NPROC, "raise the limit of processes (ulimit -u 4096)",
+        {RLIMIT_NPROC, "raise the limit of processes (ulimit -u 4096; in dash: ulimit -p 4096)",
          "the hard limit of processes is too low, and root alone raises it: limits.conf(5), a service's LimitNPROC=, "
          "docker's and podman's --ulimit nproc=1024"},
         {RLIMIT_STACK, "ulimit -s 256, or more",

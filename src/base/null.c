@@ -39,6 +39,9 @@ int null_fail(int r, struct nsrun_error *err) {
 
         if (r == -ENOENT)
                 return error_cause(err, CAUSE_NO_NULL, r, "/dev/null");
+        if (r == -EACCES && sys_stat("/dev/null", &st) == -EACCES)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, "/dev/null", causes[CAUSE_CLOSED_NULL].what,
+                                 "sudo chmod 755 /dev, which may not be entered");
         /* A mode that lets everybody open it doesn't say no. */
         if ((r == -EACCES || r == -EPERM) && (sys_stat("/dev/null", &st) < 0 || (st.st_mode & 0666) != 0666))
                 return error_cause(err, CAUSE_CLOSED_NULL, r, "/dev/null");

@@ -88,6 +88,15 @@ static int refuse_exposed(const char *path, struct nsrun_error *err) {
                        : 0;
 }
 
+static int refuse_failed(int r, const char *path, const char *what, struct nsrun_error *err) {
+        _cleanup_free_ char *fix = rundir_mode_fix(r, path);
+
+        return error_set(err, NSRUN_STAGE_SUPERVISE, r, path, what,
+                         fix           ? fix
+                         : r == -EROFS ? RUNDIR_READ_ONLY_FIX
+                                       : folder_hint);
+}
+
 /* Opens the folder `name` in `dir`; with `makes` a missing one is made.  Fails unless it is this
  * user's and nobody else can write to it. */
 static int records_enter(int dir, const char *path, const char *name, bool makes, struct nsrun_error *err) {
@@ -96,15 +105,12 @@ static int records_enter(int dir, const char *path, const char *name, bool makes
         int r;
 
         if (makes && mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, path,
-                                 "the folder of sessions can't be made",
-                                 errno == EROFS ? RUNDIR_READ_ONLY_FIX : folder_hint);
+                return refuse_failed(-errno, path, "the folder of sessions can't be made", err);
         fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 && errno == ENOENT && !makes)
                 return -ENOENT;
         if (fd < 0 || fstat(fd, &st) < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, path,
-                                 "the folder of sessions can't be opened", folder_hint);
+                return refuse_failed(-errno, path, "the folder of sessions can't be opened", err);
         r = refuse_shared(&st, path, err);
         return r < 0 ? r : TAKE_FD(fd);
 }
@@ -130,8 +136,7 @@ static int open_parent(const char *parent, bool makes, struct nsrun_error *err) 
         if (top < 0 && errno == ENOENT && !makes)
                 return -ENOENT;
         if (top < 0 || fstat(top, &st) < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, above,
-                                 "the folder of sessions can't be opened", folder_hint);
+                return refuse_failed(-errno, above, "the folder of sessions can't be opened", err);
         if (!is_cache)
                 r = refuse_shared(&st, above, err);
         if (r >= 0 && !is_cache)

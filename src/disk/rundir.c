@@ -108,10 +108,38 @@ int rundir_find_base(char **ret, struct nsrun_error *err) {
         return 0;
 }
 
+char *rundir_mode_fix(int r, const char *path) {
+        _cleanup_free_ char *at = r == -EACCES ? strdup(path) : NULL, *last = NULL, *quoted = NULL;
+        struct stat st;
+
+        for (size_t n = 0; at && at[n];) {
+                char c;
+
+                n += 1 + strcspn(at + n + 1, "/");
+                c = at[n];
+                at[n] = '\0';
+                if (stat(at, &st) < 0 || !S_ISDIR(st.st_mode))
+                        break;
+                free(last);
+                last = NULL;
+                /* Of a folder on the way only that one may enter it counts; of the last one all does. */
+                if (st.st_uid == geteuid() && (st.st_mode & 0700) != 0700)
+                        last = strdup(at);
+                if (!(st.st_mode & 0100))
+                        break;
+                at[n] = c;
+        }
+        quoted = last ? str_shell_quote(last) : NULL;
+        return quoted ? str_concat("chmod u+rwx ", quoted, "") : NULL;
+}
+
 static int refuse_unmade(int r, const char *path, struct nsrun_error *err) {
+        _cleanup_free_ char *mode_fix = rundir_mode_fix(r, path);
         const char *fix = causes[CAUSE_CACHE_UNMADE].fix;
 
-        if (r == -EROFS)
+        if (mode_fix)
+                fix = mode_fix;
+        else if (r == -EROFS)
                 fix = RUNDIR_READ_ONLY_FIX;
         else if (path_is_beneath(path, "/.cache"))
                 fix = "HOME is /: set HOME, or XDG_CACHE_HOME, to a folder of your own";
@@ -120,11 +148,12 @@ static int refuse_unmade(int r, const char *path, struct nsrun_error *err) {
 
 /* What isn't a folder may be the one above, too. */
 static int refuse_unopened(int r, const char *cache, const char *path, struct nsrun_error *err) {
+        _cleanup_free_ char *fix = rundir_mode_fix(r, path);
         struct stat st;
 
         return error_set(err, NSRUN_STAGE_WORKSPACE, r,
                          r == -ENOTDIR && stat(cache, &st) == 0 && !S_ISDIR(st.st_mode) ? cache : path,
-                         "the cache folder can't be opened", cache_hint);
+                         "the cache folder can't be opened", fix ? fix : cache_hint);
 }
 
 int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {

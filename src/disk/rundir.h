@@ -26,6 +26,10 @@ struct rundir {
         "set XDG_RUNTIME_DIR, XDG_CACHE_HOME and XDG_STATE_HOME to folders of your own that can be written " \
         "(a service with ProtectSystem=strict: name them in ReadWritePaths=)"
 
+/* What mends that a folder can't be made or opened, if a folder of the user's own on the way there, or it
+ * itself, has a mode that keeps him out: "chmod u+rwx FOLDER".  NULL: it isn't that, or no memory. */
+char *rundir_mode_fix(int r, const char *path);
+
 /* The folder of all programs' caches, absolute, as the environment spells it.  -ENOENT: neither the
  * environment nor passwd names one. */
 int rundir_find_cache_home(char **ret, struct nsrun_error *err);

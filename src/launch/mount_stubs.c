@@ -180,7 +180,7 @@ static int fail_overlay(struct mounting *m, const struct plan_op *op, int r) {
 
         if (r == -ENODEV)
                 return stubs_fail(m, op, r, "--protect=strict needs overlayfs, which the kernel hasn't",
-                                  "load the module: modprobe overlay (CONFIG_OVERLAY_FS)");
+                                  "load the module: sudo modprobe overlay (CONFIG_OVERLAY_FS)");
         if (r == -EPERM)
                 return stubs_fail(
                         m, op, r,

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/causes.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "host/within.h"
@@ -16,6 +17,10 @@
 
 /* So many namespaces are never used up by chance. */
 #define BOUND_ENOUGH 15000UL
+
+enum {
+        MOST_ANCESTORS = 64, /* processes around this one that are asked what they see */
+};
 
 /* Makes a namespace and mounts in it, since Ubuntu's AppArmor lets it be made
  * and then denies what it is for.  *ret_use: -errno of the use, or 0. */
@@ -226,9 +231,8 @@ static bool is_unmapped(const char *path, unsigned id) {
         return true;
 }
 
-/* Whether nothing is mounted at "/": this process's root is a folder of a mount.  (A chroot to a mount point
- * can't be told.) */
-static bool is_chroot(void) {
+/* Whether nothing is mounted at "/": this process's root is a folder of a mount. */
+static bool is_folders_chroot(void) {
         _cleanup_free_ char *line = NULL;
         FILE *table = fopen("/proc/self/mountinfo", "re");
         bool has_root = !table;
@@ -242,6 +246,57 @@ static bool is_chroot(void) {
         if (table)
                 (void)fclose(table);
         return !has_root;
+}
+
+/* The process that started another one; 0 if there is none, or it can't be told. */
+static int find_parent(int pid) {
+        char path[32], text[256];
+        _cleanup_close_ int fd = -EBADF;
+        const char *name_end;
+        size_t n = 0;
+        int parent = 0;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
+                return 0;
+        text[n] = '\0';
+        name_end = strrchr(text, ')');
+        return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* Whether a process sees a mount elsewhere than at "/". */
+static bool sees_below(int pid, uint64_t mount) {
+        _cleanup_free_ char *line = NULL;
+        char path[32];
+        FILE *table;
+        bool is_found = false;
+        size_t size = 0;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+        table = fopen(path, "re");
+        while (table && !is_found && getline(&line, &size, table) >= 0) {
+                unsigned long id;
+                char point[4];
+
+                is_found = sscanf(line, "%lu %*s %*s %*s %3s", &id, point) == 2 && id == mount &&
+                           !streq(point, "/");
+        }
+        if (table)
+                (void)fclose(table);
+        return is_found;
+}
+
+/* Whether this process's root is a mount point, as after "chroot /mnt", of which one of those that started
+ * it shows that it is: mounts are numbered through all namespaces.  (Where none does it can't be told.) */
+static bool is_mounts_chroot(void) {
+        struct sys_file root;
+        int pid = sys_statx(AT_FDCWD, "/", &root) < 0 ? 0 : getpid();
+
+        for (int n = 0; n < MOST_ANCESTORS && (pid = pid > 0 ? find_parent(pid) : 0) > 0; n++)
+                if (sees_below(pid, root.mount))
+                        return true;
+        return false;
 }
 
 /* Whether something is mounted below /proc, as containers mask parts of it. */
@@ -307,8 +362,8 @@ void launch_explain_submounts(struct nsrun_error *err) {
                             *folder = found ? str_visible(err->path) : NULL, *hint = NULL;
 
         if (!folder ||
-            asprintf(&hint, "umount %s, or use --ro or --rw for %s, which takes the overlay's place", found,
-                     folder) < 0)
+            asprintf(&hint, "sudo umount %s, or use --ro or --rw for %s, which takes the overlay's place",
+                     found, folder) < 0)
                 return;
         if (strlen(hint) < (size_t)(err->hint + sizeof(err->hint) - at))
                 memcpy(at, hint, strlen(hint) + 1);
@@ -349,7 +404,7 @@ static bool has_others_pids(void) {
 static int explain_refusal(struct nsrun_error *err) {
         if (is_unmapped("/proc/self/uid_map", geteuid()) || is_unmapped("/proc/self/gid_map", getegid()))
                 return error_cause(err, CAUSE_UNMAPPED, -EPERM, "/proc/self/uid_map");
-        return is_chroot() ? error_cause(err, CAUSE_CHROOT, -EPERM, NULL) : 0;
+        return is_folders_chroot() || is_mounts_chroot() ? error_cause(err, CAUSE_CHROOT, -EPERM, NULL) : 0;
 }
 
 int launch_explain_namespaces(int r, struct nsrun_error *err) {

@@ -15,20 +15,25 @@
 /* Refuses a configuration that somebody else could change: who can decides what the next command
  * may do. */
 static int check_file(int fd, const char *file, struct nsrun_error *err) {
+        _cleanup_free_ char *quoted = str_shell_quote(file),
+                            *fix = quoted ? str_concat("chmod go-w ", quoted, "") : NULL;
         struct stat st;
 
+        if (!fix)
+                return error_oom(err);
         if (fstat(fd, &st) < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, -errno, file, "the configuration can't be read",
                                  NULL);
         if (!S_ISREG(st.st_mode))
                 return error_set(err, NSRUN_STAGE_POLICY, -EINVAL, file,
-                                 "the configuration is no plain file", NULL);
+                                 "the configuration is no plain file", "--no-config does without");
         if (st.st_uid != 0 && st.st_uid != geteuid())
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), file,
-                                 "the configuration is somebody else's file", "it must be yours or root's");
+                                 "the configuration is somebody else's file",
+                                 "it must be yours or root's; --no-config does without");
         if (st.st_mode & (S_IWGRP | S_IWOTH))
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), file,
-                                 "others may write to the configuration", "chmod go-w it");
+                                 "others may write to the configuration", fix);
         return 0;
 }
 
@@ -154,11 +159,16 @@ static char *find_closed_folder(const char *file) {
 
 static int refuse_closed(int r, const char *file, struct nsrun_error *err) {
         _cleanup_free_ char *closed = r == -EACCES ? find_closed_folder(file) : NULL,
-                            *quoted = closed ? str_shell_quote(closed) : NULL, *fix = NULL;
+                            *quoted = r == -EACCES ? str_shell_quote(closed ? closed : file) : NULL,
+                            *fix = NULL;
         struct stat st;
 
         /* A mode only keeps one out of a folder; of a FUSE mount without allow_other nothing can be told. */
-        if (quoted && stat(closed, &st) < 0)
+        if (quoted && !closed)
+                fix = stat(file, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 0400)
+                              ? str_concat("chmod u+r ", quoted, "; --no-config does without")
+                              : NULL;
+        else if (quoted && stat(closed, &st) < 0)
                 fix = str_concat(
                         "you may not even look at ", closed,
                         ": a FUSE file system lets in nobody but who mounted it, unless that was done with "

@@ -182,7 +182,7 @@ static void look_at_cgroup(struct doctor *d) {
         else
                 doctor_add(d, "cgroup", DOCTOR_DEGRADED,
                            "no cgroup2 file system is mounted that shows this process",
-                           "mount -t cgroup2 none /sys/fs/cgroup, as root");
+                           "sudo mount -t cgroup2 none /sys/fs/cgroup");
 }
 
 void doctor_look_at_host(struct doctor *d) {

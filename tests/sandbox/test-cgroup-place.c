@@ -71,7 +71,7 @@ TEST(a_host_without_cgroups_is_named) {
         run_in_cgroup(s, &o, "cpu=0.5");
         expect_host_refusal(&o, 125,
                             "nsrun: --limit cpu: no cgroup2 file system is mounted that shows this process; "
-                            "mount -t cgroup2 none /sys/fs/cgroup, as root");
+                            "sudo mount -t cgroup2 none /sys/fs/cgroup");
 }
 
 TEST(a_cgroup_without_controllers_is_named) {

@@ -304,7 +304,7 @@ TEST(a_cache_that_is_degraded_is_listed_and_strict_refuses_it) {
         _cleanup_free_ char *npm = path_of(s->home, ".npm"), *below = path_of(npm, "below"), *hint = NULL,
                             *mounted = text_of(
                                     "a folder in which something is mounted can't be below an overlay: "
-                                    "umount %s, or use --ro or --rw for %s, which takes the overlay's "
+                                    "sudo umount %s, or use --ro or --rw for %s, which takes the overlay's "
                                     "place",
                                     below, npm);
         struct host memory = {.text = "--overlay-backing=disk", .folder = s->outside},

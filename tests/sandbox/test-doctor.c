@@ -345,7 +345,7 @@ TEST(a_default_cache_that_has_no_overlay_is_named_with_the_cause) {
         const struct site *s = *state;
         _cleanup_free_ char *npm = path_of(s->home, ".npm"), *below = path_of(npm, "below");
         _cleanup_free_ char *words = text_of(
-                                    "no overlay can be had for this cache: it is read-only: %s; umount "
+                                    "no overlay can be had for this cache: it is read-only: %s; sudo umount "
                                     "%s, or use --ro or --rw for %s, which takes the overlay's place",
                                     npm, below, npm),
                             *fine = text_of("\nok        cache              %s: an overlay ", npm);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Kernels that lack a part, security modules, and hosts without a root file system: each refusal names it,
- * and what its words advise helps. */
+/* Kernels that lack a part, security modules, chroots, and hosts without a root file system: each refusal
+ * names it, and what its words advise helps. */
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "host.h"
 
@@ -58,7 +59,7 @@ static void expect_no_overlays(const struct site *s, int error, const char *word
 TEST(a_kernel_without_overlays_is_named) {
         expect_no_overlays(*state, ENODEV,
                            "nsrun: the kernel has no overlayfs: %s: No such device; load the module: "
-                           "modprobe overlay (CONFIG_OVERLAY_FS)");
+                           "sudo modprobe overlay (CONFIG_OVERLAY_FS)");
 }
 
 TEST(a_kernel_that_refuses_overlays_is_named) {
@@ -225,6 +226,36 @@ TEST_IF(geteuid() == 0 && !IS_SANITIZED, a_host_that_runs_from_its_initramfs_is_
         run(&request, &o);
         remove_below_first();
         expect_fine(&o);
+}
+
+/* As chroot(8) is started by a shell that stays outside. */
+static void stage_chroot_of_a_child(void *data) {
+        const struct host *host = data;
+        int status = 0;
+        pid_t pid;
+
+        stage_enter();
+        if (mount("/", host->folder, NULL, MS_BIND | MS_REC, NULL) < 0 || (pid = fork()) < 0)
+                stage_fail("a child");
+        if (pid > 0) {
+                (void)waitpid(pid, &status, 0);
+                _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+        }
+        if (chroot(host->folder) < 0 || chdir("/") < 0)
+                stage_fail("chroot");
+}
+
+TEST(a_chroot_to_a_mount_is_named_if_a_process_outside_shows_it) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_on(s, stage_chroot_of_a_child, &(struct host){.folder = s->outside}, NULL, NO_OPTIONS,
+               "echo fine", &o);
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: nsrun is in a chroot, where the kernel lets nobody make user namespaces: "
+                "Operation not permitted; enter the folder another way: bwrap --bind FOLDER / --dev "
+                "/dev --proc /proc, or systemd-nspawn -D FOLDER");
 }
 
 int main(void) {

@@ -100,13 +100,13 @@ TEST(a_folder_that_no_overlay_can_be_laid_over_is_named) {
 
 TEST(a_folder_with_a_mount_in_it_is_named) {
         const struct site *s = *state;
-        _cleanup_free_ char *folder = path_of(s->outside, "folder"), *below = path_of(folder, "be low"),
-                            *script = text_of("ls %s", folder),
-                            *line = text_of(
-                                    "nsrun: a folder in which something is mounted can't be below an "
-                                    "overlay: %s: Invalid argument; umount %s, or use --ro or --rw for %s, "
-                                    "which takes the overlay's place",
-                                    folder, below, folder);
+        _cleanup_free_ char
+                *folder = path_of(s->outside, "folder"),
+                *below = path_of(folder, "be low"), *script = text_of("ls %s", folder),
+                *line = text_of("nsrun: a folder in which something is mounted can't be below an "
+                                "overlay: %s: Invalid argument; sudo umount %s, or use --ro or --rw for %s, "
+                                "which takes the overlay's place",
+                                folder, below, folder);
         struct host host = {.folder = below};
         _cleanup_outcome_ struct outcome o = {0};
 

@@ -72,9 +72,10 @@ TEST_IF(geteuid() != 0, no_room_for_a_process_is_named, site_setup, site_teardow
         _cleanup_outcome_ struct outcome o = {0};
 
         run_on(s, stage_one_process, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
-        expect_host_refusal(&o, 125,
-                            "nsrun: no process for the sandbox can be made: Resource temporarily "
-                            "unavailable; raise the limit of processes (ulimit -u 4096)");
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: no process for the sandbox can be made: Resource temporarily "
+                "unavailable; raise the limit of processes (ulimit -u 4096; in dash: ulimit -p 4096)");
         run_on(s, stage_one_process, &(struct host){.text = "hard"}, NULL, NO_OPTIONS, "echo fine", &o);
         expect_host_refusal(
                 &o, 125,
@@ -356,7 +357,7 @@ TEST_IF(!IS_SANITIZED, a_chroot_is_named, site_setup, site_teardown) {
         expect_host_refusal(
                 &o, 125,
                 "nsrun: the kernel refuses the new namespaces, and no /proc is mounted that tells why: "
-                "Operation not permitted; mount -t proc proc /proc");
+                "Operation not permitted; sudo mount -t proc proc /proc");
 }
 
 static void stage_without_kinds(void *data) {
