@@ -14,6 +14,9 @@
 /* How many of the last calls count as "just before the end", and how many of the programs. */
 #define LATE          40
 #define LATE_PROGRAMS 3
+/* Each part of a path is looked at for its reason: so many in all, of the last paths first, take about a
+ * second. */
+#define PARTS_MOST 50000
 /* Twice as many as items, so that a search ends soon. */
 #define SLOTS (ASKED_MOST * 2)
 
@@ -163,8 +166,17 @@ static bool is_refused(const struct asked *a, enum refused *ret) {
         return !a->is_there;
 }
 
+static size_t count_parts(const char *path) {
+        size_t n = 0;
+
+        for (; *path; path++)
+                n += *path == '/';
+        return n;
+}
+
+/* Adds to *parts what it looks at. */
 static int asked_reason(const struct asked_list *list, const struct asked *a, enum asked_depth depth,
-                        char **ret) {
+                        size_t *parts, char **ret) {
         const struct plan_op *op = explain_covering(list->plan, a->path);
         enum refused how;
         int r;
@@ -179,6 +191,7 @@ static int asked_reason(const struct asked_list *list, const struct asked *a, en
                         return 0;
                 how = REFUSED_ACCESS;
         }
+        *parts += count_parts(a->path);
         if (how == REFUSED_WRITE) {
                 r = explain_path(list->plan, a->path, REFUSED_MAKE, ret);
                 if (r < 0 || *ret)
@@ -256,6 +269,7 @@ static int explain_engines(const struct asked_list *list, char ***ret) {
 
 int asked_explain(const struct asked_list *list, enum asked_depth depth, char ***ret) {
         _cleanup_free_ const struct asked **sorted = calloc(list->n + 1, sizeof(*sorted));
+        size_t parts = 0;
         int r = 0;
 
         if (!sorted)
@@ -269,10 +283,11 @@ int asked_explain(const struct asked_list *list, enum asked_depth depth, char **
                 r = explain_ports(list, ret);
         if (r >= 0)
                 r = explain_engines(list, ret);
-        for (size_t i = 0; i < list->n && strv_length(*ret) < EXPLAIN_MOST && r >= 0; i++) {
+        for (size_t i = 0; i < list->n && strv_length(*ret) < EXPLAIN_MOST && parts < PARTS_MOST && r >= 0;
+             i++) {
                 _cleanup_free_ char *reason = NULL;
 
-                r = asked_reason(list, sorted[i], depth, &reason);
+                r = asked_reason(list, sorted[i], depth, &parts, &reason);
                 if (r >= 0 && reason)
                         r = explain_add(ret, reason);
         }

@@ -373,6 +373,28 @@ TEST(who_floods_the_notifier_ends_and_is_told_of_at_most_ten_things) {
         assert_in_range(n, 1, 10);
 }
 
+/* Each part of a path is looked at: behind so many of them what came earlier isn't, or nsrun would be busy
+ * long after the command has ended. */
+TEST(who_asks_for_deep_paths_does_not_keep_nsrun_busy) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome few = {0}, many = {0};
+        static const char command[] =
+                "python3 - <<'E'\n"
+                "for path in ['%%O/data'] + ['/srv/%%d' %% i + '/a' * 240 for i in range(%d)]:\n"
+                "    try: open(path)\n"
+                "    except OSError: pass\n"
+                "E\n"
+                "exit 3";
+        _cleanup_free_ char *with_few = text_of(command, 10), *with_many = text_of(command, 1000);
+
+        make_host(s);
+        explained(s, &few, NULL, with_few);
+        expect_in(few.err, s->outside);
+        explained(s, &many, NULL, with_many);
+        expect_status(&many, 3);
+        expect_not_in(many.err, s->outside);
+}
+
 /* The path is another one for the kernel than for who looks, or is no text at all. */
 TEST(a_path_that_changes_under_the_notifier_gets_nothing_through) {
         const struct site *s = *state;
