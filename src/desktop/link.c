@@ -100,6 +100,16 @@ static bool is_loopback_written(const char *host) {
                 (IN6_IS_ADDR_V4MAPPED(&six) && (six.s6_addr[12] == 127 || six.s6_addr[12] == 0)));
 }
 
+/* The whole name, its first part, and the name by which multicast DNS has it (RFC 6762). */
+static bool is_machines_name(const char *host, const char *machine) {
+        size_t n = strcspn(machine, ".");
+
+        if (n == 0)
+                return false;
+        return strcasecmp(host, machine) == 0 || (strncasecmp(host, machine, n) == 0 &&
+                                                  (host[n] == '\0' || strcasecmp(host + n, ".local") == 0));
+}
+
 bool link_is_of_this_machine(const char *host, const char *machine) {
         static const char name[] = "localhost";
         static const char *const others[] = {"localhost4", "localhost6", "localhost.localdomain",
@@ -112,7 +122,7 @@ bool link_is_of_this_machine(const char *host, const char *machine) {
         /* What no rule of RFC 4291 reads may be read by a browser. */
         if (*host == '[' && inet_pton(AF_INET6, copy, &(struct in6_addr){0}) != 1)
                 return true;
-        if (is_loopback_written(copy) || (*own && strcasecmp(copy, own) == 0))
+        if (is_loopback_written(copy) || is_machines_name(copy, own))
                 return true;
         for (size_t i = 0; i < ARRAY_SIZE(others); i++)
                 if (streq(copy, others[i]))

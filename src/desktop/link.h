@@ -16,7 +16,8 @@
 bool link_is_openable(const char *link, char host[LINK_HOST_MOST + 1]);
 
 /* Whether such a host is the machine itself, by a name that every machine has or by `machine`, its own name
- * (gethostname(2)), or by an address of loopback: what listens there is the user's own. */
+ * (gethostname(2)) whole, short or with .local, or by an address of loopback: what listens there is the
+ * user's own. */
 bool link_is_of_this_machine(const char *host, const char *machine);
 
 /* Whether such a host is written as this address of an interface. */

@@ -140,6 +140,15 @@ TEST(this_machines_own_are_known) {
                         fail_msg("%s", others[i]);
 }
 
+TEST(a_machine_is_known_by_the_short_forms_of_its_name) {
+        assert_true(link_is_of_this_machine("build:631", "Build.example"));
+        assert_true(link_is_of_this_machine("build.local:631", "build"));
+        assert_true(link_is_of_this_machine("build.local", "build.example"));
+        assert_false(link_is_of_this_machine("build.localx", "build"));
+        assert_false(link_is_of_this_machine("buildx.local", "build"));
+        assert_false(link_is_of_this_machine("x.build.local", "build"));
+}
+
 /* A machine without a name isn't each link's. */
 TEST(a_name_that_is_missing_is_nobodys) {
         assert_false(link_is_of_this_machine("example.com", ""));
