@@ -91,10 +91,14 @@ static int refuse_exposed(const char *path, struct nsrun_error *err) {
 static int refuse_failed(int r, const char *path, const char *what, struct nsrun_error *err) {
         _cleanup_free_ char *fix = rundir_mode_fix(r, path);
 
-        return error_set(err, NSRUN_STAGE_SUPERVISE, r, path, what,
-                         fix           ? fix
-                         : r == -EROFS ? RUNDIR_READ_ONLY_FIX
-                                       : folder_hint);
+        return error_set(
+                err, NSRUN_STAGE_SUPERVISE, r, path, what,
+                fix ? fix
+                : r == -ENOSPC || r == -EDQUOT
+                        ? "make room there, or set XDG_RUNTIME_DIR to another folder of your own that nobody else "
+                          "may write to"
+                : r == -EROFS ? RUNDIR_READ_ONLY_FIX
+                              : folder_hint);
 }
 
 /* Opens the folder `name` in `dir`; with `makes` a missing one is made.  Fails unless it is this

@@ -22,7 +22,9 @@ enum {
         STALE_SECONDS = 7 * 24 * 60 * 60, /* the age at which a folder without a lock is removed */
 };
 
-static const char cache_hint[] = "set XDG_CACHE_HOME to a folder of your own on a local disk";
+static const char cache_hint[] = "set XDG_CACHE_HOME to a folder of your own on a local disk",
+                  room_hint[] =
+                          "make room there, or set XDG_CACHE_HOME to a folder of your own on a local disk";
 
 /* $XDG_CACHE_HOME counts only if it is absolute, as its specification says; so does $HOME, in whose
  * place passwd's home is taken. */
@@ -139,6 +141,8 @@ static int refuse_unmade(int r, const char *path, struct nsrun_error *err) {
 
         if (mode_fix)
                 fix = mode_fix;
+        else if (r == -ENOSPC || r == -EDQUOT)
+                fix = room_hint;
         else if (r == -EROFS)
                 fix = RUNDIR_READ_ONLY_FIX;
         else if (path_is_beneath(path, "/.cache"))
@@ -210,7 +214,8 @@ int rundir_make(struct rundir *ret, struct nsrun_error *err) {
         r = locked_make(u.base_fd, DRAFT_PREFIX, name, &u.dir_fd, &u.lock_fd);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_WORKSPACE, r, base,
-                                 "a folder for this run can't be made and locked", cache_hint);
+                                 "a folder for this run can't be made and locked",
+                                 r == -ENOSPC || r == -EDQUOT ? room_hint : cache_hint);
         strcpy(path + strlen(path) - strlen(name), name);
         u.path = TAKE_PTR(path);
         *ret = u;

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "environment.h"
 #include "host/user.h"
+#include "refuse.h"
 
 #define MOST_BYTES ((size_t)1 << 20)
 
@@ -85,15 +86,18 @@ static int open_file(const char *file) {
 }
 
 int config_load(struct nsrun_policy *p, const char *file, struct nsrun_error *err) {
+        _cleanup_free_ char *fix = NULL;
         _cleanup_close_ int fd = -EBADF;
 
         if (p->config)
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), file, "a second configuration",
                                  "keep one of them");
         fd = open_file(file);
-        if (fd < 0)
+        if (fd < 0) {
+                fix = refuse_closed_fix(fd, file);
                 return error_set(err, NSRUN_STAGE_POLICY, fd, file, "the configuration can't be opened",
-                                 NULL);
+                                 fix);
+        }
         return load_open(p, fd, file, err);
 }
 
@@ -143,44 +147,14 @@ static bool is_dangling(const char *file) {
                (folder && lstat(folder, &st) == 0 && S_ISLNK(st.st_mode) && stat(folder, &st) < 0);
 }
 
-/* The first folder on the way to a file that may not be entered; NULL if there is none. */
-static char *find_closed_folder(const char *file) {
-        char *path = strdup(file);
+static int refuse_unopened_config(int r, const char *file, struct nsrun_error *err) {
+        _cleanup_free_ char *mode_fix = refuse_closed_fix(r, file),
+                            *fix = mode_fix ? str_concat(mode_fix, "; --no-config does without", "") : NULL;
 
-        for (char *at = path; path && (at = strchr(at + 1, '/'));) {
-                *at = '\0';
-                if (access(path, X_OK) < 0)
-                        return path;
-                *at = '/';
-        }
-        free(path);
-        return NULL;
-}
-
-static int refuse_closed(int r, const char *file, struct nsrun_error *err) {
-        _cleanup_free_ char *closed = r == -EACCES ? find_closed_folder(file) : NULL,
-                            *quoted = r == -EACCES ? str_shell_quote(closed ? closed : file) : NULL,
-                            *fix = NULL;
-        struct stat st;
-
-        /* A mode only keeps one out of a folder; of a FUSE mount without allow_other nothing can be told. */
-        if (quoted && !closed)
-                fix = stat(file, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 0400)
-                              ? str_concat("chmod u+r ", quoted, "; --no-config does without")
-                              : NULL;
-        else if (quoted && stat(closed, &st) < 0)
-                fix = str_concat(
-                        "you may not even look at ", closed,
-                        ": a FUSE file system lets in nobody but who mounted it, unless that was done with "
-                        "-o allow_other; --no-config does without");
-        else if (quoted)
-                fix = st.st_uid == geteuid()
-                              ? str_concat("chmod u+x ", quoted,
-                                           ", which may not be entered; --no-config does without")
-                              : str_concat("you may not enter ", closed,
-                                           " (a service: ProtectHome=no); --no-config does without");
         return error_set(err, NSRUN_STAGE_POLICY, r, file, "the configuration can't be opened",
-                         fix ? fix : "--no-config does without");
+                         fix            ? fix
+                         : r == -ENOENT ? "a symlink there leads nowhere; --no-config does without"
+                                        : "--no-config does without");
 }
 
 nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_error *err) {
@@ -201,7 +175,7 @@ nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_e
                 if ((fd == -ENOENT || fd == -ENOTDIR) && !(files[i] && is_dangling(files[i])))
                         continue;
                 if (fd < 0)
-                        return refuse_closed(fd, files[i], err);
+                        return refuse_unopened_config(fd, files[i], err);
                 return load_open(p, fd, files[i], err);
         }
         return config_refuse_profile(p, err);

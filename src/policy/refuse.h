@@ -10,6 +10,10 @@
 int policy_refuse(struct nsrun_error *err, const char *path, const char *hint, const char *what, ...)
         nsrun_printf(4, 5);
 
+/* What mends that a file or folder can't be opened with EACCES, if a folder on the way is closed or the file
+ * is the user's own and its mode says so.  NULL: it isn't that, or no memory. */
+char *refuse_closed_fix(int r, const char *file);
+
 /* What a symlink, or a file that nsrun obeys, is judged by. */
 struct trust {
         char *const *writable; /* the folders that commands of this run may write to */

@@ -124,9 +124,13 @@ static bool is_instance(const struct nsrun_policy *p) {
 }
 
 static int project_error(const struct nsrun_policy *p, int r, const char *path, struct nsrun_error *err) {
+        static const char hint[] = "choose a folder with --project DIR, or use --no-project";
+        _cleanup_free_ char *mode_fix = path ? refuse_closed_fix(r, path) : NULL,
+                            *fix = mode_fix ? str_concat(mode_fix, "; or ", hint) : NULL;
+
         return error_set(err, NSRUN_STAGE_POLICY, r, path,
                          p->project ? "the project can't be opened" : "the current folder can't be opened",
-                         "choose a folder with --project DIR, or use --no-project");
+                         fix ? fix : hint);
 }
 
 /* Finds the folder that was the project of the working directory before, below the one that is it now:

@@ -81,6 +81,7 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
         const char *hint = *request->option != '-' && strchr(request->option, ':')
                                    ? "create it first, or take it out there"
                                    : "create it first, or leave the option out";
+        _cleanup_free_ char *fix = NULL;
         unsigned mode = 0;
         int r;
 
@@ -93,9 +94,11 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
         /* A rule of nsrun's own, or one that may miss, is left out if its source is missing. */
         if (r == -ENOENT && (request->is_optional || policy_is_default(request->origin)))
                 return 0;
-        if (r < 0)
-                return error_setf(err, NSRUN_STAGE_POLICY, r, request->source, r == -ENOENT ? hint : NULL,
+        if (r < 0) {
+                fix = refuse_closed_fix(r, request->source);
+                return error_setf(err, NSRUN_STAGE_POLICY, r, request->source, r == -ENOENT ? hint : fix,
                                   "the source of %s can't be opened", request->option);
+        }
         rule->is_directory = (mode & S_IFMT) == S_IFDIR;
         if (remember_spelling(s, request, rule) < 0)
                 return error_oom(err);

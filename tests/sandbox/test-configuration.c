@@ -78,7 +78,7 @@ TEST(a_symlink_to_no_configuration_is_an_error) {
                             *away = path_of(s->root, "away");
         static const char line[] =
                 "the configuration can't be opened: @root/xdg/nsrun/config.json: No such file "
-                "or directory; --no-config does without";
+                "or directory; a symlink there leads nowhere; --no-config does without";
 
         make_folder(s->root, "xdg");
         make_folder(xdg, "nsrun");

@@ -265,11 +265,12 @@ TEST_WITH(a_disk_without_room_for_an_rundir_is_a_line_and_leaves_nothing, setup,
         _cleanup_free_ char *ended = text_of("ran\nstatus 0\n%s\n", base),
                             *failed = text_of("status 125\n%s\n", base);
         char *lines[] = {
-                text_of("nsrun: the cache folder can't be made: %s: No space left on device; set "
-                        "XDG_CACHE_HOME to a folder of your own on a local disk" SEE_DOCTOR "\n",
+                text_of("nsrun: the cache folder can't be made: %s: No space left on device; make room "
+                        "there, or set XDG_CACHE_HOME to a folder of your own on a local disk" SEE_DOCTOR
+                        "\n",
                         base),
                 text_of("nsrun: a folder for this run can't be made and locked: %s: No space left on "
-                        "device; set XDG_CACHE_HOME to a folder of your own on a local disk\n",
+                        "device; make room there, or set XDG_CACHE_HOME to a folder of your own on a local disk\n",
                         base),
                 text_of("nsrun: there is no room for the overlay's layers: %s: No space left on "
                         "device; the cache folder's disk is full: make room, or use "
