@@ -366,8 +366,12 @@ static void reach_one(const char *where, const char *request) {
         errno = 0;
         for (const struct addrinfo *i = list; i && fd < 0; i = i->ai_next) {
                 fd = socket(i->ai_family, i->ai_socktype | SOCK_CLOEXEC, 0);
-                if (connect(fd, i->ai_addr, i->ai_addrlen) < 0)
-                        close_fdp(&fd);
+                if (connect(fd, i->ai_addr, i->ai_addrlen) >= 0)
+                        break;
+                close_fdp(&fd);
+                /* A reset that comes within connect(2) is an answer, too. */
+                if (errno == ECONNRESET)
+                        break;
         }
         if (r == 0)
                 freeaddrinfo(list);
