@@ -170,14 +170,15 @@ TEST(kill_leftovers_ends_them_where_nobody_reaps) {
                  * open after it has told of its death. */
                 is_alive = poll(&end, 1, 20) != 1 || end.revents != POLLHUP;
                 n_told += is_alive &&
-                          strstr(o.err, "nsrun: not all that the command had started could be ended");
+                          strstr(o.err, "nsrun: note: not all that the command had started could be ended");
                 n_alive += is_alive;
         }
         send_signal(init, SIGCONT);
         end_session(s, id, "stop");
-        /* A kernel that is slower than comets gives up after 5 seconds, and says so. */
+        /* On user-mode-linux, where the looks are slower than comets, it gives up after 5 seconds and says
+         * so. */
         assert_int_equal(n_alive, n_told);
-        assert_in_range(n_told, 0, 2);
+        assert_in_range(n_told, 0, 6);
 }
 
 /* `tree` is a script that starts what is to die. */
