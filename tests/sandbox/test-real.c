@@ -127,7 +127,7 @@ TEST_IF(!takes_samples(), nsrun_builds_and_tests_itself, site_setup, site_teardo
                 source, s->project, s->project);
         run_outside(s, &o, copy);
         expect_status(&o, 0);
-        deadline_seconds = 900;
+        deadline_seconds = 840;
         run_inside(s, &o, build);
         if (o.status != 0)
                 (void)printf("%s%s", o.out, o.err); /* more than cmocka prints at once */
