@@ -302,6 +302,7 @@ TEST(a_file_that_others_may_have_made_is_refused) {
                             ": No such file or directory");
         free(other);
         free(path);
+        free(fix);
         scratch_remove(folder);
 }
 
