@@ -306,7 +306,7 @@ static void close_question(struct asking *a) {
         a->is_open = false;
 }
 
-/* By a name or an address that it has now. */
+/* Whether a link's host is this machine, by a name or an address that the machine has now. */
 static bool is_this_machine(const char *host) {
         char name[HOST_NAME_MAX + 1] = "";
         struct ifaddrs *all = NULL;
