@@ -549,6 +549,25 @@ int site_setup(void **state) {
         return 0;
 }
 
+/* Ends what a failed test has left running, of which the next test would say the same. */
+static void end_children(void) {
+        const struct timespec moment = {.tv_nsec = 10000000};
+
+        for (int i = 0; i < 500 && waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) == 0;
+             i++) {
+                FILE *list = fopen("/proc/thread-self/children", "re");
+                int pid;
+
+                while (list && fscanf(list, "%d", &pid) == 1)
+                        (void)kill(pid, SIGKILL);
+                if (list)
+                        (void)fclose(list);
+                (void)nanosleep(&moment, NULL);
+                while (waitpid(-1, NULL, WNOHANG) > 0)
+                        ;
+        }
+}
+
 int site_teardown(void **state) {
         struct site *s = *state;
         _cleanup_free_ char *left = NULL;
@@ -561,6 +580,8 @@ int site_teardown(void **state) {
         if (getpid() != site_owner)
                 _exit(123);
         left = leftovers(s);
+        if (left)
+                end_children();
         run(&(struct request){.argv = argv, .cwd = "/"}, &o);
         if (o.status != 0)
                 print_message("%s", o.err);
