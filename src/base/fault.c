@@ -5,6 +5,7 @@
  *
  *     NSRUN_FAULT=fail:N:ERRNO   the Nth call is not made and fails with that number
  *     NSRUN_FAULT=kill:N         before the Nth call the supervisor is killed
+ *     NSRUN_FAULT=slow:N:MS      the Nth call is made so many milliseconds later
  *     NSRUN_FAULT_LOG=FILE       the page (struct fault_page) is this file */
 #include "fault.h"
 
@@ -25,6 +26,7 @@ static struct {
                                zeroed and a vfork's does not */
         unsigned nth;
         int error; /* 0: kill */
+        int slow_ms;
 } fault;
 
 static _Noreturn void fault_give_up(const char *what) {
@@ -111,6 +113,8 @@ static void fault_prepare(void) {
                 return;
         if (sscanf(wanted, "fail:%u:%d", &fault.nth, &fault.error) == 2 && fault.error > 0)
                 return;
+        if (sscanf(wanted, "slow:%u:%d", &fault.nth, &fault.slow_ms) == 2 && fault.slow_ms > 0)
+                return;
         if (sscanf(wanted, "kill:%u", &fault.nth) != 1 || fault.nth == 0)
                 fault_give_up("NSRUN_FAULT");
         fault.error = 0;
@@ -142,8 +146,10 @@ int fault_next(const char *call) {
         page->is_supervisors = *fault.is_supervisor;
         for (size_t i = 0; call[i] && i + 1 < sizeof(page->call); i++)
                 page->call[i] = call[i];
-        if (fault.error == 0)
+        if (fault.error == 0 && fault.slow_ms == 0)
                 return be_killed();
+        if (fault.slow_ms > 0)
+                (void)poll(NULL, 0, fault.slow_ms);
         atomic_store(&page->state, FAULT_DONE);
         return -fault.error;
 }

@@ -108,6 +108,29 @@ TEST_IN_BOTH_MODES(a_failing_call_never_joins_a_half_confined_command) {
         end_session(s, id, "stop");
 }
 
+/* Half of the calls of such a run are its looks for what the command has left. */
+TEST_WITH(a_slow_look_for_what_was_left_is_no_failure, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *wanted = NULL;
+        const char *const argv[] = {faults_program(),      "run", "--session", id,
+                                    "--kill-leftovers",    "--",  "sh",        "-c",
+                                    "sleep 1000 & exit 7", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        struct fault_page page;
+
+        run_faulty(s, argv, NULL, 0, &o, &page);
+        expect_status(&o, 7);
+        assert_string_equal(o.err, "");
+        wanted = text_of("slow:%u:5500", page.calls / 2);
+        run_faulty(s, argv, wanted, 0, &o, &page);
+        expect_status(&o, 7);
+        assert_string_equal(o.err, "");
+        assert_int_equal(page.state, FAULT_DONE);
+        assert_false(page.is_supervisors);
+        expect_good_join(s, id, "set -- /proc/[0-9]*; echo $#", "2\n");
+        end_session(s, id, "stop");
+}
+
 int main(void) {
         return run_all_tests();
 }
