@@ -287,13 +287,16 @@ static int explain_space(const struct nsrun_plan *plan, const struct plan_op *op
         const struct plan_op *usual = explain_covering(plan, "/dev/shm");
         char size[ROUGH_SIZE], more[ROUGH_SIZE];
         bool is_own = is_tmpfs && usual && usual->kind == PLAN_TMPFS && op->size != usual->size;
+        _cleanup_free_ char *quoted = is_own ? str_shell_quote(op->target) : NULL;
 
         if (!is_overlay && !is_tmpfs)
                 return 0;
+        if (is_own && !quoted)
+                return -ENOMEM;
         return asprintf(ret, "%s is %s, and its %s are full: %s%s%s%s gives it more", op->target,
                         is_overlay ? "an overlay in memory" : "a tmpfs of the sandbox's",
                         rough_size(op->size, size), is_own ? "--tmpfs " : "--tmpfs-size ",
-                        is_own ? op->target : "", is_own ? ":" : "", rough_size(op->size * 4, more)) < 0
+                        is_own ? quoted : "", is_own ? ":" : "", rough_size(op->size * 4, more)) < 0
                        ? -ENOMEM
                        : 0;
 }

@@ -136,8 +136,10 @@ static int write_record(struct monitor *k) {
                 return error_set(
                         &k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
                         "the session's processes can't be told apart",
-                        "/proc shows another pid namespace than that of what nsrun starts: start what is "
-                        "around nsrun with unshare --pid --fork --mount-proc");
+                        r == -ESRCH || r == -ENOENT
+                                ? "/proc shows another pid namespace than that of what nsrun starts: start "
+                                  "what is around nsrun with unshare --pid --fork --mount-proc"
+                                : NULL);
         r = changes_moment(k->begin, &since);
         record->started_s = record->base_s = since.tv_sec;
         record->base_ns = (uint64_t)since.tv_nsec;

@@ -127,6 +127,8 @@ static const struct {
          "/tmp is a tmpfs of the sandbox's, and its 1M are full: --tmpfs-size 4M gives it more"},
         {"cp /usr/bin/bash /data/x", "--tmpfs=/data:64K",
          "/data is a tmpfs of the sandbox's, and its 64K are full: --tmpfs /data:256K gives it more"},
+        {"cp /usr/bin/bash '/my data/x'", "--tmpfs=/my data:64K",
+         "/my data is a tmpfs of the sandbox's, and its 64K are full: --tmpfs '/my data':256K gives it more"},
         {"cp /usr/bin/bash %H/.npm/x", "--tmpfs-size=64K",
          "%H/.npm is an overlay in memory, and its 64K are full: --tmpfs-size 256K gives it more"},
         {": ${WORK_API_TOKEN:?}", NULL,
