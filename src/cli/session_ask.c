@@ -7,8 +7,8 @@
 #include "session/questions.h"
 
 static int answer_questions(struct asking *asking, int fd, struct nsrun_error *err) {
-        question_write(asking,
-                       "nsrun: names that no rule covers are asked about here, until the session ends\n");
+        (void)question_write(
+                asking, "nsrun: names that no rule covers are asked about here, until the session ends\n");
         while (!asking->has_ended) {
                 struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
                                        {.fd = asking->is_open ? asking->tty : -1, .events = POLLIN}};

@@ -263,17 +263,27 @@ int question_begin(struct asking *a, enum asked_about about, struct nsrun_error 
         return 0;
 }
 
-void question_write(const struct asking *a, const char *text) {
+#define WRITE_MS 2000 /* for how long the terminal may take nothing */
+
+bool question_write(const struct asking *a, const char *text) {
         for (size_t left = strlen(text); left > 0;) {
+                struct pollfd room = {.fd = a->tty, .events = POLLOUT};
                 ssize_t n = sys_write(a->tty, text, left);
 
-                if (n < 0 && n != -EINTR)
-                        return;
+                /* It still has to show what the command has printed. */
+                if (n == -EAGAIN) {
+                        int r = sys_poll(&room, 1, WRITE_MS);
+
+                        if (r == 0 || (r < 0 && r != -EINTR))
+                                return false;
+                } else if (n < 0 && n != -EINTR)
+                        return false;
                 if (n > 0) {
                         text += n;
                         left -= (size_t)n;
                 }
         }
+        return true;
 }
 
 /* Lines, with an echo, whatever the command has made of the terminal.  What was typed before the question is
@@ -292,12 +302,12 @@ static void prepare_terminal(struct asking *a) {
 }
 
 /* What is shown is the question, as it is written, whatever the command has printed before. */
-static void clear_screen(const struct asking *a) {
+static bool clear_screen(const struct asking *a) {
         char text[SCREEN_RESET_MOST];
         size_t n = a->screen ? screen_clear(a->screen, text) : 0;
 
         text[n] = '\0';
-        question_write(a, text);
+        return question_write(a, text);
 }
 
 static void close_question(struct asking *a) {
@@ -321,6 +331,8 @@ static bool is_this_machine(const char *host) {
         freeifaddrs(all);
         return is_own;
 }
+
+#define QUESTION_MOST (LINK_MOST + 2 * NET_NAME_MOST + 256)
 
 /* The question's lines. */
 static void question_word(const struct asking *a, char *to, size_t size) {
@@ -353,7 +365,7 @@ static void question_word(const struct asking *a, char *to, size_t size) {
 }
 
 static void question_show(struct asking *a, int fd) {
-        char text[LINK_MOST + 2 * NET_NAME_MOST + 256];
+        char text[QUESTION_MOST];
         unsigned char digits = 0;
 
         if (a->is_open || getrandom(&digits, 1, 0) != 1) {
@@ -364,7 +376,7 @@ static void question_show(struct asking *a, int fd) {
                 (void)snprintf(text, sizeof(text),
                                "\nnsrun: %s is refused: nsrun is in the background, and can't ask\n",
                                a->question.name);
-                question_write(a, text);
+                (void)question_write(a, text);
                 question_answer(fd, a->question.number,
                                 a->is_session ? NET_VERDICT_NOT_NOW : NET_VERDICT_NO);
                 return;
@@ -372,12 +384,16 @@ static void question_show(struct asking *a, int fd) {
         (void)snprintf(a->code, sizeof(a->code), "%d%d", digits % 10, digits / 16 % 10);
         question_word(a, text, sizeof(text));
         prepare_terminal(a);
-        clear_screen(a);
         a->is_open = true;
+        /* What isn't shown in whole isn't asked. */
+        if (!clear_screen(a) || !question_write(a, text)) {
+                close_question(a);
+                question_answer(fd, a->question.number, NET_VERDICT_NOT_NOW);
+                return;
+        }
         a->fd = fd;
         a->n = 0;
         a->n_asked += a->about == ASKED_NAME;
-        question_write(a, text);
 }
 
 void question_take(struct asking *a, int fd) {
@@ -458,23 +474,23 @@ static void question_tell(const struct asking *a, enum net_verdict verdict) {
         else
                 (void)snprintf(text, sizeof(text), "nsrun: %s is refused%s\n", name,
                                verdict == NET_VERDICT_NO ? "" : ", and so is all that no rule covers");
-        question_write(a, text);
+        (void)question_write(a, text);
         if (a->about == ASKED_NAME && a->n_asked == NET_QUESTIONS_MOST && verdict != NET_VERDICT_NEVER)
-                question_write(a,
-                               "nsrun: That was the last question: what else no rule covers is refused\n");
+                (void)question_write(
+                        a, "nsrun: That was the last question: what else no rule covers is refused\n");
 }
 
 static void question_decide(struct asking *a) {
-        char yes[4], text[96];
+        char yes[4], text[QUESTION_MOST];
         enum net_verdict verdict = streq(a->line, "n")   ? NET_VERDICT_NO
                                    : streq(a->line, "q") ? NET_VERDICT_NEVER
                                                          : NET_VERDICT_YES;
 
         (void)snprintf(yes, sizeof(yes), "y%s", a->code);
         if (verdict == NET_VERDICT_YES && !streq(a->line, yes)) {
-                (void)snprintf(text, sizeof(text),
-                               "nsrun: [type y%s for yes, n for no, q to be asked no more] ", a->code);
-                question_write(a, text);
+                /* What was meant may have been a question of the command's: this one is asked again. */
+                question_word(a, text, sizeof(text));
+                (void)question_write(a, text);
                 return;
         }
         if (a->about == ASKED_LINK && verdict == NET_VERDICT_YES && opener_open(&a->opener, a->link) < 0)
@@ -512,7 +528,7 @@ void question_take_line(struct asking *a) {
 
 void question_end(struct asking *a) {
         if (a->is_open)
-                question_write(a, "\n");
+                (void)question_write(a, "\n");
         close_question(a);
         close_fdp(&a->tty);
 }

@@ -78,6 +78,6 @@ void question_take_key(struct asking *a, int fd);
 void question_take_link(struct asking *a, int fd);
 /* The person has typed. */
 void question_take_line(struct asking *a);
-/* Writes to the terminal. */
-void question_write(const struct asking *a, const char *text);
+/* Writes to the terminal.  False: it takes nothing, for two seconds. */
+bool question_write(const struct asking *a, const char *text);
 void question_end(struct asking *a);

@@ -388,10 +388,7 @@ static bool is_passing(int r) {
 }
 
 static void read_printed(struct pty *p) {
-        if (pty_fill(&p->printed, p->master) <= 0)
-                return;
-        screen_watch(p->screen, p->printed.bytes, p->printed.to);
-        if (p->has_output_ended)
+        if (pty_fill(&p->printed, p->master) > 0 && p->has_output_ended)
                 p->printed.from = p->printed.to;
 }
 
@@ -472,8 +469,24 @@ static int pty_take_input(struct pty *p) {
         return 0;
 }
 
+/* Of what is printed that is taken note of which is written: a question may come before the rest. */
+static int put_printed(struct pty *p) {
+        const struct screen before = *p->screen;
+        const char *bytes = p->printed.bytes + p->printed.from;
+        size_t from = p->printed.from;
+        int r;
+
+        screen_watch(p->screen, bytes, p->printed.to - from);
+        r = pty_put(&p->printed, p->output);
+        if (pty_is_drained(&p->printed))
+                return r;
+        *p->screen = before;
+        screen_watch(p->screen, bytes, p->printed.from - from);
+        return r;
+}
+
 static int pty_put_output(struct pty *p) {
-        int r = pty_put(&p->printed, p->output);
+        int r = put_printed(p);
 
         if (r >= 0 || is_passing(r))
                 return 0;
@@ -498,9 +511,12 @@ void pty_drain(struct pty *p) {
         size_t n = 0;
 
         do {
-                if (!pty_is_drained(&p->printed) && !p->has_output_ended)
+                if (!pty_is_drained(&p->printed) && !p->has_output_ended) {
+                        screen_watch(p->screen, p->printed.bytes + p->printed.from,
+                                     p->printed.to - p->printed.from);
                         write_all(p->output, p->printed.bytes + p->printed.from,
                                   p->printed.to - p->printed.from);
+                }
                 p->printed.from = p->printed.to = 0;
                 read_printed(p);
                 n += p->printed.to;

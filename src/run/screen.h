@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-#define SCREEN_NUMBERS 32 /* of one sequence; emulators take no more */
+#define SCREEN_NUMBERS 256 /* of one sequence; emulators take no more */
 
 struct screen {
         int state;          /* of the parser */
@@ -18,18 +18,27 @@ struct screen {
                 intermediate; /* '?' and its like before the numbers; ' ', '$' ... behind them; or NUL */
         unsigned numbers[SCREEN_NUMBERS];
         size_t n_numbers;
+        bool has_begun;   /* something has come behind "ESC [" */
+        bool is_doubtful; /* emulators read it differently */
+        char c1;          /* whether it began with ESC (0), or a character of C1 (1), in UTF-8 (2) */
         /* The text of a title or its like that is on its way. */
         char text[4]; /* how it begins, behind its number */
         size_t n_text;
-        char opener;  /* ']', 'P' ... */
-        bool is_text; /* nothing has ended it for sure: what emulators disagree about sets modes, and none
-                         back */
+        char opener; /* ']', 'P' ... */
+        char c1_of_text;
+        bool is_nested; /* it began in the midst of another */
+        bool is_text;   /* nothing has ended it for sure: what emulators disagree about sets modes, and none
+                           back */
         /* What is to be set back. */
         uint64_t modes;      /* bit N: the Nth of the modes is not as it is by default */
         unsigned keyboard;   /* how often the keyboard's protocol was pushed */
         unsigned other_keys; /* bit N: xterm's modification of keys of kind N */
         bool has_keyboard_flags, has_keypad, has_charset, has_shift, has_coding, has_attributes, has_margins,
-                has_cursor, has_colours, has_palette, has_link, has_tabs;
+                has_cursor, has_colours, has_palette, has_link, has_tabs, has_locator, has_status,
+                has_printer, has_images;
+        /* Of these what was kept with a cursor's place. */
+        bool saved_attributes, saved_charset, saved_shift;
+        uint64_t saved_modes;
         bool has_controls; /* anything but text has come */
         bool asks;         /* something was printed that a terminal answers, as if it were typed */
 };

@@ -36,9 +36,9 @@ TEST(a_person_is_asked_once_about_a_name) {
         await_question(&t, "good.test", code);
         /* Whoever doesn't see the question can't answer it. */
         type(&t, "y\n");
-        await(&t, " for yes, n for no, q to be asked no more] ");
+        await_question(&t, "good.test", code);
         type(&t, "yesyesyesyesyesyes\n");
-        await(&t, " for yes, n for no, q to be asked no more] ");
+        await_question(&t, "good.test", code);
         type(&t, code);
         await(&t, "nsrun: good.test is allowed; in later runs by --allow good.test\r\n");
         await_question(&t, "other.test", code);
@@ -166,6 +166,26 @@ TEST(nothing_that_the_command_prints_is_shown_beside_a_question) {
         end_talk(&t, &o);
         expect_status(&o, 0);
         assert_int_equal(unlink(printed), 0);
+}
+
+/* Of a question that was cut off a person would see another one, which the command has written. */
+TEST(a_terminal_that_is_busy_shows_the_question_in_whole) {
+        static const char script[] = "head -c 40000 /dev/zero | tr '\\0' x & sleep 0.3; "
+                                     "getent ahostsv4 good.test >/dev/null; echo rc $?; wait";
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_world_ struct world w;
+        static struct talk t;
+        char code[5];
+
+        world_make(*state, &w, hosts);
+        begin_streams(&t, &w, false, script);
+        (void)usleep(1000 * 1000);
+        await_question(&t, "good.test", code);
+        type(&t, "n\n");
+        await(&t, "nsrun: good.test is refused\r\n");
+        await(&t, "rc 2\r\n");
+        end_talk(&t, &o);
+        expect_status(&o, 0);
 }
 
 /* The command goes on there, has no answer, and is typed to when a shell's "fg" has come. */
