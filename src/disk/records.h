@@ -54,10 +54,12 @@ void records_close(struct record_folder *f);
  * With if_idle it fails with -EWOULDBLOCK, and changes nothing, while a command runs. */
 int records_end(const struct record_folder *f, bool if_idle);
 /* records_hold() says that a command runs, for as long as the record is open; -ESRCH: the session
- * is about to end.  records_touch() says that a command began or ended now. */
+ * is about to end.  records_touch() says of a record's activity_fd that a command began or ended now. */
 int records_hold(const struct record_folder *f, struct nsrun_error *err);
-void records_touch(const struct record_folder *f);
-/* When records_touch() last said so. */
-struct timespec records_last_touch(const struct record_folder *f);
+void records_touch(int activity_fd);
+/* Says that all that came to be before `until` was looked through for what a command mustn't leave; and when
+ * that was said last, or else when the record was made.  Between two commands processes of theirs go on. */
+void records_sweep(int activity_fd, const struct timespec *until);
+struct timespec records_last_sweep(const struct record_folder *f);
 /* For how many seconds no command has run; 0 while one runs. */
 uint64_t records_idle_seconds(const struct record_folder *f);

@@ -101,7 +101,7 @@ int launch_receive_listener(const struct launch *l) {
 void launch_close(struct launch *l) {
         /* The session's idle time begins now, unless another command runs in it. */
         if (l->activity_fd >= 0)
-                (void)futimens(l->activity_fd, NULL);
+                records_touch(l->activity_fd);
         close_fdp(&l->activity_fd);
         close_fdp(&l->pidfd);
         close_fdp(&l->report_fd);

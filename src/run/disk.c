@@ -92,7 +92,7 @@ int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_
         if (r >= 0 && plan->join)
                 r = records_hold(&plan->join->folder, err);
         if (r >= 0 && plan->join)
-                records_touch(&plan->join->folder);
+                records_touch(plan->join->folder.activity_fd);
         if (r >= 0 && !plan->join)
                 r = exposed_add(plan->exposes, err);
         if (r >= 0 && !plan->join)

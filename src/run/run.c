@@ -78,6 +78,15 @@ int run_note_environment(struct run *run, const struct nsrun_plan *plan, struct 
         return r < 0 ? r : note_unseen(run, plan, err);
 }
 
+/* In a session other commands' processes may have gone on since the last sweep: what they left is this
+ * command's to find. */
+static void look_back(struct run *run, const struct plan_join *join) {
+        const struct timespec last = records_last_sweep(&join->folder), now = run->protected.since;
+
+        if (last.tv_sec < now.tv_sec || (last.tv_sec == now.tv_sec && last.tv_nsec < now.tv_nsec))
+                run->gitdirs.since = run->protected.since = last;
+}
+
 /* Prepares all that surrounds a launch, in the order in which the parts need each other. */
 static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
                        struct launch_params *params, struct nsrun_error *err) {
@@ -96,6 +105,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (protected_begin(plan, &run->protected) < 0 || marks_begin(plan, &run->marks) < 0 ||
             dropped_begin(plan, &run->dropped) < 0)
                 return error_oom(err);
+        if (plan->join)
+                look_back(run, plan->join);
         r = plan->join ? hidden_refuse(plan, err) : hidden_begin(plan, &run->hidden, err);
         if (r >= 0)
                 r = descriptors_check(params, plan->plain != NULL, err);
@@ -288,8 +299,15 @@ static int take_finding(void *data, const struct nsrun_error *note) {
 
 /* Looks at what the command has left on the host. */
 static void look_at_leavings(struct run *run) {
-        (void)gitdirs_end(&run->gitdirs, take_finding, run);
-        (void)protected_end(&run->protected, take_finding, run);
+        const bool is_first = run->protected.since.tv_sec != 0;
+        struct timespec begin;
+        int r, end;
+
+        (void)clock_gettime(CLOCK_REALTIME_COARSE, &begin);
+        r = gitdirs_end(&run->gitdirs, take_finding, run);
+        end = protected_end(&run->protected, take_finding, run);
+        if (is_first && run->launch.activity_fd >= 0 && r >= 0 && end >= 0)
+                records_sweep(run->launch.activity_fd, &begin);
 }
 
 static void tell_network(struct run *run) {

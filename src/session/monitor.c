@@ -265,8 +265,8 @@ static void monitor_finish(struct monitor *k) {
                 k->run.is_gone = true;
         }
         /* Sweeps what processes of the session have left in git dirs, and under protected names, since the
-         * last command ended: what was there before, that command told. */
-        k->run.gitdirs.since = k->run.protected.since = records_last_touch(&k->folder);
+         * last command was swept after: what was there before, that command told. */
+        k->run.gitdirs.since = k->run.protected.since = records_last_sweep(&k->folder);
         (void)gitdirs_end(&k->run.gitdirs, write_down, &k->folder);
         (void)protected_end(&k->run.protected, write_down, &k->folder);
         run_end(&k->run);

@@ -366,6 +366,36 @@ TEST(what_repositories_carry_is_taken_away_with_strict) {
         expect_in(o.out, "< core.pager=evil\nconfig.aside-0\nhooks.aside-0\n");
 }
 
+/* What a session's process makes between two commands is the second one's to find. */
+TEST_WITH(a_repository_made_between_a_sessions_commands_is_found, site_setup, site_teardown) {
+        static const char *const modes[] = {"--landlock=auto", "--protect=strict"};
+        static const char *const words[] = {"git obeys: ", "is moved aside there: "};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+                _cleanup_free_ char *id = NULL;
+
+                on_host(s, "rm -rf ..?* .[!.]* *; git init -q .; mkdir d", &o);
+                id = START(s, modes[i]);
+                JOIN_SCRIPT(s, id, &o,
+                            "setsid sh -c 'until [ -e d/go ]; do sleep 0.01; done; git init -q n; "
+                            "echo x >n/.git/hooks/pre-commit; git -C n config core.pager evil; >d/made' "
+                            ">/dev/null 2>&1 </dev/null &");
+                expect_status(&o, 0);
+                on_host(s, ">d/go; until [ -e d/made ]; do sleep 0.01; done", &o);
+                JOIN_SCRIPT(s, id, &o, "true");
+                expect_in(o.err, "with hooks and configuration that names a program, which ");
+                expect_in(o.err, words[i]);
+                /* And it is told once. */
+                JOIN_SCRIPT(s, id, &o, "true");
+                assert_string_equal(o.err, "");
+                end_session(s, id, "stop");
+        }
+        on_host(s, "ls n/.git | grep aside; git -C n config core.pager || true", &o);
+        expect_out(&o, "config.aside-0\nhooks.aside-0\n");
+}
+
 /* Neither a folder that is closed nor names that are taken keep it there. */
 TEST(strict_is_not_kept_from_moving_aside) {
         const struct site *s = *state;
