@@ -135,6 +135,12 @@ static int digest_source(struct apply *a, size_t i) {
 
         if (op->is_put && !is_as_seen(op->change, &op->source))
                 return -ESTALE;
+        /* Of a further name of a file the content was hashed under the first. */
+        if (op->is_put && op->link_of != i) {
+                memcpy(op->content, a->ops[op->link_of].content, sizeof(op->content));
+                memcpy(op->attributes, a->ops[op->link_of].attributes, sizeof(op->attributes));
+                return check_unchanged(a, op);
+        }
         if (!has_object(a, i))
                 return 0;
         if (S_ISREG(op->source.st_mode))

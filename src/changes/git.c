@@ -24,9 +24,19 @@ static bool has_top(const char *below, const char *name) {
 /* Whether git runs `below` (a path within a git dir), reads it as configuration or as a list of commands, or
  * takes the place of one of these from it. */
 static bool is_obeyed(const char *below) {
-        static const char *const names[] = {"hooks",     "modules", "config",       "config.worktree",
-                                            "commondir", "gitdir",  "rebase-merge", "rebase-apply",
-                                            "sequencer", "remotes", "branches"};
+        static const char *const names[] = {"hooks",
+                                            "modules",
+                                            "config",
+                                            "config.worktree",
+                                            "commondir",
+                                            "gitdir",
+                                            "rebase-merge",
+                                            "rebase-apply",
+                                            "sequencer",
+                                            "remotes",
+                                            "branches",
+                                            "info/attributes",
+                                            "objects/info/alternates"};
         const char *worktree = startswith(below, "worktrees/");
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)

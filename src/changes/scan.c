@@ -89,9 +89,12 @@ static int scan_compare_files(int upper_dir, int base_dir, const char *name, con
                 *what |= CHANGE_CONTENT;
         if (a == -EACCES || b == -EACCES) {
                 /* A file without read permission can't be compared: another mtime counts as another content,
-                 * though its owner can set the mtime. */
-                if (*what & CHANGE_MTIME)
+                 * though its owner can set the mtime.  So does what a commit may put there as a whole: a
+                 * file that can be read now, or has more names, of which another may be committed. */
+                if ((*what & CHANGE_MTIME) || a >= 0 || upper->st_nlink > 1)
                         *what |= CHANGE_CONTENT;
+                if (a >= 0)
+                        *what |= CHANGE_XATTR;
                 return 0;
         }
         if (a < 0 || b < 0)

@@ -458,6 +458,15 @@ TEST_IF(geteuid() != 0, what_cannot_be_read_is_said_and_the_rest_is_done, layer_
         layer_expect(y, "");
 }
 
+/* A file of the host's that the user can't read, replaced by one of the same size and time. */
+TEST_IF(geteuid() != 0, what_cannot_be_compared_counts_as_other_content, layer_setup, layer_teardown) {
+        struct layer *y;
+
+        y = layer_change(state, "echo 1 >a; touch -d @7 a; chmod 200 a",
+                         "rm -f a; echo 2 >a; touch -d @7 a; chmod 755 a; ln a b");
+        layer_expect(y, "M  a (mode 0200 -> 0755, xattr)\nA  b\n");
+}
+
 int main(void) {
         (void)umask(022);
         return run_all_tests();

@@ -52,12 +52,16 @@ TEST(what_git_obeys_is_to_be_named) {
                          "mv .git/hooks/pre-push guard; mkdir -p .git/rebase-merge .git/worktrees/w; "
                          "echo 'exec evil' >.git/rebase-merge/git-rebase-todo; "
                          "echo ../../../evil >.git/worktrees/w/commondir; chmod 700 .git; "
-                         "ln -s ../x .git/COMMIT_EDITMSG; ln -s x link",
+                         "ln -s ../x .git/COMMIT_EDITMSG; ln -s x link; "
+                         "mkdir -p .git/info .git/objects/info; echo '* filter=x' >.git/info/attributes; "
+                         "echo /x >.git/objects/info/alternates",
                          "");
         expect_commit(s, id, NULL, "committed 5 paths\n",
                       "nsrun: note: .git/COMMIT_EDITMSG" LEFT_OUT "\n"
                       "nsrun: note: .git/config" LEFT_OUT "\n"
                       "nsrun: note: .git/hooks/pre-commit" LEFT_OUT "\n"
+                      "nsrun: note: .git/info/attributes" LEFT_OUT "\n"
+                      "nsrun: note: .git/objects/info/alternates" LEFT_OUT "\n"
                       "nsrun: note: .git/rebase-merge" LEFT_OUT "\n"
                       "nsrun: note: .git/rebase-merge/git-rebase-todo" LEFT_OUT "\n"
                       "nsrun: note: .git/worktrees/w/commondir" LEFT_OUT "\n"
