@@ -84,9 +84,8 @@ static struct json_object *to_object(struct json_value *v) {
         return (struct json_object *)(void *)v;
 }
 
-/* The length in bytes of the well-formed UTF-8 character at s, 0 where there is
- * none: overlong forms, surrogates and what lies above U+10FFFF included. */
-static size_t utf8_length(const unsigned char *s) {
+size_t json_utf8_length(const char *text) {
+        const unsigned char *s = (const unsigned char *)text;
         unsigned low = 0x80, high = 0xbf;
         size_t n;
 
@@ -122,7 +121,7 @@ static char *clean_bytes(const char *text, size_t length, size_t *ret_length) {
                 return NULL;
         for (const char *end = text + length; text < end;) {
                 /* The NUL behind the text ends a character that is cut off. */
-                size_t n = utf8_length((const unsigned char *)text);
+                size_t n = json_utf8_length(text);
 
                 memcpy(to, n > 0 ? text : "\xef\xbf\xbd", n > 0 ? n : 3);
                 to += n > 0 ? n : 3;

@@ -15,6 +15,10 @@ struct json_document {
         bool has_failed;
 };
 
+/* The length in bytes of the well-formed UTF-8 character at `text`, 0 where there is none: overlong forms,
+ * surrogates and what lies above U+10FFFF included.  What is none is U+FFFD in a document. */
+size_t json_utf8_length(const char *text);
+
 /* Makes the root, an empty object.  -EOPNOTSUPP: json-c isn't installed. */
 int json_open(struct json_document *d, struct nsrun_error *err);
 

@@ -59,12 +59,19 @@ static void add_learned_rule(struct json_document *d, struct json_value *to, con
                 json_add_string(d, entry, "//", comment);
 }
 
+/* Whether a document has the path as it is, and not another one. */
+static bool can_be_said(const char *path) {
+        while (*path && json_utf8_length(path) > 0)
+                path += json_utf8_length(path);
+        return !*path;
+}
+
 static void add_rules_of(struct json_document *d, const struct learned_file *f, bool is_written,
                          const char *key) {
         struct json_value *array = json_get(d->root, key);
 
         for (size_t i = 0; i < f->learned.n_rules; i++) {
-                if (f->learned.rules[i].is_written != is_written)
+                if (f->learned.rules[i].is_written != is_written || !can_be_said(f->learned.rules[i].path))
                         continue;
                 if (!array)
                         array = json_add_array(d, d->root, key);
@@ -82,12 +89,21 @@ static bool array_has(const struct json_value *array, const char *text) {
         return false;
 }
 
-/* A path as a glob for it alone; braces are none, but refused. */
+/* A path as a glob for it, and for little else; braces are none, but refused, and what isn't UTF-8 can't be
+ * said. */
 static char *glob_of(const char *path) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
         for (const char *at = path; *at; at++)
-                strbuf_addf(&b, strchr("*?[\\", *at) ? "\\%c" : "%c", *at == '{' ? '?' : *at);
+                if (*at == '{' || json_utf8_length(at) == 0) {
+                        strbuf_add(&b, "?");
+                } else {
+                        size_t n = json_utf8_length(at);
+
+                        strbuf_add(&b, strchr("*?[\\", *at) ? "\\" : "");
+                        strbuf_add_bytes(&b, at, n);
+                        at += n - 1;
+                }
         return strbuf_finish(&b);
 }
 
@@ -127,6 +143,10 @@ static int add_not_given(struct json_document *d, const struct learned_file *f) 
         _cleanup_strv_ char **lines = NULL;
         int r = strv_copy(f->learned.not_given, &lines);
 
+        for (size_t i = 0; i < f->learned.n_rules && r >= 0; i++)
+                if (!can_be_said(f->learned.rules[i].path))
+                        r = strv_consume(&lines, str_concat(f->learned.rules[i].path,
+                                                            ": used, not given: ", "its name is no UTF-8"));
         STRV_FOREACH (host, f->refused)
                 if (r >= 0)
                         r = strv_consume(&lines, str_concat(*host, ": asked for, not given: ",

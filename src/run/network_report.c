@@ -147,6 +147,20 @@ int network_report(const struct network *n, int fd, bool is_event, struct nsrun_
         return r;
 }
 
+/* A host and its port as --allow takes them: an IPv6 address in brackets.  Without a port: the host. */
+static char *used_host(const char *host, uint16_t port) {
+        const char *of_udp = startswith(host, NET_HOST_UDP), *name = of_udp ? of_udp : host;
+        bool is_v6 = strchr(name, ':');
+        char *line;
+
+        if (port == 0)
+                return strdup(host);
+        return asprintf(&line, "%s%s%s%s:%u", of_udp ? NET_HOST_UDP : "", is_v6 ? "[" : "", name,
+                        is_v6 ? "]" : "", port) < 0
+                       ? NULL
+                       : line;
+}
+
 int network_used(const struct network *n, char ***ret_hosts, char ***ret_refused) {
         uint32_t n_tallies = n->journal ? __atomic_load_n(&n->journal->n_tallies, __ATOMIC_ACQUIRE) : 0;
 
@@ -160,10 +174,9 @@ int network_used(const struct network *n, char ***ret_hosts, char ***ret_refused
                 if ((!is_refused && t.kind != NET_TALLY_CONNECTED) ||
                     (i < n->n_tallies && n->tallies[i].n == t.n))
                         continue;
-                if (asprintf(&line, t.port > 0 ? "%s:%u" : "%s", host, t.port) < 0) {
-                        line = NULL;
+                line = used_host(host, t.port);
+                if (!line)
                         return -ENOMEM;
-                }
                 if (!strv_contains(*to, line) && strv_add(to, line) < 0)
                         return -ENOMEM;
         }

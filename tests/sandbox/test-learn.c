@@ -294,6 +294,28 @@ TEST(a_file_that_nsrun_would_not_obey_is_refused) {
         assert_int_equal(faccessat(AT_FDCWD, inside, F_OK, 0), -1);
 }
 
+/* JSON has no way to say it: what the file says instead must not be another path, nor let a secret be seen.
+ */
+TEST(a_name_that_is_no_utf_8_shows_nothing_more) {
+        static const char look[] = "cat ~/work/caf*/.env; cat ~/work/a ~/work/b; ls ~/work; cat ~/odd?/file";
+        const struct site *s = *state;
+        _cleanup_free_ char *file = configuration(s), *text = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_in_home(s, "work/caf\351/.env", "TOKEN=1\n", 0644);
+        make_in_home(s, "work/a", "a\n", 0644);
+        make_in_home(s, "work/b", "b\n", 0644);
+        make_in_home(s, "odd\351/file", "odd\n", 0644);
+        NSRUN(s, &o, "learn", "--project=.", "-o", file, "--", "sh", "-c", look);
+        text = file_text(file);
+        expect_in(text, "\"hide\": [\"~/work/caf?/.env\"]");
+        expect_in(text, "/odd\357\277\275/file: used, not given: its name is no UTF-8\"");
+        NSRUN(s, &o, "run", "--config", file, "--project=.", "--", "sh", "-c", look);
+        expect_in(o.out, "a\nb\n");
+        expect_not_in(o.out, "TOKEN");
+        expect_not_in(o.out, "odd");
+}
+
 int main(void) {
         return run_all_tests();
 }
