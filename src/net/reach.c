@@ -37,7 +37,7 @@ static bool is_name_of_outer(const struct net_address *a) {
 }
 
 static bool may_connect(const struct helper *h, const struct net_address *a, uint32_t port) {
-        if (net_rules_deny_address(&h->rules, a))
+        if (net_rules_deny_address(&h->rules, a) || net_rules_are_led_to_proxy(&h->rules, a, port))
                 return false;
         if (is_name_of_outer(a))
                 return true;

@@ -438,6 +438,13 @@ bool net_rules_lead_to_proxy(const struct net_rules *rules, const char *name, ui
                streq(name, rules->via->host);
 }
 
+bool net_rules_are_led_to_proxy(const struct net_rules *rules, const struct net_address *a, uint32_t port) {
+        struct net_address proxy;
+
+        return rules->via && port == rules->via->port && net_proxy_address(rules->via, &proxy) &&
+               net_address_is_same(&proxy, a);
+}
+
 bool net_rules_deny_address(const struct net_rules *rules, const struct net_address *a) {
         struct net_address carried;
 

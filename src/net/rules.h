@@ -88,6 +88,8 @@ bool net_rules_allow_address(const struct net_rules *rules, const struct net_add
 bool net_rules_go_via(const struct net_rules *rules, const char *name, uint16_t port);
 /* Whether a connection would lead to the proxy itself, which would then reach anything. */
 bool net_rules_lead_to_proxy(const struct net_rules *rules, const char *name, uint16_t port);
+/* The same of an address that a name leads to, of a proxy that is named by its address. */
+bool net_rules_are_led_to_proxy(const struct net_rules *rules, const struct net_address *a, uint32_t port);
 /* Whether --deny names it. */
 bool net_rules_deny_name(const struct net_rules *rules, const char *name);
 /* Whether --deny names the address. */

@@ -148,6 +148,21 @@ TEST(the_proxy_itself_is_not_reached) {
         expect_out(&o, "good.test:8080: to 203.0.113.5: 2 bytes\nproxy.test:3128: Connection reset by peer\n"
                        "127.0.0.1:3128: Connection reset by peer\n");
         expect_log(&w, "proxy CONNECT good.test:8080 HTTP/1.1\ntcp 203.0.113.5\n");
+        /* Nor by another name that leads to its address: whoever answers for that name chooses it. */
+        WORLD_RUN(&w, &o,
+                  OPTIONS("--net=allow", "--allow=*.test:8080", "--net-via=socks5://203.0.113.5:8080"),
+                  "reach", "good.test:8080");
+        expect_out(&o, "good.test:8080: Connection reset by peer\n");
+        expect_in(o.err, "good.test:8080 isn't allowed, since it leads to 203.0.113.5");
+        expect_log(&w, "");
+        assert_int_equal(setenv("HTTPS_PROXY", "203.0.113.5:8080", 1), 0);
+        assert_int_equal(setenv("NO_PROXY", ".test", 1), 0);
+        WORLD_RUN(&w, &o, OPTIONS("--net=allow", "--allow=*.test:8080", "--net-via=env"), "reach",
+                  "good.test:8080");
+        expect_out(&o, "good.test:8080: Connection reset by peer\n");
+        expect_log(&w, "");
+        assert_int_equal(unsetenv("HTTPS_PROXY"), 0);
+        assert_int_equal(unsetenv("NO_PROXY"), 0);
 }
 
 /* Asks the name server for names below .test whose first label is no host's, and sends UDP to an address. */
