@@ -5,9 +5,10 @@
 #include "tool.h"
 
 enum {
-        FILE_TEXT_MOST = 30 * 1024,       /* bytes of an answer's text */
-        FILE_EDIT_MOST = 4 * 1024 * 1024, /* bytes of a file that is edited */
-        FILE_ENTRIES_MOST = 1000,         /* of a list */
+        FILE_TEXT_MOST = 30 * 1024,          /* bytes of an answer's text */
+        FILE_EDIT_MOST = 4 * 1024 * 1024,    /* bytes of a file that is edited */
+        FILE_EDITED_MOST = 16 * 1024 * 1024, /* and of what takes the place of something in it */
+        FILE_ENTRIES_MOST = 1000,            /* of a list */
 };
 
 /* The argument path, or the project. */

@@ -210,21 +210,27 @@ int tool_write(struct call *c, struct tool_answer *ret, struct nsrun_error *err)
         return finish_structure(&d, ret, err);
 }
 
-/* Replaces `old`: how often it was there. */
-static size_t replace_text(const char *text, const char *old, const char *new, struct strbuf *to) {
-        const char *found;
+static size_t count_text(const char *text, const char *old) {
         size_t n = 0;
 
-        for (; (found = strstr(text, old)); text = found + strlen(old), n++) {
+        for (; (text = strstr(text, old)); text += strlen(old))
+                n++;
+        return n;
+}
+
+static void replace_text(const char *text, const char *old, const char *new, struct strbuf *to) {
+        const char *found;
+
+        for (; (found = strstr(text, old)); text = found + strlen(old)) {
                 strbuf_add_bytes(to, text, (size_t)(found - text));
                 strbuf_add(to, new);
         }
         strbuf_add(to, text);
-        return n;
 }
 
-static int judge_edit(const struct call *c, size_t n, const struct strbuf *b, struct nsrun_error *err) {
+static int judge_edit(const struct call *c, size_t n, struct nsrun_error *err) {
         const char *path = argument_text(c, "path");
+        const size_t more = n * strlen(argument_text(c, "new"));
 
         if (n == 0)
                 return tool_refuse(err, path, "the old text is not in the file", "read the file again");
@@ -232,7 +238,9 @@ static int judge_edit(const struct call *c, size_t n, const struct strbuf *b, st
                 return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), path,
                                   "take more of what surrounds it, or set all",
                                   "the old text is in the file %zu times", n);
-        return b->has_failed ? error_oom(err) : 0;
+        if (more > FILE_EDITED_MOST)
+                return tool_refuse(err, path, "the file would be too large", NULL);
+        return 0;
 }
 
 int tool_edit(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
@@ -254,8 +262,12 @@ int tool_edit(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
         if (r < 0)
                 return fail_file(path, r, r == -EBADMSG ? "the file is no text" : "the file can't be read",
                                  err);
-        n = replace_text(text, old, argument_text(c, "new"), &b);
-        r = judge_edit(c, n, &b, err);
+        n = count_text(text, old);
+        r = judge_edit(c, n, err);
+        if (r >= 0)
+                replace_text(text, old, argument_text(c, "new"), &b);
+        if (b.has_failed)
+                r = error_oom(err);
         if (r >= 0)
                 r = put_content(fd, path, b.text ? b.text : "", b.length, st.st_size, err);
         if (r >= 0)

@@ -3,6 +3,8 @@
  * out of the sandbox. */
 #include "mcp.h"
 
+#define SIXTY_FOUR "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static void expect_same(struct client *c, const char *command, const char *output) {
         _cleanup_free_ char *arguments = text_of("{\"command\":\"%s\"}", command);
         struct json_object *o = client_call(c, "bash", arguments);
@@ -95,6 +97,11 @@ TEST(an_answer_is_bounded) {
                     "Error: the file is no text; it has 3 bytes: binary", true);
         expect_call(&c, "edit", "{\"path\":\"binary\",\"old\":\"a\",\"new\":\"b\"}",
                     "Error: the file is no text: binary: Bad message", true);
+        /* 1,048,576 times 64 bytes: a call doesn't take the machine's memory. */
+        expect_same(&c, "yes a | tr -d '\\n' | head -c 1048576 >many", "");
+        expect_call(&c, "edit", "{\"path\":\"many\",\"old\":\"a\",\"all\":true,\"new\":\"" SIXTY_FOUR "\"}",
+                    "Error: the file would be too large: many", true);
+        expect_same(&c, "wc -c <many; rm many", "1048576\n");
         o = client_call(&c, "grep", "{\"pattern\":\"1\",\"path\":\"big\"}");
         assert_true(strlen(text_at(o, "result.content.0.text")) < 31 * 1024);
         expect_in(text_at(o, "result.content.0.text"), "[not all was looked at: there is more]");
