@@ -146,12 +146,26 @@ static bool is_said(const struct policy_said *said, size_t n, const struct polic
 }
 
 /* A project may ask for a folder by a name that nobody looks at twice. */
-static const char *warning_of(const struct policy_said *said) {
-        const char *home = getenv("HOME"), *below = home ? path_below(said->value, home) : NULL;
+static const char *warning_of_folder(const char *folder) {
+        const char *home = getenv("HOME"), *below = home ? path_below(folder, home) : NULL;
 
-        if (below && !*below)
+        if (home && folder[0] == '/' && path_below(home, folder))
                 return "   <- all of your home, with your keys and passwords";
         return below && secrets_hold(below) ? "   <- your keys and passwords are kept there" : "";
+}
+
+/* A bind has the place inside behind its folder, a toolchain a variable that may name another folder. */
+static const char *warning_of(const struct policy_said *said) {
+        const char *variable =
+                streq(said->key, "toolchains") ? strstr(said->value, CONFIG_OR_VARIABLE) : NULL;
+        size_t n = variable                   ? (size_t)(variable - said->value)
+                   : streq(said->key, "bind") ? strcspn(said->value, ":")
+                                              : strlen(said->value);
+        _cleanup_free_ char *folder = strndup(said->value, n);
+        const char *warning = folder ? warning_of_folder(folder) : "",
+                   *other = variable ? getenv(variable + strlen(CONFIG_OR_VARIABLE)) : NULL;
+
+        return *warning || !other ? warning : warning_of_folder(other);
 }
 
 static int proposal_print_line(char sign, const struct policy_said *said, struct nsrun_error *err) {

@@ -8,7 +8,7 @@
 /* Adds one {"path", "cache", "variable"} of "toolchains". */
 static int apply_toolchain(struct config_reader *c, size_t node) {
         const struct json_node *nodes = c->map.nodes;
-        _cleanup_free_ char *path = NULL;
+        _cleanup_free_ char *path = NULL, *shown = NULL;
         const char *variable = NULL, *label;
         bool is_cache = false;
         int r = 0;
@@ -38,7 +38,11 @@ static int apply_toolchain(struct config_reader *c, size_t node) {
         label = config_label(c, node, "toolchains");
         if (!label || policy_add_toolchain(c->policy, path, variable, is_cache, label) < 0)
                 return error_oom(c->err);
-        return config_note(c, node, "toolchains", path, "");
+        /* Where the variable is set, that folder is shown instead. */
+        shown = variable ? str_concat(path, CONFIG_OR_VARIABLE, variable) : NULL;
+        if (variable && !shown)
+                return error_oom(c->err);
+        return config_note(c, node, "toolchains", shown ? shown : path, "");
 }
 
 int config_apply_toolchains(struct config_reader *c, size_t node) {

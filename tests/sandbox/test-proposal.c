@@ -106,6 +106,45 @@ TEST(a_proposal_is_in_force_when_a_person_has_taken_it_over_and_not_before) {
         assert_string_equal(o.err, "");
 }
 
+TEST(a_proposal_is_shown_with_what_it_gives_away) {
+        static const struct {
+                const char *proposal, *shown; /* %H: the home */
+        } rows[] = {
+                {"\"readable\": [\"~/sdk\"]", "\n+ readable %H/sdk\n"},
+                {"\"readable\": [\"~/.ssh\"]",
+                 "\n+ readable %H/.ssh   <- your keys and passwords are kept there\n"},
+                {"\"readable\": [\"/\"]",
+                 "\n+ readable /   <- all of your home, with your keys and passwords\n"},
+                {"\"bind\": [\"~/.ssh:/x:ro\"]",
+                 "\n+ bind %H/.ssh:/x:ro   <- your keys and passwords are kept there\n"},
+                {"\"toolchains\": [{\"path\": \"~/sdk\", \"variable\": \"SDK\"}]",
+                 "\n+ toolchains %H/sdk or $SDK\n"},
+                {"\"toolchains\": [{\"path\": \"~/sdk\", \"variable\": \"KEYS\"}]",
+                 "\n+ toolchains %H/sdk or $KEYS   <- your keys and passwords are kept there\n"},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *keys = path_of(s->home, ".ssh");
+
+        make_folder(s->home, "sdk");
+        make_folder(s->home, ".ssh");
+        assert_int_equal(setenv("KEYS", keys, 1), 0);
+        assert_int_equal(unsetenv("SDK"), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                const char *at = strstr(rows[i].shown, "%H");
+                _cleanup_free_ char *text = text_of("{%s}\n", rows[i].proposal),
+                                    *shown = at ? text_of("%.*s%s%s", (int)(at - rows[i].shown),
+                                                          rows[i].shown, s->home, at + 2)
+                                                : strdup(rows[i].shown);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                make_file(s->project, ".nsrun.json", text);
+                in_project(s, &o, "setsid \"$0\" config proposal --project=. </dev/null");
+                expect_status(&o, 125);
+                expect_in(o.out, shown);
+        }
+        assert_int_equal(unsetenv("KEYS"), 0);
+}
+
 TEST(a_proposal_that_changes_is_one_again) {
         const struct site *s = *state;
         _cleanup_free_ char *first = NULL, *second = NULL, *text = NULL, *file = users_file(s);
