@@ -22,7 +22,7 @@ int aside_open_folder(int folder) {
         return (st.st_mode & 0700) == 0700 || chmod(self, (st.st_mode & 07777) | 0700) == 0 ? 0 : -errno;
 }
 
-int aside_move(int parent, const char *base, char **ret) {
+int aside_move(int parent, const char *base, const char *dot, char **ret) {
         bool was_opened = false;
 
         for (unsigned i = 0; i < 40;) {
@@ -31,7 +31,8 @@ int aside_move(int parent, const char *base, char **ret) {
 
                 /* The command may have taken the low ones. */
                 if ((i >= 20 && getrandom(&number, sizeof(number), 0) < 0) ||
-                    asprintf(&aside, "%.*s.aside-%u", ASIDE_BASE_MOST, base, number) < 0) {
+                    asprintf(&aside, "%s%.*s.aside-%u", dot, ASIDE_BASE_MOST - (int)strlen(dot), base,
+                             number) < 0) {
                         aside = NULL;
                         return -ENOMEM;
                 }

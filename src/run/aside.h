@@ -6,7 +6,8 @@
 
 /* Gives the owner of a folder, a descriptor that may be O_PATH, all rights in it; nobody else's change. */
 int aside_open_folder(int folder);
-/* Renames the entry `base` of the folder `parent` to BASE.aside-N, of a long BASE what fits, which *ret is,
- * for the caller to free.  A folder that the command has closed to its owner is opened for it.  -ENOENT:
- * there is none; -errno. */
-int aside_move(int parent, const char *base, char **ret);
+/* Renames the entry `base` of the folder `parent` to BASE.aside-N, of a long BASE what fits, behind `dot`
+ * ("" or
+ * "."), which *ret is, for the caller to free.  A folder that the command has closed to its owner is opened
+ * for it.  -ENOENT: there is none; -errno. */
+int aside_move(int parent, const char *base, const char *dot, char **ret);

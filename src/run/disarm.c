@@ -20,7 +20,7 @@ struct keeping {
 
 int disarm_entry(int folder, const char *name) {
         _cleanup_free_ char *aside = NULL;
-        int r = aside_move(folder, name, &aside);
+        int r = aside_move(folder, name, "", &aside);
 
         return r == -ENOENT ? 0 : r;
 }

@@ -165,7 +165,7 @@ static int sweep_commondir(struct sweep *s) {
         if (s->dirs->items[s->dirs->n - 1].is_common || s->dir->had_commondir ||
             fstatat(git_dir, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
-        r = aside_move(git_dir, "commondir", &aside);
+        r = aside_move(git_dir, "commondir", "", &aside);
         if (r < 0) {
                 s->is_cut |= r != -ENOMEM;
                 return r == -ENOMEM ? r : 0;

@@ -4,6 +4,7 @@
 #include "protected.h"
 
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 
 #include "aside.h"
@@ -176,12 +177,26 @@ static int say(const struct look *l, const char *name, const char *what, const c
         return l->found(l->data, &note);
 }
 
+/* Whether a glob names what is moved aside from BASE in the folder at its new name, too. */
+static bool is_named_aside(const struct look *l, const char *folder, const char *dot, const char *base) {
+        char name[PATH_MAX];
+
+        if (snprintf(name, sizeof(name), "%s%s%s%s.aside-0", folder, *folder ? "/" : "", dot, base) >=
+            (int)sizeof(name))
+                return false;
+        STRV_FOREACH (glob, l->folder->globs)
+                if (fnmatch(*glob, name, FNM_PATHNAME) == 0)
+                        return true;
+        return false;
+}
+
 /* `was` is the symlink that stood there, or NULL: nothing did. */
 static int put_aside(const struct look *l, const char *name, const struct protected_name *was) {
         _cleanup_free_ char *folder = strdup(name), *aside = NULL, *place = NULL, *named = NULL,
                             *quoted = NULL, *hint = NULL;
-        const char *base = strrchr(name, '/'), *below;
+        const char *base = strrchr(name, '/'), *below, *dot;
         _cleanup_close_ int parent = -EBADF;
+        bool is_still_named;
         int r;
 
         if (!folder)
@@ -189,7 +204,10 @@ static int put_aside(const struct look *l, const char *name, const struct protec
         folder[base ? base - name : 0] = '\0';
         base = base ? base + 1 : name;
         parent = beneath_open(l->folder->fd, folder, O_PATH | O_DIRECTORY, 0);
-        r = parent < 0 ? parent : aside_move(parent, base, &aside);
+        /* Globs like [!.]* leave names with a dot out. */
+        dot = is_named_aside(l, folder, "", base) ? "." : "";
+        is_still_named = *dot && is_named_aside(l, folder, dot, base);
+        r = parent < 0 ? parent : aside_move(parent, base, is_still_named ? "" : dot, &aside);
         if (r == -ENOENT)
                 return 0;
         if (r == -ENOMEM)
@@ -218,7 +236,12 @@ static int put_aside(const struct look *l, const char *name, const struct protec
                 hint = NULL;
                 return -ENOMEM;
         }
-        return say(l, place, "a protected name that the command made is moved aside", hint);
+        return say(l, place,
+                   is_still_named
+                           ? "a protected name that the command made is moved aside, to one that is as "
+                             "protected, and that programs on the host may obey"
+                           : "a protected name that the command made is moved aside",
+                   is_still_named ? "look at it, and remove it" : hint);
 }
 
 static bool is_before(const struct timespec *time, const struct timespec *since) {

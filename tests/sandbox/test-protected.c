@@ -165,7 +165,6 @@ TEST_WITH(what_is_made_is_moved_aside, setup, site_teardown) {
         expect_out(&o, "evil\nevil\n");
 }
 
-/* What a session's last process makes is found by the session's end. */
 TEST(a_name_as_long_as_they_come_is_moved_aside) {
         static const char script[] = "cat /dev/null >$(printf '%252s' | tr ' ' a).mk; >b.mk; ls | wc -l";
         const struct site *s = *state;
@@ -179,6 +178,27 @@ TEST(a_name_as_long_as_they_come_is_moved_aside) {
         expect_out(&o, "0\nb.mk.aside-0\n1\n");
 }
 
+TEST(what_is_moved_aside_is_no_protected_name_or_the_note_says_so) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "skills");
+        make_folder(s->project, "conf.d");
+        RUN(s, &o, "--protect=skills/[!.]*", "--protect=conf.d/*", "--", "sh", "-c",
+            "mkdir skills/evil; echo evil >skills/evil/text; echo evil >conf.d/evil");
+        expect_status(&o, 0);
+        expect_in(o.err, "note: a protected name that the command made is moved aside: ");
+        expect_in(o.err, "/skills/.evil.aside-0; --no-protect skills/evil lets it stay\n");
+        expect_in(
+                o.err,
+                "note: a protected name that the command made is moved aside, to one that is as protected, "
+                "and that programs on the host may obey: ");
+        expect_in(o.err, "/conf.d/evil.aside-0; look at it, and remove it\n");
+        on_host(s, "ls -A skills conf.d", &o);
+        expect_out(&o, "conf.d:\nevil.aside-0\n\nskills:\n.evil.aside-0\n");
+}
+
+/* What a session's last process makes is found by the session's end. */
 TEST_WITH(what_is_made_behind_a_sessions_commands_is_moved_aside, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *note = NULL;
