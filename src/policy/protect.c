@@ -217,7 +217,8 @@ int protect_name(struct protecting *p, const char *glob) {
         return protect_is_left_open(p, glob) ? 0 : strv_add(&p->globs, glob);
 }
 
-/* The names that nothing was found of can't be made. */
+/* The names that nothing was found of can't be made.  Those that a wildcard of an agent's row stands for can
+ * (strict_check() refuses the user's own), and are moved aside. */
 static int keep_free(const struct protecting *p) {
         int r = 0;
 
@@ -227,7 +228,9 @@ static int keep_free(const struct protecting *p) {
                 if (r < 0 || streq(*glob, ".git"))
                         continue;
                 r = strict_unescape(*glob, &name);
-                if (r >= 0 && !strv_contains(p->found, name))
+                if (r == -EINVAL)
+                        r = 0;
+                else if (r >= 0 && !strv_contains(p->found, name))
                         r = strict_keep_free(p->resolved, p->path, name);
         }
         return r;

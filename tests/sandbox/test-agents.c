@@ -218,6 +218,24 @@ TEST(a_setting_that_was_missing_is_no_way_out) {
         expect_in(o.err, ".claude/settings.json");
 }
 
+/* A wildcard's names can't be kept free: what is there is read-only, what is made is moved aside. */
+TEST(strict_goes_with_a_row_that_has_wildcards) {
+        const struct site *s = *state;
+        _cleanup_free_ char *made = path_of(s->home, ".codex/skills/made/SKILL.md"),
+                            *aside = path_of(s->home, ".codex/skills/.made.aside-0/SKILL.md");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        lay_file(s->home, ".codex/skills/mine/SKILL.md", "mine\n");
+        RUN(s, &o, "--agent", "codex", "--protect=strict", "--", "sh", "-c",
+            "cd ~/.codex/skills; mkdir made && echo evil >made/SKILL.md && echo made; "
+            "echo evil >mine/SKILL.md || cat mine/SKILL.md; echo x >../AGENTS.md || echo kept free");
+        expect_status(&o, 0);
+        expect_out(&o, "made\nmine\nkept free\n");
+        expect_in(o.err, "note: a protected name that the command made is moved aside: ");
+        assert_int_equal(access(made, F_OK), -1);
+        assert_int_equal(access(aside, F_OK), 0);
+}
+
 static void write_config(const struct site *s, const char *text) {
         lay_file(s->home, ".config/nsrun/config.json", text);
 }
