@@ -250,7 +250,8 @@ TEST(control_c_reaches_the_command_once) {
 
                 assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
                 start(s, options[i],
-                      "trap 'echo interrupted' INT; trap 'echo end; exit 4' TERM; echo ready; sleep 1000 & wait; wait; wait",
+                      "trap 'echo interrupted' INT; trap 'echo end; exit 4' TERM; echo ready; sleep 1000 & "
+                      "while :; do wait; done",
                       &(struct request){.standard_input = slave, .in_child = take_terminal, .data = &slave},
                       &running);
                 assert_int_equal(write(master, "\003", 1), 1);

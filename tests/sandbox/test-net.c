@@ -159,6 +159,24 @@ FULL_TEST(a_name_that_changes_its_mind_is_not_followed_home, site_setup, site_te
 }
 
 /* The control's lines that aren't "open" are of what an ordinary user has on no host. */
+/* On a machine at work one of the ways may fail by itself. */
+static void expect_ways_outside(struct world *w, struct outcome *o, const char *const *ways, size_t n) {
+        for (int tries = 3; tries > 0; tries--) {
+                size_t n_open = 0;
+
+                WORLD_CONTROL(w, o, "attempt");
+                for (size_t i = 0; i < n; i++) {
+                        _cleanup_free_ char *line = text_of("%s: open\n", ways[i]);
+
+                        n_open += strstr(o->out, line) != NULL;
+                        if (tries == 1)
+                                expect_in(o->out, line);
+                }
+                if (n_open == n)
+                        return;
+        }
+}
+
 TEST(no_other_way_leads_out) {
         static const char *const open_outside[] = {
                 "an address",        "a name server",       "the metadata",           "the host's loopback",
@@ -168,12 +186,7 @@ TEST(no_other_way_leads_out) {
         _cleanup_world_ struct world w;
 
         world_make(*state, &w, hosts);
-        WORLD_CONTROL(&w, &o, "attempt");
-        for (size_t i = 0; i < ARRAY_SIZE(open_outside); i++) {
-                _cleanup_free_ char *line = text_of("%s: open\n", open_outside[i]);
-
-                expect_in(o.out, line);
-        }
+        expect_ways_outside(&w, &o, open_outside, ARRAY_SIZE(open_outside));
         assert_true(w.n_packets > 20);
         assert_int_equal(truncate(w.log, 0), 0);
         for (int i = 0; i < 2; i++) {
