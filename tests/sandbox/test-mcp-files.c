@@ -3,7 +3,9 @@
  * out of the sandbox. */
 #include "mcp.h"
 
-#define SIXTY_FOUR "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define SIXTY_FOUR   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define FIVE_HUNDRED SIXTY_FOUR SIXTY_FOUR SIXTY_FOUR SIXTY_FOUR SIXTY_FOUR SIXTY_FOUR SIXTY_FOUR SIXTY_FOUR
+#define TWO_THOUSAND FIVE_HUNDRED FIVE_HUNDRED FIVE_HUNDRED FIVE_HUNDRED
 
 static void expect_same(struct client *c, const char *command, const char *output) {
         _cleanup_free_ char *arguments = text_of("{\"command\":\"%s\"}", command);
@@ -97,11 +99,12 @@ TEST(an_answer_is_bounded) {
                     "Error: the file is no text; it has 3 bytes: binary", true);
         expect_call(&c, "edit", "{\"path\":\"binary\",\"old\":\"a\",\"new\":\"b\"}",
                     "Error: the file is no text: binary: Bad message", true);
-        /* 1,048,576 times 64 bytes: a call doesn't take the machine's memory. */
-        expect_same(&c, "yes a | tr -d '\\n' | head -c 1048576 >many", "");
-        expect_call(&c, "edit", "{\"path\":\"many\",\"old\":\"a\",\"all\":true,\"new\":\"" SIXTY_FOUR "\"}",
+        /* 16,384 times 2,048 bytes: a call doesn't take the machine's memory. */
+        expect_same(&c, "yes a | tr -d '\\n' | head -c 16384 >many", "");
+        expect_call(&c, "edit",
+                    "{\"path\":\"many\",\"old\":\"a\",\"all\":true,\"new\":\"" TWO_THOUSAND "\"}",
                     "Error: the file would be too large: many", true);
-        expect_same(&c, "wc -c <many; rm many", "1048576\n");
+        expect_same(&c, "wc -c <many; rm many", "16384\n");
         o = client_call(&c, "grep", "{\"pattern\":\"1\",\"path\":\"big\"}");
         assert_true(strlen(text_at(o, "result.content.0.text")) < 31 * 1024);
         expect_in(text_at(o, "result.content.0.text"), "[not all was looked at: there is more]");
