@@ -154,10 +154,18 @@ static const char *warning_of_folder(const char *folder) {
         return below && secrets_hold(below) ? "   <- your keys and passwords are kept there" : "";
 }
 
+/* The last CONFIG_OR_VARIABLE in a toolchain's value: its path may have one, too, a variable's name not. */
+static const char *find_variable(const char *value) {
+        const char *found = NULL;
+
+        for (const char *at = value; (at = strstr(at, CONFIG_OR_VARIABLE)); at++)
+                found = at;
+        return found;
+}
+
 /* A bind has the place inside behind its folder, a toolchain a variable that may name another folder. */
 static const char *warning_of(const struct policy_said *said) {
-        const char *variable =
-                streq(said->key, "toolchains") ? strstr(said->value, CONFIG_OR_VARIABLE) : NULL;
+        const char *variable = streq(said->key, "toolchains") ? find_variable(said->value) : NULL;
         size_t n = variable                   ? (size_t)(variable - said->value)
                    : streq(said->key, "bind") ? strcspn(said->value, ":")
                                               : strlen(said->value);

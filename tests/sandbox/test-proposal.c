@@ -119,6 +119,8 @@ TEST(a_proposal_is_shown_with_what_it_gives_away) {
                  "\n+ bind %H/.ssh:/x:ro   <- your keys and passwords are kept there\n"},
                 {"\"toolchains\": [{\"path\": \"~/sdk\", \"variable\": \"SDK\"}]",
                  "\n+ toolchains %H/sdk or $SDK\n"},
+                {"\"toolchains\": [{\"path\": \"~/sdk or $SDK\", \"variable\": \"KEYS\"}]",
+                 "\n+ toolchains %H/sdk or $SDK or $KEYS   <- your keys and passwords are kept there\n"},
                 {"\"toolchains\": [{\"path\": \"~/sdk\", \"variable\": \"KEYS\"}]",
                  "\n+ toolchains %H/sdk or $KEYS   <- your keys and passwords are kept there\n"},
         };
