@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -77,14 +78,33 @@ static void fork_on(unsigned n) {
                             CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD, NULL);
 }
 
+/* Its memory is its parent's: thousands of copies of a program take minutes to make where others work. */
+static _Noreturn int stay(void *nothing) {
+        (void)nothing;
+        (void)alarm(4 * STORM_SECONDS + 5);
+        for (;;)
+                (void)pause();
+}
+
 /* Children of the reaper's, of whom some stay, so that each of its looks takes long, and others end and
  * are replaced faster than it looks. */
 static void storm(void) {
+        enum {
+                STACK = 16384
+        };
+        char *stacks = mmap(NULL, (size_t)STORM_STAYING * STACK, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        if (stacks == MAP_FAILED)
+                _exit(96);
         (void)signal(SIGTERM, SIG_IGN);
         (void)signal(SIGALRM, outlive);
         /* To raise it may take long where others work, too: its time begins when it is there. */
         (void)alarm(3 * STORM_SECONDS);
-        for (int i = 0; i < STORM_STAYING + STORM_FORKING; i++) {
+        for (size_t i = 1; i <= STORM_STAYING; i++)
+                if (clone(stay, stacks + i * STACK, CLONE_VM | CLONE_PARENT | SIGCHLD, NULL) < 0)
+                        _exit(97);
+        for (int i = 0; i < STORM_FORKING; i++) {
                 pid_t pid = clone_parent();
 
                 if (pid < 0)
@@ -92,8 +112,6 @@ static void storm(void) {
                 if (pid > 0)
                         continue;
                 (void)alarm(4 * STORM_SECONDS + 5);
-                while (i < STORM_STAYING)
-                        (void)pause();
                 fork_on(UINT_MAX);
         }
         fork_on(STORM_STAYING);

@@ -121,10 +121,14 @@ TEST_WITH(a_slow_look_for_what_was_left_is_no_failure, site_setup, site_teardown
         run_faulty(s, argv, NULL, 0, &o, &page);
         expect_status(&o, 7);
         assert_string_equal(o.err, "");
-        wanted = text_of("slow:%u:5500", page.calls / 2);
-        run_faulty(s, argv, wanted, 0, &o, &page);
-        expect_status(&o, 7);
-        assert_string_equal(o.err, "");
+        /* Where others work there are more looks in one run than in another: it may end before that call. */
+        for (int i = 0; i < 20 && page.state != FAULT_DONE; i++) {
+                free(wanted);
+                wanted = text_of("slow:%u:5500", page.calls / 2);
+                run_faulty(s, argv, wanted, 0, &o, &page);
+                expect_status(&o, 7);
+                assert_string_equal(o.err, "");
+        }
         assert_int_equal(page.state, FAULT_DONE);
         assert_false(page.is_supervisors);
         expect_good_join(s, id, "set -- /proc/[0-9]*; echo $#", "2\n");
