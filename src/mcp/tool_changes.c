@@ -6,7 +6,7 @@
 #include "tool.h"
 
 enum {
-        CHANGES_SHOWN_MOST = 4096 /* bytes of a list in a question */
+        CHANGES_SHOWN_MOST = 8192 /* bytes of a diff in a question */
 };
 
 static struct nsrun_session_choice changes_meant(const char **paths, const char *digest) {
@@ -84,17 +84,40 @@ int tool_diff(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
 
 /* ------------------------------------------------------------------------ asking */
 
-static char *question_of(const char *verb, const char *list, size_t n) {
+/* The changes as the user is to see them: the list in whole, as nobody can say yes to what isn't shown, and
+ * beneath it the patch, unless that is too long. */
+static int diff_to_show(const struct call *c, const char **paths, char **ret, char **ret_digest,
+                        struct nsrun_error *err) {
+        _cleanup_free_ char *list = NULL, *patch = NULL, *digest = NULL, *patch_digest = NULL;
+        size_t n = 0, n_patch = 0;
+        int r = diff_text(c, NSRUN_DIFF_LIST, paths, &list, &n, &digest, err);
+
+        if (r >= 0 && n > CHANGES_SHOWN_MOST)
+                r = tool_refuse(err, NULL, "the changes are too many to be shown to the user",
+                                "name fewer paths, or the user does it with 'nsrun session'");
+        if (r >= 0)
+                r = diff_text(c, NSRUN_DIFF_PATCH, paths, &patch, &n_patch, &patch_digest, err);
+        if (r < 0)
+                return r;
+        /* A command may have changed something in between. */
+        if (n_patch > CHANGES_SHOWN_MOST || !streq(digest, patch_digest))
+                n_patch = 0;
+        if (asprintf(ret, "%.*s%s%.*s", (int)n, list, n_patch > 0 ? "\n" : "", (int)n_patch, patch) < 0) {
+                *ret = NULL;
+                return error_oom(err);
+        }
+        *ret_digest = TAKE_PTR(digest);
+        return 0;
+}
+
+static char *question_of(const char *verb, const char *diff) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *shown = NULL, *visible = NULL, *message = NULL;
+        _cleanup_free_ char *visible = str_visible_text(diff), *message = NULL;
         struct json_value *schema, *o;
         char *text = NULL;
 
-        shown = strndup(list, n > CHANGES_SHOWN_MOST ? CHANGES_SHOWN_MOST : n);
-        visible = shown ? str_visible_text(shown) : NULL;
         if (!visible || json_open(&d, NULL) < 0 ||
-            asprintf(&message, "%s these changes?\n\n%s%s", verb, visible,
-                     n > CHANGES_SHOWN_MOST ? "\n... and more, which isn't shown" : "") < 0) {
+            asprintf(&message, "%s these changes?\n\n%s", verb, visible) < 0) {
                 message = NULL;
                 return NULL;
         }
@@ -110,8 +133,8 @@ static char *question_of(const char *verb, const char *list, size_t n) {
 }
 
 /* 0: the client's user has said yes to what was shown. */
-static int ask_user(struct call *c, const char *verb, const char *list, size_t n, struct nsrun_error *err) {
-        _cleanup_free_ char *params = question_of(verb, list, n), *reply = NULL;
+static int ask_user(struct call *c, const char *verb, const char *diff, struct nsrun_error *err) {
+        _cleanup_free_ char *params = question_of(verb, diff), *reply = NULL;
         _cleanup_json_ struct json_document d = {0};
         const char *action, *why;
         size_t at;
@@ -163,16 +186,15 @@ int tool_commit(struct call *c, struct tool_answer *ret, struct nsrun_error *err
         const char *expected = argument_text(c, "digest");
         _cleanup_free_ const char **paths = NULL;
         struct nsrun_session_choice choice;
-        size_t n = 0;
         int r = argument_texts(c, "paths", &paths) < 0 ? error_oom(err) : 0;
 
         if (r >= 0 && c->server->settings->commits == MCP_COMMITS_ASKED) {
-                r = diff_text(c, NSRUN_DIFF_STAT, paths, &text, &n, &digest, err);
+                r = diff_to_show(c, paths, &text, &digest, err);
                 if (r >= 0 && expected && !streq(expected, digest))
                         r = tool_refuse(err, NULL, "the changes are others than those of the digest",
                                         "look at the diff again");
                 if (r >= 0)
-                        r = ask_user(c, "Commit", text, n, err);
+                        r = ask_user(c, "Commit", text, err);
                 /* What was shown is what is committed. */
                 expected = digest;
         }
@@ -187,13 +209,12 @@ int tool_discard(struct call *c, struct tool_answer *ret, struct nsrun_error *er
         struct nsrun_session_outcome outcome = NSRUN_SESSION_OUTCOME_INIT;
         _cleanup_free_ char *text = NULL, *digest = NULL;
         _cleanup_free_ const char **paths = NULL;
-        size_t n = 0;
         int r = argument_texts(c, "paths", &paths) < 0 ? error_oom(err) : 0;
 
         if (r >= 0 && c->server->settings->commits == MCP_COMMITS_ASKED) {
-                r = diff_text(c, NSRUN_DIFF_STAT, paths, &text, &n, &digest, err);
+                r = diff_to_show(c, paths, &text, &digest, err);
                 if (r >= 0)
-                        r = ask_user(c, "Discard", text, n, err);
+                        r = ask_user(c, "Discard", text, err);
         }
         if (r < 0)
                 return r;

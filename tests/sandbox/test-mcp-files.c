@@ -252,15 +252,16 @@ TEST(changes_are_shown_and_committed_only_if_the_host_allows_it) {
         assert_string_equal(new, "newer\n");
 }
 
-/* The model's call, the client's answer to the question, and what the model is told. */
-static void commit_asked(struct client *c, const char *result, const char *text, bool is_error) {
+/* The model's call, what the client's user is shown, the answer, and what the model is told. */
+static void commit_asked(struct client *c, const char *shown, const char *result, const char *text,
+                         bool is_error) {
         unsigned id = client_begin(c, "commit", "{}");
         struct json_object *o = client_read(c);
         _cleanup_free_ char *reply = NULL;
 
         expect_at(o, "method", "\"elicitation/create\"");
         expect_in(text_at(o, "params.message"), "Commit these changes?\n\n");
-        expect_in(text_at(o, "params.message"), "f");
+        expect_in(text_at(o, "params.message"), shown);
         reply = text_of("{\"jsonrpc\":\"2.0\",\"id\":\"%s\",%s}", text_at(o, "id"), result);
         (void)json_object_put(o);
         client_send(c, reply);
@@ -283,15 +284,19 @@ TEST(the_clients_user_is_asked_before_a_commit) {
         (void)json_object_put(client_initialize(&c, "2025-06-18", "{\"elicitation\":{}}"));
         assert_true(has_tool(&c, "commit"));
         expect_same(&c, "echo new >f", "");
-        commit_asked(&c, "\"result\":{\"action\":\"decline\"}", "Error: the user declined", true);
-        commit_asked(&c, "\"result\":{\"action\":\"accept\",\"content\":{\"confirm\":false}}",
+        commit_asked(&c, "M  f\n\ndiff --git", "\"result\":{\"action\":\"decline\"}",
                      "Error: the user declined", true);
-        commit_asked(&c, "\"result\":{\"action\":\"accept\"}", "Error: the user declined", true);
-        commit_asked(&c, "\"error\":{\"code\":-1,\"message\":\"no\"}", "Error: the user couldn't be asked",
-                     true);
+        commit_asked(&c, "M  f\n\ndiff --git",
+                     "\"result\":{\"action\":\"accept\",\"content\":{\"confirm\":false}}",
+                     "Error: the user declined", true);
+        commit_asked(&c, "M  f\n\ndiff --git", "\"result\":{\"action\":\"accept\"}",
+                     "Error: the user declined", true);
+        commit_asked(&c, "M  f\n\ndiff --git", "\"error\":{\"code\":-1,\"message\":\"no\"}",
+                     "Error: the user couldn't be asked", true);
         old = file_text(file);
         assert_string_equal(old, "old\n");
-        commit_asked(&c, "\"result\":{\"action\":\"accept\",\"content\":{\"confirm\":true}}",
+        commit_asked(&c, "M  f\n\ndiff --git",
+                     "\"result\":{\"action\":\"accept\",\"content\":{\"confirm\":true}}",
                      "committed 1 path\n", false);
         new = file_text(file);
         assert_string_equal(new, "new\n");
@@ -300,6 +305,45 @@ TEST(the_clients_user_is_asked_before_a_commit) {
         (void)json_object_put(client_read(&c));
         client_close(&c, "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{\"content\":[{\"type\":\"text\","
                          "\"text\":\"Error: the user couldn't be asked\"}],\"isError\":true}}\n");
+}
+
+#define YES "\"result\":{\"action\":\"accept\",\"content\":{\"confirm\":true}}"
+
+/* Of what is too long the user sees less, and nobody is asked about what can't be shown in whole. */
+TEST(the_clients_user_is_shown_all_that_is_committed) {
+        const struct site *s = *state;
+        _cleanup_free_ char *link = path_of(s->project, "link"), *big = path_of(s->project, "big"),
+                            *many = path_of(s->project, "many");
+        char to[16] = "";
+        struct client c;
+
+        make_file(s->project, "link", "a file\n");
+        client_start(s, &c, (const char *const[]){"--overlay", s->project, "--ask-commit", NULL});
+        (void)json_object_put(client_initialize(&c, "2025-06-18", "{\"elicitation\":{}}"));
+        expect_same(&c, "rm link; ln -s /elsewhere link; printf 'x\\\\033[2J' >ctl; chmod 0777 ctl", "");
+        commit_asked(&c, "A  ctl (mode 0777)\nT  link\n\ndiff", "\"result\":{\"action\":\"decline\"}",
+                     "Error: the user declined", true);
+        commit_asked(&c, "+x\\x1b[2J", "\"result\":{\"action\":\"decline\"}", "Error: the user declined",
+                     true);
+        commit_asked(&c, "new file mode 120000\n--- /dev/null\n+++ b/link\n@@ -0,0 +1 @@\n+/elsewhere\n",
+                     YES, "committed 2 paths\n", false);
+        assert_int_equal(readlink(link, to, sizeof(to) - 1), strlen("/elsewhere"));
+        expect_same(&c, "seq 5000 >big", "");
+        commit_asked(&c, "?\n\nA  big\n", YES, "committed 1 path\n", false);
+        assert_int_equal(access(big, F_OK), 0);
+        expect_same(&c, "mkdir many; for i in $(seq 1000); do : >many/$i-and-more; done", "");
+        expect_call(
+                &c, "commit", "{}",
+                "Error: the changes are too many to be shown to the user; name fewer paths, or the user does "
+                "it with 'nsrun session'",
+                true);
+        expect_call(
+                &c, "discard", "{}",
+                "Error: the changes are too many to be shown to the user; name fewer paths, or the user does "
+                "it with 'nsrun session'",
+                true);
+        assert_int_equal(access(many, F_OK), -1);
+        client_close(&c, "");
 }
 
 /* A command swaps a folder for a link that leads out, and back, all the while. */
