@@ -170,8 +170,7 @@ static int install(struct edit *e, struct nsrun_error *err) {
         return 0;
 }
 
-/* The file itself where `file` is a link to it. */
-static int find_file(const struct nsrun_policy *policy, const char *file, char **ret,
+int config_edit_find(const struct nsrun_policy *policy, const char *file, char **ret,
                      struct nsrun_error *err) {
         _cleanup_free_ char *found = file ? strdup(file) : NULL;
 
@@ -191,7 +190,7 @@ int config_edit(const struct nsrun_policy *policy, const char *file, struct nsru
         struct edit e = {.file = NULL};
         int r;
 
-        r = find_file(policy, file, &e.file, err);
+        r = config_edit_find(policy, file, &e.file, err);
         if (r >= 0)
                 r = read_text(e.file, &e.text, err);
         if (r >= 0)

@@ -4,6 +4,11 @@
 
 #include "policy/policy.h"
 
+/* The file itself where `file` (NULL: the user's configuration) is a link to it, so that the link stays what
+ * it is.  -ENOENT: nobody knows the home. */
+int config_edit_find(const struct nsrun_policy *policy, const char *file, char **ret,
+                     struct nsrun_error *err);
+
 /* Has the user's editor change a copy of `file` (NULL: the user's configuration), there or not; the copy
  * takes the file's place when nsrun can read it.  -ECANCELED: the editor failed, or the user gave up;
  * -EAGAIN: the file was changed meanwhile; config_check()'s. */

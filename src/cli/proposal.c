@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "changes/digest.h"
+#include "config_edit.h"
 #include "confirm.h"
 #include "host/project.h"
 #include "host/user.h"
@@ -321,11 +322,11 @@ static int proposal_offer(const struct nsrun_policy *policy, struct proposal *p,
 
         if (r < 0)
                 return r;
-        if (!visible || config_find_user_file(policy, &config) < 0)
+        if (!visible)
                 return error_oom(err);
-        if (!config)
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
-                                 "nobody knows your home folder", "set HOME");
+        r = config_edit_find(policy, NULL, &config, err);
+        if (r < 0)
+                return r;
         had = decided_digest(config, p->project, DIGEST_KEY);
         refused = decided_digest(config, p->project, REFUSED_KEY);
         if (had && streq(had, p->digest)) {

@@ -169,6 +169,30 @@ TEST(a_proposal_that_changes_is_one_again) {
         expect_not_in(text, "sdk");
 }
 
+/* As of those who keep their settings in a repository. */
+TEST(a_configuration_that_is_a_link_stays_one) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = users_file(s), *folder = path_of(s->home, ".config/nsrun"),
+                            *first = NULL, *text = NULL, *real = path_of(s->home, "dotfiles.json");
+        struct stat st;
+        int status;
+
+        make_folder(s->home, "sdk");
+        make_file(s->project, ".nsrun.json", proposal);
+        make_folder(s->home, ".config");
+        assert_int_equal(mkdir(folder, 0700), 0);
+        make_file(s->home, "dotfiles.json", "{\"env\": {\"KEPT\": \"1\"}}");
+        assert_int_equal(symlink(real, file), 0);
+        first = answered(s, "y\n", &status);
+        assert_int_equal(status, 0);
+        expect_in(first, "dotfiles.json: taken over\n");
+        assert_int_equal(lstat(file, &st), 0);
+        assert_true(S_ISLNK(st.st_mode));
+        text = file_text(real);
+        expect_in(text, "KEPT");
+        expect_in(text, "\"// proposal\": \"");
+}
+
 TEST(what_is_no_proposal_is_refused_and_a_persons_own_section_stays) {
         const struct site *s = *state;
         static const struct {
