@@ -34,11 +34,10 @@ static void cli_help_add_option(struct strbuf *b, const struct option_spec *spec
         char left[64];
         size_t n;
 
-        if (spec->letter)
-                (void)snprintf(left, sizeof(left), "  -%c, --%s", spec->letter, spec->name);
-        else
-                (void)snprintf(left, sizeof(left), "      --%s%s%s", spec->name,
-                               spec->argument ? between : "", spec->argument ? spec->argument : "");
+        char letter[] = {'-', spec->letter, ',', 0};
+
+        (void)snprintf(left, sizeof(left), "  %3s --%s%s%s", spec->letter ? letter : "", spec->name,
+                       spec->argument ? between : "", spec->argument ? spec->argument : "");
         strbuf_add(b, left);
         n = strlen(left);
         if (n + 2 > OPTION_COLUMN) {

@@ -12,6 +12,29 @@ static bool is_of_section(const struct config_key *key, bool in_section) {
         return !in_section || key->in_sections;
 }
 
+/* Refuses a key that is none here, or `is_unknown` at all. */
+static int refuse_key(struct config_reader *c, size_t node, bool is_unknown) {
+        const char *key = c->map.nodes[node].key, *what, *hint;
+
+        if (is_unknown && !c->is_proposal && streq(key, "inherits")) {
+                what = "a key of profiles alone";
+                hint = "elsewhere \"profile\" names them";
+        } else if (is_unknown) {
+                what = "unknown key";
+                hint = "nsrun(1), CONFIGURATION, has them all";
+        } else if (c->is_proposal) {
+                what = "a key of your own configuration, not of a proposal";
+                hint = "leave it out";
+        } else if (streq(key, "profile")) {
+                what = "no key of a profile";
+                hint = "\"inherits\" names other profiles there";
+        } else {
+                what = "a key of the whole file alone";
+                hint = "no profile and no project has it";
+        }
+        return config_fail(c, c->map.nodes[node].key_at, key, what, hint);
+}
+
 static int apply_keys(struct config_reader *c, size_t node, bool in_section, const char *except,
                       const struct config_key *keys, size_t n_keys) {
         const struct json_node *nodes = c->map.nodes;
@@ -26,17 +49,8 @@ static int apply_keys(struct config_reader *c, size_t node, bool in_section, con
                         continue;
                 for (k = 0; k < n_keys && !streq(keys[k].name, nodes[i].key); k++)
                         ;
-                if (k == n_keys)
-                        r = config_fail(c, nodes[i].key_at, nodes[i].key, "unknown key",
-                                        "nsrun(1), CONFIGURATION, has them all");
-                else if (!is_of_section(&keys[k], in_section))
-                        r = c->is_proposal
-                                    ? config_fail(c, nodes[i].key_at, nodes[i].key,
-                                                  "a key of your own configuration, not of a proposal",
-                                                  "leave it out")
-                                    : config_fail(c, nodes[i].key_at, nodes[i].key,
-                                                  "a key of the whole file alone",
-                                                  "no profile and no project has it");
+                if (k == n_keys || !is_of_section(&keys[k], in_section))
+                        r = refuse_key(c, i, k == n_keys);
                 else
                         r = keys[k].apply(c, i);
         }

@@ -83,11 +83,16 @@ static int refuse_config_root(const struct resolved *s, const char *source, cons
         visible = str_visible(folder);
         if (!visible)
                 return error_oom(err);
-        (void)snprintf(
-                hint, sizeof(hint),
-                "make the folder and keep it as it is: mkdir -p %s, and --ro for it; a config.json in "
-                "it also takes --no-config, or a --config elsewhere",
-                visible);
+        /* Beneath a writable folder, but for that of --tmp, a rule can keep it. */
+        if (below && *below && source != s->tmp.source)
+                (void)snprintf(
+                        hint, sizeof(hint),
+                        "make the folder and keep it as it is: mkdir -p %s, and --ro for it; a config.json in "
+                        "it also takes --no-config, or a --config elsewhere",
+                        visible);
+        else
+                (void)snprintf(hint, sizeof(hint), "name a folder that neither holds nor lies in %s",
+                               visible);
         return policy_refuse(err, source, hint,
                              "%s would let a command write the configuration of later runs", option);
 }

@@ -268,12 +268,12 @@ nsrun_public int nsrun_session_signal(const char *id, pid_t pid, const char *nam
                                  "the signal can't be sent", NULL);
         if (s.n_found == 0 && s.is_nsruns && !name)
                 return error_set(error, NSRUN_STAGE_SUPERVISE, -EPERM, number, "this process is nsrun's own",
-                                 "'nsrun session stop' ends the session");
+                                 "'nsrun session stop ID' ends the session");
         if (s.n_found == 0)
                 return error_set(error, NSRUN_STAGE_SUPERVISE, UNSAID(-ESRCH), name ? name : number,
                                  name ? "no process of the session has that name"
                                       : "no process of the session has that number",
-                                 "'nsrun session ps' lists them");
+                                 "'nsrun session ps ID' lists them");
         if (ret_n)
                 *ret_n = s.n_found;
         return 0;

@@ -123,6 +123,13 @@ TEST(profiles_that_make_no_sense_are_refused) {
                 "nsrun run --config $NSRUN_CONFIG -- true; echo $?", "125\n",
                 "nsrun: @/c.json:2:2: a key of the whole file alone: isolation; no profile and no project has "
                 "it\n");
+        expect_try(
+                s, "{\"profiles\": {\"a\": {\"profile\": \"b\"}}}", "nsrun config check $NSRUN_CONFIG", "",
+                "nsrun: @/c.json:1:21: no key of a profile: profile; \"inherits\" names other profiles there\n");
+        expect_try(
+                s, "{\"projects\": {\"@\":\n{\"inherits\": \"b\"}}}",
+                "nsrun run --config $NSRUN_CONFIG -- true", "",
+                "nsrun: @/c.json:2:2: a key of profiles alone: inherits; elsewhere \"profile\" names them\n");
         expect_try(s, "{\"projects\": {\"src\": {}}}", "nsrun run --config $NSRUN_CONFIG -- true; echo $?",
                    "125\n", "nsrun: @/c.json:1:22: not an absolute path: src; begin it with / or with ~/\n");
 }

@@ -67,6 +67,8 @@ TEST(the_users_file_is_found_and_no_config_does_without) {
         write_config(s, s->root, "c.json", "{\"env\": {\"WHO\": \"option\"}}");
         AT(s, &o, "--config", "../c.json", "--", "sh", "-c", "echo $WHO");
         expect_out(&o, "option\n");
+        AT(s, &o, "--config", "../c.json", "--no-config", "--", "sh", "-c", "echo $WHO");
+        expect_out(&o, "option\n");
         assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
@@ -233,9 +235,12 @@ TEST(no_command_writes_a_configuration_for_later_runs) {
         _cleanup_free_ char *bind_line =
                 text_of("%s: @root/home%s",
                         "--bind would let a command write the configuration of later runs", hint);
-        _cleanup_free_ char *own_line =
-                text_of("%s: @root/home/.config/nsrun%s",
-                        "--rw would let a command write the configuration of later runs", hint);
+        static const char own_line[] =
+                "--rw would let a command write the configuration of later runs: @root/home/.config/nsrun; "
+                "name a folder that neither holds nor lies in @root/home/.config/nsrun";
+        static const char tmp_line[] =
+                "--tmp would let a command write the configuration of later runs: @root/home/.config; "
+                "name a folder that neither holds nor lies in @root/home/.config/nsrun";
         _cleanup_free_ char *project_line =
                 text_of("%s: @root/home/.config%s",
                         "--project would let a command write the configuration of later runs", hint);
@@ -249,6 +254,8 @@ TEST(no_command_writes_a_configuration_for_later_runs) {
         expect_line(s, &o, bind_line);
         AT(s, &o, "--rw", own, "--no-config", "--", "true");
         expect_line(s, &o, own_line);
+        AT(s, &o, "--tmp", config, "--no-config", "--", "true");
+        expect_line(s, &o, tmp_line);
         AT(s, &o, "--project", config, "--no-config", "--", "true");
         expect_line(s, &o, project_line);
         /* What the hint says of a config.json in it. */

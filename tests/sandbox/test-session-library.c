@@ -144,14 +144,15 @@ TEST_IN_BOTH_MODES(a_library_lists_a_sessions_processes_and_sends_them_signals) 
         assert_int_equal(shorter.n_processes, 77);
         expect_error(
                 nsrun_session_signal(id, 1, NULL, SIGTERM, &n, &err), -EPERM, NSRUN_STAGE_SUPERVISE, &err,
-                "this process is nsrun's own: 1: Operation not permitted; 'nsrun session stop' ends the "
+                "this process is nsrun's own: 1: Operation not permitted; 'nsrun session stop ID' ends the "
                 "session");
         expect_error(nsrun_session_signal(id, 0, NULL, SIGTERM, &n, &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
                      "no process has that number: 0: Invalid argument");
         expect_error(nsrun_session_signal(id, list[0]->pid, NULL, 65, &n, &err), -EINVAL, NSRUN_STAGE_USAGE,
                      &err, "no signal has that number: 65: Invalid argument");
         expect_error(nsrun_session_signal(id, 0, "none", SIGTERM, &n, &err), -ESRCH, NSRUN_STAGE_SUPERVISE,
-                     &err, "no process of the session has that name: none; 'nsrun session ps' lists them");
+                     &err,
+                     "no process of the session has that name: none; 'nsrun session ps ID' lists them");
         assert_int_equal(n, 0);
         expect_good(nsrun_session_signal(id, list[0]->pid, NULL, SIGTERM, &n, &err), &err);
         assert_int_equal(n, 1);

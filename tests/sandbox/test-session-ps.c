@@ -184,7 +184,8 @@ TEST_IN_ALL_MODES(processes_say_of_themselves_what_they_like) {
         assert_true(line.state == 'Z');
         pid = text_of("%ld", line.pid);
         refusal = text_of(
-                "nsrun: no process of the session has that number: %s; 'nsrun session ps' lists them", pid);
+                "nsrun: no process of the session has that number: %s; 'nsrun session ps ID' lists them",
+                pid);
         SESSION(s, &o, "kill", id, pid);
         expect_refusal(&o, 125, refusal);
         expect_signalled(s, id, "x\nNSpid:\t1", "signalled 1 process\n");
@@ -288,10 +289,10 @@ TEST_IN_ALL_MODES(a_process_without_its_first_thread_is_alive) {
         }
 }
 
-#define NO_NUMBER "nsrun: no process of the session has that number: %s; 'nsrun session ps' lists them"
-#define NO_NAME   "nsrun: no process of the session has that name: %s; 'nsrun session ps' lists them"
-#define OWN                                                                                               \
-        "nsrun: this process is nsrun's own: %s: Operation not permitted; 'nsrun session stop' ends the " \
+#define NO_NUMBER "nsrun: no process of the session has that number: %s; 'nsrun session ps ID' lists them"
+#define NO_NAME   "nsrun: no process of the session has that name: %s; 'nsrun session ps ID' lists them"
+#define OWN                                                                                                  \
+        "nsrun: this process is nsrun's own: %s: Operation not permitted; 'nsrun session stop ID' ends the " \
         "session"
 
 TEST_IN_ALL_MODES(nobody_but_the_sessions_processes_gets_a_signal) {

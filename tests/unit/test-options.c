@@ -405,7 +405,11 @@ TEST(help_and_man_page_know_every_option) {
                                 const struct option_spec *spec = &commands[c].tables[t].specs[i];
                                 char *item = NULL;
 
-                                assert_true(asprintf(&item, " --%s", spec->name) > 0);
+                                assert_true(asprintf(&item, " --%s%s%s", spec->name,
+                                                     !spec->argument                              ? ""
+                                                     : spec->completes == OPTION_COMPLETES_CHOICE ? "="
+                                                                                                  : " ",
+                                                     spec->argument ? spec->argument : "") > 0);
                                 /* The sandbox's options are listed by topics. */
                                 if (commands[c].tables[t].specs == policy_options)
                                         assert_non_null(strstr(help, "'nsrun help TOPIC'"));
