@@ -124,16 +124,20 @@ static char *filter_message(const struct nsrun_error *failure) {
 }
 
 char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *failure, int operation) {
-        const struct plan_op *op = operation >= 0 ? &plan->ops[operation] : NULL;
+        /* The number is the sandbox's, whose command may have written it (launch/report.c). */
+        const struct plan_op *op =
+                operation >= 0 && (size_t)operation < plan->n_ops ? &plan->ops[operation] : NULL;
         const char *error = error_words(failure->error);
 
         switch (failure->stage) {
         case NSRUN_STAGE_NAMESPACE:
                 if (startswith(failure->what, "the new namespaces are there"))
                         return format("Failed to make / slave: %s", error);
-                if (startswith(failure->what, "the host name"))
-                        return format("Can't set hostname to %s: %s", plan->hostname, error);
                 return namespace_message(failure);
+        case NSRUN_STAGE_USAGE:
+                if (startswith(failure->what, "the host name"))
+                        return format("Can't set hostname to %s: %s", failure->path, error);
+                return mount_message(op, failure);
         case NSRUN_STAGE_IDMAP:
                 return map_message(failure);
         case NSRUN_STAGE_NETWORK:

@@ -188,9 +188,11 @@ int child_set_hostname(struct child *c) {
         const char *name = c->plan->hostname;
         int r = name ? sys_sethostname(name, strlen(name)) : 0;
 
+        /* One that is too long is the caller's fault, and no namespace's. */
         if (r < 0)
-                return error_set(&c->reaper.error, NSRUN_STAGE_NAMESPACE, r, NULL,
-                                 "the host name can't be set", NULL);
+                return error_set(&c->reaper.error, r == -EINVAL ? NSRUN_STAGE_USAGE : NSRUN_STAGE_NAMESPACE,
+                                 r, name, "the host name can't be set",
+                                 r == -EINVAL ? "64 bytes are the most" : NULL);
         return 0;
 }
 

@@ -87,6 +87,9 @@ static int read_map(const struct json_value *maps, const char *name, char **ret,
                     !json_number(json_get(map, "hostID"), &outside) ||
                     !json_number(json_get(map, "size"), &size) || size == 0)
                         return fields_wrong(err, name, "no containerID, hostID and size");
+                /* Of more than 32 bits the kernel would take the lower ones: another id. */
+                if (inside > UINT32_MAX || outside > UINT32_MAX || size > UINT32_MAX)
+                        return fields_wrong(err, name, "an id has 32 bits");
                 strbuf_addf(&text, "%ju %ju %ju\n", (uintmax_t)inside, (uintmax_t)outside, (uintmax_t)size);
         }
         *ret = strbuf_finish(&text);

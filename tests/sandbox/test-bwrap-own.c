@@ -217,6 +217,20 @@ TEST(a_volatile_overlay_is_marked_until_its_mark_is_removed) {
         expect_status(&o, 0);
 }
 
+/* ------------------------------------------------------------------- --hostname */
+
+TEST(a_host_name_that_is_too_long_is_named) {
+        static const char name[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0";
+        const struct site *s = *state;
+        _cleanup_free_ char *said = text_of("bwrap: Can't set hostname to %s: Invalid argument\n", name);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--unshare-user", "--unshare-uts", "--hostname", name,
+              "true");
+        expect_status(&o, 1);
+        assert_string_equal(o.err, said);
+}
+
 /* ------------------------------------------------------------ --protect, --hide */
 
 /* What the command tries against a protected file and a hidden one, and by which it succeeds where neither

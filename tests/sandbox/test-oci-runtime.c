@@ -38,6 +38,8 @@ static void write_config(const struct site *s, const char *args, const char *mor
         make_file(s->root, "bundle/config.json", text);
 }
 
+/* A byte longer than the kernel takes. */
+#define LONG_NAME       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0"
 #define COMMAND(script) "[\"sh\", \"-c\", \"" script "\"]"
 
 /* `nsrun-oci --root … WORD…` from the bundle's folder. */
@@ -198,6 +200,11 @@ TEST(what_is_not_carried_is_refused_by_name) {
                  "config.json: the device /dev/null, which isn't the host's of that name, is not carried"},
                 {COMMAND("true"), "", ", \"personality\": {\"domain\": \"LINUX32\"}",
                  "config.json: linux.personality is not carried; the command has its parent's"},
+                {COMMAND("true"), "",
+                 ", \"uidMappings\": [{\"containerID\": 0, \"hostID\": 4294967296, \"size\": 1}]",
+                 "config.json: linux.uidMappings: an id has 32 bits"},
+                {COMMAND("true"), ", \"hostname\": \"" LONG_NAME "\"", "",
+                 "the host name can't be set: " LONG_NAME ": Invalid argument; 64 bytes are the most"},
                 {"[]", "", "", "config.json: process.args: no command"},
                 {"[\"/nothing\"]", "", "",
                  "command not found in the sandbox: /nothing: No such file or directory"},
