@@ -205,6 +205,7 @@ int records_refuse_name(const char *name, struct nsrun_error *err) {
 int records_make(const char *name, struct record_folder *ret, struct nsrun_error *err) {
         _cleanup_records_ struct record_folder f = RECORD_FOLDER_INIT;
         _cleanup_close_ int told = -EBADF;
+        struct timespec now;
         int r;
 
         if (name && !records_is_name(name))
@@ -226,6 +227,9 @@ int records_make(const char *name, struct record_folder *ret, struct nsrun_error
                 r = told = records_make_file(f.dir_fd, "told");
         if (r >= 0)
                 r = f.activity_fd = records_make_file(f.dir_fd, "activity");
+        (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+        if (r >= 0)
+                r = records_sweep(f.activity_fd, &now);
         if (r < 0) {
                 r = error_set(err, NSRUN_STAGE_SUPERVISE, r, f.id, "the session can't be written down",
                               folder_hint);
@@ -414,21 +418,24 @@ int records_hold(const struct record_folder *f, struct nsrun_error *err) {
         return 0;
 }
 
-/* The file's two times are two facts; nobody reads the file, so that the kernel changes neither. */
 void records_touch(int activity_fd) {
         (void)futimens(activity_fd,
                        (const struct timespec[]){{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}});
 }
 
-void records_sweep(int activity_fd, const struct timespec *until) {
-        (void)futimens(activity_fd, (const struct timespec[]){*until, {.tv_nsec = UTIME_OMIT}});
+int records_sweep(int activity_fd, const struct timespec *until) {
+        ssize_t n = pwrite(activity_fd, until, sizeof(*until), 0);
+
+        return n < 0 ? -errno : n == sizeof(*until) ? 0 : -ENOSPC;
 }
 
 struct timespec records_last_sweep(const struct record_folder *f) {
-        struct stat st = {0};
+        struct timespec until;
 
-        (void)fstat(f->activity_fd, &st);
-        return st.st_atim;
+        /* What can't be read was long ago: more is looked through then. */
+        if (pread(f->activity_fd, &until, sizeof(until), 0) != sizeof(until))
+                return (struct timespec){.tv_sec = 1};
+        return until;
 }
 
 uint64_t records_idle_seconds(const struct record_folder *f) {

@@ -15,7 +15,7 @@ struct record_folder {
         int dir_fd;      /* this record's folder */
         int lock_fd;     /* its maker's lock on it; else -EBADF */
         int activity_fd; /* a file that each running command locks (shared); its mtime is when a command last
-                            began or ended */
+                            began or ended, and it holds the moment of records_sweep() */
 };
 
 #define RECORD_FOLDER_INIT                                                                    \
@@ -58,8 +58,9 @@ int records_end(const struct record_folder *f, bool if_idle);
 int records_hold(const struct record_folder *f, struct nsrun_error *err);
 void records_touch(int activity_fd);
 /* Says that all that came to be before `until` was looked through for what a command mustn't leave; and when
- * that was said last, or else when the record was made.  Between two commands processes of theirs go on. */
-void records_sweep(int activity_fd, const struct timespec *until);
+ * that was said last, or else when the record was made.  Between two commands processes of theirs go on.
+ * -errno: it couldn't be written, and what was said before holds. */
+int records_sweep(int activity_fd, const struct timespec *until);
 struct timespec records_last_sweep(const struct record_folder *f);
 /* For how many seconds no command has run; 0 while one runs. */
 uint64_t records_idle_seconds(const struct record_folder *f);

@@ -307,7 +307,7 @@ static void look_at_leavings(struct run *run) {
         r = gitdirs_end(&run->gitdirs, take_finding, run);
         end = protected_end(&run->protected, take_finding, run);
         if (is_first && run->launch.activity_fd >= 0 && r >= 0 && end >= 0)
-                records_sweep(run->launch.activity_fd, &begin);
+                (void)records_sweep(run->launch.activity_fd, &begin);
 }
 
 static void tell_network(struct run *run) {

@@ -384,7 +384,12 @@ TEST_WITH(a_repository_made_between_a_sessions_commands_is_found, site_setup, si
                             "echo x >n/.git/hooks/pre-commit; git -C n config core.pager evil; >d/made' "
                             ">/dev/null 2>&1 </dev/null &");
                 expect_status(&o, 0);
-                on_host(s, ">d/go; until [ -e d/made ]; do sleep 0.01; done; sleep 0.05", &o);
+                /* Somebody on the host may read what nsrun keeps. */
+                on_host(s,
+                        ">d/go; until [ -e d/made ]; do sleep 0.01; done; sleep 0.05; "
+                        "touch -a \"$XDG_RUNTIME_DIR\"/nsrun/sessions/*/activity",
+                        &o);
+                expect_status(&o, 0);
                 JOIN_SCRIPT(s, id, &o, "true");
                 expect_in(o.err, "with hooks and configuration that names a program, which ");
                 expect_in(o.err, words[i]);
