@@ -198,7 +198,7 @@ TEST(sessions_and_bubblewraps_are_listed) {
         struct running running, command;
 
         assert_non_null(bwrap);
-        session_id = START(s, "--net=none");
+        session_id = START(s, "--net=none", "--overlay", s->project);
         BEGIN(s, &command, program(), "run", "--session", session_id, "--", "sh", "-c", WAITING);
         BEGIN(s, &running, bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--", "sh", "-c", WAITING);
         id = id_of(&running);
@@ -215,6 +215,8 @@ TEST(sessions_and_bubblewraps_are_listed) {
         tool(&plan, "inspect", session_id, NULL);
         expect_status(&plan, 0);
         expect_in(plan.out, s->project);
+        expect_in(plan.out, "  read-write, writes are the session's\n");
+        expect_not_in(plan.out, "thrown away");
         tool(&bwrap_plan, "inspect", id, NULL);
         expect_status(&bwrap_plan, 0);
         expect_in(bwrap_plan.out, " --ro-bind / / --dev /dev -- sh -c 'echo ready; exec sleep 1000'\n");
