@@ -224,6 +224,16 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo mount -o remount,bind,rw /proc",
                         .test = "a_read_only_proc_is_named",
                 },
+        [CAUSE_UNDUMPABLE] =
+                {
+                        .stage = NSRUN_STAGE_IDMAP,
+                        .when = "The caller's own files in /proc aren't its to open (EACCES), as of a program that it "
+                                "may execute and not read, or a host of the library that isn't dumpable "
+                                "(PR_SET_DUMPABLE).",
+                        .what = "the id map can't be written by a process that isn't dumpable",
+                        .fix = "let nsrun's file be read by who executes it: sudo chmod a+r \"$(command -v nsrun)\"",
+                        .test = "a_program_that_cant_be_read_is_named",
+                },
         [CAUSE_NO_PROC_FOR_MOUNTS] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,

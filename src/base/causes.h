@@ -39,6 +39,7 @@ enum cause_id {
         CAUSE_SETFCAP,
         CAUSE_NO_PROC_FOR_IDS,
         CAUSE_READ_ONLY_PROC,
+        CAUSE_UNDUMPABLE,
         CAUSE_NO_PROC_FOR_MOUNTS,
         CAUSE_NO_PIDFD,
         CAUSE_FILTER_PIDFD,

@@ -39,6 +39,8 @@ static int write_map(int dir, const char *prefix, const char *name, const char *
         /* setgroups came with 3.19; a kernel without it wants no "deny" either. */
         if (n == -ENOENT && streq(name, "setgroups"))
                 return 0;
+        if (n == -EACCES && sys_prctl(PR_GET_DUMPABLE, 0, 0) == 0)
+                return error_cause(err, CAUSE_UNDUMPABLE, (int)n, path);
         if (n < 0)
                 return n == -ENOENT  ? error_cause(err, CAUSE_NO_PROC_FOR_IDS, (int)n, path)
                        : n == -EROFS ? error_cause(err, CAUSE_READ_ONLY_PROC, (int)n, path)

@@ -193,11 +193,17 @@ static int try_chroot(char **a) {
 
         if (!mkdtemp(path))
                 give_up(path);
-        if (chroot(path) < 0)
+        if (chroot(path) < 0) {
+                int error = errno;
+
+                (void)rmdir(path);
+                errno = error;
                 return say(-1);
+        }
         for (int i = 0; i < 40; i++)
                 (void)!chdir("..");
         (void)!chroot(".");
+        (void)rmdir(path);
         return say(open(a[0], O_RDONLY | O_CLOEXEC));
 }
 
