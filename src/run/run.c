@@ -7,8 +7,11 @@
 
 #include "asking.h"
 #include "base/degraded.h"
+#include "base/path.h"
+#include "base/programs.h"
 #include "base/sys.h"
 #include "descriptors.h"
+#include "explain/path.h"
 #include "plan/record.h"
 #include "shown.h"
 #include "watch.h"
@@ -72,6 +75,42 @@ static int note_unseen(struct run *run, const struct nsrun_plan *plan, struct ns
         return r;
 }
 
+/* Whether the command may write what lies at that path of the host's. */
+static int can_be_replaced(const struct nsrun_plan *plan, const char *path) {
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+                const char *below = op->kind == PLAN_BIND && !op->is_read_only && !op->is_device
+                                            ? path_below(path, op->source)
+                                            : NULL;
+                _cleanup_free_ char *inside = below ? path_join(op->target, below) : NULL;
+
+                if (below && !inside)
+                        return -ENOMEM;
+                if (below && explain_covering(plan, inside) == op)
+                        return 1;
+        }
+        return 0;
+}
+
+/* Says that the command may replace what nsrun starts outside of any sandbox. */
+static int note_own_programs(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
+        const char *const own[] = {program_init(), program_monitor(), program_net()};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(own) && r == 0; i++) {
+                struct nsrun_error note = {0};
+
+                r = can_be_replaced(plan, own[i]);
+                (void)error_set(
+                        &note, NSRUN_STAGE_POLICY, 0, own[i],
+                        "the command may replace nsrun's own program, which runs outside the sandbox",
+                        "install nsrun where no command may write");
+                if (r > 0)
+                        return take_note(run, &note, err);
+        }
+        return r < 0 ? error_oom(err) : 0;
+}
+
 int run_note_environment(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
         int r = note_secrets(run, plan, err);
 
@@ -125,6 +164,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = take_note(run, &plain, err);
         if (r >= 0 && params->n_processes > 0)
                 r = note_rlimit(run, err);
+        if (r >= 0 && !plan->join && !plan->raw && !plan->plain)
+                r = note_own_programs(run, plan, err);
         return r;
 }
 
