@@ -103,8 +103,9 @@ static int note_own_programs(struct run *run, const struct nsrun_plan *plan, str
                 r = can_be_replaced(plan, own[i]);
                 (void)error_set(
                         &note, NSRUN_STAGE_POLICY, 0, own[i],
-                        "the command may replace nsrun's own program, which runs outside the sandbox",
-                        "install nsrun where no command may write");
+                        "the command may replace nsrun's own program, which runs outside the sandbox "
+                        "(install nsrun where no command may write)",
+                        NULL);
                 if (r > 0)
                         return take_note(run, &note, err);
         }

@@ -172,7 +172,7 @@ TEST(a_program_of_nsruns_own_that_can_be_replaced_is_told) {
                             *before = getenv("NSRUN_NET") ? strdup(getenv("NSRUN_NET")) : NULL,
                             *note = text_of(
                                     "nsrun: note: the command may replace nsrun's own program, which runs "
-                                    "outside the sandbox: %s; install nsrun where no command may write\n",
+                                    "outside the sandbox (install nsrun where no command may write): %s\n",
                                     mine);
         const char *const rows[][2] = {
                 {"--net", "host"}, {"--ro", folder}, {"--overlay", s->project}, {"--hide", mine}};
