@@ -127,6 +127,37 @@ static void stage_root_without_proc(void *data) {
                 stage_tmpfs("/proc", 0);
 }
 
+/* As where a distribution lets programs be executed alone.  root may read all. */
+TEST_IF(geteuid() != 0, a_program_that_cant_be_read_is_named, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *copy = path_of(s->root, "nsrun");
+        const char *const copying[] = {"cp", "--", program(), copy, NULL}, *const argv[] = {
+                                                                                   copy,        "run",
+                                                                                   "--project", s->project,
+                                                                                   "--",        "echo",
+                                                                                   "fine",      NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = copying}, &o);
+        expect_status(&o, 0);
+        outcome_clear(&o);
+        /* The leak check, too, needs a process that is dumpable. */
+        assert_int_equal(setenv("LSAN_OPTIONS", "detect_leaks=0", 1), 0);
+        assert_int_equal(chmod(copy, 0111), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_host_refusal(
+                &o, 125,
+                "nsrun: the id map can't be written by a process that isn't dumpable: "
+                "/proc/self/setgroups: Permission denied; let nsrun's file be read by who executes "
+                "it: sudo chmod a+r \"$(command -v nsrun)\"");
+        outcome_clear(&o);
+        assert_int_equal(chmod(copy, 0555), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        assert_int_equal(unsetenv("LSAN_OPTIONS"), 0);
+        expect_status(&o, 0);
+        expect_out(&o, "fine\n");
+}
+
 /* Without --unshare-user no id map is written for root. */
 TEST_IF(geteuid() == 0 && !IS_SANITIZED, a_root_without_proc_is_refused, site_setup, site_teardown) {
         const struct site *s = *state;

@@ -417,6 +417,30 @@ TEST(a_mount_point_swapped_for_a_symlink_moves_no_mount) {
         stop_swapping(pid);
 }
 
+/* What nsrun starts outside is no command's to write, unless the user is told. */
+TEST(a_program_of_nsruns_own_that_can_be_replaced_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *mine = path_of(s->project, "d/nsrun-net"), *folder = path_of(s->project, "d"),
+                            *before = getenv("NSRUN_NET") ? strdup(getenv("NSRUN_NET")) : NULL,
+                            *note = text_of(
+                                    "nsrun: note: the command may replace nsrun's own program, which runs "
+                                    "outside the sandbox (install nsrun where no command may write): %s\n",
+                                    mine);
+        const char *const rows[][2] = {
+                {"--net", "host"}, {"--ro", folder}, {"--overlay", s->project}, {"--hide", mine}};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "d");
+        make_file(s->project, "d/nsrun-net", "");
+        assert_int_equal(setenv("NSRUN_NET", mine, 1), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                RUN(s, &o, rows[i][0], rows[i][1], "--", "true");
+                assert_string_equal(o.err, i == 0 ? note : "");
+                expect_status(&o, 0);
+        }
+        assert_int_equal(before ? setenv("NSRUN_NET", before, 1) : unsetenv("NSRUN_NET"), 0);
+}
+
 int main(void) {
         return run_all_tests();
 }
