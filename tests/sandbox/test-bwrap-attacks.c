@@ -516,7 +516,6 @@ TEST(the_reaper_can_not_be_reached_where_the_caller_enters) {
 
 /* ------------------------------------------------------------------- nesting */
 
-/* A new proc is refused by the kernel where the one that is seen has covered parts. */
 /* Root's command that may trace can write to the report pipe without a user namespace: what it writes is no
  * index into anything of the monitor's. */
 TEST_IF(geteuid() == 0, a_forged_report_harms_no_monitor, site_setup, site_teardown) {
@@ -551,6 +550,7 @@ TEST_IF(geteuid() == 0, a_forged_report_harms_no_monitor, site_setup, site_teard
         assert_string_equal(o.err, "bwrap: a forged word: No such file or directory\n");
 }
 
+/* A new proc is refused by the kernel where the one that is seen has covered parts. */
 TEST(it_runs_inside_itself) {
         const struct site *s = *state;
         const char *b = our_bwrap();
