@@ -33,8 +33,13 @@ static const struct listed_test *running_test;
 static struct timespec running_since;
 static void *shared_state;
 
+/* NSRUN_TEST_ONLY=NAME: that test alone, as scripts/check has a failed one run once more. */
 static inline void list_test(const char *name, CMUnitTestFunction run, CMFixtureFunction set_up,
                              CMFixtureFunction tear_down) {
+        const char *only = getenv("NSRUN_TEST_ONLY");
+
+        if (only && *only && strcmp(only, name) != 0)
+                return;
         if (n_listed_tests == ARRAY_SIZE(listed_tests))
                 abort();
         listed_tests[n_listed_tests++] = (struct listed_test){name, run, set_up, tear_down};
@@ -99,11 +104,13 @@ static inline int run_all_tests(void) {
 
 #define TEST_WITH(name, set_up, tear_down) TEST_IF(true, name, set_up, tear_down)
 /* Runs a test once more under the name "name (mode)", with another fixture; stands between
- * "TEST_WITH(…);" and the body. */
-#define TEST_AGAIN(name, mode, set_up, tear_down)                                    \
+ * "TEST_WITH(…);" and the body.  TEST_AGAIN_IF: where the condition holds. */
+#define TEST_AGAIN_IF(condition, name, mode, set_up, tear_down)                      \
         __attribute__((__constructor__)) static void name##_is_a_test_##mode(void) { \
-                list_test(#name " (" #mode ")", name, set_up, tear_down);            \
+                if (condition)                                                       \
+                        list_test(#name " (" #mode ")", name, set_up, tear_down);    \
         }
+#define TEST_AGAIN(name, mode, set_up, tear_down) TEST_AGAIN_IF(true, name, mode, set_up, tear_down)
 /* Whether `scripts/check --full` runs the tests: there is more time, and more is installed. */
 static inline bool is_full(void) {
         const char *full = getenv("NSRUN_TEST_FULL");

@@ -6,8 +6,10 @@
 n_passed=0 n_skipped=0 failed_tests='' skipped_tests=''
 
 # run_test FUNCTION…: each in a subshell with -e, so that its first failing line is its last.
+# NSRUN_TEST_ONLY=NAME: that one alone.
 run_tests() {
   for name in "$@"; do
+    [ "${NSRUN_TEST_ONLY:-$name}" = "$name" ] || continue
     printf '[ RUN      ] %s\n' "$name"
     set +e
     (

@@ -36,15 +36,30 @@ static inline int nested_teardown(void **state) {
         return site_teardown(state);
 }
 
+/* NSRUN_TEST_MODES=all: whether the tests of sessions run in each way of isolating commands, as in
+ * scripts/check-everything. */
+static inline bool is_in_each_mode(void) {
+        const char *modes = getenv("NSRUN_TEST_MODES");
+
+        return modes && streq(modes, "all");
+}
+
+/* A promise about whole sessions, which all ways of isolating commands have in common. */
+#define TEST_OF_SESSIONS(name)                                                        \
+        TEST_WITH(name, site_setup, site_teardown);                                   \
+        TEST_AGAIN_IF(is_in_each_mode(), name, nested, nested_setup, nested_teardown) \
+        static void name(nsrun_unused void **state)
+
+/* One about what confines a joining command, or about processes, by which the ways differ. */
 #define TEST_IN_BOTH_MODES(name)                                \
         TEST_WITH(name, site_setup, site_teardown);             \
         TEST_AGAIN(name, nested, nested_setup, nested_teardown) \
         static void name(nsrun_unused void **state)
 
-#define TEST_IN_ALL_MODES(name)                                       \
-        TEST_WITH(name, site_setup, site_teardown);                   \
-        TEST_AGAIN(name, isolated, isolated_setup, isolated_teardown) \
-        TEST_AGAIN(name, nested, nested_setup, nested_teardown)       \
+#define TEST_IN_ALL_MODES(name)                                                             \
+        TEST_WITH(name, site_setup, site_teardown);                                         \
+        TEST_AGAIN_IF(is_in_each_mode(), name, isolated, isolated_setup, isolated_teardown) \
+        TEST_AGAIN(name, nested, nested_setup, nested_teardown)                             \
         static void name(nsrun_unused void **state)
 
 /* A test's size: `normal`, or `all` with NSRUN_TEST_LONG=1. */

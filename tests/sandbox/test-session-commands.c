@@ -47,7 +47,7 @@ static void expect_all_files(const struct site *s, const char *id, const char *l
         expect_out(&o, expected);
 }
 
-TEST_IN_BOTH_MODES(many_commands_at_once_lose_nothing) {
+TEST_OF_SESSIONS(many_commands_at_once_lose_nothing) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *id = NULL, *before = NULL;
         int n = size_of_test(200, 1000);
@@ -80,7 +80,7 @@ TEST_IN_BOTH_MODES(many_commands_at_once_lose_nothing) {
                       (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9);
 }
 
-TEST_IN_BOTH_MODES(exits_are_those_of_a_run) {
+TEST_OF_SESSIONS(exits_are_those_of_a_run) {
         static const struct {
                 const char *script;
                 int status;
@@ -138,7 +138,7 @@ TEST_IN_BOTH_MODES(the_environment_is_the_sessions_with_changes) {
         end_session(s, id, "stop");
 }
 
-TEST_IN_BOTH_MODES(a_joining_command_starts_where_its_caller_stands) {
+TEST_OF_SESSIONS(a_joining_command_starts_where_its_caller_stands) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *sub = path_of(s->project, "sub"),
                             *expected = text_of("%s/sub\n%s/sub\n", s->project, s->project),
@@ -159,7 +159,7 @@ TEST_IN_BOTH_MODES(a_joining_command_starts_where_its_caller_stands) {
         end_session(s, id, "stop");
 }
 
-TEST_IN_BOTH_MODES(standard_input_is_passed_through) {
+TEST_OF_SESSIONS(standard_input_is_passed_through) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         const char *const argv[] = {program(), "run", "--session", id, "--", "cat", NULL};
@@ -282,7 +282,7 @@ static void block_all_signals(nsrun_unused void *data) {
 }
 
 /* A command with SIGTERM blocked would hear nothing, and be killed five seconds later. */
-TEST_IN_BOTH_MODES(what_the_caller_blocks_outlives_no_deadline) {
+TEST_OF_SESSIONS(what_the_caller_blocks_outlives_no_deadline) {
         static const char command[] = "trap 'echo told; exit 3' TERM; sleep 1000 & wait",
                           script[] = "\"$0\" run --project \"$1\" --timeout=1 -- sh -c \"$3\"; echo $?;"
                                      "\"$0\" run --session \"$2\" --timeout=1 -- sh -c \"$3\"; echo $?;"
@@ -325,7 +325,7 @@ TEST_IN_BOTH_MODES(status_lines_tell_of_the_sessions_namespaces) {
         end_session(s, id, "stop");
 }
 
-TEST_IN_BOTH_MODES(a_report_tells_of_the_one_commands_denials) {
+TEST_OF_SESSIONS(a_report_tells_of_the_one_commands_denials) {
         const struct site *s = *state;
         _cleanup_free_ char *report = path_of(s->outside, "report"),
                             *option = text_of("--report=%s", report),

@@ -77,7 +77,7 @@ static void end_round(struct round *r) {
         free(r->id);
 }
 
-TEST_IN_BOTH_MODES(killed_monitors_leave_nothing) {
+TEST_OF_SESSIONS(killed_monitors_leave_nothing) {
         unsigned seed = make_seed();
 
         for (int i = 0; i < n_rounds(); i++) {
@@ -107,7 +107,7 @@ static void pause_until_killed(nsrun_unused void *data) {
                 (void)pause();
 }
 
-TEST_IN_BOTH_MODES(a_killed_owner_ends_the_session) {
+TEST_OF_SESSIONS(a_killed_owner_ends_the_session) {
         unsigned seed = make_seed();
 
         for (int i = 0; i < n_rounds(); i++) {
@@ -163,7 +163,7 @@ TEST_IN_BOTH_MODES(a_killed_joiner_takes_its_own_tree_alone) {
 }
 
 /* Whoever starts one is killed, or the monitor that is not ready yet. */
-TEST_IN_BOTH_MODES(a_start_that_is_killed_leaves_nothing) {
+TEST_OF_SESSIONS(a_start_that_is_killed_leaves_nothing) {
         const struct site *s = *state;
         unsigned seed = make_seed(), n_killed = 0;
         const char *const argv[] = {program(),
@@ -199,7 +199,7 @@ TEST_IN_BOTH_MODES(a_start_that_is_killed_leaves_nothing) {
         assert_true(n_killed > 0);
 }
 
-TEST_IN_BOTH_MODES(monitors_killed_while_they_start_leave_nothing) {
+TEST_OF_SESSIONS(monitors_killed_while_they_start_leave_nothing) {
         const struct site *s = *state;
         unsigned seed = make_seed(), n_failed = 0;
         const char *const argv[] = {program(),

@@ -67,7 +67,7 @@ static void end_by_library(const char *id, int (*how)(const char *id, struct nsr
         expect_good(how(id, &err), &err);
 }
 
-TEST_IN_BOTH_MODES(a_session_is_started_listed_joined_and_stopped) {
+TEST_OF_SESSIONS(a_session_is_started_listed_joined_and_stopped) {
         const struct site *s = *state;
         const struct nsrun_session_options options = {
                 .size = sizeof(options), .name = "lib", .idle_timeout = 900, .owner = getpid()};
@@ -110,7 +110,7 @@ TEST_IN_BOTH_MODES(a_session_is_started_listed_joined_and_stopped) {
 }
 
 /* A caller's struct may be a shorter one. */
-TEST_IN_BOTH_MODES(a_library_lists_a_sessions_processes_and_sends_them_signals) {
+TEST_OF_SESSIONS(a_library_lists_a_sessions_processes_and_sends_them_signals) {
         const struct site *s = *state;
         _cleanup_free_ char *id = start_by_library(s, NULL);
         struct nsrun_sandbox *sandbox = expect_joined(id, "exec sleep 1000");
@@ -165,7 +165,7 @@ TEST_IN_BOTH_MODES(a_library_lists_a_sessions_processes_and_sends_them_signals) 
 }
 
 /* The host's own commands are children that it hasn't waited for. */
-TEST_IN_BOTH_MODES(a_session_ends_before_its_commands_are_waited_for) {
+TEST_OF_SESSIONS(a_session_ends_before_its_commands_are_waited_for) {
         const struct site *s = *state;
         int (*const ways[])(const char *id, struct nsrun_error *err) = {nsrun_session_kill,
                                                                         nsrun_session_stop};
@@ -194,7 +194,7 @@ TEST_IN_BOTH_MODES(a_session_ends_before_its_commands_are_waited_for) {
         }
 }
 
-TEST_IN_BOTH_MODES(a_command_keeps_the_session_busy_without_its_plan) {
+TEST_OF_SESSIONS(a_command_keeps_the_session_busy_without_its_plan) {
         const struct site *s = *state;
         const struct nsrun_session_options options = {.size = sizeof(options), .name = "busy"};
         _cleanup_free_ char *id = start_by_library(s, &options),
@@ -244,7 +244,7 @@ static void count_signal(nsrun_unused int signal) {
         n_caught++;
 }
 
-TEST_IN_BOTH_MODES(the_host_is_as_it_was) {
+TEST_OF_SESSIONS(the_host_is_as_it_was) {
         const struct site *s = *state;
         struct sigaction counting = {.sa_handler = count_signal, .sa_flags = SA_RESTART}, old, found;
         _cleanup_free_ char *id = NULL, *before = NULL, *after = NULL;
@@ -300,7 +300,7 @@ static void *work(void *data) {
         return NULL;
 }
 
-TEST_IN_BOTH_MODES(threads_join_at_once) {
+TEST_OF_SESSIONS(threads_join_at_once) {
         const struct site *s = *state;
         _cleanup_free_ char *id = start_by_library(s, NULL);
         struct worker workers[N_THREADS];

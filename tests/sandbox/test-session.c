@@ -21,7 +21,7 @@ static void expect_told(const struct outcome *o) {
                 expect_out(o, "told\n");
 }
 
-TEST_IN_BOTH_MODES(a_start_prints_an_id_that_commands_join_by) {
+TEST_OF_SESSIONS(a_start_prints_an_id_that_commands_join_by) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *expected = text_of("%s\n", s->project);
         _cleanup_outcome_ struct outcome o = {0};
@@ -111,7 +111,7 @@ TEST(no_other_names_are_taken) {
         end_session(s, id, "stop");
 }
 
-TEST_IN_BOTH_MODES(a_killed_monitors_name_is_free_again) {
+TEST_OF_SESSIONS(a_killed_monitors_name_is_free_again) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--name=mine"), *again = NULL,
                             *record = path_of(s->runtime, "nsrun/sessions/mine/record");
@@ -205,7 +205,7 @@ static void check_session(const struct site *s, json_object *o, const char *id, 
         assert_string_equal(comm, "nsrun-monitor\n");
 }
 
-TEST_IN_BOTH_MODES(json_tells_all_of_a_session) {
+TEST_OF_SESSIONS(json_tells_all_of_a_session) {
         const struct site *s = *state;
         int64_t before = (int64_t)time(NULL);
         _cleanup_free_ char *owner = text_of("--owner=%d", (int)getpid()),
@@ -242,7 +242,7 @@ TEST_IN_BOTH_MODES(json_tells_all_of_a_session) {
         expect_out(&o, "");
 }
 
-TEST_IN_BOTH_MODES(idle_counts_from_the_last_command) {
+TEST_OF_SESSIONS(idle_counts_from_the_last_command) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--name=i"),
                             *activity = path_of(s->runtime, "nsrun/sessions/i/activity");
@@ -264,7 +264,7 @@ TEST_IN_BOTH_MODES(idle_counts_from_the_last_command) {
         end_session(s, id, "stop");
 }
 
-TEST_IN_BOTH_MODES(stop_lets_commands_say_a_last_word) {
+TEST_OF_SESSIONS(stop_lets_commands_say_a_last_word) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -310,7 +310,7 @@ TEST_IN_ALL_MODES(who_does_not_listen_is_killed) {
         }
 }
 
-TEST_IN_BOTH_MODES(nobody_joins_what_is_ending) {
+TEST_OF_SESSIONS(nobody_joins_what_is_ending) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s),
                             *refusal = text_of(
@@ -343,7 +343,7 @@ TEST_IN_BOTH_MODES(nobody_joins_what_is_ending) {
         expect_nothing_left(s);
 }
 
-TEST_IN_BOTH_MODES(kill_gives_no_time_for_words) {
+TEST_OF_SESSIONS(kill_gives_no_time_for_words) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -360,7 +360,7 @@ TEST_IN_BOTH_MODES(kill_gives_no_time_for_words) {
         collect_orphans();
 }
 
-TEST_IN_BOTH_MODES(a_stopped_command_is_ended_too) {
+TEST_OF_SESSIONS(a_stopped_command_is_ended_too) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
@@ -380,7 +380,7 @@ TEST_IN_BOTH_MODES(a_stopped_command_is_ended_too) {
 
 /* The command runs for longer than the timeout, and is left alone; what it leaves behind is
  * no reason to stay. */
-TEST_IN_BOTH_MODES(an_idle_session_ends_by_itself) {
+TEST_OF_SESSIONS(an_idle_session_ends_by_itself) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--idle-timeout=4");
         _cleanup_close_ int monitor = session_pidfd(s, id, "monitor");
@@ -398,7 +398,7 @@ static void pause_until_killed(nsrun_unused void *data) {
                 (void)pause();
 }
 
-TEST_IN_BOTH_MODES(a_session_ends_with_its_owner) {
+TEST_OF_SESSIONS(a_session_ends_with_its_owner) {
         const struct site *s = *state;
         struct running owner, r;
         _cleanup_outcome_ struct outcome o = {0}, last = {0};
@@ -439,7 +439,7 @@ TEST(a_dead_owner_is_refused) {
         expect_refusal(&o, 125, line);
 }
 
-TEST_IN_BOTH_MODES(a_terminal_may_be_shared) {
+TEST_OF_SESSIONS(a_terminal_may_be_shared) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--no-new-session");
         _cleanup_outcome_ struct outcome o = {0};
