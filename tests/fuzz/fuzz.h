@@ -76,7 +76,42 @@ static int run_file(const char *path) {
         return LLVMFuzzerTestOneInput(input, n);
 }
 
-/* PROGRAM SECONDS [SEED]; or PROGRAM FILE... to run inputs that once failed. */
+static unsigned hex_digit(char c) {
+        return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c - 'a' + 10);
+}
+
+/* Runs the inputs of a file of tests/fuzz/corpus: one a line, in hexadecimal digits, after its comments. */
+static int replay(const char *path) {
+        FILE *f = fopen(path, "re");
+        _cleanup_free_ char *line = NULL;
+        size_t capacity = 0, inputs = 0;
+
+        if (!f) {
+                perror(path);
+                return 1;
+        }
+        for (ssize_t n; (n = getline(&line, &capacity, f)) > 0;) {
+                uint8_t *input;
+                size_t length = (size_t)(n - 1) / 2;
+
+                if (line[0] == '#')
+                        continue;
+                /* Of its own size, so that a sanitizer sees what is read behind it. */
+                input = malloc(length + (length == 0));
+                if (!input)
+                        return 1;
+                for (size_t i = 0; i < length; i++)
+                        input[i] = (uint8_t)(hex_digit(line[2 * i]) << 4 | hex_digit(line[2 * i + 1]));
+                (void)LLVMFuzzerTestOneInput(input, length);
+                free(input);
+                inputs++;
+        }
+        (void)fclose(f);
+        printf("%zu inputs\n", inputs);
+        return inputs == 0;
+}
+
+/* PROGRAM SECONDS [SEED]; PROGRAM FILE... to run inputs that once failed; or PROGRAM --replay FILE. */
 int main(int argc, char **argv) {
         uint8_t input[8192];
         char *end = NULL;
@@ -85,6 +120,8 @@ int main(int argc, char **argv) {
         uint64_t n = 0;
         int r = 0;
 
+        if (argc == 3 && streq(argv[1], "--replay"))
+                return replay(argv[2]);
         if (argc < 2 || *end) {
                 for (int i = 1; i < argc && r == 0; i++)
                         r = run_file(argv[i]);
