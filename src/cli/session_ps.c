@@ -37,8 +37,8 @@ const char *short_size(unsigned long long bytes, bool is_more, char to[SHORT_SIZ
                 i++;
         }
         if (i > 0 && bytes / unit < 10)
-                (void)snprintf(to, SHORT_SIZE, "%s%llu.%llu%c", is_more ? ">" : "", bytes / unit,
-                               bytes % unit / (unit / 1024) * 10 / 1024, letters[i]);
+                (void)snprintf(to, SHORT_SIZE, "%s%u.%u%c", is_more ? ">" : "", (unsigned)(bytes / unit),
+                               (unsigned)(bytes % unit / (unit / 1024) * 10 / 1024), letters[i]);
         else
                 (void)snprintf(to, SHORT_SIZE, "%s%llu%c", is_more ? ">" : "",
                                bytes / unit + (bytes % unit != 0), letters[i]);
