@@ -11,6 +11,8 @@ static const char prepare[] =
         "set -e\n"
         "git config --global user.name 'Jo Doe'; git config --global user.email jo@example.org\n"
         "git config --global protocol.file.allow always; git config --global init.defaultBranch main\n"
+        /* Since 2.47 its maintenance goes on in the background, after git itself. */
+        "git config --global maintenance.autoDetach false\n"
         "git init -q main; cd main; mkdir -p .git/hooks\n"
         "for i in 1 2 3; do echo $i >file$i; git add file$i; git commit -qm $i; done\n"
         "git worktree add -q -b topic ../work 2>/dev/null; git worktree add -q -b other ../other 2>/dev/null\n"
