@@ -9,6 +9,8 @@
         "there is no network (--net=none): --net=allow --allow HOST gives one host, --net=host all"
 #define EXPLAIN_NO_PRIVILEGES \
         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"
+#define EXPLAIN_NO_OPENAT2 \
+        "seccomp has no openat2, as older kernels, and a program went no further without: --seccomp=nested allows it"
 #define EXPLAIN_NO_RAW_SOCKETS "no command has the capability for raw sockets: nothing allows it"
 #define EXPLAIN_NO_ENGINE \
         "sockets of container engines aren't exposed, whether one runs or not: nothing allows it"

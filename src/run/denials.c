@@ -38,6 +38,9 @@ struct denials {
         size_t n_kinds;
         struct watch *watch; /* NULL: calls that are allowed aren't asked about */
         uint64_t others;     /* number of calls that came after MOST_KINDS kinds */
+        /* Of a watched command: who had no openat2 and has opened nothing by an older call since; 0: nobody.
+         */
+        uint32_t stopped_at_openat2;
 };
 
 int denials_new(const struct nsrun_plan *plan, struct denials **ret) {
@@ -130,6 +133,22 @@ static void denials_remember(struct denials *denials, const struct seccomp_notif
         denials->kinds[denials->n_kinds++] = d;
 }
 
+/* A program that is told ENOSYS goes on with an older call, or is at its end. */
+static void denials_note_open(struct denials *denials, const struct seccomp_notif *question,
+                              uint32_t action) {
+        const char *name = NULL;
+
+        if (question->data.arch == syscall_arch_audit(SYSCALL_ARCH_NATIVE))
+                name = syscall_name(SYSCALL_ARCH_NATIVE, (uint32_t)question->data.nr);
+        if (!name)
+                return;
+        if (streq(name, "openat2") && action == (SECCOMP_RET_ERRNO | ENOSYS))
+                denials->stopped_at_openat2 = question->pid;
+        else if (denials->stopped_at_openat2 == question->pid &&
+                 (streq(name, "openat") || streq(name, "open")))
+                denials->stopped_at_openat2 = 0;
+}
+
 int denials_answer(struct denials *denials, int listener) {
         const struct seccomp_loaded *filter = &denials->plan->seccomp;
         struct seccomp_notif question;
@@ -144,6 +163,8 @@ int denials_answer(struct denials *denials, int listener) {
                 return r;
         action =
                 filter->code ? seccomp_simulate(filter->code, filter->n, &question.data) : SECCOMP_RET_ALLOW;
+        if (denials->watch)
+                denials_note_open(denials, &question, action);
         if (action == SECCOMP_RET_ALLOW && denials->watch) {
                 r = watch_take(denials->watch, listener, &question);
                 return r == -ENOENT || r == -EINTR ? 0 : r;
@@ -296,10 +317,14 @@ int denials_explain(const struct denials *denials, char ***ret) {
                 if (r >= 0 && reason)
                         r = explain_add(ret, reason);
         }
+        if (r >= 0 && denials->stopped_at_openat2 != 0)
+                r = explain_add(ret, EXPLAIN_NO_OPENAT2);
         return r;
 }
 
 bool denials_want_nested(const struct denials *denials) {
+        if (denials->stopped_at_openat2 != 0)
+                return true;
         for (size_t i = 0; i < denials->n_kinds; i++) {
                 const char *name = name_of(&denials->kinds[i]);
 

@@ -48,6 +48,10 @@ static void explained(const struct site *s, struct outcome *ret, const char *opt
         path " lies outside of what is exposed, where the sandbox is read-only: --rw exposes a folder of " \
              "the host's, --tmpfs makes an empty one"
 
+/* A call of openat2(2). */
+#define OPENAT2 \
+        "import ctypes, os; ctypes.CDLL(None).syscall(437, -100, b\".\", (ctypes.c_uint64 * 3)(os.O_PATH), 24)"
+
 /* None of these says anything on its own outputs: the reasons come from what was asked for. */
 static const struct {
         const char *command, *option, *reason;
@@ -78,6 +82,9 @@ static const struct {
          "%H/.aws/credentials is not exposed by policy, whether it exists or not: it is where keys and "
          "passwords are kept (--ro FILE exposes a single file)"},
         {"unshare -r true", NULL, NESTED("unshare CLONE_NEWUSER")},
+        {"python3 -c '" OPENAT2 "; os._exit(1)'", NULL,
+         "seccomp has no openat2, as older kernels, and a program went no further without: "
+         "--seccomp=nested allows it"},
         {"exec 3<>/dev/null; python3 -c 'import socket; s = socket.socket(); s.settimeout(5); "
          "s.connect((\"192.0.2.1\", 9))'",
          "--net=none",
@@ -280,6 +287,8 @@ static const char *const innocent[] = {
         "grep -q y plain",
         "printf '#!/no/such/interpreter\\n' >t; chmod +x t; ./t",
         "python3 -c 'import nothing_of_that_name'",
+        /* One that goes on without the call that it doesn't have. */
+        "python3 -c '" OPENAT2 "; open(\"/dev/null\"); os._exit(1)'",
         "awk 'BEGIN { exit 3 }'",
         "mv plain /tmp/p && rm /tmp/p && false",
         /* Written in the sandbox's own home, which works. */

@@ -270,6 +270,20 @@ TEST(a_command_that_fails_says_so_in_its_file) {
                   "nsrun: note: the command failed: what it would have used after that isn't known\n");
 }
 
+/* openat2(2) alone, which the default policy answers as older kernels do. */
+TEST(a_command_that_stops_without_openat2_is_given_it) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_home(s);
+        NSRUN(s, &o, "learn", "--", "python3", "-c",
+              "import ctypes, os\n"
+              "ctypes.CDLL(None).syscall(437, -100, b'.', (ctypes.c_uint64 * 3)(os.O_PATH), 24)\n"
+              "os._exit(9)");
+        expect_status(&o, 9);
+        expect_in(o.out, "\"seccomp\": \"nested\"");
+}
+
 TEST(a_file_that_nsrun_would_not_obey_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *file = configuration(s), *inside = path_of(s->project, "x.json"), *line = NULL,
