@@ -2,6 +2,7 @@
 /* What a sandbox of an earlier run may have planted in a bound folder leads no operation of
  * nsrun-bwrap's out of the new root: not by what lies there, not by a race, not on a kernel
  * without openat2.  And what a killed monitor, a dead parent or a look at pid 1 give away. */
+#include "../seed.h"
 #include "bwrap-run.h"
 #include "faults.h"
 #include "launch/launch.h"
@@ -351,12 +352,6 @@ TEST(pid_1_shows_no_argv_of_the_hosts) {
 
 /* ------------------------------------------------------------------ killing */
 
-static void sleep_up_to(unsigned *seed, long ns) {
-        const struct timespec moment = {.tv_nsec = rand_r(seed) % ns};
-
-        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
-}
-
 /* Whoever is left holds the output, and finish() fails. */
 static unsigned kill_at_random(const struct site *s, const char *const *argv, unsigned *seed) {
         unsigned n_killed = 0;
@@ -366,7 +361,7 @@ static unsigned kill_at_random(const struct site *s, const char *const *argv, un
                 struct running r;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
-                sleep_up_to(seed, 6000000);
+                pause_up_to(seed, 6000000);
                 assert_int_equal(syscall(SYS_pidfd_send_signal, r.pidfd, SIGKILL, NULL, 0), 0);
                 finish(&r, &o);
                 collect_orphans();
@@ -393,9 +388,8 @@ TEST(a_monitor_killed_at_any_moment_leaves_no_process) {
                                      "-c",
                                      "setsid sleep 1000 & sleep 1000",
                                      NULL};
-        unsigned seed = (unsigned)time(NULL), n;
+        unsigned seed = (unsigned)test_seed(), n;
 
-        print_message("seed %u\n", seed);
         n = kill_at_random(*state, ending, &seed);
         n += kill_at_random(*state, plain, &seed);
         assert_true(n > 0);
@@ -425,9 +419,8 @@ TEST(die_with_parent_has_no_window) {
                 "\"$0\" --args 30 --ro-bind / / --die-with-parent --unshare-pid sleep 1000; :";
         const struct site *s = *state;
         const char *const argv[] = {"sh", "-c", script, our_bwrap(), NULL};
-        unsigned seed = (unsigned)time(NULL);
+        unsigned seed = (unsigned)test_seed();
 
-        print_message("seed %u\n", seed);
         for (int i = 0; i < N_KILLS; i++) {
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running r;
@@ -438,7 +431,7 @@ TEST(die_with_parent_has_no_window) {
                       &r);
                 (void)close(ends[0]);
                 feed_options(ends[1]);
-                sleep_up_to(&seed, 5000000);
+                pause_up_to(&seed, 5000000);
                 assert_int_equal(syscall(SYS_pidfd_send_signal, r.pidfd, SIGKILL, NULL, 0), 0);
                 finish(&r, &o);
                 expect_status(&o, 1000 + SIGKILL);

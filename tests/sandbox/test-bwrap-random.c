@@ -3,8 +3,9 @@
  * bwrap-run.c reports is the same but for what is excused below.  A line that differs is made shorter before
  * it is shown.
  *
- * BWRAP_LINES: how many; BWRAP_SEED: another beginning than the one of CI.  All lines stay in a tree of
+ * BWRAP_LINES: how many; NSRUN_TEST_SEED: another beginning than the one of CI.  All lines stay in a tree of
  * their own: root runs them as well. */
+#include "../seed.h"
 #include "bwrap-differ.h"
 
 #include <sched.h>
@@ -279,8 +280,7 @@ FULL_TEST(random_command_lines_are_as_bubblewraps, site_setup, site_teardown) {
         if (!bwrap_works_here(s, judge))
                 skip_because("skipped: bubblewrap runs no static program here");
         deadline_seconds = 30;
-        state_of_dice = number_of("BWRAP_SEED", SEED);
-        print_message("seed %u\n", state_of_dice);
+        state_of_dice = (unsigned)test_seed_or(SEED);
         for (unsigned i = 0; i < n; i++) {
                 struct line l;
 
@@ -299,7 +299,7 @@ FULL_TEST(random_command_lines_are_as_bubblewraps, site_setup, site_teardown) {
         print_message("%u command lines compared\n", n);
         assert_int_equal(n_differing, 0);
         /* CI's lines need each of these; of another beginning's some may need one less. */
-        if (number_of("BWRAP_SEED", SEED) == SEED)
+        if (test_seed_or(SEED) == SEED)
                 expect_no_idle(excuses, ARRAY_SIZE(excuses));
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Random operations in an overlay, and the same ones on a plain copy of the folder beneath it:
- * a commit makes the first what the second is, and a discard undoes.  CHANGES_SEED and
- * CHANGES_ROUNDS choose; the seed of a round that fails is in its message. */
+ * a commit makes the first what the second is, and a discard undoes.  NSRUN_TEST_SEED and
+ * NSRUN_TEST_ROUNDS choose; the seed of a round that fails is in its message. */
 #include <ftw.h>
-#include <sys/random.h>
 
+#include "../seed.h"
 #include "picture.h"
 
 enum {
@@ -244,18 +244,11 @@ static void round_of_single_commits(uint64_t seed) {
 }
 
 static void repeat(void (*round)(uint64_t seed), unsigned divisor) {
-        const char *wanted = getenv("CHANGES_SEED"), *rounds = getenv("CHANGES_ROUNDS");
+        const char *rounds = getenv("NSRUN_TEST_ROUNDS");
         unsigned long n = (rounds ? strtoul(rounds, NULL, 10) : ROUNDS) / divisor;
-        uint64_t seed = 0;
+        uint64_t seed = test_seed();
 
         layer_context[0] = '\0';
-        if (wanted) {
-                round(strtoull(wanted, NULL, 10));
-                return;
-        }
-        assert_int_equal(getrandom(&seed, sizeof(seed), 0), sizeof(seed));
-        seed &= UINT64_C(0xffffffff);
-        print_message("seeds from %llu on\n", (unsigned long long)seed);
         for (unsigned long i = 0; i < n; i++) {
                 (void)snprintf(layer_context, sizeof(layer_context),
                                "seed %llu: ", (unsigned long long)(seed + i));

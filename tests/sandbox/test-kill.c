@@ -5,6 +5,7 @@
  * finish() waits for, is the end of the last process. */
 #include <sys/syscall.h>
 
+#include "../seed.h"
 #include "faults.h"
 
 #define MOST_CALLS   5000U
@@ -123,18 +124,16 @@ TEST(killed_at_random_moments_nothing_survives) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         _cleanup_free_ const char **argv = NULL;
-        unsigned seed = (unsigned)time(NULL), n_killed = 0;
+        unsigned seed = (unsigned)test_seed(), n_killed = 0;
 
         make_folder(s->root, "layered");
-        print_message("seed %u\n", seed);
         argv = nsrun_argv(s, (const char *const[]){"--overlay", layered, "--", "sh", "-c", lingering, NULL});
         for (int i = 0; i < RANDOM_KILLS; i++) {
-                const struct timespec moment = {.tv_nsec = rand_r(&seed) % 5000000};
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running r;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
-                (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+                pause_up_to(&seed, 5000000);
                 kill_by_pidfd(&r, SIGKILL);
                 finish(&r, &o);
                 reap_orphans();

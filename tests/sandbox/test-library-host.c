@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#include "../seed.h"
 #include "faults.h"
 #include "library.h"
 #include "stage.h"
@@ -335,12 +336,10 @@ static _Noreturn void be_a_host(const struct site *s, int out) {
 
 TEST(killed_with_its_sandboxes_a_host_leaves_nothing) {
         const struct site *s = *state;
-        unsigned seed = (unsigned)time(NULL);
+        unsigned seed = (unsigned)test_seed();
 
-        print_message("seed %u\n", seed);
         assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
         for (int i = 0; i < RANDOM_KILLS; i++) {
-                const struct timespec moment = {.tv_nsec = rand_r(&seed) % 20000000};
                 siginfo_t info = {.si_pid = 0};
                 int ends[2];
                 pid_t pid;
@@ -352,7 +351,7 @@ TEST(killed_with_its_sandboxes_a_host_leaves_nothing) {
                 if (pid == 0)
                         be_a_host(s, ends[1]);
                 (void)close(ends[1]);
-                (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+                pause_up_to(&seed, 20000000);
                 assert_int_equal(kill(pid, SIGKILL), 0);
                 assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
                 assert_int_equal(info.si_code, CLD_KILLED);

@@ -5,6 +5,7 @@
 
 #include <sys/wait.h>
 
+#include "../seed.h"
 #include "session.h"
 
 #define NO_NETWORK "reach", "good.test:8080", "wait", "good.test:8080", "127.0.0.1:8080"
@@ -53,18 +54,11 @@ TEST(without_its_helper_a_sandbox_has_no_network) {
         expect_status(&o, 0);
 }
 
-static void wait_at_random(unsigned *seed, int most_ms) {
-        const struct timespec moment = {.tv_nsec = rand_r(seed) % (most_ms * 1000000)};
-
-        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
-}
-
 /* nsrun-net, when connections are under way; nsrun, at that time and while it starts. */
 TEST(killed_at_any_moment_there_is_no_way_out_and_nothing_left) {
-        unsigned seed = (unsigned)time(NULL);
+        unsigned seed = (unsigned)test_seed();
         _cleanup_world_ struct world w;
 
-        print_message("seed %u\n", seed);
         world_make(*state, &w, "203.0.113.5 good.test\n");
         for (int i = 0; i < size_of_test(6, 140); i++) {
                 _cleanup_outcome_ struct outcome o = {0};
@@ -78,7 +72,7 @@ TEST(killed_at_any_moment_there_is_no_way_out_and_nothing_left) {
                         line = read_line(running.out);
                         assert_string_equal(line, "begun\n");
                 }
-                wait_at_random(&seed, i % 3 < 2 ? 5 : 20);
+                pause_up_to(&seed, i % 3 < 2 ? 5000000 : 20000000);
                 assert_int_equal(kill(is_helper ? net_helper_of(running.pid) : running.pid, SIGKILL), 0);
                 finish(&running, &o);
                 collect_orphans();
@@ -98,9 +92,8 @@ TEST(killed_at_any_moment_there_is_no_way_out_and_nothing_left) {
 /* The network of a session lives by its monitor. */
 TEST(a_killed_monitor_takes_the_network_along) {
         const struct site *s = *state;
-        unsigned seed = (unsigned)time(NULL);
+        unsigned seed = (unsigned)test_seed();
 
-        print_message("seed %u\n", seed);
         for (int i = 0; i < size_of_test(2, 60); i++) {
                 _cleanup_free_ char *id = START(s, "--net=allow", "--allow=good.test"), *line = NULL;
                 _cleanup_close_ int monitor = session_pidfd(s, id, "monitor"),
@@ -116,7 +109,7 @@ TEST(a_killed_monitor_takes_the_network_along) {
                              "while getent ahostsv4 good.test >/dev/null; do echo found; done");
                 line = read_line(joined.out);
                 assert_string_equal(line, "found\n");
-                wait_at_random(&seed, 5);
+                pause_up_to(&seed, 5000000);
                 send_signal(monitor, SIGKILL);
                 finish(&joined, &o);
                 expect_end_of(init, "pid 1");

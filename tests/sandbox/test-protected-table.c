@@ -3,6 +3,7 @@
  * do to a name, times the ways to run one, with and without --protect=strict.  When nsrun has returned,
  * nothing that programs on the host obey is changed; with strict not while the command runs either, and not
  * after SIGKILL. */
+#include "../seed.h"
 #include "bash.h"
 #include "faults.h"
 #include "session.h"
@@ -235,21 +236,19 @@ TEST(killed_at_any_moment_strict_leaves_nothing) {
         const struct site *s = *state;
         _cleanup_free_ char *grab = path_of(s->root, "grab"), *names = path_of(s->root, "absent");
         _cleanup_free_ const char **argv = NULL;
-        unsigned seed = (unsigned)time(NULL), n_killed = 0;
+        unsigned seed = (unsigned)test_seed(), n_killed = 0;
         int n = takes_samples() ? RANDOM_KILLS / 4 : RANDOM_KILLS;
         _cleanup_outcome_ struct outcome ignored = {0};
 
-        print_message("seed %u\n", seed);
         on_host(s, make_none, &ignored);
         argv = nsrun_argv(s, (const char *const[]){"--protect=strict", "--ro", grab, "--ro", names, "--",
                                                    grab, "all", names, NULL});
         for (int i = 0; i < n; i++) {
-                const struct timespec moment = {.tv_nsec = rand_r(&seed) % 60000000};
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running r;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
-                (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+                pause_up_to(&seed, 60000000);
                 /* Half of them are looked at while they run. */
                 if (i % 2)
                         expect_none(s, "while the command ran");

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "../seed.h"
 #include "stage.h"
 
 enum {
@@ -149,11 +150,10 @@ static int setup(void **state) {
 TEST_WITH(of_a_crowd_the_killed_are_reclaimed_and_the_living_keep_their_overlays, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
-        unsigned seed = (unsigned)time(NULL), n_alive = 0;
+        unsigned seed = (unsigned)test_seed(), n_alive = 0;
         struct owner owners[RUNS];
         char *before = snapshot(layered);
 
-        print_message("seed %u\n", seed);
         for (int i = 0; i < RUNS; i++) {
                 start_owner(s, i, &owners[i]);
                 /* The one before it has had just the time of a fork. */

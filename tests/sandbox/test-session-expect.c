@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <linux/fs.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
+#include "../seed.h"
 #include "session.h"
 
 #define DIFFERS                                                                                                \
@@ -584,13 +584,10 @@ TEST(a_command_that_swaps_everything_gets_nothing_committed_that_was_not_shown) 
         const unsigned long n = number_of("NSRUN_TEST_ROUNDS", ROUNDS);
         _cleanup_free_ char *id = start_probed(s);
         struct round r = {.s = s, .id = id};
-        uint64_t seed = 0;
 
         if (!has_program("git"))
                 skip_because("skipped: git is not installed");
-        assert_int_equal(getrandom(&seed, sizeof(seed), 0), sizeof(seed));
-        r.dice.state = number_of("NSRUN_TEST_SEED", (unsigned long)seed & 0xffffffff);
-        print_message("seed %llu\n", (unsigned long long)r.dice.state);
+        r.dice.state = test_seed();
         make_file(s->outside, "secret", SECRET);
         for (unsigned long i = 0; i < n; i++) {
                 char *before = snapshot(s->outside);

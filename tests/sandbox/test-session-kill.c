@@ -2,21 +2,11 @@
 /* Every part of a session is killed at random moments: its owner, its pid 1, its monitor,
  * and whoever joins it, also while it starts and while a command comes in.  Never a hang, a
  * wrong status, or anything that stays once the next session has swept. */
+#include "../seed.h"
 #include "session.h"
 
-/* Up to 5 ms: a join takes less, a start not much more. */
-static void wait_a_moment(unsigned *seed) {
-        const struct timespec moment = {.tv_nsec = rand_r(seed) % 5000000};
-
-        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
-}
-
-static unsigned make_seed(void) {
-        unsigned seed = (unsigned)time(NULL);
-
-        print_message("seed %u\n", seed);
-        return seed;
-}
+/* In nanoseconds: a join takes less, a start not much more. */
+#define MOMENT 5000000
 
 static int n_rounds(void) {
         return size_of_test(8, 200);
@@ -58,7 +48,7 @@ static void begin_round(const struct site *s, struct round *r, const char *const
         r->init = session_pidfd(s, r->id, "init");
         for (size_t i = 0; i < ARRAY_SIZE(r->joined); i++)
                 SPAWN_JOINED(s, r->id, &r->joined[i], "--", "sh", "-c", lingering);
-        wait_a_moment(seed);
+        pause_up_to(seed, MOMENT);
 }
 
 static void end_round(struct round *r) {
@@ -78,7 +68,7 @@ static void end_round(struct round *r) {
 }
 
 TEST_OF_SESSIONS(killed_monitors_leave_nothing) {
-        unsigned seed = make_seed();
+        unsigned seed = (unsigned)test_seed();
 
         for (int i = 0; i < n_rounds(); i++) {
                 struct round r;
@@ -90,7 +80,7 @@ TEST_OF_SESSIONS(killed_monitors_leave_nothing) {
 }
 
 TEST_IN_BOTH_MODES(a_killed_pid_1_ends_the_session) {
-        unsigned seed = make_seed();
+        unsigned seed = (unsigned)test_seed();
 
         for (int i = 0; i < n_rounds(); i++) {
                 struct round r;
@@ -108,7 +98,7 @@ static void pause_until_killed(nsrun_unused void *data) {
 }
 
 TEST_OF_SESSIONS(a_killed_owner_ends_the_session) {
-        unsigned seed = make_seed();
+        unsigned seed = (unsigned)test_seed();
 
         for (int i = 0; i < n_rounds(); i++) {
                 _cleanup_outcome_ struct outcome o = {0};
@@ -131,7 +121,7 @@ TEST_OF_SESSIONS(a_killed_owner_ends_the_session) {
 /* The session and the neighbours go on. */
 TEST_IN_BOTH_MODES(a_killed_joiner_takes_its_own_tree_alone) {
         const struct site *s = *state;
-        unsigned seed = make_seed();
+        unsigned seed = (unsigned)test_seed();
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_close_ int monitor = session_pidfd(s, id, "monitor");
         _cleanup_outcome_ struct outcome o = {0};
@@ -144,7 +134,7 @@ TEST_IN_BOTH_MODES(a_killed_joiner_takes_its_own_tree_alone) {
                 struct running r;
 
                 SPAWN_JOINED(s, id, &r, "--", "sh", "-c", lingering);
-                wait_a_moment(&seed);
+                pause_up_to(&seed, MOMENT);
                 send_signal(r.pidfd, SIGKILL);
                 /* All of the tree holds its outputs. */
                 outcome_clear(&o);
@@ -165,7 +155,7 @@ TEST_IN_BOTH_MODES(a_killed_joiner_takes_its_own_tree_alone) {
 /* Whoever starts one is killed, or the monitor that is not ready yet. */
 TEST_OF_SESSIONS(a_start_that_is_killed_leaves_nothing) {
         const struct site *s = *state;
-        unsigned seed = make_seed(), n_killed = 0;
+        unsigned seed = (unsigned)test_seed(), n_killed = 0;
         const char *const argv[] = {program(),
                                     "session",
                                     "start",
@@ -181,7 +171,7 @@ TEST_OF_SESSIONS(a_start_that_is_killed_leaves_nothing) {
                 struct running r;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
-                wait_a_moment(&seed);
+                pause_up_to(&seed, MOMENT);
                 send_signal(r.pidfd, SIGKILL);
                 finish(&r, &o);
                 n_killed += o.status != 0;
@@ -201,7 +191,7 @@ TEST_OF_SESSIONS(a_start_that_is_killed_leaves_nothing) {
 
 TEST_OF_SESSIONS(monitors_killed_while_they_start_leave_nothing) {
         const struct site *s = *state;
-        unsigned seed = make_seed(), n_failed = 0;
+        unsigned seed = (unsigned)test_seed(), n_failed = 0;
         const char *const argv[] = {program(),
                                     "session",
                                     "start",
@@ -213,12 +203,11 @@ TEST_OF_SESSIONS(monitors_killed_while_they_start_leave_nothing) {
                                     NULL};
 
         for (int i = 0; i < n_rounds(); i++) {
-                const struct timespec moment = {.tv_nsec = rand_r(&seed) % 1000000};
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running r;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
-                (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+                pause_up_to(&seed, 1000000);
                 /* Its monitor is our child once it has detached. */
                 for (bool is_done = false; !is_done;) {
                         _cleanup_free_ char *path = text_of("/proc/self/task/%d/children", (int)getpid()),

@@ -2,6 +2,7 @@
 /* What git ignores: patterns one by one, and random ones in random folders against git itself. */
 #include "host/gitignore.h"
 
+#include "../seed.h"
 #include "base/str.h"
 #include "changes/ignored.h"
 #include "scratch.h"
@@ -279,8 +280,8 @@ static void compare_with_git(uint64_t seed) {
 }
 
 TEST(random_patterns_ignore_what_git_says) {
-        const char *seed = getenv("NSRUN_TEST_SEED"), *rounds = getenv("NSRUN_TEST_ROUNDS");
-        uint64_t first = seed ? strtoull(seed, NULL, 10) : 1;
+        const char *rounds = getenv("NSRUN_TEST_ROUNDS");
+        uint64_t first = test_seed();
 
         for (uint64_t i = 0; i < (rounds ? strtoull(rounds, NULL, 10) : 25); i++)
                 compare_with_git(first + i);
