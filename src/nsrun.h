@@ -283,7 +283,7 @@ int nsrun_policy_set_environ(struct nsrun_policy *policy, const char *const *env
 /* Applies the configuration file that `nsrun run` would find: the user's, else the system's, else
  * none.  The option "config" names one.  nsrun(1), CONFIGURATION, has form and rules.
  * -EINVAL: what it says; -EPERM: others may write to it, or, from nsrun_plan_new(), a command might; -EFBIG;
- * -EOPNOTSUPP: json-c is missing; open(2)'s.  Stage POLICY. */
+ * open(2)'s.  Stage POLICY. */
 int nsrun_policy_find_config(struct nsrun_policy *policy, struct nsrun_error *error);
 
 /* Runs of the policy see just this workspace's roots, each where it is and with its
@@ -313,7 +313,7 @@ struct nsrun_plan;
 
 enum nsrun_format {
         NSRUN_FORMAT_TEXT,
-        NSRUN_FORMAT_JSON,  /* one object; -EOPNOTSUPP where json-c is missing */
+        NSRUN_FORMAT_JSON,  /* one object */
         NSRUN_FORMAT_BWRAP, /* an equivalent bubblewrap command, quoted for a shell */
 };
 
@@ -492,7 +492,7 @@ struct nsrun_bash_result {
  * with is_ready 0, and all that the command has started is killed.  -EINVAL: without a session, with
  * pass_fds or wants_report, or both to wait for; -EADDRINUSE, stage SUPERVISE: somebody listens on the port
  * already, and nothing was started; -EAGAIN: 32 such commands run in the session.  Else as nsrun_plan_new()
- * and nsrun_start(); -EOPNOTSUPP: a report without json-c. */
+ * and nsrun_start(). */
 int nsrun_bash(const struct nsrun_policy *policy, const char *command,
                const struct nsrun_bash_options *options, struct nsrun_bash_result *ret,
                struct nsrun_error *error);
@@ -509,7 +509,7 @@ int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_error *error);
  * /tmp and of background processes, in a session or for each command alone; and of `options`, which may be
  * NULL: their timeout is the default, and with a confirm() the user is asked.  Makes the
  * policy's plan.  *ret is the caller's to free.  -EINVAL: another format, or a policy
- * with "chdir"; else as nsrun_plan_new(); -EOPNOTSUPP: JSON without json-c.  -ENOMEM. */
+ * with "chdir"; else as nsrun_plan_new().  -ENOMEM. */
 int nsrun_bash_describe(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
                         enum nsrun_format format, char **ret, struct nsrun_error *error);
 /* Frees what is in it and zeroes it but for its size: it can be filled again.  One that is zeroed or
@@ -517,7 +517,7 @@ int nsrun_bash_describe(const struct nsrun_policy *policy, const struct nsrun_ba
 void nsrun_bash_result_clear(struct nsrun_bash_result *result);
 /* What `nsrun bash` prints, as TEXT or JSON, without a final newline: of a result; or, where `failure` isn't
  * NULL, of that ("Error: …").  *ret is the caller's to free, and may hold NULs: *ret_size (which may
- * be NULL) is its length.  -EINVAL: another format.  -EOPNOTSUPP: json-c is missing.  -ENOMEM. */
+ * be NULL) is its length.  -EINVAL: another format.  -ENOMEM. */
 int nsrun_bash_format(const struct nsrun_bash_result *result, const struct nsrun_error *failure,
                       enum nsrun_format format, char **ret, size_t *ret_size, struct nsrun_error *error);
 
@@ -666,8 +666,8 @@ enum nsrun_diff {
 /* What the session's overlays changed: of those that were asked for ("overlay") or, with `paths` (ends with
  * NULL; NULL or empty: no choice), of what lies at and beneath these: absolute as in the sandbox, or
  * relative to its project.  Written to `fd` while commands may go on changing it.  -ENOENT: no such session;
- * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in memory, or
- * JSON without json-c. */
+ * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in
+ * memory. */
 int nsrun_session_diff(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
                        struct nsrun_error *error);
 /* The same, and a digest of what a commit with these paths would do now, for nsrun_session_commit_digest();
@@ -734,8 +734,7 @@ int nsrun_session_kill(const char *id, struct nsrun_error *error);
 int nsrun_session_end(const char *id, int is_kill, char ***ret_notes, struct nsrun_error *error);
 
 /* The session's detached commands and their logs (see nsrun_bash()), the oldest first, as `nsrun session
- * logs` prints them: TEXT, or one JSON object.  *ret is the caller's to free.  -ENOENT: no such session;
- * -EOPNOTSUPP: JSON without json-c. */
+ * logs` prints them: TEXT, or one JSON object.  *ret is the caller's to free.  -ENOENT: no such session. */
 int nsrun_session_logs(const char *id, enum nsrun_format format, char **ret, struct nsrun_error *error);
 /* Writes the log `name` to `fd`, as the command printed it: its last 256 KiB.  With `follows` it goes on
  * until nobody can print any more.  -ENOENT: no such session or log; write(2)'s. */

@@ -3,7 +3,7 @@
  * their function pointers live in statics. */
 #include "dl.h"
 
-#ifdef NSRUN_STATIC_JSON_C
+#ifdef NSRUN_STATIC
 
 int dl_load(nsrun_unused const char *soname, nsrun_unused const struct dl_symbol *symbols,
             nsrun_unused size_t n_symbols) {

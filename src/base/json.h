@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* JSON: build a tree, then print it; or read one.  A thin face of json-c, which a
- * dynamic build loads on first use and a static one links. */
+/* JSON: build a tree, then print it; or read one.  Every text is RFC 8259's, and every text that is
+ * printed can be read again. */
 #pragma once
 
 #include "error.h"
@@ -19,15 +19,15 @@ struct json_document {
  * surrogates and what lies above U+10FFFF included.  What is none is U+FFFD in a document. */
 size_t json_utf8_length(const char *text);
 
-/* Makes the root, an empty object.  -EOPNOTSUPP: json-c isn't installed. */
+/* Makes the root, an empty object.  -ENOMEM. */
 int json_open(struct json_document *d, struct nsrun_error *err);
 
-/* All of these append to `parent`: under `key` to an object, with a NULL key to
- * an array.  Bytes that are no UTF-8 become U+FFFD each. A NULL text is null. */
+/* All of these append to `parent`: under `key` to an object, in which they replace what has this key; with a
+ * NULL key to an array.  Bytes that are no UTF-8 become U+FFFD each. A NULL text is null. */
 struct json_value *json_add_object(struct json_document *d, struct json_value *parent, const char *key);
 struct json_value *json_add_array(struct json_document *d, struct json_value *parent, const char *key);
 void json_add_string(struct json_document *d, struct json_value *parent, const char *key, const char *text);
-/* n bytes, NULs among them, and one NUL behind them. */
+/* n bytes, NULs among them. */
 void json_add_bytes(struct json_document *d, struct json_value *parent, const char *key, const char *bytes,
                     size_t n);
 void json_add_number(struct json_document *d, struct json_value *parent, const char *key, uint64_t number);
@@ -36,31 +36,53 @@ void json_add_bool(struct json_document *d, struct json_value *parent, const cha
 void json_add_strings(struct json_document *d, struct json_value *parent, const char *key,
                       char *const *texts);
 
-/* A value that is a JSON text already.  One that isn't makes the document fail. */
+/* A value that is a JSON text already, one that json_finish() or json_spell() made. */
 void json_add_json(struct json_document *d, struct json_value *parent, const char *key, const char *text);
 
 /* The document as text without a final newline, on one line or indented; owned
  * by the caller.  The document stays. */
 int json_finish(struct json_document *d, bool is_indented, char **ret, struct nsrun_error *err);
+/* The document as a person writes one, with a final newline: the root's members a line each, and whatever
+ * else has at most JSON_WIDTH columns on one line. */
+int json_lay_out(struct json_document *d, char **ret, struct nsrun_error *err);
+#define JSON_WIDTH 100
 
-/* Reads a whole text, strictly: one value, no comments, at most 16 deep.  -EINVAL:
- * it is none; *ret_line (from 1) is where, and *ret_why says why (static text).
- * -EOPNOTSUPP: json-c isn't installed. */
+/* What is wrong with a text. */
+struct json_trouble {
+        size_t at;       /* the offset of the byte at which it stops being right */
+        size_t other;    /* of a repeated key: the offset of the first one; else 0 */
+        const char *why; /* static text; NULL: nothing */
+};
+
+enum json_reading {
+        JSON_STRICT = 0,
+        /* Instead of refusing the text, a byte that is no UTF-8 and half a surrogate pair become U+FFFD. A
+         * text that is refused leaves in the document what could be read of it. */
+        JSON_REPAIRED = 1,
+        /* As for a file that a person wrote: a key that is there twice is refused, and not its last one
+         * taken; and so is a NUL in a string. */
+        JSON_CAREFUL = 2,
+};
+
+/* Reads a whole text of n bytes: one value, no comments, at most JSON_DEPTH brackets in one another.  The
+ * text isn't kept.  -EINVAL with *ret_trouble: it is none.  -ENOMEM.  json_close() in any case. */
+int json_read(struct json_document *d, const char *text, size_t n, enum json_reading how,
+              struct json_trouble *ret_trouble);
+#define JSON_DEPTH 15
+
+/* json_read() with JSON_STRICT.  -EINVAL: *ret_line (from 1) is where, and *ret_why says why. */
 int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_line, const char **ret_why);
-
-/* json_parse(), but *ret_at is the offset of the byte at which the text stops being JSON. */
-int json_parse_at(struct json_document *d, const char *text, size_t n, size_t *ret_at, const char **ret_why);
 
 enum json_kind {
         JSON_NULL, /* also what isn't there */
         JSON_BOOL,
         JSON_NUMBER, /* whole, and of 64 bits */
-        JSON_REAL,
+        JSON_REAL,   /* any other number */
         JSON_STRING,
         JSON_ARRAY,
         JSON_OBJECT
 };
-/* `v` may be NULL in all of these. */
+/* `v` may be NULL in all of these, and what is null is returned as NULL. */
 enum json_kind json_kind(const struct json_value *v);
 struct json_value *json_get(const struct json_value *object, const char *key);
 /* Whether an object has the key, be it with null, which json_get() can't tell. */
@@ -73,7 +95,8 @@ const char *json_text(const struct json_value *v);
 bool json_number(const struct json_value *v, uint64_t *ret);
 /* False for what is not true. */
 bool json_is_true(const struct json_value *v);
-/* A value as JSON text on one line, for the caller to free.  NULL for want of memory. */
+/* A value as JSON text on one line, for the caller to free; a number as it was written.  NULL for want of
+ * memory. */
 char *json_spell(const struct json_value *v);
 /* The first key of an object that isn't in allowed[n]; NULL: none. */
 const char *json_unknown_key(const struct json_value *object, const char *const *allowed, size_t n);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* JSON with places: which key and which value stands at which line and column, for
- * files that people write.  json-c reads the values and tells no places; and of two equal
- * keys it takes the last without a word. */
+ * files that people write. */
 #pragma once
 
 #include "json.h"
@@ -9,7 +8,7 @@
 /* One value.  Those within it follow it, in the order of the text. */
 struct json_node {
         const struct json_value *value; /* NULL: null */
-        char *key;                      /* decoded; NULL in an array, and of the root */
+        const char *key;                /* NULL in an array, and of the root */
         size_t key_at;                  /* offset in the text; that of the value where there is no key */
         size_t at;                      /* offset of the value */
         size_t end;                     /* index of the next node that is not within this one */
@@ -39,16 +38,7 @@ struct json_cursor {
 /* The place of the offset `at`. */
 struct json_place json_place_of(struct json_cursor *cursor, const char *text, size_t at);
 
-/* What is wrong with a text. */
-struct json_trouble {
-        size_t at;       /* offset */
-        size_t other;    /* of a repeated key: the offset of the first one; else 0 */
-        const char *why; /* static text */
-};
-
-/* Reads a whole text of n bytes, NUL-terminated; strict, and at most 16 deep.  The text is
- * not kept.  -EINVAL with *ret_trouble: no JSON, or one key twice in an object.
- * -EOPNOTSUPP: json-c isn't installed.  -ENOMEM. */
+/* json_read() with JSON_CAREFUL, and its errors. */
 int json_map_read(struct json_map *m, const char *text, size_t n, struct json_trouble *ret_trouble);
 void json_map_clear(struct json_map *m);
 #define _cleanup_json_map_ _cleanup_(json_map_clear)

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/json_layout.h"
-#include "base/json_map.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "policy/config.h"
 
@@ -215,7 +214,6 @@ static int open_document(struct json_document *d, const struct learned_file *f, 
 
 int learned_file_text(const struct learned_file *f, char **ret, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *text = NULL;
         int r = open_document(&d, f, err);
 
         if (r < 0)
@@ -228,13 +226,7 @@ int learned_file_text(const struct learned_file *f, char **ret, struct nsrun_err
                 json_add_string(&d, d.root, "seccomp", "nested");
         if (add_not_given(&d, f) < 0)
                 return error_oom(err);
-        r = json_finish(&d, false, &text, err);
-        if (r < 0)
-                return r;
-        r = json_layout(text, ret);
-        return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, NULL, "the configuration can't be laid out",
-                                 NULL)
-                     : 0;
+        return json_lay_out(&d, ret, err);
 }
 
 /* ------------------------------------------------------------------- the file */

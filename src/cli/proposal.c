@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/json_layout.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "changes/digest.h"
@@ -216,12 +215,10 @@ static int print_difference(const struct nsrun_policy *policy, const struct prop
 
 /* The configuration as it is now in the document, if it is one. */
 static int write_configuration(struct json_document *d, const char *config, struct nsrun_error *err) {
-        _cleanup_free_ char *whole = NULL, *laid_out = NULL;
+        _cleanup_free_ char *laid_out = NULL;
         struct nsrun_policy *checked = NULL;
-        int r = json_finish(d, false, &whole, err);
+        int r = json_lay_out(d, &laid_out, err);
 
-        if (r >= 0 && json_layout(whole, &laid_out) < 0)
-                r = error_oom(err);
         if (r >= 0 && nsrun_policy_new(&checked) < 0)
                 r = error_oom(err);
         if (r >= 0) {

@@ -154,8 +154,7 @@ static char *find_progress_token(const struct message *m) {
 static int call_new(const struct message *m, const struct json_value *arguments, struct call **ret) {
         struct call *c = calloc(1, sizeof(*c));
         _cleanup_free_ char *text = arguments ? json_spell(arguments) : strdup("{}");
-        const char *why;
-        size_t at;
+        struct json_trouble trouble;
 
         if (!c)
                 return -ENOMEM;
@@ -165,7 +164,7 @@ static int call_new(const struct message *m, const struct json_value *arguments,
         c->id = strdup(m->id);
         c->progress_token = find_progress_token(m);
         if (!text || !c->id || c->cancel_fd < 0 ||
-            json_parse_at(&c->arguments, text, strlen(text), &at, &why) < 0) {
+            json_read(&c->arguments, text, strlen(text), JSON_STRICT, &trouble) < 0) {
                 call_free(c);
                 return -ENOMEM;
         }

@@ -259,18 +259,17 @@ static void take_batch(struct mcp_server *s, const struct json_value *array) {
 
 void mcp_take_line(struct mcp_server *s, const char *line, size_t n) {
         _cleanup_json_ struct json_document d = {0};
-        const char *why = NULL;
-        size_t at = 0;
+        struct json_trouble trouble;
         int r;
 
         if (n == 0 || strspn(line, " \t\r") >= n)
                 return;
-        r = json_parse_at(&d, line, n, &at, &why);
+        r = json_read(&d, line, n, JSON_REPAIRED, &trouble);
         if (r < 0) {
                 char text[128];
 
                 (void)snprintf(text, sizeof(text), "no JSON: %s, at byte %zu",
-                               r == -EINVAL ? why : "out of memory", at);
+                               r == -EINVAL ? trouble.why : "out of memory", trouble.at);
                 mcp_refuse_line(s, MESSAGE_NO_JSON, text);
         } else if (json_kind(d.root) != JSON_ARRAY) {
                 take_message(s, d.root, NULL);

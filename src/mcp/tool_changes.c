@@ -136,8 +136,8 @@ static char *question_of(const char *verb, const char *diff) {
 static int ask_user(struct call *c, const char *verb, const char *diff, struct nsrun_error *err) {
         _cleanup_free_ char *params = question_of(verb, diff), *reply = NULL;
         _cleanup_json_ struct json_document d = {0};
-        const char *action, *why;
-        size_t at;
+        struct json_trouble trouble;
+        const char *action;
         int r;
 
         if (!params)
@@ -145,7 +145,7 @@ static int ask_user(struct call *c, const char *verb, const char *diff, struct n
         r = call_ask(c, "elicitation/create", params, &reply);
         if (r < 0)
                 return tool_refuse(err, NULL, "the user couldn't be asked", NULL);
-        if (json_parse_at(&d, reply, strlen(reply), &at, &why) < 0)
+        if (json_read(&d, reply, strlen(reply), JSON_STRICT, &trouble) < 0)
                 return error_oom(err);
         action = json_text(json_get(d.root, "action"));
         if (!action || !streq(action, "accept") ||

@@ -497,9 +497,6 @@ static int refuse_text(struct config_reader *c, int r, const struct json_trouble
         struct json_place first;
         char hint[64];
 
-        if (r == -EOPNOTSUPP)
-                return error_set(c->err, NSRUN_STAGE_PLAN, r, "libjson-c.so.5",
-                                 "the JSON library can't be loaded", "install json-c (Debian: libjson-c5)");
         if (r != -EINVAL)
                 return error_oom(c->err);
         if (trouble->other == 0)

@@ -22,8 +22,7 @@ int config_refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err)
  * home folder.  -ENOMEM. */
 int config_find_user_file(const struct nsrun_policy *p, char **ret);
 
-/* The JSON schema of configurations, for the caller to free.  -EOPNOTSUPP: json-c isn't installed; -ENOMEM.
- */
+/* The JSON schema of configurations, for the caller to free.  -ENOMEM. */
 int config_schema(char **ret, struct nsrun_error *err);
 
 /* Stands between a toolchain's folder and the variable that names another. */

@@ -60,10 +60,8 @@ int config_drop_comments(struct config_reader *c) {
         }
         moved[c->map.n] = n;
         for (size_t i = 0, at = 0; i < c->map.n; i++) {
-                if (moved[i + 1] == moved[i]) {
-                        free(TAKE_PTR(nodes[i].key));
+                if (moved[i + 1] == moved[i])
                         continue;
-                }
                 nodes[at] = nodes[i];
                 nodes[at++].end = moved[nodes[i].end];
         }

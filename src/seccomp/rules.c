@@ -421,9 +421,6 @@ int rules_parse(const char *file, const char *text, size_t size, const struct ru
         if (r == -EINVAL)
                 return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(r), file, "correct the file",
                                   "the seccomp policy is no JSON: line %zu: %s", line, why);
-        if (r == -EOPNOTSUPP)
-                return error_set(err, NSRUN_STAGE_POLICY, r, "libjson-c.so.5",
-                                 "the JSON library can't be loaded", "install json-c (Debian: libjson-c5)");
         if (r < 0)
                 return error_oom(err);
         r = rules_read_policy(&in, document.root);

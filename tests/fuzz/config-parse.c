@@ -46,7 +46,7 @@ static void check_policy(const struct nsrun_policy *p, const char *text) {
         CHECK(!p->tmp || p->tmp[0] == '/');
 }
 
-/* The walk's tree is json-c's. */
+/* The nodes are the tree's. */
 static void check_map(const char *text, size_t n) {
         _cleanup_json_map_ struct json_map m = {0};
         struct json_trouble trouble;

@@ -11,13 +11,13 @@
 static void check_line(const char *line, size_t n) {
         _cleanup_json_ struct json_document d = {0};
         struct message m = {.id = NULL};
+        struct json_trouble trouble;
         const char *why = NULL;
-        size_t at = 0;
         int r;
 
         CHECK(!memchr(line, '\n', n));
-        if (json_parse_at(&d, line, n, &at, &why) < 0) {
-                CHECK(at <= n && why);
+        if (json_read(&d, line, n, JSON_REPAIRED, &trouble) < 0) {
+                CHECK(trouble.at <= n && trouble.why);
                 return;
         }
         r = message_read(d.root, &m, &why);
@@ -33,7 +33,7 @@ static void check_line(const char *line, size_t n) {
                 _cleanup_free_ char *text = message_error(m.id, -32600, "why"), *id = NULL;
 
                 CHECK(text && !strchr(text, '\n') && strlen(m.id) <= MESSAGE_ID_MOST);
-                CHECK(json_parse_at(&answer, text, strlen(text), &at, &why) == 0);
+                CHECK(json_read(&answer, text, strlen(text), JSON_STRICT, &trouble) == 0);
                 id = json_spell(json_get(answer.root, "id"));
                 CHECK(id && streq(id, m.id));
         }

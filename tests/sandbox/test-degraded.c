@@ -66,7 +66,7 @@ TEST(nothing_is_degraded_on_a_whole_host) {
         assert_int_equal(rmdir(s->cache), 0);
         /* The trial leaves no folder behind that wasn't there. */
         run_script(s, NULL, &host, PLAN JSON "test -e \"$XDG_CACHE_HOME\" && echo left;" STARTED, &o);
-        expect_out(&o, "\"degraded\": [  ]}\n\"degraded\":[]}\n");
+        expect_out(&o, "\"degraded\": []}\n\"degraded\":[]}\n");
         assert_string_equal(o.err, "");
         run_script(s, NULL, &host,
                    "\"$0\" run --project \"$1\" $2 --strict -- echo fine;"

@@ -94,7 +94,7 @@ TEST(no_option_is_looked_for_where_options_are_judged) {
         expect_judged(&o, true);
         THERE(&host, &o, "doctor", "--for", "--proc=none", "--json");
         expect_status(&o, 0);
-        expect_in(o.out, "\"works\": true,\n  \"weaker\": false,\n  \"options\": [\n  ]\n");
+        expect_in(o.out, "\"works\": true,\n  \"weaker\": false,\n  \"options\": []\n");
 }
 
 TEST(without_a_sandbox_nothing_of_one_is_judged) {

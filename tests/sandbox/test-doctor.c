@@ -46,7 +46,7 @@ TEST(the_same_as_json) {
                   "\"check\": \"user namespace\",\n      \"state\": \"ok\",\n      \"text\": \"can be "
                   "had\",\n      \"fix\": null\n");
         expect_in(o.out, "\"check\": \"--limit pids\"");
-        expect_in(o.out, "\"works\": true,\n  \"weaker\": false,\n  \"options\": [\n  ]\n");
+        expect_in(o.out, "\"works\": true,\n  \"weaker\": false,\n  \"options\": []\n");
         THERE(&without, &o, "doctor", "--json");
         expect_status(&o, 1);
         expect_in(o.out, "\"fix\": \"--seccomp=none\"");
@@ -489,7 +489,7 @@ TEST(a_broken_configuration_is_named) {
         const struct site *s = *state;
         const struct host host = {.site = s, .stage = set_config, .path = s->outside};
         _cleanup_free_ char *file = path_of(s->outside, "nsrun/config.json"),
-                            *words = text_of("%s:1:3: quoted object property name expected", file),
+                            *words = text_of("%s:1:3: a key is expected here", file),
                             *cause = text_of("%s; --no-config", words);
         _cleanup_outcome_ struct outcome o = {0};
 

@@ -60,10 +60,10 @@ TEST(what_is_no_message_is_answered_with_an_error_and_the_next_is_served) {
                 const char *line, *id, *code, *message;
         } after[] = {
                 {"{", "null", "-32700", "no JSON: it ends too early: a } is missing, at byte 1"},
-                {"{}x", "null", "-32700", "no JSON: unexpected character, at byte 2"},
+                {"{}x", "null", "-32700", "no JSON: something follows its end, at byte 2"},
                 {"[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]", "null", "-32700",
-                 "no JSON: nesting too deep, at byte 16"},
-                {"1", "null", "-32700", "no JSON: it ends too early, at byte 1"},
+                 "no JSON: too many brackets in one another, at byte 15"},
+                {"1", "null", "-32600", "a message is an object"},
                 {"\"x\"", "null", "-32600", "a message is an object"},
                 {"[]", "null", "-32600", "this version of the protocol has no batches"},
                 {"{}", "null", "-32600", "jsonrpc is not \"2.0\""},

@@ -203,7 +203,7 @@ TEST(what_is_no_proposal_is_refused_and_a_persons_own_section_stays) {
                 {"{\"projects\": {}}",
                  ".nsrun.json:1:2: a key of your own configuration, not of a proposal: projects; leave it out"},
                 {"{\"net\": 3}", ".nsrun.json:1:9: a string is expected here: net"},
-                {"nonsense", ".nsrun.json:1:2: null expected"},
+                {"nonsense", ".nsrun.json:1:1: this is no value"},
         };
         _cleanup_free_ char *own = NULL, *mine = NULL, *after = NULL, *file = users_file(s);
         _cleanup_outcome_ struct outcome o = {0};

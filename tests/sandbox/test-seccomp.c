@@ -89,7 +89,7 @@ struct bad_policy {
 static const struct bad_policy bad_policies[] = {
         {"", "the seccomp policy is no JSON: line 1: it is empty: @; correct the file"},
         {"{\"defaultAction\":\n \"SCMP_ACT_ALLOW\"\n \"syscalls\": []}",
-         "the seccomp policy is no JSON: line 3: object value separator ',' expected: @; correct the file"},
+         "the seccomp policy is no JSON: line 3: a comma is expected here: @; correct the file"},
         {"[]", "the seccomp policy: the file is no object: @" FORM},
         {"{}", "the seccomp policy: \"defaultAction\" is missing, or no text: @" FORM},
         {"{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"sysalls\": []}",
