@@ -49,6 +49,8 @@ int reader_next(struct line_reader *r, bool is_last, const char **ret, size_t *r
         start = r->bytes + r->taken;
         end = memchr(start, '\n', r->n - r->taken);
         n = end ? (size_t)(end - start) : r->n - r->taken;
+        *ret = start;
+        *ret_n = n;
         if (n > MESSAGE_MOST) {
                 (void)skip_line(r);
                 return -EMSGSIZE;
@@ -56,8 +58,6 @@ int reader_next(struct line_reader *r, bool is_last, const char **ret, size_t *r
         if (!end && !is_last)
                 return 0;
         r->taken += end ? n + 1 : n;
-        *ret = start;
-        *ret_n = n;
         return 1;
 }
 
@@ -68,26 +68,31 @@ void reader_clear(struct line_reader *r) {
 
 /* --------------------------------------------------------------------- messages */
 
-/* The id as JSON: a text or a whole number.  MCP has no null. */
-static int take_id(const struct json_value *object, struct message *m, const char **ret_why) {
-        const struct json_value *id = json_get(object, "id");
+char *message_id(const struct json_value *value) {
+        const struct json_value *id = json_get(value, "id");
         enum json_kind kind = json_kind(id);
-        _cleanup_free_ char *spelled = NULL;
 
+        return kind == JSON_STRING || kind == JSON_NUMBER || kind == JSON_REAL ? json_spell(id) : NULL;
+}
+
+/* A text or a whole number.  MCP has no null.  What is refused for its id is answered with that id as well,
+ * as far as JSON-RPC has such ids: the client waits for that. */
+static int take_id(const struct json_value *object, struct message *m, const char **ret_why) {
+        enum json_kind kind = json_kind(json_get(object, "id"));
+
+        m->id = message_id(object);
         if (kind != JSON_STRING && kind != JSON_NUMBER) {
                 *ret_why = "the id is neither a text nor a whole number";
                 return MESSAGE_BAD_REQUEST;
         }
-        spelled = json_spell(id);
-        if (!spelled) {
+        if (!m->id) {
                 *ret_why = "out of memory";
                 return MESSAGE_FAILED;
         }
-        if (strlen(spelled) > MESSAGE_ID_MOST) {
+        if (strlen(m->id) > MESSAGE_ID_MOST) {
                 *ret_why = "the id is too long";
                 return MESSAGE_BAD_REQUEST;
         }
-        m->id = TAKE_PTR(spelled);
         return 0;
 }
 

@@ -31,8 +31,8 @@ struct line_reader {
 /* -ENOMEM. */
 int reader_add(struct line_reader *r, const char *bytes, size_t n);
 /* The next line, without its newline: *ret is the reader's until the next call of either.  1; 0: there is no
- * whole line yet; -EMSGSIZE: the line is longer than MESSAGE_MOST, and what comes of it is skipped.  With
- * is_last a line needs no newline. */
+ * whole line yet; -EMSGSIZE: the line is longer than MESSAGE_MOST, *ret is what has come of it, and the rest
+ * is skipped.  With is_last a line needs no newline. */
 int reader_next(struct line_reader *r, bool is_last, const char **ret, size_t *ret_n);
 void reader_clear(struct line_reader *r);
 
@@ -55,6 +55,9 @@ struct message {
  * one.  message_clear() in any case. */
 int message_read(const struct json_value *value, struct message *ret, const char **ret_why);
 void message_clear(struct message *m);
+/* The id in a value that may be no message, as JSON, for the caller to free: a text or a number.  NULL: it
+ * has none. */
+char *message_id(const struct json_value *value);
 
 /* Texts of messages, for the caller to free; NULL for want of memory.  `id` and `result` are JSON. */
 char *message_result(const char *id, const char *result);

@@ -42,8 +42,32 @@ static void respond_error(struct mcp_server *s, struct batch *batch, const char 
         respond(s, batch, text);
 }
 
-void mcp_refuse_line(struct mcp_server *s, int code, const char *why) {
-        respond_error(s, NULL, NULL, code, why);
+/* Refuses a line, of which this could be read.  The error goes to whom it names: to the request, or to each
+ * of a batch; a response is nobody's request. */
+static void refuse_line(struct mcp_server *s, const struct json_value *read, int code, const char *why) {
+        bool is_batch = json_kind(read) == JSON_ARRAY, is_answered = false;
+        size_t n = is_batch ? json_length(read) : 1;
+
+        for (size_t i = 0; i < n; i++) {
+                const struct json_value *value = is_batch ? json_at(read, i) : read;
+                bool is_response = json_has(value, "result") || json_has(value, "error");
+                _cleanup_free_ char *id = is_response ? NULL : message_id(value);
+
+                if (!id)
+                        continue;
+                respond_error(s, NULL, id, code, why);
+                is_answered = true;
+        }
+        if (!is_answered)
+                respond_error(s, NULL, NULL, code, why);
+}
+
+void mcp_refuse_long(struct mcp_server *s, const char *line, size_t n) {
+        _cleanup_json_ struct json_document d = {0};
+        struct json_trouble trouble;
+
+        (void)json_read(&d, line, n, JSON_REPAIRED, &trouble);
+        refuse_line(s, d.root, MESSAGE_BAD_REQUEST, "the line is longer than 4 MiB");
 }
 
 void mcp_log(struct mcp_server *s, enum mcp_level level, const char *text) {
@@ -248,7 +272,7 @@ static void take_batch(struct mcp_server *s, const struct json_value *array) {
                 batch->texts = calloc(1, sizeof(*batch->texts));
         if (!batch || !batch->texts) {
                 free(batch);
-                mcp_refuse_line(s, MESSAGE_FAILED, "out of memory");
+                refuse_line(s, array, MESSAGE_FAILED, "out of memory");
                 return;
         }
         batch->n_missing = 1; /* this function */
@@ -260,23 +284,27 @@ static void take_batch(struct mcp_server *s, const struct json_value *array) {
 void mcp_take_line(struct mcp_server *s, const char *line, size_t n) {
         _cleanup_json_ struct json_document d = {0};
         struct json_trouble trouble;
+        size_t blank = 0;
         int r;
 
-        if (n == 0 || strspn(line, " \t\r") >= n)
+        while (blank < n && (line[blank] == ' ' || line[blank] == '\t' || line[blank] == '\r'))
+                blank++;
+        if (blank == n)
                 return;
         r = json_read(&d, line, n, JSON_REPAIRED, &trouble);
-        if (r < 0) {
+        if (r == -EINVAL) {
                 char text[128];
 
-                (void)snprintf(text, sizeof(text), "no JSON: %s, at byte %zu",
-                               r == -EINVAL ? trouble.why : "out of memory", trouble.at);
-                mcp_refuse_line(s, MESSAGE_NO_JSON, text);
+                (void)snprintf(text, sizeof(text), "no JSON: %s, at byte %zu", trouble.why, trouble.at);
+                refuse_line(s, d.root, MESSAGE_NO_JSON, text);
+        } else if (r < 0) {
+                refuse_line(s, NULL, MESSAGE_FAILED, "out of memory");
         } else if (json_kind(d.root) != JSON_ARRAY) {
                 take_message(s, d.root, NULL);
         } else if (!s->version || !s->version->has_batches) {
-                mcp_refuse_line(s, MESSAGE_BAD_REQUEST, "this version of the protocol has no batches");
+                refuse_line(s, d.root, MESSAGE_BAD_REQUEST, "this version of the protocol has no batches");
         } else if (json_length(d.root) == 0) {
-                mcp_refuse_line(s, MESSAGE_BAD_REQUEST, "the batch is empty");
+                refuse_line(s, NULL, MESSAGE_BAD_REQUEST, "the batch is empty");
         } else {
                 take_batch(s, d.root);
         }

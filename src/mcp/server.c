@@ -104,7 +104,7 @@ static int take_input(struct mcp_server *s, int input, char *chunk, bool *ret_ha
                 if (r > 0)
                         mcp_take_line(s, line, length);
                 else
-                        mcp_refuse_line(s, MESSAGE_BAD_REQUEST, "the line is longer than 4 MiB");
+                        mcp_refuse_long(s, line, length);
         return 0;
 }
 

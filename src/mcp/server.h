@@ -74,8 +74,8 @@ int mcp_serve(const struct mcp_settings *settings, int input, int output, struct
 
 /* protocol.c: takes one line from the client. */
 void mcp_take_line(struct mcp_server *s, const char *line, size_t n);
-/* What a line is answered that is none. */
-void mcp_refuse_line(struct mcp_server *s, int code, const char *why);
+/* Refuses a line that is too long, of which this has come. */
+void mcp_refuse_long(struct mcp_server *s, const char *line, size_t n);
 
 /* Tells the client's log, if it wants to be told of that level. */
 void mcp_log(struct mcp_server *s, enum mcp_level level, const char *text);

@@ -8,6 +8,20 @@
 #include "mcp/message.h"
 #include "mcp/pattern.h"
 
+/* What is answered is a line that the same reader takes, with the same id. */
+static void check_answer(const char *id) {
+        _cleanup_json_ struct json_document answer = {0};
+        _cleanup_free_ char *text = id ? message_error(id, -32600, "why") : NULL, *again = NULL;
+        struct json_trouble trouble;
+
+        if (!id)
+                return;
+        CHECK(text && !strchr(text, '\n'));
+        CHECK(json_read(&answer, text, strlen(text), JSON_STRICT, &trouble) == 0);
+        again = message_id(answer.root);
+        CHECK(again && streq(again, id));
+}
+
 static void check_line(const char *line, size_t n) {
         _cleanup_json_ struct json_document d = {0};
         struct message m = {.id = NULL};
@@ -17,7 +31,10 @@ static void check_line(const char *line, size_t n) {
 
         CHECK(!memchr(line, '\n', n));
         if (json_read(&d, line, n, JSON_REPAIRED, &trouble) < 0) {
+                _cleanup_free_ char *id = message_id(d.root);
+
                 CHECK(trouble.at <= n && trouble.why);
+                check_answer(id);
                 return;
         }
         r = message_read(d.root, &m, &why);
@@ -27,16 +44,8 @@ static void check_line(const char *line, size_t n) {
                 CHECK((m.kind == MESSAGE_RESPONSE) == !m.method);
                 CHECK(!m.params || json_kind(m.params) == JSON_OBJECT);
         }
-        /* What is answered is a line that the same reader takes, with the same id. */
-        if (m.id) {
-                _cleanup_json_ struct json_document answer = {0};
-                _cleanup_free_ char *text = message_error(m.id, -32600, "why"), *id = NULL;
-
-                CHECK(text && !strchr(text, '\n') && strlen(m.id) <= MESSAGE_ID_MOST);
-                CHECK(json_read(&answer, text, strlen(text), JSON_STRICT, &trouble) == 0);
-                id = json_spell(json_get(answer.root, "id"));
-                CHECK(id && streq(id, m.id));
-        }
+        CHECK(r < 0 || !m.id || strlen(m.id) <= MESSAGE_ID_MOST);
+        check_answer(m.id);
         message_clear(&m);
 }
 

@@ -73,7 +73,7 @@ TEST(what_is_no_message_is_answered_with_an_error_and_the_next_is_served) {
                  "neither a request nor a response: it has no method, and not one result or error"},
                 {"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", "null", "-32600",
                  "the id is neither a text nor a whole number"},
-                {"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", "null", "-32600",
+                {"{\"jsonrpc\":\"2.0\",\"id\":1.50,\"method\":\"ping\"}", "1.50", "-32600",
                  "the id is neither a text nor a whole number"},
                 {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":2}", "1", "-32600", "the method is no text"},
                 {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}", "1", "-32602",
@@ -115,7 +115,7 @@ TEST(what_is_no_message_is_answered_with_an_error_and_the_next_is_served) {
         (void)json_object_put(client_answer(&c, client_request(&c, "ping", "{}")));
         half = strdup("{\"jsonrpc\":\"2.0\",\"id\":1,\"meth");
         client_write(&c, half, strlen(half));
-        client_close(&c, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,"
+        client_close(&c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32700,"
                          "\"message\":\"no JSON: it ends too early: a \\\" is missing, at byte 29\"}}\n");
 }
 
