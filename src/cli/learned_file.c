@@ -138,10 +138,38 @@ static void add_network(struct json_document *d, const struct learned_file *f) {
         }
 }
 
+/* Whether what an option or a configuration said goes into the file.  Not the rules that allowed hosts:
+ * those that were reached by them take their place. */
+static bool is_carried(const struct policy_said *said) {
+        return !streq(said->from, "default") && !streq(said->key, "allow");
+}
+
+/* What was said and no document can say.  Of a variable the name alone is told. */
+static int list_no_utf8(const struct learned_file *f, char ***lines) {
+        _cleanup_free_ struct policy_said *said = NULL;
+        size_t n = 0;
+        int r = f->update ? 0 : config_list_shown(f->policy, &said, &n);
+
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                size_t length = streq(said[i].key, "env") ? strcspn(said[i].value, "=") : SIZE_MAX;
+                _cleanup_free_ char *what = strndup(said[i].value, length), *named = NULL;
+
+                if (!is_carried(&said[i]) || can_be_said(said[i].value))
+                        continue;
+                named = what ? str_concat(said[i].key, " ", what) : NULL;
+                r = named ? strv_consume(lines,
+                                         str_concat(named, ": in force, not given: ", "it is no UTF-8"))
+                          : -ENOMEM;
+        }
+        return r;
+}
+
 static int add_not_given(struct json_document *d, const struct learned_file *f) {
         _cleanup_strv_ char **lines = NULL;
         int r = strv_copy(f->learned.not_given, &lines);
 
+        if (r >= 0)
+                r = list_no_utf8(f, &lines);
         for (size_t i = 0; i < f->learned.n_rules && r >= 0; i++)
                 if (!can_be_said(f->learned.rules[i].path))
                         r = strv_consume(&lines, str_concat(f->learned.rules[i].path,
@@ -177,8 +205,7 @@ static int add_origin(struct json_document *d, const struct learned_file *f) {
         return 0;
 }
 
-/* The options and the configuration that were in force, so that this file alone does for the command.  Not
- * the rules that allowed hosts: those that were reached by them take their place. */
+/* The options and the configuration that were in force, so that this file alone does for the command. */
 static int add_in_force(struct json_document *d, const struct learned_file *f) {
         _cleanup_free_ struct policy_said *said = NULL;
         size_t n = 0;
@@ -186,7 +213,7 @@ static int add_in_force(struct json_document *d, const struct learned_file *f) {
         if (config_list_shown(f->policy, &said, &n) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                if (!streq(said[i].from, "default") && !streq(said[i].key, "allow"))
+                if (is_carried(&said[i]) && can_be_said(said[i].value))
                         config_carry(&said[i], d);
         return 0;
 }

@@ -77,10 +77,7 @@ void config_carry(const struct policy_said *said, struct json_document *d) {
         case CONFIG_TEXTS:
         case CONFIG_PROTECT:
         case CONFIG_EXPOSED:
-                if (key->shape == CONFIG_PROTECT && streq(said->value, "strict"))
-                        json_add_string(d, d->root, key->name, said->value);
-                else
-                        json_add_string(d, array_at(d, key->name), NULL, said->value);
+                json_add_string(d, array_at(d, key->name), NULL, said->value);
                 break;
         case CONFIG_ENV:
                 carry_variable(d, said);

@@ -330,6 +330,42 @@ TEST(a_name_that_is_no_utf_8_shows_nothing_more) {
         expect_not_in(o.out, "odd");
 }
 
+/* Nor what the options said. */
+TEST(an_option_that_is_no_utf_8_is_told_and_makes_no_other) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = configuration(s), *folder = path_of(s->home, "odd\351"), *text = NULL,
+                            *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_in_home(s, "odd\351/file", "odd\n", 0644);
+        NSRUN(s, &o, "learn", "--project=.", "-o", file, "--ro", folder, "--env", "KEPT=\303\244", "--env",
+              "CUT=x\351", "--", "true");
+        expect_status(&o, 0);
+        text = file_text(file);
+        line = text_of("\"ro %s/odd\357\277\275: in force, not given: it is no UTF-8\"", s->home);
+        expect_in(text, line);
+        expect_in(text, "\"env CUT: in force, not given: it is no UTF-8\"");
+        expect_in(text, "\"env\": {\"KEPT\": \"\303\244\"}");
+        expect_not_in(text, "\"readable\":");
+        NSRUN(s, &o, "run", "--config", file, "--project=.", "--", "sh", "-c", "echo $KEPT$CUT");
+        expect_out(&o, "\303\244\n");
+}
+
+TEST(all_that_is_protected_is_learned) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = configuration(s), *text = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NSRUN(s, &o, "learn", "--project=.", "-o", file, "--protect=strict", "--protect=a", "--", "true");
+        expect_status(&o, 0);
+        text = file_text(file);
+        expect_in(text, "\"protect\": [\"strict\", \"a\"]");
+        NSRUN(s, &o, "run", "--config", file, "--project=.", "--", "sh", "-c",
+              "echo x >a || echo x >.envrc");
+        expect_in(o.err, "a: Read-only file system");
+        expect_in(o.err, ".envrc: Read-only file system");
+}
+
 int main(void) {
         return run_all_tests();
 }
