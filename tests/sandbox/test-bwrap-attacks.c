@@ -5,7 +5,6 @@
 #include "../seed.h"
 #include "bwrap-run.h"
 #include "faults.h"
-#include "launch/launch.h"
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -508,40 +507,6 @@ TEST(the_reaper_can_not_be_reached_where_the_caller_enters) {
 }
 
 /* ------------------------------------------------------------------- nesting */
-
-/* Root's command that may trace can write to the report pipe without a user namespace: what it writes is no
- * index into anything of the monitor's. */
-TEST_IF(geteuid() == 0, a_forged_report_harms_no_monitor, site_setup, site_teardown) {
-        static const char script[] = "for at in /proc/1/fd/*; do case $(readlink $at) in pipe:*) "
-                                     "[ ${at##*/} -lt 3 ] || cat /mnt/report >$at;; esac; done; sleep 100";
-        const struct site *s = *state;
-        struct launch_report report = {
-                .kind = LAUNCH_FAILED,
-                .operation = 0x7ffffff0,
-                .error = {.stage = NSRUN_STAGE_MOUNT, .error = ENOENT, .what = "a forged word"}};
-        const char *const argv[] = {our_bwrap(),  "--ro-bind",
-                                    "/",          "/",
-                                    "--bind",     s->root,
-                                    "/mnt",       "--proc",
-                                    "/proc",      "--dev",
-                                    "/dev",       "--chdir",
-                                    "/",          "--unshare-pid",
-                                    "--cap-drop", "ALL",
-                                    "--cap-add",  "CAP_SYS_PTRACE",
-                                    "sh",         "-c",
-                                    script,       NULL};
-        _cleanup_free_ char *path = path_of(s->root, "report");
-        _cleanup_outcome_ struct outcome o = {0};
-        int fd;
-
-        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-        assert_true(fd >= 0);
-        assert_int_equal(write(fd, &report, sizeof(report)), sizeof(report));
-        close(fd);
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-        expect_status(&o, 1);
-        assert_string_equal(o.err, "bwrap: a forged word: No such file or directory\n");
-}
 
 /* A new proc is refused by the kernel where the one that is seen has covered parts. */
 TEST(it_runs_inside_itself) {

@@ -2,6 +2,7 @@
 /* nsrun-bwrap's own options, which no bubblewrap has, where a line of test-bwrap-newer.c doesn't show what
  * they are for: several together, what was there before, and what a command tries against them. */
 #include "bwrap-run.h"
+#include "launch/launch.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -462,6 +463,40 @@ TEST(a_plan_that_is_printed_runs_the_same_under_nsrun_bwrap) {
         expect_status(&o, 0);
         for (size_t i = 0; i < ARRAY_SIZE(plans); i++)
                 compare_plan(s, i, ours, judge ? theirs : NULL);
+}
+
+/* Root's command that may trace can write to the report pipe without a user namespace: what it writes is no
+ * index into anything of the monitor's. */
+TEST_IF(geteuid() == 0, a_forged_report_harms_no_monitor, site_setup, site_teardown) {
+        static const char script[] = "for at in /proc/1/fd/*; do case $(readlink $at) in pipe:*) "
+                                     "[ ${at##*/} -lt 3 ] || cat /mnt/report >$at;; esac; done; sleep 100";
+        const struct site *s = *state;
+        struct launch_report report = {
+                .kind = LAUNCH_FAILED,
+                .operation = 0x7ffffff0,
+                .error = {.stage = NSRUN_STAGE_MOUNT, .error = ENOENT, .what = "a forged word"}};
+        const char *const argv[] = {our_bwrap(),  "--ro-bind",
+                                    "/",          "/",
+                                    "--bind",     s->root,
+                                    "/mnt",       "--proc",
+                                    "/proc",      "--dev",
+                                    "/dev",       "--chdir",
+                                    "/",          "--unshare-pid",
+                                    "--cap-drop", "ALL",
+                                    "--cap-add",  "CAP_SYS_PTRACE",
+                                    "sh",         "-c",
+                                    script,       NULL};
+        _cleanup_free_ char *path = path_of(s->root, "report");
+        _cleanup_outcome_ struct outcome o = {0};
+        int fd;
+
+        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, &report, sizeof(report)), sizeof(report));
+        close(fd);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 1);
+        assert_string_equal(o.err, "bwrap: a forged word: No such file or directory\n");
 }
 
 int main(void) {
