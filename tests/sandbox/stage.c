@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 
 void stage_fail(const char *what) {
         (void)fprintf(stderr, "stage: %s: %s\n", what, strerror(errno));
@@ -57,6 +58,19 @@ void stage_tmpfs(const char *target, unsigned long flags) {
 
 void stage_bind(const char *source, const char *target) {
         if (mount(source, target, NULL, MS_BIND, NULL) < 0)
+                stage_fail(target);
+}
+
+void stage_bind_itself(const char *target, unsigned long flags) {
+        struct statvfs own;
+
+        stage_bind(target, target);
+        /* In a user namespace a mount of the host's keeps its flags: a remount without them is refused. */
+        if (statvfs(target, &own) < 0 ||
+            mount(NULL, target, NULL,
+                  MS_REMOUNT | MS_BIND | flags |
+                          (own.f_flag & (ST_RDONLY | ST_NOSUID | ST_NODEV | ST_NOEXEC)),
+                  NULL) < 0)
                 stage_fail(target);
 }
 

@@ -19,4 +19,6 @@ void stage_write(const char *path, const char *text);
 /* Mount things over the host's. */
 void stage_tmpfs(const char *target, unsigned long flags);
 void stage_bind(const char *source, const char *target);
+/* What is mounted there, once more, with these flags besides its own. */
+void stage_bind_itself(const char *target, unsigned long flags);
 void stage_make_file(const char *path, const char *text);

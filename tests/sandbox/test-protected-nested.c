@@ -292,7 +292,8 @@ static const struct {
         {"one in an index with an empty extension", "true",
          "git init -q d/r; git -C d/r commit -q --allow-empty -m x; git -C d/r config core.fsmonitor /prog; "
          "git add d/r 2>/dev/null; head -c -20 .git/index >i; printf 'REUC\\0\\0\\0\\0abc' >>i; "
-         "sha1sum i | cut -c1-40 | xxd -r -p >h; cat i h >.git/index",
+         "python3 -c 'import hashlib; i = open(\"i\", \"rb\").read(); "
+         "open(\".git/index\", \"wb\").write(i + hashlib.sha1(i).digest())'",
          "configuration that names a program, which git obeys: ", "/d/r/.git\n"},
         {"a .git file with a NUL", "true",
          "git init -q .e; mkdir n; printf 'gitdir: ../.e/.git\\0x\\n' >n/.git",
