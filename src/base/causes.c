@@ -100,7 +100,8 @@ const struct cause causes[N_CAUSES] = {
         [CAUSE_NO_PROC_TO_TELL] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
-                        .when = "The namespaces are refused, and no /proc is mounted.",
+                        .when = "The namespaces are refused, no /proc is mounted, and it isn't seen without one that "
+                                "this is a chroot.",
                         .what = "the kernel refuses the new namespaces, and no /proc is mounted that tells why",
                         .fix = "sudo mount -t proc proc /proc",
                         .test = "a_chroot_is_named",

@@ -166,9 +166,10 @@ struct kernel_statx {
         uint64_t mount, spare[13];
 };
 _Static_assert(sizeof(struct kernel_statx) == 256, "struct statx is ABI");
-#define KERNEL_STATX_INO    0x0100U
-#define KERNEL_STATX_BTIME  0x0800U
-#define KERNEL_STATX_MNT_ID 0x1000U
+#define KERNEL_STATX_INO       0x0100U
+#define KERNEL_STATX_BTIME     0x0800U
+#define KERNEL_STATX_MNT_ID    0x1000U
+#define KERNEL_ATTR_MOUNT_ROOT 0x2000U
 
 int sys_statx(int dir, const char *path, struct sys_file *ret) {
         struct kernel_statx st = {0};
@@ -177,7 +178,9 @@ int sys_statx(int dir, const char *path, struct sys_file *ret) {
         SYS_FAULT("statx");
         r = result(syscall(SYS_statx, dir, path, 0, KERNEL_STATX_INO | KERNEL_STATX_MNT_ID, &st));
         if (r >= 0)
-                *ret = (struct sys_file){st.mount, st.inode, st.device_major, st.device_minor};
+                *ret = (struct sys_file){st.mount, st.inode, st.device_major, st.device_minor,
+                                         (st.attributes_mask & ~st.attributes & KERNEL_ATTR_MOUNT_ROOT) !=
+                                                 0};
         return r;
 }
 

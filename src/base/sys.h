@@ -113,6 +113,8 @@ int sys_stat(const char *path, struct stat *ret);
 struct sys_file {
         uint64_t mount, inode;
         uint32_t device_major, device_minor;
+        bool is_below_mount; /* not what is mounted there, but a part of it; false before 5.8, which doesn't
+                                tell */
 };
 int sys_statx(int dir, const char *path, struct sys_file *ret);
 /* A file's inode, and when it was made, in nanoseconds (0 where the file system doesn't know).  A symlink

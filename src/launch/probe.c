@@ -231,14 +231,16 @@ static bool is_unmapped(const char *path, unsigned id) {
         return true;
 }
 
-/* Whether nothing is mounted at "/": this process's root is a folder of a mount. */
+/* Whether nothing is mounted at "/": this process's root is a folder of a mount.  Since 5.8 that is told
+ * without a /proc. */
 static bool is_folders_chroot(void) {
+        struct sys_file root;
         _cleanup_free_ char *line = NULL;
         FILE *table = fopen("/proc/self/mountinfo", "re");
-        bool has_root = !table;
+        bool has_root = !table && !(sys_statx(AT_FDCWD, "/", &root) >= 0 && root.is_below_mount);
         size_t size = 0;
 
-        while (!has_root && getline(&line, &size, table) >= 0) {
+        while (table && !has_root && getline(&line, &size, table) >= 0) {
                 char point[4];
 
                 has_root = sscanf(line, "%*s %*s %*s %*s %3s", point) == 1 && streq(point, "/");
@@ -430,7 +432,9 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, causes[CAUSE_PROCESSES_USED_UP].what,
                                  NULL);
         if (sys_stat("/proc/self/status", &st) == -ENOENT)
-                return error_cause(err, CAUSE_NO_PROC_TO_TELL, r, NULL);
+                return error_cause(err,
+                                   r == -EPERM && is_folders_chroot() ? CAUSE_CHROOT : CAUSE_NO_PROC_TO_TELL,
+                                   r, NULL);
         if (sys_stat("/proc/self/ns/user", &st) == -ENOENT)
                 return error_cause(err, CAUSE_NO_USERNS, r, NULL);
         if (explain_outer_nsrun(r, kinds, err) < 0)

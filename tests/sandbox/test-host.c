@@ -314,15 +314,17 @@ TEST(a_chroot_is_among_the_reasons) {
                 "security module or a kernel setting forbids them here");
 }
 
-/* As debootstrap's are: what is in the root folder is mounted in a folder that is none itself. */
+/* As debootstrap's are: what is in the root folder is mounted in a folder that is none itself, unless it is
+ * `path`.  Without the folder `text`. */
 static void stage_chroot_without_mount(void *data) {
         const struct host *host = data;
-        _cleanup_free_ char *root = path_of(host->folder, "root");
+        _cleanup_free_ char *root = host->path ? strdup(host->path) : path_of(host->folder, "root");
         DIR *dir = opendir("/");
 
         stage_enter();
         stage_tmpfs(host->folder, 0);
-        make_folder(host->folder, "root");
+        if (!host->path)
+                make_folder(host->folder, "root");
         for (const struct dirent *entry; dir && (entry = readdir(dir));) {
                 _cleanup_free_ char *from = path_of("/", entry->d_name), *to = path_of(root, entry->d_name);
                 char text[256] = "";
@@ -342,18 +344,24 @@ static void stage_chroot_without_mount(void *data) {
 
 /* Sanitizers need a /proc. */
 TEST_IF(!IS_SANITIZED, a_chroot_is_named, site_setup, site_teardown) {
+        static const char *const without[] = {NULL, "proc"};
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_on(s, stage_chroot_without_mount, &(struct host){.folder = s->outside}, NULL, NO_OPTIONS,
+        for (size_t i = 0; i < ARRAY_SIZE(without); i++) {
+                run_on(s, stage_chroot_without_mount,
+                       &(struct host){.folder = s->outside, .text = without[i]}, NULL, NO_OPTIONS,
+                       "echo fine", &o);
+                expect_host_refusal(
+                        &o, 125,
+                        "nsrun: nsrun is in a chroot, where the kernel lets nobody make user namespaces: "
+                        "Operation not permitted; enter the folder another way: bwrap --bind FOLDER / --dev "
+                        "/dev --proc /proc, or systemd-nspawn -D FOLDER");
+        }
+        /* Here nothing but a /proc would tell. */
+        run_on(s, stage_chroot_without_mount,
+               &(struct host){.folder = s->outside, .path = s->outside, .text = "proc"}, NULL, NO_OPTIONS,
                "echo fine", &o);
-        expect_host_refusal(
-                &o, 125,
-                "nsrun: nsrun is in a chroot, where the kernel lets nobody make user namespaces: "
-                "Operation not permitted; enter the folder another way: bwrap --bind FOLDER / --dev "
-                "/dev --proc /proc, or systemd-nspawn -D FOLDER");
-        run_on(s, stage_chroot_without_mount, &(struct host){.folder = s->outside, .text = "proc"}, NULL,
-               NO_OPTIONS, "echo fine", &o);
         expect_host_refusal(
                 &o, 125,
                 "nsrun: the kernel refuses the new namespaces, and no /proc is mounted that tells why: "
