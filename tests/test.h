@@ -15,6 +15,16 @@
 
 #include "base/macro.h"
 
+/* assert_in_range() is deprecated in cmocka 2.0, and its like of 2.0 isn't there in 1.1. */
+#define assert_between(value, least, most)                                                      \
+        do {                                                                                    \
+                intmax_t between_ = (intmax_t)(value);                                          \
+                                                                                                \
+                if (between_ < (intmax_t)(least) || between_ > (intmax_t)(most))                \
+                        fail_msg("%jd is not between %jd and %jd", between_, (intmax_t)(least), \
+                                 (intmax_t)(most));                                             \
+        } while (0)
+
 /* Swaps what two names stand for (RENAME_EXCHANGE), by a call that not every C library declares. */
 static inline long exchange_names(int dir, const char *name, int other_dir, const char *other) {
         return syscall(SYS_renameat2, dir, name, other_dir, other, 2);

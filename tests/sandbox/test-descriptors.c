@@ -99,7 +99,7 @@ static void pass(const struct site *s, const char *id, const char *init_path) {
         in.read_end = raise_to(in.read_end, HIGH);
         passed[0] = in.read_end;
         passed[1] = out.write_end;
-        assert_in_range(out.write_end, 4, 9);
+        assert_between(out.write_end, 4, 9);
         script = text_of("ls /proc/self/fd; cat /proc/self/fd/%d >&%d; exec %d>&-; read line; echo $line",
                          in.read_end, out.write_end, out.write_end);
         listed = text_of("0\n1\n2\n3\n%d\n%d\nthe end\n", in.read_end, out.write_end);

@@ -296,7 +296,7 @@ TEST(a_repository_that_files_are_renamed_out_of_is_read_once) {
         expect_out(&o, "A  a\n# ignored by git: 100 paths (--ignored lists them)\n");
         assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
         /* Read a hundred times it would be 1.6 GB. */
-        assert_in_range(usage.ru_maxrss, 1, 512 * 1024);
+        assert_between(usage.ru_maxrss, 1, 512 * 1024);
         end_session(s, id, "stop");
 }
 

@@ -106,7 +106,7 @@ TEST_EVERYWHERE(a_slow_job_is_stopped_before_the_prompt) {
 
         if (!has_program("chrt"))
                 skip_because("chrt is missing: nobody to be slow");
-        assert_in_range(n, 1, ARRAY_SIZE(busy));
+        assert_between(n, 1, ARRAY_SIZE(busy));
         open_terminal(*state, &t);
         type_line(
                 &t,

@@ -184,7 +184,7 @@ TEST(all_at_once_fits) {
         for (int i = 0; i < 1000; i++)
                 screen_watch(&s, "\033[>31u", 6);
         screen_watch(&s, "\033]", 2);
-        assert_in_range(screen_reset(&s, text), 350, SCREEN_RESET_MOST - 1);
+        assert_between(screen_reset(&s, text), 350, SCREEN_RESET_MOST - 1);
 }
 
 /* Margins that hold one line hide the one before; and what comes isn't known to have come once it was

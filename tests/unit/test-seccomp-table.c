@@ -85,7 +85,7 @@ static void expect_header(const char *file, enum syscall_arch arch, size_t at_le
                 print_message("no header %s here\n", file);
                 skip();
         }
-        assert_in_range(h.n, at_least, ARRAY_SIZE(h.names));
+        assert_between(h.n, at_least, ARRAY_SIZE(h.names));
         for (size_t i = 0; i < h.n; i++) {
                 int number = syscall_number(arch, h.names[i]);
 
