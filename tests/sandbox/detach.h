@@ -42,21 +42,21 @@ static inline void expect_log(const struct site *s, const char *id, const char *
 static inline void await_file(const struct site *s, const char *name) {
         _cleanup_free_ char *path = path_of(s->project, name);
 
-        (void)alarm((unsigned)deadline_seconds);
-        while (access(path, F_OK) < 0)
-                (void)usleep(1000);
-        (void)alarm(0);
+        for (int64_t since = 0; access(path, F_OK) < 0;)
+                if (!keep_waiting(&since))
+                        fail_msg("nobody makes %s", path);
 }
 
 /* Waits until a log has a text. */
 static inline void await_log(const struct site *s, const char *id, const char *name, const char *text) {
         _cleanup_outcome_ struct outcome o = {0};
 
-        (void)alarm((unsigned)deadline_seconds);
+        int64_t since = 0;
+
         do
                 SESSION(s, &o, "logs", id, name);
-        while (!strstr(o.out, text));
-        (void)alarm(0);
+        while (!strstr(o.out, text) && keep_waiting(&since));
+        expect_in(o.out, text);
 }
 
 /* Whether a process anywhere has exactly that argument: the tests' sleeps have numbers of their own. */

@@ -73,6 +73,20 @@ bool takes_samples(void);
 /* How long anything is waited for, in seconds; only a hang gets that far. */
 extern int deadline_seconds;
 
+/* For what has no descriptor that could be polled: rests for a moment between two looks.  False once
+ * deadline_seconds have passed since the first call with the same *since, which begins as 0. */
+bool keep_waiting(int64_t *since);
+
+/* What a test gives a command that has something to do before its deadline, in seconds: the first that is
+ * long enough.  So it takes a second where nothing else runs, and proves the same where much does. */
+extern const char *const deadlines[3];
+
+/* Whether the command is to be run again, with deadlines[*i]: its deadline came before it had printed
+ * `mark`, and there is a longer one. */
+static inline bool was_too_short(const char *printed, const char *mark, size_t *i) {
+        return !strstr(printed, mark) && *i + 1 < ARRAY_SIZE(deadlines) && ++*i > 0;
+}
+
 /* How a program is run.  All but argv may be left zero. */
 struct request {
         const char *const *argv;

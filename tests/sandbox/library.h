@@ -106,7 +106,7 @@ static inline void expect_all_gone(int fd) {
         struct pollfd end = {.fd = fd, .events = POLLIN};
         char byte;
 
-        assert_int_equal(poll(&end, 1, 60000), 1);
+        assert_int_equal(poll(&end, 1, deadline_seconds * 1000), 1);
         assert_int_equal(read(fd, &byte, 1), 0);
 }
 

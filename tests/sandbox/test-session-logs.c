@@ -186,9 +186,8 @@ TEST_IN_ALL_MODES(a_keeper_that_is_killed_takes_the_command_with_it) {
 
         DETACH(s, id, &o, "--until", "up", script);
         expect_status(&o, 0);
-        (void)alarm((unsigned)deadline_seconds);
-        while (!is_argument_alive(number))
-                (void)usleep(1000);
+        for (int64_t since = 0; !is_argument_alive(number);)
+                assert_true(keep_waiting(&since));
         proc = opendir("/proc");
         assert_non_null(proc);
         for (const struct dirent *entry; (entry = readdir(proc));) {
@@ -199,9 +198,8 @@ TEST_IN_ALL_MODES(a_keeper_that_is_killed_takes_the_command_with_it) {
                         assert_int_equal(kill(atoi(entry->d_name), SIGKILL), 0);
         }
         (void)closedir(proc);
-        while (is_argument_alive(number))
-                (void)usleep(1000);
-        (void)alarm(0);
+        for (int64_t since = 0; is_argument_alive(number);)
+                assert_true(keep_waiting(&since));
         SESSION(s, &o, "logs", id);
         expect_in(o.out, " killed ");
         expect_log(s, id, "job1", "up\n");

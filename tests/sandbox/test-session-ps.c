@@ -46,12 +46,11 @@ static struct line await_processes(const struct site *s, const char *id, size_t 
         struct line lines[32];
         size_t found = 0;
 
-        for (int i = 0; i < 500; i++) {
+        for (int64_t since = 0; keep_waiting(&since);) {
                 found = list_processes(s, id, lines, ARRAY_SIZE(lines));
                 for (size_t j = 0; found == n && j < n; j++)
                         if (streq(lines[j].text, text))
                                 return lines[j];
-                (void)usleep(10000);
         }
         for (size_t j = 0; j < found; j++)
                 print_error("%ld %s\n", lines[j].pid, lines[j].text);
@@ -62,11 +61,9 @@ static struct line await_processes(const struct site *s, const char *id, size_t 
 static void await_nobody(const struct site *s, const char *id) {
         struct line lines[32];
 
-        for (int i = 0; i < 500; i++) {
+        for (int64_t since = 0; keep_waiting(&since);)
                 if (list_processes(s, id, lines, ARRAY_SIZE(lines)) == 0)
                         return;
-                (void)usleep(10000);
-        }
         fail_msg("still there: %s", lines[0].text);
 }
 
@@ -150,18 +147,20 @@ TEST_IN_ALL_MODES(processes_say_of_themselves_what_they_like) {
                 "(exec -a $'a\\nb\\e[1m\\x9b' sleep 7774) >/dev/null 2>&1 &\n"
                 "(exec -a '' sleep 7775) >/dev/null 2>&1 &\n"
                 "(exec -a \"$(printf '%4200s' | tr ' ' y)\" sleep 7776) >/dev/null 2>&1 &\n"
-                "(sleep 0 & exec sleep 7777) >/dev/null 2>&1 &\n"
-                "sleep 0.3; rm gone\n";
+                "(sleep 0 & exec sleep 7777) >/dev/null 2>&1 &\n";
         static const char *const texts[] = {"./) R 1 1 1 7771", "./gone 7772", "./x\\x0aNSpid:\\x091 7773",
                                             "a\\x0ab\\x1b[1m\\x9b 7774", "sleep 7777"};
         const struct site *s = *state;
-        _cleanup_free_ char *id = START_PLAIN(s), *pid = NULL, *refusal = NULL;
+        _cleanup_free_ char *id = START_PLAIN(s), *pid = NULL, *refusal = NULL,
+                            *gone = path_of(s->project, "gone");
         _cleanup_outcome_ struct outcome o = {0};
         struct line line;
         char name[4096];
 
         JOIN(s, id, &o, "--", "bash", "-c", script, s->project);
         expect_status(&o, 0);
+        (void)await_processes(s, id, 8, "./gone 7772");
+        assert_int_equal(unlink(gone), 0);
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
                 line = await_processes(s, id, 8, texts[i]);
                 assert_true(line.pid > 1);
@@ -200,12 +199,11 @@ TEST_IN_ALL_MODES(processes_say_of_themselves_what_they_like) {
 static void await_text(const struct site *s, const char *id, const char *file, const char *text) {
         _cleanup_outcome_ struct outcome o = {0};
 
-        for (int i = 0; i < 200; i++) {
+        for (int64_t since = 0; keep_waiting(&since);) {
                 outcome_clear(&o);
                 JOIN(s, id, &o, "--", "cat", file);
                 if (streq(o.out, text))
                         return;
-                (void)usleep(10000);
         }
         fail_msg("%s: %s", file, o.out);
 }
@@ -233,7 +231,7 @@ TEST_IN_ALL_MODES(a_signal_goes_to_whom_it_is_for) {
         await_text(s, id, "told", "on\nusr1\n");
         SESSION(s, &o, "kill", "--signal", "SIGSTOP", id, first);
         expect_status(&o, 0);
-        for (int i = 0; i < 200 && line.state != 'T'; i++)
+        for (int64_t since = 0; line.state != 'T' && keep_waiting(&since);)
                 line = await_processes(s, id, 4, "sleep 7777");
         /* A stopped process gets it later. */
         expect_signalled(s, id, first, "signalled 1 process\n");

@@ -243,7 +243,7 @@ TEST(a_reaper_that_waits_for_leftovers_ends_with_the_session) {
         assert_true(reaper.fd >= 0);
         assert_int_equal(kill(running.pid, SIGSTOP), 0);
         kill_session(s, id);
-        assert_int_equal(poll(&reaper, 1, 20000), 1);
+        assert_int_equal(poll(&reaper, 1, deadline_seconds * 1000), 1);
         assert_int_equal(kill(running.pid, SIGCONT), 0);
         (void)close(reaper.fd);
         finish(&running, &o);
