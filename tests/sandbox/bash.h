@@ -18,6 +18,7 @@ static inline void run_bash(const struct site *s, struct outcome *ret, const cha
         const char **argv = bash_argv(s, arguments);
         const struct request request = {.argv = argv, .cwd = s->root};
 
+        outcome_clear(ret);
         run(&request, ret);
         free(argv);
 }
@@ -44,6 +45,24 @@ static inline void parse(struct told *t) {
         do {                                                         \
                 BASH(site, &(told)->outcome, "--json", __VA_ARGS__); \
                 parse(told);                                         \
+        } while (0)
+
+static inline const char *output_of(const struct told *t) {
+        struct json_object *value = NULL;
+
+        return json_object_object_get_ex(t->object, "output", &value) ? json_object_get_string(value) : "";
+}
+
+/* The same until a deadline that leaves the command the time to print the line `mark`. */
+#define TOLD_IN_TIME(site, into, mark, ...)                                                    \
+        do {                                                                                   \
+                size_t deadline_of_it = 0;                                                     \
+                                                                                               \
+                do {                                                                           \
+                        told_clear(into);                                                      \
+                        (into)->object = NULL;                                                 \
+                        TOLD(site, into, "--timeout", deadlines[deadline_of_it], __VA_ARGS__); \
+                } while (was_too_short(output_of(into), mark "\n", &deadline_of_it));          \
         } while (0)
 
 /* Expects that a member of the JSON object has the JSON text `text`. */

@@ -301,8 +301,8 @@ TEST(without_a_sandbox_it_warns_and_does_the_same) {
         expect_out(&o, expected);
         expect_status(&o, 3);
         assert_string_equal(o.err, warning);
-        TOLD(s, &late, PLAIN, "--timeout=1",
-             "setsid bash -c 'trap \"\" TERM; echo a; while :; do sleep 1000; done'");
+        TOLD_IN_TIME(s, &late, "a", PLAIN,
+                     "setsid bash -c 'trap \"\" TERM; echo a; while :; do sleep 1000; done'");
         expect_member(&late, "timed_out", "true");
         expect_member(&late, "sandbox", "false");
         expect_member(&late, "output", "\"a\\n\"");

@@ -200,13 +200,16 @@ TEST(a_deadline_ends_whatever_runs) {
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-                _cleanup_free_ char *expected =
-                        text_of("Error: command timed out after 1s (sent SIGTERM, then "
-                                "SIGKILL).\n\n$ %s\na\n",
-                                commands[i]);
+                _cleanup_free_ char *expected = NULL;
                 _cleanup_outcome_ struct outcome o = {0};
+                size_t n = 0;
 
-                BASH(*state, &o, "--timeout=1", commands[i]);
+                do
+                        BASH(*state, &o, "--timeout", deadlines[n], commands[i]);
+                while (was_too_short(o.out, "\na\n", &n));
+                expected = text_of("Error: command timed out after %ss (sent SIGTERM, then "
+                                   "SIGKILL).\n\n$ %s\na\n",
+                                   deadlines[n], commands[i]);
                 expect_status(&o, 124);
                 expect_out(&o, expected);
         }
@@ -215,13 +218,19 @@ TEST(a_deadline_ends_whatever_runs) {
 TEST(what_holds_the_output_beyond_the_command_is_said) {
         static const char command[] = "sleep 1000 & echo ready";
         _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *expected = NULL;
+        size_t i = 0;
 
-        BASH(*state, &o, "--timeout=1", command);
+        do
+                BASH(*state, &o, "--timeout", deadlines[i], command);
+        while (was_too_short(o.out, "\nready\n", &i));
         expect_status(&o, 124);
-        expect_out(&o,
-                   "Error: command timed out after 1s (sent SIGTERM, then SIGKILL).\n\n$ sleep 1000 & echo "
-                   "ready\nready\n\n\nnote: the command had ended, but a background process still held its "
-                   "output: start one as 'COMMAND >FILE 2>&1 &'");
+        expected = text_of(
+                "Error: command timed out after %ss (sent SIGTERM, then SIGKILL).\n\n$ sleep 1000 & echo "
+                "ready\nready\n\n\nnote: the command had ended, but a background process still held its "
+                "output: start one as 'COMMAND >FILE 2>&1 &'",
+                deadlines[i]);
+        expect_out(&o, expected);
         BASH(*state, &o, "--timeout=60", "sleep 1000 >log 2>&1 & echo ready");
         expect_status(&o, 0);
         expect_out(&o, "$ sleep 1000 >log 2>&1 & echo ready\nready\n\n\nexit status: 0");
@@ -270,22 +279,24 @@ TEST(everybody_gets_sigterm_first) {
         _cleanup_free_ char *path = path_of(s->project, "other"), *other = NULL;
 
         /* Also one in a session of its own that nobody waits for. */
-        TOLD(s, &polite, "--timeout=1",
-             "setsid bash -c 'trap \"echo told >other; exit\" TERM; while :; do read -t 1 <> <(:); done' "
-             ">/dev/null 2>&1 & trap 'until [ -s other ]; do read -t 0.1 <> <(:); done; echo bye; exit 5' TERM; "
-             "while :; do read -t 1 <> <(:); done");
+        TOLD_IN_TIME(
+                s, &polite, "on",
+                "trap 'until [ -s other ]; do read -t 0.1 <> <(:); done; echo bye; exit 5' TERM; rm -f on; "
+                "setsid bash -c 'trap \"echo told >other; exit\" TERM; >on; while :; do read -t 1 <> <(:); "
+                "done' >/dev/null 2>&1 & until [ -e on ]; do read -t 0.1 <> <(:); done; echo on; "
+                "while :; do read -t 1 <> <(:); done");
         expect_end(&polite, "5", "null", "true");
-        expect_member(&polite, "output", "\"bye\\n\"");
+        expect_member(&polite, "output", "\"on\\nbye\\n\"");
         expect_status(&polite.outcome, 124);
         other = file_text(path);
         assert_string_equal(other, "told\n");
 
-        TOLD(s, &stopped, "--timeout=1",
-             "trap 'echo woken; exit 6' TERM; kill -STOP $$; while :; do :; done");
+        TOLD_IN_TIME(s, &stopped, "on",
+                     "trap 'echo woken; exit 6' TERM; echo on; kill -STOP $$; while :; do :; done");
         expect_end(&stopped, "6", "null", "true");
-        expect_member(&stopped, "output", "\"woken\\n\"");
+        expect_member(&stopped, "output", "\"on\\nwoken\\n\"");
 
-        TOLD(s, &stubborn, "--timeout=1", "trap '' TERM; while :; do :; done");
+        TOLD_IN_TIME(s, &stubborn, "on", "trap '' TERM; echo on; while :; do :; done");
         expect_end(&stubborn, "null", "9", "true");
         expect_member(&stubborn, "oom_killed", "false");
 }
@@ -314,7 +325,7 @@ TEST(ends_are_told_apart) {
 TEST(who_holds_the_output_is_waited_for) {
         _cleanup_told_ struct told held = {0}, short_one = {0}, redirected = {0}, closed = {0};
 
-        TOLD(*state, &held, "--timeout=1", "sleep 1000 & echo started");
+        TOLD_IN_TIME(*state, &held, "started", "sleep 1000 & echo started");
         expect_end(&held, "0", "null", "true");
         expect_member(&held, "output", "\"started\\n\"");
         expect_status(&held.outcome, 124);
@@ -417,7 +428,7 @@ TEST(an_oom_kill_is_told_from_other_ends) {
         TOLD(s, &enough, eat);
         expect_member(&enough, "output", "\"419430400\\n\"");
         expect_member(&enough, "oom_killed", "false");
-        TOLD(s, &late, "--limit=memory=64M", "--timeout=1", "trap '' TERM; while :; do :; done");
+        TOLD_IN_TIME(s, &late, "on", "--limit=memory=64M", "trap '' TERM; echo on; while :; do :; done");
         expect_end(&late, "null", "9", "true");
         expect_member(&late, "oom_killed", "false");
 }

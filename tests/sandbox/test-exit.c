@@ -471,7 +471,7 @@ static struct json_object *run_for_event(const struct site *s, const char *const
         return object;
 }
 
-#define TIMED_OUT "nsrun: command timed out after 1s (sent SIGTERM%s)\n"
+#define TIMED_OUT "nsrun: command timed out after %ss (sent SIGTERM%s)\n"
 
 static void expect_timed_out(const struct site *s, const char *const *arguments, int expected,
                              bool is_late) {
@@ -501,16 +501,21 @@ TEST(a_deadline_ends_a_run_whatever_it_does) {
                 {"echo a; sleep 1000", "a\n", ""},
                 {"trap 'echo bye; exit 3' TERM; sleep 1000 & wait", "bye\n", ""},
                 {"kill -STOP $$", "", ""},
-                {"trap '' TERM; setsid sleep 1000 & while :; do sleep 1000; done", "", ", then SIGKILL"},
+                {"trap '' TERM; echo on; setsid sleep 1000 & while :; do sleep 1000; done", "on\n",
+                 ", then SIGKILL"},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome in_time = {0};
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                _cleanup_free_ char *told = text_of(TIMED_OUT, cases[i].killed);
+                _cleanup_free_ char *told = NULL;
                 _cleanup_outcome_ struct outcome o = {0};
+                size_t n = 0;
 
-                RUN(s, &o, "--timeout=1", "--", "bash", "-c", cases[i].script);
+                do
+                        RUN(s, &o, "--timeout", deadlines[n], "--", "bash", "-c", cases[i].script);
+                while (was_too_short(o.out, cases[i].out, &n));
+                told = text_of(TIMED_OUT, deadlines[n], cases[i].killed);
                 expect_status(&o, 124);
                 expect_out(&o, cases[i].out);
                 assert_string_equal(o.err, told);
