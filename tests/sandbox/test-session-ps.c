@@ -322,7 +322,8 @@ TEST_IN_ALL_MODES(nobody_but_the_sessions_processes_gets_a_signal) {
                 };
 
                 for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                        char refusal[512], *at = strstr(cases[i].text, "%s");
+                        const char *at = strstr(cases[i].text, "%s");
+                        char refusal[512];
 
                         (void)snprintf(refusal, sizeof(refusal), "%.*s%s%s",
                                        at ? (int)(at - cases[i].text) : (int)strlen(cases[i].text),

@@ -92,7 +92,7 @@ static void keep_busy(pid_t *pids, size_t n) {
                 assert_true(pids[i] >= 0);
                 if (pids[i] == 0) {
                         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-                        for (volatile unsigned turns = 0;; turns++)
+                        for (;;)
                                 ;
                 }
         }
