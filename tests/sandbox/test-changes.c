@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* src/changes on overlays of its own: what is seen, committed, discarded and printed. */
+#include "../seed.h"
 #include "base/json.h"
 #include "picture.h"
 
@@ -350,18 +351,27 @@ LAYER_TEST(patch_applies_the_patch) {
         expect_patch_applies(y, "patch -s -p1 --no-backup-if-mismatch -i ../patch");
 }
 
-LAYER_TEST(the_patch_of_random_texts_is_right) {
-        struct layer *y = layer_change(
-                state, "for i in $(seq 40); do shuf -r -n 60 -e a b c d >f$i; done",
-                "for i in $(seq 40); do shuf -r -n 60 -e a b c d >s; "
-                "{ head -n 20 f$i; head -n 25 s; tail -n 15 f$i; cat f$i; } >t; cat t >f$i; done; rm s t");
+/* 60 lines that are drawn by a number. */
+#define DRAW \
+        "draw() { awk -v s=$1 'BEGIN { srand(s); while (n++ < 60) print substr(\"abcd\", 1 + int(rand() * 4), 1) }'; }; "
 
+LAYER_TEST(the_patch_of_random_texts_is_right) {
+        struct layer *y = NULL;
+        char first[24];
+
+        (void)snprintf(first, sizeof(first), "%u", (unsigned)(test_seed() % 1000000) * 100);
+        assert_int_equal(setenv("FIRST", first, 1), 0);
+        y = layer_change(state, DRAW "for i in $(seq 40); do draw $((FIRST + i)) >f$i; done",
+                         DRAW "for i in $(seq 40); do draw $((FIRST + 50 + i)) >s; "
+                              "{ head -n 20 f$i; head -n 25 s; tail -n 15 f$i; cat f$i; } >t; "
+                              "cat t >f$i; done; rm s t");
         expect_patch_applies(y, "git apply --whitespace=nowarn -p1 ../patch");
 }
 
 LAYER_TEST(a_large_rewrite_ends_soon_and_is_right) {
-        struct layer *y = layer_change(state, "seq 1 60000 >big; seq 2 2 60000 >other",
-                                       "seq 1 3 180000 >t; cat t >big; shuf other >t; cat t >other; rm t");
+        struct layer *y = layer_change(
+                state, "seq 1 60000 >big; seq 2 2 60000 >other",
+                "seq 1 3 180000 >t; cat t >big; shuf --random-source=big other >t; cat t >other; rm t");
 
         expect_patch_applies(y, "git apply --whitespace=nowarn -p1 ../patch");
 }
