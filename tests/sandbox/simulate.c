@@ -437,10 +437,10 @@ static void name_processes(int proc, FILE *report) {
         (void)closedir(dir);
 }
 
-/* Waits for what the program has left, for two seconds at most: a sandbox's processes end with its
- * supervisor, but not in the same instant. */
+/* Waits for what the program has left, for a minute at most: a sandbox's processes end with its supervisor,
+ * but not in the same instant. */
 static void look_for_processes(int proc, FILE *report) {
-        for (int i = 0; i < 100; i++) {
+        for (int i = 0; i < 3000; i++) {
                 pid_t pid;
 
                 while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
