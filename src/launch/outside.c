@@ -15,8 +15,10 @@
  * where all that was listed could be looked at, many where some of it had ended by then, as it may have
  * forked before. */
 #define END_PATIENCE_MS 5000
-#define CLEAN_LOOKS     2
-#define UNSURE_LOOKS    30
+/* What one look counts of that at most: that a look was slow says nothing of whom it has found. */
+#define LOOK_MOST_MS 500
+#define CLEAN_LOOKS  2
+#define UNSURE_LOOKS 30
 /* How long a command may be on its way to its exec when it is to end already. */
 #define EXEC_PATIENCE_MS 5000
 
@@ -242,24 +244,27 @@ static int64_t now_ms(void) {
 }
 
 void outside_end(const struct reaper *p) {
-        int64_t begin = now_ms();
         int n_clean = 0, n_unsure = 0;
         uint64_t ended = 0;
+        int64_t spent = 0;
 
         /* In one step, all that kept to the command's process group. */
         if (p->command > 0)
                 (void)sys_kill(-p->command, SIGKILL);
         while (n_clean < CLEAN_LOOKS && n_unsure < UNSURE_LOOKS) {
                 struct signalling look = {.reaper = p, .signal = SIGKILL};
+                int64_t begin = now_ms(), took;
 
                 signal_each(&look);
+                took = now_ms() - begin;
+                spent += took < LOOK_MOST_MS ? took : LOOK_MOST_MS;
                 /* One that has ended since the last look may have forked before, as one that is gone may;
                  * where the session's pid 1 is slow to reap there are many such. */
                 n_clean = look.n_found == 0 && look.n_vanished == 0 && look.ended == ended ? n_clean + 1 : 0;
                 n_unsure = look.n_found == 0 ? n_unsure + 1 : 0;
                 ended = look.ended;
                 /* On a busy machine looks are slow, and most of them unsure: that is no failure. */
-                if (look.n_found == 0 || now_ms() - begin < END_PATIENCE_MS)
+                if (look.n_found == 0 || spent < END_PATIENCE_MS)
                         continue;
                 report_note(p->init.report_fd,
                             "not all that the command had started could be ended: 'nsrun session kill' ends "
