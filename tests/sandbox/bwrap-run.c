@@ -21,13 +21,20 @@ const char *our_bwrap(void) {
 }
 
 const char *judging_bwrap(void) {
-        static const char *const argv[] = {"bwrap", "--version", NULL};
-        _cleanup_outcome_ struct outcome o = {0};
+        /* Beside a newer one it goes by its whole name. */
+        static const char *const names[] = {"bwrap", "bwrap-0.8.0"};
 
-        if (!has_program("bwrap"))
-                return NULL;
-        run(&(struct request){.argv = argv}, &o);
-        return o.status == 0 && streq(o.out, "bubblewrap 0.8.0\n") ? "bwrap" : NULL;
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                const char *const argv[] = {names[i], "--version", NULL};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                if (!has_program(names[i]))
+                        continue;
+                run(&(struct request){.argv = argv}, &o);
+                if (o.status == 0 && streq(o.out, "bubblewrap 0.8.0\n"))
+                        return names[i];
+        }
+        return NULL;
 }
 
 bool case_is_for_us(const struct bwrap_case *c) {

@@ -126,8 +126,8 @@ TEST(options_given_twice_are_as_with_bubblewrap) {
 }
 
 TEST(help_lists_every_option_of_bubblewraps) {
-        const char *const theirs[] = {"bwrap", "--help", NULL}, *const ours[] = {our_bwrap(), "--help",
-                                                                                 NULL};
+        const char *const theirs[] = {judging_bwrap(), "--help", NULL}, *const ours[] = {our_bwrap(),
+                                                                                         "--help", NULL};
         _cleanup_outcome_ struct outcome a = {0}, b = {0};
         _cleanup_free_ char *usage = text_of("usage: %s [OPTIONS...] [--] COMMAND [ARGS...]\n", our_bwrap());
         size_t n = 0;
