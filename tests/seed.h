@@ -11,8 +11,8 @@
 
 #include "test.h"
 
-/* The seed of all of this program's tests; `fixed`, where the environment has none. */
-static inline uint64_t test_seed_or(uint64_t fixed) {
+/* The seed of all of this program's tests. */
+static inline uint64_t test_seed(void) {
         static bool is_known;
         static uint64_t seed;
         const char *text = getenv("NSRUN_TEST_SEED");
@@ -21,7 +21,7 @@ static inline uint64_t test_seed_or(uint64_t fixed) {
         if (is_known)
                 return seed;
         if (!text || !*text)
-                seed = fixed;
+                seed = 1;
         else if (strcmp(text, "random") != 0)
                 seed = strtoull(text, NULL, 10);
         else if (getrandom(&drawn, sizeof(drawn), 0) == sizeof(drawn))
@@ -31,10 +31,6 @@ static inline uint64_t test_seed_or(uint64_t fixed) {
         is_known = true;
         print_message("seed %llu\n", (unsigned long long)seed);
         return seed;
-}
-
-static inline uint64_t test_seed(void) {
-        return test_seed_or(1);
 }
 
 /* Waits for a while that is drawn: what is killed next is at any point of its life. */

@@ -57,8 +57,7 @@ static inline void run_faulty(const struct site *s, const char *const *argv, con
 /* Collects all processes that a dead parent left to this one, which the harness made a subreaper.
  * It waits for ever only for a process that survives its sandbox. */
 static inline void reap_orphans(void) {
-        for (int i = 0; i < 3000; i++) {
-                const struct timespec moment = {.tv_nsec = 10000000};
+        for (int64_t since = 0; keep_waiting(&since);) {
                 siginfo_t info = {.si_pid = 0};
                 int r;
 
@@ -66,7 +65,6 @@ static inline void reap_orphans(void) {
                         info.si_pid = 0;
                 if (r < 0)
                         return;
-                (void)nanosleep(&moment, NULL);
         }
         fail_msg("a process has outlived its sandbox");
 }
