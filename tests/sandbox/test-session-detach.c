@@ -177,6 +177,8 @@ TEST_IN_ALL_MODES(without_a_condition_it_returns_when_the_command_is_executed) {
         await_file(s, "begun");
         if (!is_nested) {
                 log = text_of("%d\n", json_object_get_int(pid));
+                /* It is on its way to the log when "begun" is there. */
+                await_log(s, id, "job1", log);
                 expect_log(s, id, "job1", log);
         }
         make_file(s->project, "go", "");
