@@ -463,8 +463,9 @@ TEST_IF(has_git() && geteuid() == 0, another_users_repository_counts_as_for_git,
                 {"[safe]\ndirectory=%R/work\n", "Home"},
                 {"[safe]\ndirectory=*\n", "Repository"},
                 {"[safe]\ndirectory=*\ndirectory=\n", "Home"},
-                {"[safe]\ndirectory=~/../work/repository\n", "Home"},
         };
+        /* Since 2.46 git resolves such a path before it compares; nsrun takes what is written. */
+        static const char climbing[] = "[user]\nname=Home\n[safe]\ndirectory=~/../work/repository\n";
         struct corner *c = *state;
         char *git, *top = scratch_path(c->repository, ".git"), text[256];
 
@@ -477,6 +478,8 @@ TEST_IF(has_git() && geteuid() == 0, another_users_repository_counts_as_for_git,
                 put(c, files, text);
                 agree(c, cases[i].safe, cases[i].name);
         }
+        put(c, files, climbing);
+        expect(c, climbing, "Home");
         put_variable(c, "GIT_CONFIG_COUNT=1");
         put_variable(c, "GIT_CONFIG_KEY_0=safe.directory");
         put_variable(c, "GIT_CONFIG_VALUE_0=*");
