@@ -108,6 +108,7 @@ static struct json_value *add_value(struct json_document *d, struct json_value *
         if (!d->has_failed && key) {
                 v->key = clean_bytes(key, strlen(key), &n);
                 d->has_failed = !v->key;
+                d->is_other |= n != strlen(key);
                 place = v->key ? place_of_key(parent, v->key) : NULL;
         }
         if (!d->has_failed && !place) {
@@ -144,10 +145,12 @@ struct json_value *json_add_array(struct json_document *d, struct json_value *pa
 
 void json_add_bytes(struct json_document *d, struct json_value *parent, const char *key, const char *bytes,
                     size_t n) {
-        _cleanup_free_ char *clean = d->has_failed ? NULL : clean_bytes(bytes, n, &n);
+        size_t length = n;
+        _cleanup_free_ char *clean = d->has_failed ? NULL : clean_bytes(bytes, n, &length);
 
         d->has_failed |= !clean;
-        (void)add_new(d, parent, key, JSON_STRING, clean, n);
+        d->is_other |= length != n;
+        (void)add_new(d, parent, key, JSON_STRING, clean, length);
 }
 
 void json_add_string(struct json_document *d, struct json_value *parent, const char *key, const char *text) {
@@ -208,6 +211,10 @@ static size_t terminal_control(const char *text, unsigned *ret_code) {
         }
         if (s[0] == 0xc2 && s[1] <= 0x9f) {
                 *ret_code = s[1];
+                return 2;
+        }
+        if (s[0] == 0xd8 && s[1] == 0x9c) {
+                *ret_code = 0x61c;
                 return 2;
         }
         if (s[0] != 0xe2 || (s[1] != 0x80 && s[1] != 0x81))

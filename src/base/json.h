@@ -13,6 +13,8 @@ struct json_value; /* belongs to its document */
 struct json_document {
         struct json_value *root;
         bool has_failed;
+        bool is_other; /* a text that was added had bytes that are no UTF-8, and isn't what the document has
+                        */
 };
 
 /* The length in bytes of the well-formed UTF-8 character at `text`, 0 where there is none: overlong forms,
@@ -43,7 +45,7 @@ void json_add_json(struct json_document *d, struct json_value *parent, const cha
  * by the caller.  The document stays. */
 int json_finish(struct json_document *d, bool is_indented, char **ret, struct nsrun_error *err);
 /* The document as a person writes one, with a final newline: the root's members a line each, and whatever
- * else has at most JSON_WIDTH columns on one line. */
+ * else has at most JSON_WIDTH bytes on one line. */
 int json_lay_out(struct json_document *d, char **ret, struct nsrun_error *err);
 #define JSON_WIDTH 100
 

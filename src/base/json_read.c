@@ -122,13 +122,15 @@ static void read_escape(struct reading *w, size_t start) {
 static void read_character(struct reading *w) {
         size_t n = json_character(w->text + w->at, w->n - w->at);
 
-        if ((unsigned char)w->text[w->at] < ' ')
-                note(w, w->at, "a control character in a string");
-        else if (n > 0)
+        bool is_control = (unsigned char)w->text[w->at] < ' ';
+
+        if (n > 0 && !is_control)
                 strbuf_add_bytes(&w->string, w->text + w->at, n);
-        else if (w->how & JSON_REPAIRED)
-                strbuf_add(&w->string, JSON_REPLACEMENT);
         else
+                strbuf_add(&w->string, JSON_REPLACEMENT);
+        if (is_control)
+                note(w, w->at, "a control character in a string");
+        else if (n == 0 && !(w->how & JSON_REPAIRED))
                 note(w, w->at, "this byte is no UTF-8");
         w->at += n > 0 ? n : 1;
 }
@@ -374,9 +376,14 @@ static int read_value(struct reading *w, struct json_value *parent, char *key, s
                 r = skip_too_deep(w);
         else
                 r = (v = json_new(is_object ? JSON_OBJECT : JSON_ARRAY, NULL, 0)) ? 0 : -ENOMEM;
+        /* In the place of what was refused, so that its key is known to be there. */
+        if (r >= 0 && !v) {
+                v = json_new(JSON_NULL, "null", 4);
+                has_items = false;
+        }
         if (r < 0 || !v) {
                 free(key);
-                return r;
+                return r < 0 ? r : -ENOMEM;
         }
         v->at = at;
         v->key_at = key_at;

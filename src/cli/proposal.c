@@ -217,8 +217,15 @@ static int print_difference(const struct nsrun_policy *policy, const struct prop
 static int write_configuration(struct json_document *d, const char *config, struct nsrun_error *err) {
         _cleanup_free_ char *laid_out = NULL;
         struct nsrun_policy *checked = NULL;
-        int r = json_lay_out(d, &laid_out, err);
+        int r;
 
+        /* The section would be another project's. */
+        if (d->is_other)
+                return error_set(
+                        err, NSRUN_STAGE_USAGE, UNSAID(-EILSEQ), config,
+                        "the project's path has bytes that are no UTF-8, by which no section can be named",
+                        NULL);
+        r = json_lay_out(d, &laid_out, err);
         if (r >= 0 && nsrun_policy_new(&checked) < 0)
                 r = error_oom(err);
         if (r >= 0) {

@@ -497,5 +497,11 @@ int plan_make_oci(const struct nsrun_plan *plan, const char *folder, struct oci_
         list_unsaid(&w);
         if (r >= 0 && w.has_failed)
                 r = error_oom(err);
+        /* Another path than the plan's would be bound. */
+        if (r >= 0 && d.is_other)
+                r = error_set(
+                        err, NSRUN_STAGE_PLAN, UNSAID(-EILSEQ), NULL,
+                        "the plan has a path or a variable with bytes that are no UTF-8, which JSON can't say",
+                        NULL);
         return r < 0 ? r : json_finish(&d, true, &ret->config, err);
 }

@@ -170,6 +170,34 @@ TEST(a_proposal_that_changes_is_one_again) {
 }
 
 /* As of those who keep their settings in a repository. */
+/* A section under another name would be another project's. */
+TEST(a_project_that_no_section_can_name_gets_none) {
+        const struct site *s = *state;
+        struct site other = *s;
+        _cleanup_free_ char *odd = path_of(s->root, "p\377"), *same = path_of(s->root, "p"), *said = NULL,
+                            *file = users_file(s), *good = NULL, *line = NULL;
+        int status;
+
+        for (size_t i = 0; i < 2; i++) {
+                other.project = i == 0 ? odd : same;
+                make_folder(s->root, i == 0 ? "p\377" : "p");
+                make_file(other.project, ".nsrun.json", "{\"net\": \"none\"}");
+        }
+        other.project = odd;
+        said = answered(&other, "y\n", &status);
+        assert_int_equal(status, 125);
+        line = text_of(
+                "nsrun: the project's path has bytes that are no UTF-8, by which no section can be named: "
+                "%s: Invalid or incomplete multibyte or wide character\n",
+                file);
+        expect_in(said, line);
+        assert_null(file_text(file));
+        other.project = same;
+        good = answered(&other, "y\n", &status);
+        assert_int_equal(status, 0);
+        expect_in(good, ": taken over\n");
+}
+
 TEST(a_configuration_that_is_a_link_stays_one) {
         const struct site *s = *state;
         _cleanup_free_ char *file = users_file(s), *folder = path_of(s->home, ".config/nsrun"),

@@ -268,6 +268,27 @@ TEST(a_list_of_changes_has_names_of_any_characters) {
         collect_orphans();
 }
 
+/* A runtime would bind another path than the plan says. */
+TEST(a_bundle_names_any_characters_and_is_refused_where_it_has_none) {
+        static const char line[] =
+                "nsrun: the plan has a path or a variable with bytes that are no UTF-8, which "
+                "JSON can't say: Invalid or incomplete multibyte or wide character\n";
+        const struct site *s = *state;
+        _cleanup_free_ char *bundle = path_of(s->root, "bundle"), *config = path_of(bundle, "config.json"),
+                            *good = path_of(s->root, MANY), *bad = path_of(s->root, "p\377"), *text = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->root, MANY);
+        make_folder(s->root, "p\377");
+        NSRUN(s, &o, "plan", "--format=oci", "--bundle", bundle, "--project", bad, "--", "true");
+        expect_refusal(&o, 125, line);
+        NSRUN(s, &o, "plan", "--format=oci", "--bundle", bundle, "--project", good, "--", "true");
+        expect_status(&o, 0);
+        text = file_text(config);
+        assert_non_null(text);
+        expect_in(text, good);
+}
+
 int main(void) {
         return run_all_tests();
 }
