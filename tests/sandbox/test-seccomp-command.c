@@ -219,7 +219,7 @@ TEST(check_says_what_a_run_does) {
         unsigned n_allowed = 0, n_denied = 0;
 
         copy_helper(s, "raw");
-        for (size_t i = 0; i < ARRAY_SIZE(policies); i += takes_samples() ? 3 : 1)
+        for (size_t i = takes_samples() ? 2 : 0; i < ARRAY_SIZE(policies); i++)
                 for (size_t j = 0; j < ARRAY_SIZE(calls); j++) {
                         _cleanup_free_ char *option = text_of("--seccomp=%s", policies[i]),
                                             *word = text_of("%ld", calls[j].number), *expected = NULL;
