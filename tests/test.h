@@ -43,7 +43,7 @@ static const struct listed_test *running_test;
 static struct timespec running_since;
 static void *shared_state;
 
-/* NSRUN_TEST_ONLY=NAME: that test alone, as scripts/check has a failed one run once more. */
+/* NSRUN_TEST_ONLY=NAME: that test alone. */
 static inline void list_test(const char *name, CMUnitTestFunction run, CMFixtureFunction set_up,
                              CMFixtureFunction tear_down) {
         const char *only = getenv("NSRUN_TEST_ONLY");
@@ -84,6 +84,10 @@ static inline int run_all_tests_in(CMFixtureFunction set_up, CMFixtureFunction t
         for (size_t i = 0; i < n_listed_tests; i++)
                 tests[i] = (struct CMUnitTest){listed_tests[i].name, listed_tests[i].run, begin_test,
                                                end_test, &listed_tests[i]};
+        if (n_listed_tests == 0 && getenv("NSRUN_TEST_ONLY")) {
+                print_message("no test has this name\n");
+                return EXIT_FAILURE;
+        }
         if (set_up && set_up(&shared_state) != 0)
                 return EXIT_FAILURE;
         failed = _cmocka_run_group_tests("tests", tests, n_listed_tests, NULL, NULL);
