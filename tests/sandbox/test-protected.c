@@ -149,7 +149,7 @@ TEST_WITH(what_is_made_is_moved_aside, setup, site_teardown) {
 
         make_repository(
                 s,
-                "git init -q . && rm -r .git/branches .git/config .git/hooks .git/info && cp -r .git ../kept");
+                "git init -q . && rm -rf .git/branches .git/config .git/hooks .git/info && cp -r .git ../kept");
         for (enum way way = BY_RUN; way < N_WAYS; way++) {
                 _cleanup_free_ char *look = text_of("ROUND=%d\n%s", (int)way, host_sees);
 
