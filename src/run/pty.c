@@ -12,6 +12,7 @@
 
 #include "base/sys.h"
 #include "launch/harden.h"
+#include "standard.h"
 
 /* How much a command that has ended may have left to be read: a process of a session that lives on could
  * print for ever. */
@@ -269,7 +270,7 @@ static _Noreturn void watch_nsrun(const struct pty *p, int end) {
         /* nsrun ends it by a byte, else it is dead. */
         if (byte == 'e')
                 _exit(0);
-        if (p->is_raw && tcgetattr(p->input, &now) == 0 && memcmp(&now, &p->raw, sizeof(now)) == 0)
+        if (p->is_raw && tcgetattr(p->input, &now) == 0 && standard_same_modes(&now, &p->raw))
                 (void)tcsetattr(p->input, TCSAFLUSH, &p->before);
         if (isatty(p->output))
                 reset_screen(p->screen, p->output);

@@ -23,6 +23,11 @@ static bool is_in_background(int fd) {
         return group >= 0 && group != getpgrp();
 }
 
+bool standard_same_modes(const struct termios *a, const struct termios *b) {
+        return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag && a->c_cflag == b->c_cflag &&
+               a->c_lflag == b->c_lflag && memcmp(a->c_cc, b->c_cc, sizeof(a->c_cc)) == 0;
+}
+
 void standard_restore(const struct standard_state *before) {
         int fd = before->terminal_fd;
         struct termios now = {0};
@@ -34,6 +39,6 @@ void standard_restore(const struct standard_state *before) {
                         (void)fcntl(i, F_SETFL, (flags & ~O_NONBLOCK) | (before->flags[i] & O_NONBLOCK));
         }
         if (fd >= 0 && !is_in_background(fd) && tcgetattr(fd, &now) == 0 &&
-            memcmp(&now, &before->modes, sizeof(now)) != 0)
+            !standard_same_modes(&now, &before->modes))
                 (void)tcsetattr(fd, TCSADRAIN, &before->modes);
 }

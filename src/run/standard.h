@@ -16,3 +16,5 @@ void standard_save(struct standard_state *ret);
 /* Sets back what was changed, but not the modes of a terminal in whose background the caller is: they are
  * another job's then. */
 void standard_restore(const struct standard_state *before);
+/* Compared by what a terminal's modes say: what lies between and behind a struct's members isn't of them. */
+bool standard_same_modes(const struct termios *a, const struct termios *b);
