@@ -192,9 +192,11 @@ TEST(names_of_services_and_of_the_distribution_are_the_hosts) {
                 _cleanup_outcome_ struct outcome inside = {0}, outside = {0};
 
                 run_outside(s, &outside, scripts[i]);
-                expect_status(&outside, 0);
+                /* A small Debian 12 has neither list. */
+                if (i == 2 || (access("/etc/services", F_OK) == 0 && access("/etc/protocols", F_OK) == 0))
+                        expect_status(&outside, 0);
                 run_inside(s, &inside, scripts[i]);
-                expect_status(&inside, 0);
+                expect_status(&inside, outside.status);
                 expect_out(&inside, outside.out);
         }
 }
