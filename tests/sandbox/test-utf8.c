@@ -272,7 +272,7 @@ TEST(a_list_of_changes_has_names_of_any_characters) {
 TEST(a_bundle_names_any_characters_and_is_refused_where_it_has_none) {
         static const char line[] =
                 "nsrun: the plan has a path or a variable with bytes that are no UTF-8, which "
-                "JSON can't say: Invalid or incomplete multibyte or wide character\n";
+                "JSON can't say";
         const struct site *s = *state;
         _cleanup_free_ char *bundle = path_of(s->root, "bundle"), *config = path_of(bundle, "config.json"),
                             *good = path_of(s->root, MANY), *bad = path_of(s->root, "p\377"), *text = NULL;
