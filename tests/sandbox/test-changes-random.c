@@ -5,6 +5,7 @@
 #include <ftw.h>
 
 #include "../seed.h"
+#include "harness.h"
 #include "picture.h"
 
 enum {
@@ -245,7 +246,10 @@ static void round_of_single_commits(uint64_t seed) {
 
 static void repeat(void (*round)(uint64_t seed), unsigned divisor) {
         const char *rounds = getenv("NSRUN_TEST_ROUNDS");
-        unsigned long n = (rounds ? strtoul(rounds, NULL, 10) : ROUNDS) / divisor;
+        unsigned long n = (rounds            ? strtoul(rounds, NULL, 10)
+                           : takes_samples() ? ROUNDS / 3
+                                             : ROUNDS) /
+                          divisor;
         uint64_t seed = test_seed();
 
         layer_context[0] = '\0';

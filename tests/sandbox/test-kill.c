@@ -64,7 +64,7 @@ static unsigned kill_at_every_call(const struct site *s, const char *const *opti
 
         add(argv, options);
         add(argv, (const char *const[]){"--", "sh", "-c", lingering, NULL});
-        for (n = 1; n < MOST_CALLS; n += takes_samples() ? 9 : 1) {
+        for (n = 1; n < MOST_CALLS; n += takes_samples() ? 15 : 1) {
                 _cleanup_free_ char *wanted = text_of("kill:%u", n);
                 struct fault_page page;
 

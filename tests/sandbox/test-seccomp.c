@@ -357,7 +357,7 @@ TEST(a_policy_that_comes_and_goes_is_never_taken) {
 
         make_file(s->project, "own.json", own);
         pid = come_and_go(inside, away);
-        for (int i = 0; i < (takes_samples() ? 100 : 400); i++) {
+        for (int i = 0; i < (takes_samples() ? 50 : 400); i++) {
                 _cleanup_outcome_ struct outcome o = {0};
 
                 run(&(struct request){.argv = argv}, &o);

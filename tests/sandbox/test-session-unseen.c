@@ -13,9 +13,7 @@
 #define SECRET_VARIABLE "secret-of-the-environment"
 #define SECRET_ARGUMENT "secret-of-the-command-line"
 
-enum {
-        N_JOINS = 200,
-};
+#define N_JOINS (takes_samples() ? 60 : 200)
 
 /* ------------------------------------------------------------------ inside */
 
