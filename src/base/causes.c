@@ -319,22 +319,18 @@ const struct cause causes[N_CAUSES] = {
         [CAUSE_FILTER_MOUNT_CALLS] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
-                        .when = "open_tree(2) or mount_setattr(2) fails with EPERM, and libmount can't be "
-                                "loaded.",
-                        .what = "open_tree or mount_setattr is refused, and libmount, which stands in for them, "
-                                "can't be loaded",
-                        .fix = FILTER_HINT("open_tree or mount_setattr"),
-                        .test = "behind_a_filter_the_sandbox_is_the_same",
+                        .when = "open_tree(2), move_mount(2) or mount_setattr(2) fails with EPERM.",
+                        .what = "open_tree, move_mount or mount_setattr is refused",
+                        .fix = FILTER_HINT("open_tree, move_mount and mount_setattr"),
+                        .test = "behind_a_filter_of_mount_calls_the_cause_is_named",
                 },
         [CAUSE_NO_MOUNT_CALLS] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
-                        .when = "mount_setattr(2) can't be had, and libmount can't be loaded.",
-                        .what = "the kernel or its seccomp filter lacks mount_setattr(2), of Linux 5.12, and "
-                                "libmount, which stands in for it, can't be loaded",
-                        .fix = "use a newer kernel; or install libmount.so.1 and an nsrun that is linked "
-                               "dynamically (configure --disable-static-program)",
-                        .test = "without_a_newer_call_the_sandbox_is_the_same",
+                        .when = "open_tree(2), move_mount(2) or mount_setattr(2) can't be had.",
+                        .what = "the kernel or its seccomp filter lacks mount_setattr(2), of Linux 5.12",
+                        .fix = "use a newer kernel, or let the filter allow the call",
+                        .test = "without_a_newer_call_the_cause_is_named",
                 },
         [CAUSE_PROC_MASKED] =
                 {

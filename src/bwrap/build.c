@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
-#include "launch/harden.h"
+#include "boundary/harden.h"
 
 /* *err's words are the whole message, as the parser's are. */
 #define bwrap_build_fail(err, r, ...) error_setf(err, NSRUN_STAGE_POLICY, r, NULL, NULL, __VA_ARGS__)

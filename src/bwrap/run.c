@@ -18,7 +18,7 @@
 #include "base/sys.h"
 #include "build.h"
 #include "disk/exposed.h"
-#include "launch/harden.h"
+#include "boundary/harden.h"
 #include "report.h"
 #include "run/denials.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "base/sys.h"
+#include "boundary/operation.h"
 #include "dbus.h"
 #include "net/helper.h"
 

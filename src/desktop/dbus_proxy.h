@@ -9,8 +9,6 @@
 
 /* The socket that the program makes, in the folder that pid 1 hands out. */
 #define DBUS_SOCKET_NAME "bus"
-/* What pid 1 reads of its socket when the program listens; an errno if it never will. */
-#define DBUS_PROXY_READY 'x'
 
 /* The descriptors that it starts with. */
 enum {

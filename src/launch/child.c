@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the lives of a launch's child have in common: first the supervisor's side, before the clone; then the
- * child's, which makes async-signal-safe calls alone: no allocation, no stdio. */
+/* What the lives have in common before the clone. */
 #include "child.h"
 
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include "base/causes.h"
 #include "base/file.h"
-#include "harden.h"
-#include "init_exec.h"
-#include "report.h"
-
-#define STACKS_SIZE ((size_t)CHILD_STACKS * CHILD_STACK_SIZE)
-
-static char *make_stacks(void) {
-        void *stacks = mmap(NULL, STACKS_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-        return stacks == MAP_FAILED ? NULL : stacks;
-}
 
 void child_free(struct child *c) {
-        struct init *init = &c->reaper.init;
+        struct boundary_facts *f = &c->b.facts;
+        struct init *init = &f->init;
 
-        for (size_t i = 0; i < ARRAY_SIZE(c->stdio); i++)
-                close_fdp(&c->stdio[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(f->stdio); i++)
+                close_fdp(&f->stdio[i]);
         for (size_t i = 0; i < ARRAY_SIZE(c->lifted); i++)
                 close_fdp(&c->lifted[i]);
         close_fdp(&init->report_fd);
@@ -36,16 +22,12 @@ void child_free(struct child *c) {
         close_fdp(&init->session_fd);
         close_fdp(&init->reaper_socket);
         close_fdp(&init->proc_fd);
-        close_fdp(&c->init_fd);
-        close_fdp(&c->init_data_fd);
+        close_fdp(&f->init_fd);
+        close_fdp(&f->init_data_fd);
         free(c->owned_filter);
         free(c->filters);
-        free(c->keep);
-        free(c->reaper.held);
-        init_exec_free(c);
-        free(c->reaper.shell_argv);
-        if (c->stacks)
-                (void)munmap(c->stacks, STACKS_SIZE);
+        free(c->held);
+        free(c->bytes);
 }
 
 int child_refuse_folders(const struct child *c, struct nsrun_error *err) {
@@ -92,11 +74,11 @@ int child_open_socket(int *ret_own, int *ret_child, struct nsrun_error *err) {
 int child_open_listener(struct child *c, struct launch *l, struct nsrun_error *err) {
         if ((!c->params->wants_denials || !c->plan->seccomp.code) && !c->params->watches)
                 return 0;
-        return child_open_socket(&l->listener_socket, &c->reaper.init.listener_socket, err);
+        return child_open_socket(&l->listener_socket, &c->b.facts.init.listener_socket, err);
 }
 
 int child_open_control(struct child *c, struct launch *l, struct nsrun_error *err) {
-        int *fd = &c->reaper.init.control_fd, r;
+        int *fd = &c->b.facts.init.control_fd, r;
 
         r = *fd = sys_eventfd();
         if (r >= 0)
@@ -111,47 +93,50 @@ int child_open_control(struct child *c, struct launch *l, struct nsrun_error *er
         return 0;
 }
 
-/* Fills what struct init has for every life, from the launch's params.  The child itself finds out
- * the umask. */
-static void set_init(struct child *c) {
-        const struct launch_params *params = c->params;
-        struct reaper *p = &c->reaper;
-
-        p->init.lock_fd = params->lock_fd;
-        p->init.terminal_fd = params->terminal_fd;
-        p->init.wants_started = params->wants_started;
-        p->init.has_own_stdio = params->stdio;
-        p->init.n_passed = (uint32_t)params->n_pass_fds;
-        p->passed = params->pass_fds;
-        p->argv = c->plan->argv;
-        p->env = c->plan->env;
-        p->file = c->plan->argv ? c->plan->argv[0] : NULL;
-        if (c->plan->raw) {
-                p->file = c->plan->raw->file;
-                p->filters = c->plan->raw->filters;
-                p->n_filters = c->plan->raw->n_filters;
-        }
-}
-
 enum init_terminal child_terminal(const struct child *c) {
         if (c->params->has_own_terminal)
                 return INIT_TERMINAL_OWN;
         return c->plan->new_session ? INIT_TERMINAL_SESSION : INIT_TERMINAL_GROUP;
 }
 
-int child_prepare(struct child *c, unsigned n_ours, struct nsrun_error *err) {
+/* A file in memory for the record, and the program that reads it. */
+static int child_open_init(struct child *c, struct nsrun_error *err) {
+        struct boundary_facts *f = &c->b.facts;
         int r;
 
-        set_init(c);
-        c->stacks = make_stacks();
-        c->reaper.shell_argv = calloc(strv_length(c->plan->argv) + 3, sizeof(char *));
-        c->keep = calloc(c->params->n_pass_fds + CHILD_OWN_MAX, sizeof(int));
-        if (!c->stacks || !c->reaper.shell_argv || !c->keep)
-                return error_oom(err);
-        c->reaper.stack_top = child_stack_top(c, CHILD_STACK_COMMAND);
+        if (!c->params->init_path)
+                return 0;
+        r = f->init_fd = sys_open(AT_FDCWD, c->params->init_path, O_PATH, 0);
+        if (r >= 0)
+                r = fd_lift(&f->init_fd);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
+                                 "nsrun-init can't be opened", "install nsrun completely");
+        r = f->init_data_fd = sys_memfd("nsrun-init");
+        if (r >= 0)
+                r = fd_lift(&f->init_data_fd);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no memory to tell nsrun-init by",
+                                 NULL);
+        return 0;
+}
+
+int child_prepare(struct child *c, unsigned n_ours, struct nsrun_error *err) {
+        const struct launch_params *params = c->params;
+        struct boundary_facts *f = &c->b.facts;
+        int r;
+
+        f->init.lock_fd = params->lock_fd;
+        f->init.terminal_fd = params->terminal_fd;
+        f->init.wants_started = params->wants_started;
+        f->init.has_own_stdio = params->stdio;
+        f->init.refuses_degraded = c->plan->refuses_degraded;
+        f->rundir_fd = params->rundir_fd;
+        f->n_processes = params->n_processes;
+        f->dies_with_thread = params->dies_with_thread;
         limits_prepare(c, n_ours);
-        r = filter_prepare(c, err);
-        return r < 0 || !c->params->init_path ? r : init_exec_prepare(c, err);
+        r = child_open_init(c, err);
+        return r < 0 ? r : filter_prepare(c, err);
 }
 
 int child_block_signals(struct child *c, sigset_t *ret_own, struct nsrun_error *err) {
@@ -165,78 +150,64 @@ int child_block_signals(struct child *c, sigset_t *ret_own, struct nsrun_error *
         /* What a caller blocks for itself would keep its own deadline and ^C from the command.  bubblewrap's
          * commands have the caller's mask. */
         if (c->plan->raw)
-                c->reaper.init.mask = *ret_own;
+                c->b.facts.init.mask = *ret_own;
         else
-                (void)sigemptyset(&c->reaper.init.mask);
+                (void)sigemptyset(&c->b.facts.init.mask);
         return 0;
 }
 
-int child_clone(struct child *c, int *ret_pidfd) {
-        if (c->params->cgroup && !c->joins_cgroup) {
-                int pid = sys_clone_into_cgroup(c->namespaces, c->params->cgroup->fd, ret_pidfd);
+/* What the record has of the plan and the params as it stands there. */
+static void child_fill(struct child *c) {
+        const struct nsrun_plan *plan = c->plan;
+        const struct launch_params *params = c->params;
+        struct blueprint *b = &c->b;
 
-                if (pid != -EOPNOTSUPP)
-                        return pid;
-                c->joins_cgroup = true;
+        b->file = plan->raw ? plan->raw->file : plan->argv ? plan->argv[0] : NULL;
+        b->cwd = plan->cwd;
+        b->hostname = plan->hostname;
+        b->rundir_path = (char *)(uintptr_t)params->rundir_path;
+        b->init_path = (char *)(uintptr_t)params->init_path;
+        b->processes_hint = (char *)(uintptr_t)params->processes_hint;
+        b->argv = plan->argv;
+        b->env = plan->env;
+        b->passed = (int *)(uintptr_t)params->pass_fds;
+        b->n_passed = params->n_pass_fds;
+        /* A joining plan's operations are those that its session was made with. */
+        b->ops = plan->join ? NULL : plan->ops;
+        b->n_ops = plan->join ? 0 : plan->n_ops;
+}
+
+int child_write(struct child *c, struct nsrun_error *err) {
+        int r;
+
+        child_fill(c);
+        r = blueprint_write(&c->b, &c->bytes, &c->n_bytes);
+        if (r == -E2BIG)
+                return error_set(err, NSRUN_STAGE_EXEC, r, c->plan->argv ? c->plan->argv[0] : NULL,
+                                 "the command is too long", NULL);
+        return r < 0 ? error_oom(err) : 0;
+}
+
+struct boundary_own child_own(const struct child *c) {
+        return (struct boundary_own){.command_line = c->params->command_line,
+                                     .command_line_size = c->params->command_line_size};
+}
+
+nsrun_no_asan int child_clone(struct child *c, int *ret_pidfd) {
+        struct boundary_facts *f = &c->b.facts;
+        const struct boundary_own own = child_own(c);
+        int pid = -EOPNOTSUPP;
+
+        if (c->params->cgroup && !f->joins_cgroup) {
+                blueprint_settle(c->bytes, f);
+                pid = sys_clone_into_cgroup(f->namespaces, c->params->cgroup->fd, ret_pidfd);
+                f->joins_cgroup = pid == -EOPNOTSUPP;
         }
-        return sys_clone_namespaces(c->namespaces, ret_pidfd);
-}
-
-/* ---------------------------------------------------------------- the child */
-
-int child_set_hostname(struct child *c) {
-        const char *name = c->plan->hostname;
-        int r = name ? sys_sethostname(name, strlen(name)) : 0;
-
-        /* One that is too long is the caller's fault, and no namespace's. */
-        if (r < 0)
-                return error_set(&c->reaper.error, r == -EINVAL ? NSRUN_STAGE_USAGE : NSRUN_STAGE_NAMESPACE,
-                                 r, name, "the host name can't be set",
-                                 r == -EINVAL ? "64 bytes are the most" : NULL);
-        return 0;
-}
-
-/* The supervisor has opened cgroup.procs: since 5.16 the kernel judges the write by the opener's
- * rights and cgroup namespace. */
-int child_join_cgroup(struct child *c) {
-        ssize_t n = sys_write(c->params->cgroup->procs_fd, "0", 1);
-
-        if (n < 0)
-                return error_set(&c->reaper.error, NSRUN_STAGE_NAMESPACE, (int)n, "cgroup.procs",
-                                 "the sandbox can't enter its cgroup", NULL);
-        return 0;
-}
-
-/* From here on the descriptor table is the child's alone.  Descriptors that the command gets stay
- * open across an exec. */
-int child_take_descriptors(struct child *c) {
-        for (int fd = 0; fd <= 2; fd++) {
-                int r = c->stdio[fd] >= 0 ? sys_dup_to(c->stdio[fd], fd) : 0;
-
-                if (r < 0)
-                        return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                         "the command's standard streams can't be set", NULL);
+        if (pid == -EOPNOTSUPP) {
+                blueprint_settle(c->bytes, f);
+                pid = sys_clone_namespaces(f->namespaces, ret_pidfd);
         }
-        for (size_t i = 0; i < c->params->n_pass_fds; i++) {
-                int r = sys_dup_to(c->params->pass_fds[i], c->params->pass_fds[i]);
-
-                if (r < 0)
-                        return error_set(&c->reaper.error, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                         "a descriptor can't be passed to the command", NULL);
-        }
-        return 0;
-}
-
-int child_close_descriptors(struct child *c, const int *own, size_t n) {
-        size_t n_passed = c->params->n_pass_fds;
-
-        memcpy(c->keep, own, n * sizeof(*own));
-        if (n_passed > 0)
-                memcpy(c->keep + n, c->params->pass_fds, n_passed * sizeof(*own));
-        return harden_descriptors(c->keep, n + n_passed, &c->reaper.error);
-}
-
-void child_wipe_command_line(const struct child *c) {
-        if (c->params->command_line)
-                memset(c->params->command_line, 0, c->params->command_line_size);
+        if (pid == 0)
+                boundary_run(c->bytes, c->n_bytes, &own);
+        return pid;
 }

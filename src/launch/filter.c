@@ -4,7 +4,6 @@
 
 #include "base/causes.h"
 #include "child.h"
-#include "exec.h"
 #include "seccomp/simulate.h"
 #include "seccomp/syscalls.h"
 #include "seccomp/watch.h"
@@ -38,7 +37,7 @@ static int ask_about_denials(struct child *c) {
                         at->k = SECCOMP_RET_USER_NOTIF;
         }
         c->filter.filter = c->owned_filter;
-        c->reaper.init.filter_flags |=
+        c->b.facts.init.filter_flags |=
                 SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
         return 0;
 }
@@ -71,15 +70,15 @@ static int filter_watch(struct child *c, struct nsrun_error *err) {
                 return error_oom(err);
         c->owned_filter = watching.code;
         c->filter = (struct sock_fprog){.len = (unsigned short)watching.n, .filter = watching.code};
-        c->reaper.init.filter_flags |=
+        c->b.facts.init.filter_flags |=
                 SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-        c->reaper.init.sends_listener = true;
+        c->b.facts.init.sends_listener = true;
         return 0;
 }
 
 /* The plan's filter is the last, after those that a raw plan's caller brought. */
 static int put_last(struct child *c) {
-        struct reaper *p = &c->reaper;
+        struct blueprint *p = &c->b;
 
         c->filters = calloc(p->n_filters + 1, sizeof(*c->filters));
         if (!c->filters)
@@ -93,45 +92,18 @@ static int put_last(struct child *c) {
 
 int filter_prepare(struct child *c, struct nsrun_error *err) {
         const struct nsrun_plan *plan = c->plan;
-        struct reaper *p = &c->reaper;
+        struct init *init = &c->b.facts.init;
         int r;
 
         if (!plan->seccomp.code && !c->params->watches)
                 return 0;
         c->filter = (struct sock_fprog){.len = (unsigned short)plan->seccomp.n,
                                         .filter = (struct sock_filter *)(uintptr_t)plan->seccomp.code};
-        p->init.filter_flags = plan->seccomp.flags | (plan->seccomp_log ? SECCOMP_FILTER_FLAG_LOG : 0U);
+        init->filter_flags = plan->seccomp.flags | (plan->seccomp_log ? SECCOMP_FILTER_FLAG_LOG : 0U);
         r = c->params->watches ? filter_watch(c, err) : 0;
         if (r < 0)
                 return r;
-        if (p->init.listener_socket >= 0 && c->params->wants_denials && ask_about_denials(c) < 0)
+        if (init->listener_socket >= 0 && c->params->wants_denials && ask_about_denials(c) < 0)
                 return error_oom(err);
         return put_last(c) < 0 ? error_oom(err) : 0;
-}
-
-int filter_install(struct reaper *p) {
-        for (size_t i = 0; i < p->n_filters; i++) {
-                const struct sock_fprog *filter = &p->filters[i];
-                unsigned flags = i + 1 == p->n_filters ? p->init.filter_flags : 0; /* the plan's filter's */
-                int r = p->init.filters_by_prctl && flags == 0
-                                ? sys_prctl_filter(filter->filter, filter->len)
-                                : sys_seccomp_filter(flags, filter->filter, filter->len);
-
-                if (r == -EINVAL && (flags & SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)) {
-                        flags &= ~(unsigned)SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-                        r = sys_seccomp_filter(flags, filter->filter, filter->len);
-                }
-                if (r < 0)
-                        return r == -EBUSY && p->init.listener_socket >= 0
-                                       ? error_set(
-                                                 &p->error, NSRUN_STAGE_HARDENING, r, NULL,
-                                                 causes[CAUSE_NO_SECCOMP].what,
-                                                 "an outer sandbox listens already: leave --report and --explain out")
-                                       : error_cause(&p->error,
-                                                     r == -EPERM ? CAUSE_FILTER_SECCOMP : CAUSE_NO_SECCOMP,
-                                                     r, NULL);
-                if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)
-                        p->listener = r;
-        }
-        return 0;
 }

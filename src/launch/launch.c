@@ -21,11 +21,11 @@ static int open_stdio(struct child *c, struct launch_params *params, struct nsru
                 return 0;
         for (int i = 0; i <= 2 && r >= 0; i++) {
                 if (params->stdio[i] >= 0)
-                        r = c->stdio[i] = fcntl(params->stdio[i], F_DUPFD_CLOEXEC, 3);
+                        r = c->b.facts.stdio[i] = fcntl(params->stdio[i], F_DUPFD_CLOEXEC, 3);
                 else if (fcntl(i, F_GETFD) < 0)
                         /* In place of one that is neither given nor open in the caller: pid 1, which closes
                          * the command's streams, must not have a descriptor of its own under that number. */
-                        r = c->stdio[i] = null_open(O_RDWR, err);
+                        r = c->b.facts.stdio[i] = null_open(O_RDWR, err);
         }
         for (size_t i = 0; i < ARRAY_SIZE(in_the_way) && r >= 0; i++)
                 if (*in_the_way[i] >= 0 && *in_the_way[i] <= 2)
@@ -38,7 +38,7 @@ static int open_stdio(struct child *c, struct launch_params *params, struct nsru
 
 static int open_descriptors(struct child *c, int *ret_report, struct nsrun_error *err) {
         _cleanup_close_ int read_end = -EBADF;
-        struct init *init = &c->reaper.init;
+        struct init *init = &c->b.facts.init;
         int ends[2], r;
 
         r = sys_pipe(ends);
@@ -58,14 +58,6 @@ static int open_descriptors(struct child *c, int *ret_report, struct nsrun_error
                                ? error_cause(err, r == -EPERM ? CAUSE_FILTER_PIDFD : CAUSE_NO_PIDFD, r, NULL)
                                : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, causes[CAUSE_NO_PIDFD].what,
                                            NULL);
-        if (c->params->init_path) {
-                r = c->init_fd = sys_open(AT_FDCWD, c->params->init_path, O_PATH, 0);
-                if (r >= 0)
-                        r = fd_lift(&c->init_fd);
-                if (r < 0)
-                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
-                                         "nsrun-init can't be opened", "install nsrun completely");
-        }
         *ret_report = TAKE_FD(read_end);
         return 0;
 }
@@ -152,4 +144,27 @@ int launch_wait(const struct launch *l) {
         if (sys_waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED) < 0)
                 return l->is_nested ? SIGKILL : 0;
         return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
+}
+
+int launch_read_report(const struct launch *l, struct launch_report *ret) {
+        struct launch_report report;
+        ssize_t n = sys_read(l->report_fd, &report, sizeof(report));
+
+        if (n <= 0)
+                return (int)n;
+        /* Only pid 1 has the other end, and writes whole reports. */
+        if ((size_t)n != sizeof(report))
+                return -EPROTO;
+        /* Under a raw plan the command may reach the other end, through /proc/1/fd. */
+        report.error.path[sizeof(report.error.path) - 1] = '\0';
+        report.error.what[sizeof(report.error.what) - 1] = '\0';
+        report.error.hint[sizeof(report.error.hint) - 1] = '\0';
+        if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_NAMESPACE && !l->is_join)
+                (void)launch_explain_namespaces(-report.error.error, &report.error);
+        if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_IDMAP && !l->is_join)
+                (void)launch_explain_ids(&report.error);
+        if (report.kind == LAUNCH_FAILED && !l->is_join)
+                launch_explain_submounts(&report.error);
+        *ret = report;
+        return 1;
 }

@@ -5,37 +5,9 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include "boundary/report.h"
 #include "net/layout.h"
 #include "plan/plan.h"
-
-/* Namespaces as their inode numbers, as stat(2) on /proc/PID/ns/x tells. */
-struct launch_namespaces {
-        uint64_t user, mnt, pid, ipc, uts, net;
-};
-
-/* What init reports over its pipe, in this order: at most one FAILED; or STARTED
- * (if asked for), any number of STOPPED, one EXITED.  With EXITED all that the command
- * started is gone, but where the launch lingers: then init stays until it is, or until
- * it gets a SIGKILL, and a FAILED may follow. */
-enum launch_report_kind {
-        LAUNCH_FAILED = 1,
-        LAUNCH_STARTED,
-        LAUNCH_STOPPED,
-        LAUNCH_EXITED,
-        LAUNCH_NOTE,
-        LAUNCH_DROPPED, /* error.path: names in the home, by dropped.c */
-        LAUNCH_BUILT    /* raw plans: all is built, the exec follows */
-};
-
-struct launch_report {
-        enum launch_report_kind kind;
-        int status;    /* STARTED: the command's pid, as its reaper sees it; STOPPED: the signal; EXITED:
-                          wait(2)'s status of the command */
-        int operation; /* FAILED: index of the plan's operation, or -1; EXITED: 1 if leftovers live on */
-        bool is_alone; /* EXITED: no process of the sandbox but its pid 1 is alive, for sure */
-        struct nsrun_error error;            /* FAILED; NOTE: a choice that the plan left to the launch */
-        struct launch_namespaces namespaces; /* STARTED */
-};
 
 /* A cgroup (v2): its folder, and its cgroup.procs, used if clone3(2) is refused. */
 struct launch_cgroup {
@@ -162,6 +134,5 @@ extern const struct launch_trial launch_trials[];
 extern const size_t n_launch_trials;
 /* 0; or -errno with *err filled as a launch fills it. */
 int launch_try(const struct launch_trial *trial, struct nsrun_error *err);
-/* Binds: by the kernel's newer calls (0), by libmount instead of them (1), or not at all (-errno with *err
- * filled). */
+/* Binds: whether the kernel has the calls for them.  0, or -errno with *err filled. */
 int launch_try_binds(struct nsrun_error *err);

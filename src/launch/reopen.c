@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/sys.h"
+#include "boundary/number.h"
 #include "launch.h"
-#include "mount.h"
-#include "number.h"
 
 /* What the new description of a file takes from the caller's. */
 #define KEPT_FLAGS (O_NONBLOCK | O_DIRECT | O_NOATIME)
@@ -56,8 +56,6 @@ static int open_read_only(const struct reopening *f) {
         if (above < 0)
                 return above;
         r = sys_mount_setattr(above, 0, MOUNT_ATTR_RDONLY);
-        if (r == -ENOSYS || r == -EPERM)
-                r = legacy_restrict(above, MOUNT_ATTR_RDONLY);
         if (r < 0)
                 return r;
         strcat(path, number_format(number, (uint64_t)above));

@@ -8,10 +8,12 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-#include "child.h"
-#include "exec.h"
-#include "harden.h"
-#include "mount.h"
+#include "base/causes.h"
+#include "boundary/builder.h"
+#include "boundary/exec.h"
+#include "boundary/harden.h"
+#include "boundary/mount.h"
+#include "launch.h"
 
 /* Made before the clone: a child in a user namespace doesn't know its ids. */
 struct launch_ids {
@@ -19,11 +21,7 @@ struct launch_ids {
 };
 
 static int try_maps(const struct launch_ids *ids, struct nsrun_error *err) {
-        struct child c = CHILD_INIT;
-        int r = identity_map(AT_FDCWD, "/proc/self/", ids->uid_map, ids->gid_map, &c.reaper.error);
-
-        *err = c.reaper.error;
-        return r;
+        return identity_map(AT_FDCWD, "/proc/self/", ids->uid_map, ids->gid_map, err);
 }
 
 static int try_root(nsrun_unused const struct launch_ids *ids, struct nsrun_error *err) {
@@ -46,15 +44,17 @@ static int try_scopes(nsrun_unused const struct launch_ids *ids, struct nsrun_er
 static int try_filter(nsrun_unused const struct launch_ids *ids, struct nsrun_error *err) {
         struct sock_filter allow = {.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW};
         struct sock_fprog program = {.len = 1, .filter = &allow};
-        struct child c = CHILD_INIT;
+        struct reaper p = {.init = {.listener_socket = -EBADF},
+                           .filters = &program,
+                           .n_filters = 1,
+                           .signal_fd = -EBADF,
+                           .listener = -EBADF};
         int r = harden_no_new_privileges(err);
 
-        c.reaper.filters = &program;
-        c.reaper.n_filters = 1;
         if (r >= 0)
-                r = filter_install(&c.reaper);
-        if (c.reaper.error.stage != NSRUN_STAGE_NONE)
-                *err = c.reaper.error;
+                r = filter_install(&p);
+        if (p.error.stage != NSRUN_STAGE_NONE)
+                *err = p.error;
         return r;
 }
 
@@ -127,15 +127,7 @@ int launch_try(const struct launch_trial *trial, struct nsrun_error *err) {
 }
 
 int launch_try_binds(struct nsrun_error *err) {
-        struct nsrun_plan none = {.ops = NULL};
-        struct mounting m = MOUNTING_INIT;
-        int r;
+        int r = sys_find_mount_calls();
 
-        m.plan = &none;
-        m.error = err;
-        r = legacy_prepare(&m, err);
-        if (r >= 0)
-                r = legacy_check(&m);
-        legacy_free(&m);
-        return r < 0 ? r : m.is_legacy;
+        return r >= 0 ? 0 : error_cause(err, r == -EPERM ? CAUSE_FILTER_MOUNT_CALLS : CAUSE_NO_MOUNT_CALLS, r, NULL);
 }

@@ -4,6 +4,7 @@
  * rules. */
 #pragma once
 
+#include "boundary/network.h"
 #include "rules.h"
 
 /* 198.18.0.0/15 is kept for measurements (RFC 2544): nobody is reached there.  The prefix of the IPv6
@@ -14,22 +15,9 @@
 #define NET_INDEX_END   131072U /* 2^17 */
 
 struct net_address net_index_address(uint32_t index, bool is_v6);
+
 /* False: the address is of neither range. */
 bool net_address_index(const struct net_address *a, uint32_t *ret);
-
-enum net_socket_kind {
-        NET_SOCKET_DNS_UDP,
-        NET_SOCKET_DNS_TCP,
-        NET_SOCKET_LISTEN,
-        NET_SOCKET_UDP,     /* for datagrams, of rules that say udp: */
-        NET_SOCKET_CONNECT, /* for connections into the sandbox, of what is published */
-};
-
-struct net_socket {
-        enum net_socket_kind kind;
-        struct net_address address; /* all 0: any */
-        uint16_t port;
-};
 
 /* Sockets of either family for connections of what is published: as many may be open at once. */
 #define NET_CONNECTIONS_INWARD 64U
@@ -47,12 +35,6 @@ struct net_layout {
 int net_layout_make(const struct net_rules *rules, struct net_layout *ret);
 void net_layout_clear(struct net_layout *layout);
 #define NET_SOCKETS_MOST 4096U
-
-/* How the sandbox's pid 1 hands the sockets to nsrun-net: messages with up to so many numbers of sockets
- * (uint16_t), and the sockets.  IPv6 ones are missing where the kernel has none.  The last is
- * NET_HANDED_ALL.  nsrun-net answers with one int32_t: 0, or -errno and then nothing works. */
-#define NET_HANDED_AT_ONCE 64U
-#define NET_HANDED_ALL     UINT16_MAX
 
 /* The descriptors that nsrun-net starts with. */
 enum {

@@ -2,7 +2,7 @@
 /* Which addresses are this machine's own. */
 #pragma once
 
-#include "address.h"
+#include "base/address.h"
 
 /* Whether an interface of this machine, or the one of that name, has the address.  -errno: it can't be
  * known. */

@@ -2,7 +2,7 @@
 /* The user's own proxy, by which names are reached where it is the only way out; as text and as a struct. */
 #pragma once
 
-#include "address.h"
+#include "base/address.h"
 
 enum net_proxy_kind {
         NET_PROXY_NONE,    /* what was to say which has said that there is none */

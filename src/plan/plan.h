@@ -7,6 +7,8 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "boundary/identity.h"
+#include "boundary/operation.h"
 #include "disk/records.h"
 #include "policy/resolved.h"
 #include "seccomp/load.h"
@@ -19,84 +21,6 @@ struct record_process {
         uint64_t start_time;  /* clock ticks since boot, the 22nd field of /proc/PID/stat */
 };
 
-enum plan_op_kind {
-        PLAN_DIR,     /* a folder on one of the plan's own tmpfs: target, mode */
-        PLAN_FILE,    /* a small synthetic file on one of the plan's own tmpfs: target, text, mode */
-        PLAN_SYMLINK, /* a symlink on one of the plan's own tmpfs: target, text (where it leads) */
-        PLAN_BIND,    /* source (host) at target */
-        PLAN_OVERLAY, /* source (host) as lower, slug's upper and work, at target */
-        PLAN_TMPFS,   /* target, mode, size */
-        PLAN_PROC,    /* target, proc */
-        PLAN_COVER,   /* a path of the new tree bound over itself, read-only; skipped where it is missing */
-        PLAN_DEVPTS,  /* target */
-        PLAN_CGROUP,  /* the run's own cgroup, read-only, at target */
-        PLAN_HIDE,    /* an empty folder or an unreadable file at target; source: what the host has there */
-        PLAN_SOCKET,  /* a socket at target, which a process on the host's side listens at */
-        /* From here on: only in raw plans. */
-        PLAN_DATA,       /* a file that holds text, bound at target */
-        PLAN_MQUEUE,     /* target */
-        PLAN_CHMOD,      /* target, mode */
-        PLAN_REMOUNT_RO, /* the mount at target */
-        PLAN_PROTECT,    /* target over itself, read-only, with all that is mounted beneath it */
-        PLAN_FILESYSTEM, /* one of the type that source names, with text as its options, at target */
-        PLAN_MASK,       /* an empty folder or /dev/null over target; skipped where nothing is there */
-        PLAN_SYSCTL,     /* a path beneath /proc/sys, of the new namespaces: it becomes text */
-};
-
-/* Whose a PLAN_SOCKET is: its text. */
-#define PLAN_SOCKET_SSH     "ssh-agent"
-#define PLAN_SOCKET_WAYLAND "wayland"
-#define PLAN_SOCKET_DBUS    "dbus"
-#define PLAN_SOCKET_BROWSER "browser"
-
-struct plan_op {
-        enum plan_op_kind kind;
-        char *target; /* absolute in the new root, normalised, no symlink in it */
-        char *source; /* canonical host path */
-        char *text;   /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options
-                         of overlayfs */
-        mode_t mode;
-        uint64_t size;      /* bytes, PLAN_TMPFS */
-        bool was_asked_for; /* PLAN_OVERLAY: the user named it, nsrun didn't choose it */
-        bool can_be_empty;  /* PLAN_OVERLAY that nsrun chose: its mount point is made, and nothing lies on it
-                             */
-        uint64_t base_dev;  /* PLAN_OVERLAY of a session: stat(2)'s of source at the start */
-        uint64_t base_ino;
-        uint64_t merged_dev; /* and those of the mounted overlay itself */
-        uint64_t merged_ino;
-        bool is_read_only;  /* PLAN_BIND; PLAN_TMPFS, once all mount points on it are made */
-        bool is_device;     /* PLAN_BIND: a device node, not nodev */
-        bool is_directory;  /* PLAN_BIND, PLAN_HIDE: the mount point is a folder, else a file */
-        bool is_link;       /* PLAN_BIND: source and target are symlinks, which are not followed */
-        char **stubs;       /* PLAN_BIND: names in source that don't exist and that nothing can make; with a
-                               slash at the end where it is a folder's.  NULL: none */
-        bool is_git_dir;    /* PLAN_BIND with stubs: source is a git dir, or in one, where stubs are empty;
-                               elsewhere files of theirs can't be opened */
-        bool is_in_rundir;  /* PLAN_BIND: source is the scratch folder of the plan's run directory */
-        bool makes_target;  /* the mount point is on a tmpfs of the plan's and is made */
-        bool makes_on_host; /* PLAN_BIND: target is the host's, in the instance, and the run makes what
-                                   is missing of it */
-        char **layers;      /* PLAN_OVERLAY of a raw plan: lower folders, the uppermost last */
-        char *work;         /* PLAN_OVERLAY of a raw plan: its work folder (source: the upper) */
-        bool is_own_link; /* PLAN_BIND of a raw plan: source is a link of the child's own in /proc/self/ns */
-        mode_t parent_mode; /* of a raw plan: of the folders that are made on the way to target */
-        int source_fd; /* PLAN_BIND of a raw plan, where has_source_fd: the file that source must lead to */
-        bool has_source_fd;
-        bool is_optional;  /* PLAN_COVER of a raw plan: covers only what the command could write to */
-        bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder lies on a tmpfs made for it */
-        bool is_hiding;    /* PLAN_TMPFS, PLAN_HIDE: skipped if it would hide nothing of the host */
-        uint64_t inode;    /* PLAN_HIDE: stat(2)'s of what it hides, where that is shown as it is; else 0 */
-        unsigned long mount_flags; /* MS_* of PLAN_FILESYSTEM */
-        uint64_t attributes;       /* MOUNT_ATTR_* of a raw plan's PLAN_BIND, besides what every bind has */
-        unsigned long propagation; /* MS_*, PLAN_BIND of a raw plan; 0: its root's */
-        bool is_shallow;           /* PLAN_BIND of a raw plan: without what is mounted beneath source */
-        enum policy_proc proc;     /* PLAN_PROC; PLAN_COVER: SUBSET where it covers nothing in a full /proc;
-                                      PLAN_BIND, PLAN_HIDE: AUTO where a full /proc alone has the file */
-};
-
-/* The most supplementary groups that a raw plan's command gets. */
-#define PLAN_GROUPS_MAX 64
-
 /* What a plan has besides when bwrap/ made it of bubblewrap's command line or oci/ of a container's
  * configuration, a raw plan: its operations are carried out in the order in which they come.  A target is
  * resolved when its operation's turn comes, beneath the new root, where symlinks are followed; folders that
@@ -104,12 +28,6 @@ struct plan_op {
 struct plan_raw_console {
         int socket; /* gets the master of a terminal that is made for the command; -1: there is none */
         unsigned short rows, columns; /* 0: not said */
-};
-
-struct plan_raw_groups {
-        bool is_set; /* the supplementary groups become these */
-        size_t n;
-        gid_t ids[PLAN_GROUPS_MAX];
 };
 
 struct plan_raw {
@@ -254,8 +172,6 @@ void plan_free(struct nsrun_plan *plan);
  * without the mark.  Two that are the same are one.  `inode`: what the inode is said to be; 0: what it is.
  * NULL for want of memory. */
 char *hidden_identity(const char *path, uint64_t inode);
-#define HIDDEN_WAS_MOVED      "a hidden name was moved while the sandbox was being built"
-#define HIDDEN_WAS_MOVED_HINT "start again"
 /* Whether a run of the plan needs a run directory: for overlays' layers, a scratch folder, or stubs. */
 static inline bool plan_needs_rundir(const struct nsrun_plan *plan) {
         return plan->rundir || plan->has_stubs ||

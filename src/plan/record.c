@@ -54,9 +54,9 @@
         M(NUMBER, kind)           \
         M(TEXT, target)           \
         M(TEXT, source)           \
-        M(TEXT, text)             \
         M(NUMBER, mode)           \
         M(NUMBER, size)           \
+        M(TEXT, text)             \
         M(BOOL, was_asked_for)    \
         M(BOOL, can_be_empty)     \
         M(OVERLAYS, base_dev)     \

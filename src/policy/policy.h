@@ -8,6 +8,7 @@
 #include "base/rlimits.h"
 #include "base/str.h"
 #include "base/variables.h"
+#include "boundary/operation.h"
 #include "expose.h"
 
 /* The working directory in the sandbox of a run with --no-project. */
@@ -17,14 +18,6 @@ enum policy_net {
         POLICY_NET_HOST,
         POLICY_NET_NONE,
         POLICY_NET_ALLOW /* what rules name, and nothing else */
-};
-enum policy_proc {
-        POLICY_PROC_UNSAID, /* resolve.c decides; no plan has it */
-        POLICY_PROC_NEW,
-        POLICY_PROC_AUTO,
-        POLICY_PROC_SUBSET,
-        POLICY_PROC_BIND,
-        POLICY_PROC_NONE
 };
 enum policy_backing {
         POLICY_BACKING_DISK,

@@ -134,8 +134,7 @@ static void try_kernel(struct doctor *d) {
         if (r < 0)
                 (void)doctor_add_error(d, "binds", DOCTOR_NO, &error);
         else
-                doctor_say(d, "binds", "%s",
-                           r == 0 ? "by mount_setattr(2)" : "by mount(2) and libmount, which is slower");
+                doctor_say(d, "binds", "by mount_setattr(2)");
 }
 
 int doctor_examine(const struct doctor_asked *asked, struct doctor *ret, struct nsrun_error *err) {

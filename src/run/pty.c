@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/sys.h"
-#include "launch/harden.h"
+#include "boundary/harden.h"
 #include "standard.h"
 
 /* How much a command that has ended may have left to be read: a process of a session that lives on could

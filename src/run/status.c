@@ -80,7 +80,7 @@ static uint64_t find_command(pid_t init, bool is_plain) {
 }
 
 int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l,
-                   const struct launch_report *report, const char *pids_limit, char *const *degraded,
+                   const struct launch_report *report, const char *pids_limit, char *const *lesser,
                    struct nsrun_error *err) {
         const struct launch_namespaces *n = &report->namespaces;
         const struct {
@@ -110,7 +110,7 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
         json_add_number(&d, landlock, "abi", (uint64_t)plan->landlock_abi);
         if (pids_limit)
                 json_add_string(&d, d.root, "pids_limit", pids_limit);
-        print_json_add_degraded(&d, d.root, degraded);
+        print_json_add_degraded(&d, d.root, lesser);
         return run_status_write_line(fd, &d, err);
 }
 

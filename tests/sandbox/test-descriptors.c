@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/programs.h"
-#include "launch/init.h"
+#include "boundary/init.h"
 #include "library.h"
 #include "run/disk.h"
 #include "session.h"

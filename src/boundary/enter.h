@@ -3,11 +3,11 @@
  * namespaces and makes the command's reaper, which is born in there. */
 #pragma once
 
-#include "child.h"
+#include "boundary.h"
 
 struct entering {
         struct reaper *reaper;
-        struct child *child;   /* the reaper gets copies of its descriptors; NULL: of nsrun-init's */
+        struct builder *builder; /* the reaper gets copies of its descriptors; NULL: of nsrun-init's */
         const char *directory; /* the command's working directory inside */
         char *inner_stack;     /* a stack for a reaper with a pid namespace of its own */
         uint64_t namespaces; /* CLONE_NEW*: those that a reaper outside of the pid namespace enters itself */
@@ -16,10 +16,13 @@ struct entering {
         pid_t pid; /* the reaper's pid as this process has it; of no use if the reaper has a pid namespace */
 };
 
-/* Enters the session and makes the reaper.  In the reaper it never returns. */
-void enter_session(struct entering *e);
+/* For sys_vfork() of the process that opened the record: enters the session, makes the reaper and ends. */
+int enter_go_in(void *entering);
+/* The same, of an opened record: executes nsrun-init outside of the session, which then enters it.  So
+ * nothing of a host program's threads, memory and command line gets in.  Leaves reaper.exec_error. */
+int enter_become_init(void *builder);
 /* This process, which isn't in the session's pid namespace, as the reaper. */
-_Noreturn void enter_as_reaper(struct entering *e);
+_Noreturn void enter_run(struct builder *b);
 /* nsrun-init as the process that enters: sends the supervisor the reaper's pidfd, or reports why
  * there is none. */
 _Noreturn void enter_alone(struct reaper *p, const char *directory);

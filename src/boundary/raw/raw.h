@@ -2,14 +2,13 @@
 /* The child of a raw plan, while it builds the sandbox. */
 #pragma once
 
-#include "launch/child.h"
-#include "launch/mount.h"
+#include "boundary/builder.h"
+#include "boundary/mount.h"
 
 struct raw {
-        struct child *child;
-        const struct plan_raw *plan;
+        struct builder *builder;
+        const struct boundary_raw *asked;
         struct mounting mount;
-        char uid_map[48], gid_map[48];
         int base_root;    /* the first tmpfs, in a folder of which the new root is built */
         bool covers_root; /* the current operation may have mounted something on the new root itself */
         int console;      /* the command's terminal; or -EBADF */

@@ -8,7 +8,7 @@
 
 #include "base/beneath.h"
 #include "late.h"
-#include "launch/number.h"
+#include "boundary/number.h"
 #include "raw.h"
 
 /* A bind is as its source is until this. */
@@ -75,12 +75,12 @@ static int bind_console(struct raw *w) {
 
 int raw_open_console(struct raw *w) {
         static const char path[] = "/dev/pts/ptmx";
-        const struct plan_raw_console *asked = &w->plan->console;
-        struct winsize size = {.ws_row = asked->rows, .ws_col = asked->columns};
+        const struct boundary_raw *asked = w->asked;
+        struct winsize size = {.ws_row = asked->console_rows, .ws_col = asked->console_columns};
         _cleanup_close_ int master = -EBADF;
         int unlocked = 0, r;
 
-        if (asked->socket < 0)
+        if (asked->console_socket < 0)
                 return 0;
         r = master = late_open(w->mount.new_root, path, O_RDWR | O_NOCTTY, 0);
         if (r >= 0)
@@ -90,16 +90,16 @@ int raw_open_console(struct raw *w) {
                 r = w->console =
                         sys_ioctl(master, TIOCGPTPEER, (void *)(intptr_t)(O_RDWR | O_NOCTTY | O_CLOEXEC));
         if (r >= 0)
-                r = sys_fchown(w->console, w->child->plan->uid, (gid_t)-1);
+                r = sys_fchown(w->console, asked->uid, (gid_t)-1);
         if (r >= 0 && (size.ws_row > 0 || size.ws_col > 0))
                 r = sys_ioctl(master, TIOCSWINSZ, &size);
         if (r < 0)
                 return fail_console(w, r, path, "no terminal can be had");
-        r = sys_send_fds(asked->socket, path, sizeof(path), &master, 1);
+        r = sys_send_fds(asked->console_socket, path, sizeof(path), &master, 1);
         if (r < 0)
                 return fail_console(w, r, NULL, "the terminal can't be sent to the console socket");
-        (void)sys_close(asked->socket);
-        return w->plan->join_pidfd < 0 ? bind_console(w) : 0;
+        (void)sys_close(asked->console_socket);
+        return w->asked->join_pidfd < 0 ? bind_console(w) : 0;
 }
 
 /* After setsid(2). */
@@ -119,12 +119,12 @@ int raw_take_console(struct raw *w) {
 
 /* A user namespace's creator is nobody in it until this. */
 int raw_become_root(struct raw *w) {
-        bool has_groups = w->plan->becomes_root && w->child->plan->host_uid == 0;
+        bool has_groups = w->asked->becomes_root && w->asked->has_root_outside;
         int r = has_groups ? sys_set_groups(NULL, 0) : 0;
 
-        if (r >= 0 && w->plan->becomes_root)
+        if (r >= 0 && w->asked->becomes_root)
                 r = sys_set_gid(0);
-        if (r >= 0 && w->plan->becomes_root)
+        if (r >= 0 && w->asked->becomes_root)
                 r = sys_set_uid(0);
         return r < 0 ? error_set(w->mount.error, NSRUN_STAGE_IDMAP, r, NULL,
                                  "the user namespace has no root", NULL)
@@ -133,8 +133,8 @@ int raw_become_root(struct raw *w) {
 
 /* The pid namespace is entered by the clone itself. */
 int raw_enter_namespaces(struct raw *w) {
-        uint64_t kinds = w->plan->join_namespaces & ~(uint64_t)CLONE_NEWPID;
-        int r = kinds ? sys_setns(w->plan->join_pidfd, kinds) : 0;
+        uint64_t kinds = w->asked->join_namespaces & ~(uint64_t)CLONE_NEWPID;
+        int r = kinds ? sys_setns(w->asked->join_pidfd, kinds) : 0;
 
         if (r >= 0)
                 r = sys_chdir("/");

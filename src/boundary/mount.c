@@ -42,9 +42,6 @@ int mount_private_root(struct mounting *m, unsigned long propagation, const char
                  * for; the parent finds out which it was. */
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL,
                                  "the new namespaces are there but may not be used", NULL);
-        r = legacy_check(m);
-        if (r < 0)
-                return r;
         /* On /proc because every host has that folder; pivot_root takes it away again at once. */
         r = sys_mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, options);
         if (r < 0)
@@ -154,23 +151,31 @@ static bool is_same_kind(int a, int b) {
         return sys_fstat(a, &x) < 0 || sys_fstat(b, &y) < 0 || S_ISDIR(x.st_mode) == S_ISDIR(y.st_mode);
 }
 
+/* Without the newer calls (Linux 5.12) no bind can be made. */
+static int fail_bind(struct mounting *m, const struct plan_op *op, int r, const char *what, const char *hint) {
+        int found = r == -ENOSYS || r == -EPERM ? sys_find_mount_calls() : 0;
+
+        if (found < 0)
+                return error_cause(m->error,
+                                   found == -EPERM ? CAUSE_FILTER_MOUNT_CALLS : CAUSE_NO_MOUNT_CALLS, found,
+                                   NULL);
+        return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->source ? op->source : op->target, what, hint);
+}
+
 int mount_attach(struct mounting *m, const struct plan_op *op, int source, int target, uint64_t attributes,
                  bool is_recursive) {
         unsigned recursive = is_recursive ? AT_RECURSIVE : 0;
         _cleanup_close_ int tree = -EBADF;
         int r;
 
-        if (m->is_legacy)
-                return legacy_attach(m, op, source, target, attributes, is_recursive);
         /* A detached copy gets its attributes before anything can see it (5.12). */
         tree = sys_open_tree(source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | recursive);
         if (tree < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, tree, op->source ? op->source : op->target,
-                                 "the source can't be bound", FILTER_HINT_FOR(tree, "open_tree"));
+                return fail_bind(m, op, tree, "the source can't be bound", FILTER_HINT_FOR(tree, "open_tree"));
         r = sys_mount_setattr(tree, recursive, attributes);
         if (r < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->source ? op->source : op->target,
-                                 "the bind's attributes can't be set", FILTER_HINT_FOR(r, "mount_setattr"));
+                return fail_bind(m, op, r, "the bind's attributes can't be set",
+                                 FILTER_HINT_FOR(r, "mount_setattr"));
         r = sys_move_mount(tree, target);
         if (r == -EINVAL && !is_same_kind(source, target))
                 return error_set(m->error, NSRUN_STAGE_MOUNT, -ENOTDIR, op->target,
@@ -180,10 +185,6 @@ int mount_attach(struct mounting *m, const struct plan_op *op, int source, int t
                                             : error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
                                                         causes[CAUSE_FILTER_MOVE].what, NULL);
         return 0;
-}
-
-int mount_restrict(const struct mounting *m, int fd, uint64_t attributes) {
-        return m->is_legacy ? legacy_restrict(fd, attributes) : sys_mount_setattr(fd, 0, attributes);
 }
 
 /* The plan's sources are canonical: a symlink on the way means that somebody
@@ -217,20 +218,21 @@ static int mount_bind(struct mounting *m, const struct plan_op *op) {
 
 /* By its path, since a descriptor of the supervisor's leads to the host's mounts; and only what was made. */
 static int mount_own_cgroup(struct mounting *m, const struct plan_op *op) {
-        const struct launch_cgroup *cgroup = m->params->cgroup;
+        const struct boundary_facts *f = &m->b->facts;
+        const char *path = m->b->cgroup_path;
         _cleanup_close_ int source = -EBADF, target = -EBADF;
         struct stat st;
         int r;
 
-        if (!cgroup || !cgroup->path)
+        if (!path)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, -ENOENT, op->target,
                                  "there is no cgroup to show", NULL);
-        source = beneath_open(m->old_root, cgroup->path + 1, O_PATH | O_DIRECTORY, 0);
+        source = beneath_open(m->old_root, path + 1, O_PATH | O_DIRECTORY, 0);
         r = source < 0 ? source : sys_fstat(source, &st);
-        if (r >= 0 && (st.st_dev != cgroup->dev || st.st_ino != cgroup->inode))
+        if (r >= 0 && (st.st_dev != f->cgroup_dev || st.st_ino != f->cgroup_inode))
                 r = -ESTALE;
         if (r < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, r, cgroup->path, "the cgroup can't be opened",
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, path, "the cgroup can't be opened",
                                  NULL);
         target = mount_point(m, op);
         return target < 0 ? target : mount_attach(m, op, source, target, ATTRIBUTES_COVER, false);
@@ -253,8 +255,8 @@ static int mount_cover(struct mounting *m, const struct plan_op *op) {
 static bool is_taken(const struct mounting *m, const char *name) {
         size_t n = strlen(name);
 
-        for (size_t i = 0; i < m->plan->n_ops; i++) {
-                const char *target = m->plan->ops[i].target;
+        for (size_t i = 0; i < m->b->n_ops; i++) {
+                const char *target = m->b->ops[i].target;
 
                 if (target && strncmp(target + 1, name, n) == 0 && (!target[1 + n] || target[1 + n] == '/'))
                         return true;
@@ -403,8 +405,8 @@ static int mount_operations(struct mounting *m) {
 
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < m->plan->n_ops; i++) {
-                r = mount_operation(m, &m->plan->ops[i]);
+        for (size_t i = 0; i < m->b->n_ops; i++) {
+                r = mount_operation(m, &m->b->ops[i]);
                 if (r < 0)
                         return r;
         }
@@ -433,8 +435,8 @@ int mount_enter_directory(int root, const char *path, struct nsrun_error *err) {
 
 /* Makes read-only what was left writable for the mount points on it. */
 static int close_folders(struct mounting *m) {
-        for (size_t i = 0; i < m->plan->n_ops; i++) {
-                const struct plan_op *op = &m->plan->ops[i];
+        for (size_t i = 0; i < m->b->n_ops; i++) {
+                const struct plan_op *op = &m->b->ops[i];
                 _cleanup_close_ int fd = -EBADF;
                 int r;
 
@@ -442,7 +444,7 @@ static int close_folders(struct mounting *m) {
                         continue;
                 r = fd = beneath_open(m->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
                 if (r >= 0)
-                        r = mount_restrict(m, fd, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
+                        r = sys_mount_setattr(fd, 0, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
                 if (r < 0)
                         return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
                                          "a folder around the project can't be made read-only", NULL);
@@ -453,13 +455,13 @@ static int close_folders(struct mounting *m) {
 static int open_home(struct mounting *m) {
         int r;
 
-        if (!m->plan->home || m->plan->is_session)
+        if (!m->b->home || m->b->facts.is_session)
                 return 0;
-        r = m->home_fd = beneath_open(m->new_root, m->plan->home + 1, O_RDONLY | O_DIRECTORY, 0);
+        r = m->home_fd = beneath_open(m->new_root, m->b->home + 1, O_RDONLY | O_DIRECTORY, 0);
         if (r >= 0)
                 r = fd_lift(&m->home_fd);
         return r >= 0 ? 0
-                      : error_set(m->error, NSRUN_STAGE_MOUNT, r, m->plan->home,
+                      : error_set(m->error, NSRUN_STAGE_MOUNT, r, m->b->home,
                                   "the sandbox's home can't be opened", NULL);
 }
 
@@ -468,7 +470,7 @@ static int mount_seal(struct mounting *m) {
         int r = m->unreadable_fd >= 0 ? sys_unlinkat(m->new_root, m->unreadable) : 0;
 
         if (r >= 0)
-                r = mount_restrict(m, m->new_root, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
+                r = sys_mount_setattr(m->new_root, 0, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, "/", "the root can't be made read-only",
                                  NULL);
@@ -487,23 +489,18 @@ static int mount_seal(struct mounting *m) {
         close_fdp(&m->rundir_fd);
         close_fdp(&m->stubs_fd);
         close_fdp(&m->unreadable_fd);
-        if (m->params->rundir_fd >= 0)
-                (void)sys_close(m->params->rundir_fd);
-        r = mount_enter_directory(m->new_root, m->plan->cwd, m->error);
+        if (m->b->facts.rundir_fd >= 0)
+                (void)sys_close(m->b->facts.rundir_fd);
+        r = mount_enter_directory(m->new_root, m->b->cwd, m->error);
         close_fdp(&m->new_root);
         return r;
-}
-
-static int open_target(struct mounting *m, const struct plan_op *op) {
-        return beneath_open(m->new_root, op->target + 1, O_PATH, 0);
 }
 
 int mount_tree(struct mounting *m) {
         char options[64] = "mode=0755,size=", number[24];
         int r;
 
-        m->open_again = open_target;
-        strcat(options, number_format(number, m->plan->root_size));
+        strcat(options, number_format(number, m->b->facts.root_size));
         r = mount_private_root(m, MS_PRIVATE, options);
         if (r >= 0)
                 r = mount_operations(m);

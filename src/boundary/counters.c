@@ -41,7 +41,7 @@ static int halve(const char *of_host, const char *of_namespace) {
         return most >= 2 ? counters_write(of_namespace, number_format(number, most / 2)) : 0;
 }
 
-int counters_bound(struct child *c) {
+int counters_bound(struct builder *b) {
         const char *path = max_cgroup_namespaces;
         int r = counters_write(path, "0");
 
@@ -49,33 +49,33 @@ int counters_bound(struct child *c) {
                 path = halved[i].of_namespace;
                 r = halve(halved[i].of_host, path);
         }
-        if ((r == -EROFS || r == -EACCES) && c->is_within)
+        if ((r == -EROFS || r == -EACCES) && b->b.facts.is_within)
                 return 0;
         if (r == -EROFS || r == -EACCES)
-                return report_degraded(c->reaper.init.report_fd, c->plan->refuses_degraded,
-                                       DEGRADED_COUNTERS, path, NULL, &c->reaper.error);
+                return report_degraded(b->reaper.init.report_fd, b->reaper.init.refuses_degraded,
+                                       DEGRADED_COUNTERS, path, NULL, &b->reaper.error);
         if (r < 0 && r != -ENOENT)
-                return error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, r, path,
+                return error_set(&b->reaper.error, NSRUN_STAGE_HARDENING, r, path,
                                  "what commands may use up can't be bounded", NULL);
         return 0;
 }
 
-int counters_open_mount_namespaces(struct child *c, int *ret) {
-        int fd = c->plan->is_strict ? sys_open(AT_FDCWD, max_mnt_namespaces, O_WRONLY, 0) : -EBADF;
+int counters_open_mount_namespaces(struct builder *b, int *ret) {
+        int fd = b->b.facts.is_strict ? sys_open(AT_FDCWD, max_mnt_namespaces, O_WRONLY, 0) : -EBADF;
 
-        if (c->plan->is_strict && fd < 0)
-                return error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, fd, max_mnt_namespaces,
+        if (b->b.facts.is_strict && fd < 0)
+                return error_set(&b->reaper.error, NSRUN_STAGE_HARDENING, fd, max_mnt_namespaces,
                                  "--protect=strict can't hold: nested mount namespaces can't be forbidden",
                                  "it takes a writable /proc/sys; leave --protect=strict out");
         *ret = fd;
         return 0;
 }
 
-int counters_forbid_mount_namespaces(struct child *c, int fd) {
+int counters_forbid_mount_namespaces(struct builder *b, int fd) {
         ssize_t n = fd < 0 ? 0 : sys_write(fd, "0", 1);
 
         if (n < 0)
-                return error_set(&c->reaper.error, NSRUN_STAGE_HARDENING, (int)n, max_mnt_namespaces,
+                return error_set(&b->reaper.error, NSRUN_STAGE_HARDENING, (int)n, max_mnt_namespaces,
                                  "nested mount namespaces can't be forbidden", NULL);
         return 0;
 }

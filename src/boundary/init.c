@@ -380,7 +380,7 @@ static int init_give_up(struct reaper *p, int r) {
 static void close_passed(const struct reaper *p) {
         for (int fd = 0; fd <= 2 && p->init.has_own_stdio; fd++)
                 (void)sys_close(fd);
-        for (size_t i = 0; i < p->init.n_passed; i++)
+        for (size_t i = 0; i < p->n_passed; i++)
                 (void)sys_close(p->passed[i]);
 }
 

@@ -203,7 +203,7 @@ int mount_with_stubs(struct mounting *m, const struct plan_op *op) {
         int r = open_stubs(m);
 
         if (r < 0)
-                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, m->params->rundir_path,
+                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, m->b->rundir_path,
                                  "the stubs for protected names can't be made", NULL);
         upper = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
         if (upper < 0)
@@ -213,7 +213,7 @@ int mount_with_stubs(struct mounting *m, const struct plan_op *op) {
         if (target < 0)
                 return target;
         /* Each overlay's lower folder is named by a number that is in use for this operation alone. */
-        (void)number_format(number, (uint64_t)(op - m->plan->ops));
+        (void)number_format(number, (uint64_t)(op - m->b->ops));
         r = sys_mkdirat(m->stubs_fd, number, 0700);
         if (r >= 0)
                 r = lower = beneath_open(m->stubs_fd, number, O_RDONLY | O_DIRECTORY, 0);

@@ -9,8 +9,7 @@
 
 #include "base/causes.h"
 #include "base/sys.h"
-#include "harden.h"
-#include "launch.h"
+#include "network.h"
 
 #define LO_INDEX   1 /* the first interface of every network namespace */
 #define BACKLOG    4096
@@ -118,16 +117,14 @@ static int add_local_route(int fd, const struct net_range *range, const struct n
 }
 
 /* A kernel without IPv6, or where it is switched off, has IPv4 alone: *ret_has_v6. */
-static int add_routes(const struct net_layout *layout, bool *ret_has_v6) {
-        const struct net_address v4 = net_index_address(NET_INDEX_OWN, false),
-                                 v6 = net_index_address(NET_INDEX_OWN, true);
+static int add_routes(const struct boundary_network *network, bool *ret_has_v6) {
         _cleanup_close_ int fd = sys_socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
-        int r = fd < 0 ? fd : add_own_address(fd, &v4);
+        int r = fd < 0 ? fd : add_own_address(fd, &network->own[0]);
 
-        *ret_has_v6 = r >= 0 && add_own_address(fd, &v6) >= 0;
-        for (size_t i = 0; i < layout->n_routes && r >= 0; i++)
-                if (!layout->routes[i].address.is_v6 || *ret_has_v6)
-                        r = add_local_route(fd, &layout->routes[i], &v4);
+        *ret_has_v6 = r >= 0 && add_own_address(fd, &network->own[1]) >= 0;
+        for (size_t i = 0; i < network->n_routes && r >= 0; i++)
+                if (!network->routes[i].address.is_v6 || *ret_has_v6)
+                        r = add_local_route(fd, &network->routes[i], &network->own[0]);
         return r;
 }
 
@@ -164,7 +161,7 @@ struct handing {
 
 /* A user may have so many descriptors on their way, in all processes: nsrun-net takes these, and others
  * theirs. */
-static int hand_at_last(const struct launch_network *network, const struct handing *h) {
+static int hand_at_last(const struct boundary_network *network, const struct handing *h) {
         int r = -ETOOMANYREFS;
 
         for (unsigned i = 0; i < HANDING_MS && r == -ETOOMANYREFS; i++) {
@@ -175,7 +172,7 @@ static int hand_at_last(const struct launch_network *network, const struct handi
         return r;
 }
 
-static int hand(const struct launch_network *network, struct handing *h) {
+static int hand(const struct boundary_network *network, struct handing *h) {
         int r = h->n == 0 ? 0 : hand_at_last(network, h);
 
         for (size_t i = 0; i < h->n; i++)
@@ -184,16 +181,15 @@ static int hand(const struct launch_network *network, struct handing *h) {
         return r;
 }
 
-static int hand_sockets(const struct launch_network *network, bool has_v6) {
+static int hand_sockets(const struct boundary_network *network, bool has_v6) {
         static const uint16_t all = NET_HANDED_ALL;
-        const struct net_layout *layout = network->layout;
         struct handing h = {.n = 0};
         int r = 0, last;
 
-        for (size_t i = 0; i < layout->n_sockets && r >= 0; i++) {
-                if (layout->sockets[i].address.is_v6 && !has_v6)
+        for (size_t i = 0; i < network->n_sockets && r >= 0; i++) {
+                if (network->sockets[i].address.is_v6 && !has_v6)
                         continue;
-                r = h.fds[h.n] = make_socket(&layout->sockets[i]);
+                r = h.fds[h.n] = make_socket(&network->sockets[i]);
                 if (r < 0)
                         break;
                 h.numbers[h.n++] = (uint16_t)i;
@@ -211,9 +207,9 @@ static int helper_is_gone(int r, struct nsrun_error *err) {
                          "install nsrun completely");
 }
 
-int network_hand_over(const struct launch_network *network, struct nsrun_error *err) {
+int network_hand_over(const struct boundary_network *network, struct nsrun_error *err) {
         bool has_v6 = false;
-        int r = add_routes(network->layout, &has_v6);
+        int r = add_routes(network, &has_v6);
 
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, NULL,
@@ -233,7 +229,7 @@ int network_hand_over(const struct launch_network *network, struct nsrun_error *
         return 0;
 }
 
-int network_await(const struct launch_network *network, struct nsrun_error *err) {
+int network_await(const struct boundary_network *network, struct nsrun_error *err) {
         int32_t answer = 0;
         ssize_t n = sys_read(network->socket, &answer, sizeof(answer));
 

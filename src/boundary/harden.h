@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What pid 1 and everything after it lives without: capabilities, new privileges, other people's
- * descriptors, a way out through abstract sockets; and the loopback of a network namespace.  Safe between
+ * descriptors, a way out through abstract sockets.  Safe between
  * clone and exec. */
 #pragma once
 
@@ -26,11 +26,3 @@ int harden_scope(uint64_t scopes, struct nsrun_error *err);
 /* SIGKILL when the parent dies.  Ends the process where the supervisor, whose pidfd is given, is dead
  * already. */
 int harden_die_with(int supervisor_fd, struct nsrun_error *err);
-
-/* network.c: brings loopback up in the caller's network namespace. */
-int network_loopback(struct nsrun_error *err);
-/* Makes the addresses that stand for names the namespace's own, and hands the sockets that wait there to
- * nsrun-net; waits until nsrun-net takes them over. */
-struct launch_network;
-int network_hand_over(const struct launch_network *network, struct nsrun_error *err);
-int network_await(const struct launch_network *network, struct nsrun_error *err);

@@ -6,9 +6,11 @@
 
 #include <signal.h>
 
+#include "base/rlimits.h"
+#include "base/str.h"
 #include "base/sys.h"
 #include "identity.h"
-#include "launch.h"
+#include "report.h"
 
 /* Which session and process group the command has, seen from the caller's terminal. */
 enum init_terminal {
@@ -36,7 +38,7 @@ struct init_limit {
 /* What a reaper needs.  Plain data, whose first three members let another version of nsrun-init
  * recognise it and report that. */
 struct init {
-        uint32_t size;       /* of this struct */
+        uint32_t size;       /* of the record's fixed part (blueprint.h) */
         uint32_t version;    /* INIT_VERSION */
         int report_fd;       /* write end */
         int supervisor_fd;   /* pidfd of the process that started the launch */
@@ -59,7 +61,7 @@ struct init {
         bool kills_when_released; /* CONTROL_RELEASE ends leftovers, too */
         bool kills_on_failure;    /* this process's own end doesn't end what the command has started */
         bool outlives_supervisor;
-        bool refuses_degraded;     /* as struct nsrun_plan has it */
+        bool refuses_degraded;     /* what can be had in a lesser way alone is a refusal */
         bool command_dies_with_it; /* PR_SET_PDEATHSIG for the command, if no pid namespace ends it */
         uint64_t command_scopes;   /* of a Landlock domain that the command enters (harden.h); 0: none */
         bool refuses_magic_links;  /* no command may be nsrun itself, through /proc/self/exe */
@@ -71,9 +73,6 @@ struct init {
         unsigned filter_flags;               /* SECCOMP_FILTER_FLAG_* */
         bool sends_listener;                 /* the command itself sends its root folder and the listener */
         bool filters_by_prctl;               /* of a raw plan, whose first filter may allow no other call */
-        uint32_t n_filters;                  /* how many filters nsrun-init gets */
-        uint32_t n_passed;                   /* number of descriptors that are passed to the command */
-        uint32_t n_held;                     /* and of those that nsrun-init only keeps open */
         uint32_t n_limits;                   /* number of rlimits that are set right before the exec */
         struct init_limit limits[RLIMITS_COUNT];
         /* For a process that has yet to enter a session (enter.h). */
@@ -92,8 +91,8 @@ struct init {
 /* How many descriptors a reaper has of its own, at most. */
 #define INIT_OWN (INIT_DESCRIPTORS + 2)
 
-/* Raised with every change of struct init, and of struct launch_report. */
-#define INIT_VERSION 10U
+/* Raised with every change of the record, and of struct launch_report. */
+#define INIT_VERSION 11U
 
 /* A reaper: the process that goes by a struct init. */
 struct reaper {
@@ -104,6 +103,7 @@ struct reaper {
         const struct sock_fprog *filters; /* in the order of their installation */
         size_t n_filters;
         const int *passed;
+        size_t n_passed;
         int *held; /* descriptors that are only kept open; with room for INIT_OWN more */
         size_t n_held;
         const char *directory; /* which the command enters first; NULL: its reaper has */

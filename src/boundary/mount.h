@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The mount tree of a sandbox while it is built, and the steps that nsrun's own plans and raw ones share.
+/* The mount tree of a sandbox while it is built, and the steps that a plan of nsrun's own and a raw one share.
  * All through descriptors, in the child. */
 #pragma once
 
 #include "base/sys.h"
-#include "launch.h"
+#include "blueprint.h"
 
 struct mounting {
-        const struct nsrun_plan *plan;
-        const struct launch_params *params;
+        const struct blueprint *b;
         struct nsrun_error *error;
         int report_fd;
         int old_root;        /* the host's root, beneath which sources are looked up */
@@ -20,13 +19,7 @@ struct mounting {
         int overlay_fd;      /* the tmpfs of overlays' layers in memory, for pid 1 to keep; or -EBADF */
         int home_fd;         /* the plan's home, for pid 1 to keep; or -EBADF */
         int stubs_fd;        /* the tmpfs that has the stubs */
-        bool is_within;      /* nsrun is in a sandbox of another one */
         bool proc_is_subset; /* /proc has the processes alone */
-        bool is_legacy;      /* legacy.c makes binds and sets their flags, by mount(2) */
-        char ***submounts;   /* for each operation of the plan: the submounts that its bind takes along */
-        struct nsrun_error legacy_error; /* why `submounts` could not be found out */
-        /* Opens the place anew where op was just bound; legacy.c alone needs it. */
-        int (*open_again)(struct mounting *m, const struct plan_op *op);
 };
 
 #define MOUNTING_INIT                                                                               \
@@ -50,8 +43,6 @@ int mount_filesystem(int target, const char *type, unsigned long flags, const ch
 /* Attaches a copy of the tree at `source` to the open `target`. `attributes`: MOUNT_ATTR_*. */
 int mount_attach(struct mounting *m, const struct plan_op *op, int source, int target, uint64_t attributes,
                  bool is_recursive);
-/* Adds MOUNT_ATTR_* to the one mount whose root is open. */
-int mount_restrict(const struct mounting *m, int fd, uint64_t attributes);
 /* The mount point of op, opened; made first where the plan says so. */
 int mount_point(struct mounting *m, const struct plan_op *op);
 
@@ -68,14 +59,3 @@ int mount_open_rundir(struct mounting *m);
 int mount_overlay(struct mounting *m, const struct plan_op *op);
 /* mount_stubs.c: a bind whose source has names in it that nothing can make. */
 int mount_with_stubs(struct mounting *m, const struct plan_op *op);
-
-/* legacy.c, before the clone: finds out whether the kernel lacks mount_setattr(2), and then reads
- * the mount table.  -ENOMEM; any other failure is reported by legacy_check(). */
-int legacy_prepare(struct mounting *m, struct nsrun_error *err);
-void legacy_free(struct mounting *m);
-/* In the child, when the namespaces are made: a kernel that can't make those has a more important
- * error. */
-int legacy_check(struct mounting *m);
-int legacy_attach(struct mounting *m, const struct plan_op *op, int source, int target, uint64_t attributes,
-                  bool is_recursive);
-int legacy_restrict(int fd, uint64_t attributes);

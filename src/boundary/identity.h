@@ -3,7 +3,16 @@
  * the sandbox.  Plain data and system calls, so that nsrun-init can do it as well. */
 #pragma once
 
-#include "plan/plan.h"
+#include "base/error.h"
+
+/* The most supplementary groups that a command gets. */
+#define PLAN_GROUPS_MAX 64
+
+struct plan_raw_groups {
+        bool is_set; /* the supplementary groups become these */
+        size_t n;
+        gid_t ids[PLAN_GROUPS_MAX];
+};
 
 struct init_identity {
         bool is_late;         /* nsrun-init takes it: executed in the namespace around it */

@@ -146,7 +146,7 @@ static bool can_be_below(struct mounting *m, const struct plan_op *op, int lower
 /* The folder of all run directories; `to` has PATH_MAX bytes.  A run's own is gone when a user reads of it.
  */
 static const char *rundirs_of(const struct mounting *m, char *to) {
-        const char *path = m->params->rundir_path;
+        const char *path = m->b->rundir_path;
         size_t n = path ? (size_t)(path_basename(path) - path) : 0;
 
         if (n < 2 || n >= PATH_MAX)
@@ -157,7 +157,7 @@ static const char *rundirs_of(const struct mounting *m, char *to) {
 }
 
 static int overlay_fail(struct mounting *m, const struct plan_op *op, int lower, int r) {
-        bool is_disk = m->plan->backing == POLICY_BACKING_DISK;
+        bool is_disk = m->b->facts.layers_on_disk;
         char path[PATH_MAX];
 
         if (r == -ENODEV)
@@ -208,7 +208,7 @@ static void overlay_explain(struct mounting *m, const struct plan_op *op, int lo
 /* Puts in the place of a default cache's overlay, which failed with `error`, the best that can be had:
  * layers in memory, the folder itself read-only, or an empty folder.  None of them writes to the host. */
 static int cache_degrade(struct mounting *m, const struct plan_op *op, int lower, int error) {
-        bool is_disk = m->plan->backing == POLICY_BACKING_DISK, is_refused = m->plan->refuses_degraded;
+        bool is_disk = m->b->facts.layers_on_disk, is_refused = m->b->facts.init.refuses_degraded;
         _cleanup_close_ int target = -EBADF;
         char hint[sizeof(m->error->hint)];
         int r;
@@ -229,8 +229,7 @@ static int cache_degrade(struct mounting *m, const struct plan_op *op, int lower
         if (r >= 0)
                 return report_degraded(m->report_fd, false, DEGRADED_CACHE_READ_ONLY, op->target, NULL,
                                        m->error);
-        /* Without mount_setattr(2) a bind that can't be made read-only lies there, writable. */
-        if ((lower >= 0 && m->is_legacy) || !op->can_be_empty)
+        if (!op->can_be_empty)
                 return r;
         m->error->stage = NSRUN_STAGE_NONE;
         return report_degraded(m->report_fd, is_refused, DEGRADED_CACHE_EMPTY, op->target, NULL, m->error);
@@ -238,7 +237,7 @@ static int cache_degrade(struct mounting *m, const struct plan_op *op, int lower
 
 int mount_overlay(struct mounting *m, const struct plan_op *op) {
         _cleanup_close_ int lower = -EBADF, target = -EBADF;
-        bool is_disk = m->plan->backing == POLICY_BACKING_DISK;
+        bool is_disk = m->b->facts.layers_on_disk;
         int r;
 
         target = mount_point(m, op);
@@ -251,7 +250,7 @@ int mount_overlay(struct mounting *m, const struct plan_op *op) {
         r = lower < 0 ? lower : overlay_folder(m, op, is_disk);
         if (r < 0 && lower >= 0 && op->was_asked_for)
                 return error_set(m->error, NSRUN_STAGE_OVERLAY, r,
-                                 is_disk ? m->params->rundir_path : op->target,
+                                 is_disk ? m->b->rundir_path : op->target,
                                  is_disk ? "the run directory can't be opened"
                                          : "the tmpfs for the upper layers can't be mounted",
                                  NULL);

@@ -10,7 +10,9 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "builder.h"
 #include "harden.h"
+#include "init_exec.h"
 #include "mount.h"
 #include "outside.h"
 #include "report.h"
@@ -22,10 +24,10 @@ static int shed_descriptors(const struct entering *e) {
                            init->control_fd, init->proc_fd,       init->is_outside ? init->session_fd : -1};
         int r;
 
-        if (!e->child)
+        if (!e->builder)
                 return init->is_outside ? 0 : sys_close(init->session_fd);
-        r = child_take_descriptors(e->child);
-        return r < 0 ? r : CHILD_CLOSE_DESCRIPTORS(e->child, own);
+        r = builder_take_descriptors(e->builder);
+        return r < 0 ? r : BUILDER_CLOSE_DESCRIPTORS(e->builder, own);
 }
 
 /* Until it has dropped its capabilities a reaper has all of the session's user namespace, which keep
@@ -34,7 +36,7 @@ nsrun_no_asan static int settle(const struct entering *e) {
         struct nsrun_error *err = &e->reaper->error;
         bool is_outside = e->reaper->init.is_outside;
         int r = is_outside ? outside_enter(e->reaper, e->namespaces,
-                                           e->child ? e->child->plan->join->folder.id : NULL)
+                                           e->builder ? e->builder->b.session : NULL)
                            : sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);
 
         if (r < 0 && is_outside)
@@ -77,14 +79,9 @@ static void await_supervisor(int socket) {
 nsrun_no_asan static _Noreturn void be_reaper(struct entering *e) {
         if (settle(e) < 0)
                 report_failure(e->reaper->init.report_fd, -1, &e->reaper->error);
-        if (!e->child)
+        if (!e->builder)
                 await_supervisor(e->reaper->init.reaper_socket);
         init_finish(e->reaper);
-}
-
-nsrun_no_asan _Noreturn void enter_as_reaper(struct entering *e) {
-        e->namespaces = e->reaper->init.session_namespaces;
-        be_reaper(e);
 }
 
 /* Runs in the session's pid namespace, since only a process that is in one can make another below
@@ -100,7 +97,7 @@ nsrun_no_asan static int go_further(void *entering) {
 }
 
 /* The mount namespace's root becomes this process's root and working directory. */
-nsrun_no_asan void enter_session(struct entering *e) {
+nsrun_no_asan static void enter_session(struct entering *e) {
         const struct init *init = &e->reaper->init;
         /* The pid namespace is for this process's children: a reaper outside of it enters it itself. */
         uint64_t later = init->is_outside ? CLONE_NEWPID : 0;
@@ -127,8 +124,57 @@ nsrun_no_asan void enter_session(struct entering *e) {
                 e->result = -ESRCH;
 }
 
+nsrun_no_asan int enter_go_in(void *entering) {
+        struct entering *e = entering;
+        struct builder *b = e->builder;
+
+        b->reaper.init.umask = umask(0);
+        e->result = sys_prctl(PR_SET_DUMPABLE, 0, 0);
+        if (e->result >= 0 && b->b.facts.cgroup_procs_fd >= 0)
+                e->result = builder_join_cgroup(b);
+        if (e->result >= 0)
+                enter_session(e);
+        _exit(0);
+}
+
+nsrun_no_asan int enter_become_init(void *builder) {
+        struct builder *b = builder;
+        const struct init *init = &b->reaper.init;
+        const int own[] = {init->report_fd,       init->supervisor_fd, init->control_fd,
+                           init->listener_socket, init->session_fd,    init->reaper_socket,
+                           init->proc_fd,         b->b.facts.init_fd,  b->b.facts.init_data_fd};
+        int r = builder_take_descriptors(b);
+
+        b->reaper.init.umask = umask(0);
+        /* First, and not by CLONE_INTO_CGROUP later: from inside of the session's cgroup namespace its
+         * cgroup can't be named where namespaces are delegation boundaries (nsdelegate, systemd's way). */
+        if (r >= 0 && b->b.facts.cgroup_procs_fd >= 0)
+                r = builder_join_cgroup(b);
+        if (r >= 0)
+                r = BUILDER_CLOSE_DESCRIPTORS(b, own);
+        b->reaper.exec_error = r < 0 ? r : init_exec(b);
+        _exit(125);
+}
+
+nsrun_no_asan _Noreturn void enter_run(struct builder *b) {
+        struct entering e = {.reaper = &b->reaper, .builder = b, .directory = b->b.cwd};
+        int r;
+
+        b->reaper.init.umask = umask(0);
+        r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
+        if (r < 0)
+                (void)error_set(&b->reaper.error, NSRUN_STAGE_HARDENING, r, NULL,
+                                "the reaper can't be made undumpable", NULL);
+        if (r >= 0 && b->b.facts.cgroup_procs_fd >= 0)
+                r = builder_join_cgroup(b);
+        if (r < 0)
+                report_failure(b->reaper.init.report_fd, -1, &b->reaper.error);
+        e.namespaces = b->reaper.init.session_namespaces;
+        be_reaper(&e);
+}
+
 _Noreturn void enter_alone(struct reaper *p, const char *directory) {
-        static char stack[CHILD_STACK_SIZE] __attribute__((__aligned__(16)));
+        static char stack[BUILDER_STACK_SIZE] __attribute__((__aligned__(16)));
         struct entering e = {
                 .reaper = p, .directory = directory, .inner_stack = stack + sizeof(stack), .pidfd = -EBADF};
 

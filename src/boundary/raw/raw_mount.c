@@ -5,7 +5,7 @@
 
 #include "base/beneath.h"
 #include "late.h"
-#include "launch/number.h"
+#include "boundary/number.h"
 #include "raw.h"
 
 /* Names on the first tmpfs: of the file that PLAN_DATA binds elsewhere, and of the new root's
@@ -39,23 +39,13 @@ static int open_mount_point(struct raw *w, const struct plan_op *op, bool is_fol
 /* Stands for the bind of the new root onto itself, which is no operation of the plan. */
 static const struct plan_op bind_of_root = {.kind = PLAN_BIND};
 
-static int open_bound(struct mounting *m, const struct plan_op *op) {
-        struct raw *w = (struct raw *)((char *)m - offsetof(struct raw, mount));
-        int r = open_new_root(w);
-
-        if (r < 0 || op == &bind_of_root)
-                return r < 0 ? r : fcntl(w->mount.new_root, F_DUPFD_CLOEXEC, 3);
-        return late_open(w->mount.new_root, op->target, O_PATH, 0);
-}
-
 /* Makes the new root: a folder of the first tmpfs, bound onto itself. */
 int raw_mount_root(struct raw *w) {
         _cleanup_close_ int folder = -EBADF;
         int r;
 
-        w->mount.open_again = open_bound;
         /* MS_SLAVE, as bubblewrap has it: what is mounted on the host later shows in the binds. */
-        r = mount_private_root(&w->mount, w->plan->is_private ? MS_PRIVATE : MS_SLAVE, NULL);
+        r = mount_private_root(&w->mount, w->asked->is_private ? MS_PRIVATE : MS_SLAVE, NULL);
         if (r < 0)
                 return r;
         w->base_root = TAKE_FD(w->mount.new_root);
@@ -92,10 +82,10 @@ static int open_source(struct raw *w, const struct plan_op *op) {
 
 /* Closes the descriptors of sources.  The command can reach the reaper's by /proc/1/fd, where a
  * folder of the host's would be a way out. */
-static void close_sources(const struct nsrun_plan *plan) {
-        for (size_t i = 0; i < plan->n_ops; i++)
-                if (plan->ops[i].has_source_fd)
-                        (void)sys_close(plan->ops[i].source_fd);
+static void close_sources(const struct blueprint *b) {
+        for (size_t i = 0; i < b->n_ops; i++)
+                if (b->ops[i].has_source_fd)
+                        (void)sys_close(b->ops[i].source_fd);
 }
 
 int raw_mount_fail(struct raw *w, int r, const char *path, const char *what) {
@@ -271,7 +261,7 @@ static int raw_cover(struct raw *w, const struct plan_op *op) {
 static int raw_remount(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int fd = late_open(w->mount.new_root, op->target, O_PATH, 0);
         int r = fd < 0 ? fd
-                       : mount_restrict(&w->mount, fd,
+                       : sys_mount_setattr(fd, 0,
                                         MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 
         return r < 0 ? raw_mount_fail(w, r, op->target, "Can't remount readonly on") : 0;
@@ -418,40 +408,40 @@ static int raw_operation(struct raw *w, const struct plan_op *op) {
 }
 
 int raw_mount_operations(struct raw *w) {
-        for (size_t i = 0; i < w->mount.plan->n_ops; i++) {
+        for (size_t i = 0; i < w->mount.b->n_ops; i++) {
                 int r;
 
                 w->operation = (int)i;
                 w->covers_root = false;
-                r = raw_operation(w, &w->mount.plan->ops[i]);
+                r = raw_operation(w, &w->mount.b->ops[i]);
                 if (r >= 0 && w->covers_root)
                         r = open_new_root(w);
                 if (r < 0)
                         return r;
         }
         w->operation = -1;
-        close_sources(w->mount.plan);
+        close_sources(w->mount.b);
         return 0;
 }
 
 /* ------------------------------------------------------------------ the end */
 
 int raw_mount_enter_directory(struct raw *w) {
-        const struct plan_raw *raw = w->plan;
+        const struct blueprint *b = w->mount.b;
         int r = -ENOENT;
 
-        for (size_t i = 0; raw->directories[i]; i++) {
+        for (size_t i = 0; b->directories[i]; i++) {
                 _cleanup_close_ int fd =
-                        late_open(w->mount.new_root, raw->directories[i], O_PATH | O_DIRECTORY, 0);
+                        late_open(w->mount.new_root, b->directories[i], O_PATH | O_DIRECTORY, 0);
 
                 r = fd < 0 ? fd : sys_fchdir(fd);
                 if (r >= 0) {
-                        if (raw->pwd)
-                                w->mount.plan->env[strv_length(w->mount.plan->env) - 1] = raw->pwd[i];
+                        if (b->pwd)
+                                b->env[strv_length(b->env) - 1] = b->pwd[i];
                         return 0;
                 }
-                if (raw->needs_first_directory)
-                        return raw_mount_fail(w, r, raw->directories[i], "Can't chdir to");
+                if (w->asked->needs_first_directory)
+                        return raw_mount_fail(w, r, b->directories[i], "Can't chdir to");
         }
         return raw_mount_fail(w, r, "/", "Can't chdir to");
 }

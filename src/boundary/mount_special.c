@@ -8,7 +8,6 @@
 #include "base/beneath.h"
 #include "base/causes.h"
 #include "base/path.h"
-#include "desktop/dbus_proxy.h"
 #include "mount.h"
 #include "number.h"
 #include "report.h"
@@ -26,10 +25,10 @@ int mount_open_rundir(struct mounting *m) {
         if (m->rundir_fd >= 0)
                 return 0;
         /* Default caches go without one where none can be made. */
-        if (!m->params->rundir_path)
+        if (!m->b->rundir_path)
                 return -ENOENT;
-        fd = beneath_open(m->old_root, m->params->rundir_path + 1, O_RDONLY | O_DIRECTORY, 0);
-        r = fd < 0 ? fd : sys_fstat(m->params->rundir_fd, &given);
+        fd = beneath_open(m->old_root, m->b->rundir_path + 1, O_RDONLY | O_DIRECTORY, 0);
+        r = fd < 0 ? fd : sys_fstat(m->b->facts.rundir_fd, &given);
         if (r >= 0)
                 r = sys_fstat(fd, &found);
         if (r >= 0 && (given.st_dev != found.st_dev || given.st_ino != found.st_ino))
@@ -41,9 +40,9 @@ int mount_open_rundir(struct mounting *m) {
 }
 
 /* The plan is older than the run directory: puts its name where the plan has one of the
- * same length.  The plan's strings are the child's own copies by now. */
+ * same length.  The record is the child's own. */
 int mount_name_rundir(struct mounting *m) {
-        const char *planned = m->plan->rundir, *path = m->params->rundir_path;
+        const char *planned = m->b->rundir, *path = m->b->rundir_path;
         size_t n = planned ? strlen(planned) : 0,
                named = planned ? (size_t)(path_basename(planned) - planned) : 0;
 
@@ -53,8 +52,8 @@ int mount_name_rundir(struct mounting *m) {
                 return error_set(m->error, NSRUN_STAGE_WORKSPACE, -ESTALE, planned,
                                  "the cache folder is not where it was when the plan was made",
                                  "make the plan anew");
-        for (size_t i = 0; i < m->plan->n_ops; i++) {
-                const struct plan_op *op = &m->plan->ops[i];
+        for (size_t i = 0; i < m->b->n_ops; i++) {
+                const struct plan_op *op = &m->b->ops[i];
 
                 if (path_is_beneath(op->target, planned))
                         memcpy(op->target + named, path + named, n - named);
@@ -104,12 +103,12 @@ int mount_proc(struct mounting *m, const struct plan_op *op) {
                 m->proc_is_subset = r >= 0;
         }
         if (op->proc == POLICY_PROC_AUTO && (r < 0 || m->proc_is_subset))
-                return report_degraded(m->report_fd, m->plan->refuses_degraded,
+                return report_degraded(m->report_fd, m->b->facts.init.refuses_degraded,
                                        r < 0 ? DEGRADED_PROC_NONE : DEGRADED_PROC_SUBSET, op->target, NULL,
                                        m->error);
         if (r == -EPERM)
                 /* mount_too_revealing(): a masked /proc outside forbids a full one inside. */
-                return error_cause(m->error, m->is_within ? CAUSE_OUTER_PROC : CAUSE_PROC_MASKED, r,
+                return error_cause(m->error, m->b->facts.is_within ? CAUSE_OUTER_PROC : CAUSE_PROC_MASKED, r,
                                    op->target);
         if (r < 0 && op->proc == POLICY_PROC_SUBSET)
                 return error_cause(m->error, CAUSE_NO_PROC_SUBSET, r, op->target);
@@ -133,11 +132,11 @@ static int await_proxy(const struct mounting *m, const struct plan_op *op) {
         *strrchr(path, '/') = '\0';
         r = folder = beneath_open(m->new_root, path, O_PATH | O_DIRECTORY, 0);
         if (r >= 0)
-                r = sys_send_fds(m->params->dbus_socket, &byte, sizeof(byte), (const int[]){folder}, 1);
+                r = sys_send_fds(m->b->facts.dbus_socket, &byte, sizeof(byte), (const int[]){folder}, 1);
         if (r < 0)
                 return r;
         do
-                n = sys_read(m->params->dbus_socket, &byte, sizeof(byte));
+                n = sys_read(m->b->facts.dbus_socket, &byte, sizeof(byte));
         while (n == -EINTR);
         return n < 0 ? (int)n : n == 0 ? -EPIPE : byte == DBUS_PROXY_READY ? 0 : -(int)byte;
 }
@@ -152,9 +151,9 @@ static int mount_bus(const struct mounting *m, const struct plan_op *op) {
 
 /* Where a socket's descriptor goes. */
 static int socket_taker(const struct mounting *m, const struct plan_op *op) {
-        return strcmp(op->text, PLAN_SOCKET_WAYLAND) == 0   ? m->params->display_socket
-               : strcmp(op->text, PLAN_SOCKET_BROWSER) == 0 ? m->params->browser_socket
-                                                            : m->params->desktop_socket;
+        return strcmp(op->text, PLAN_SOCKET_WAYLAND) == 0   ? m->b->facts.display_socket
+               : strcmp(op->text, PLAN_SOCKET_BROWSER) == 0 ? m->b->facts.browser_socket
+                                                            : m->b->facts.ssh_socket;
 }
 
 /* Bound by a number as its path, as what is mounted is (mount_filesystem()): a descriptor of the new root,

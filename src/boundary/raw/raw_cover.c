@@ -7,7 +7,7 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
-#include "launch/number.h"
+#include "boundary/number.h"
 #include "raw.h"
 
 #define HIDDEN_NAME "hidden" /* on the first tmpfs, of the file in the place of a hidden one */
@@ -82,10 +82,6 @@ static int open_fixed(struct raw *w, const struct plan_op *op) {
 int raw_protect(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int target = -EBADF;
 
-        /* mount(2) sets the flags of one mount, and which lie beneath is not known here. */
-        if (w->mount.is_legacy)
-                return raw_mount_fail(w, -ENOSYS, op->target,
-                                      "Without mount_setattr(2), of Linux 5.12, can't protect");
         target = open_fixed(w, op);
         if (target < 0)
                 return raw_mount_fail(w, target, op->target, "Can't protect");

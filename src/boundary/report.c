@@ -38,26 +38,3 @@ nsrun_no_asan _Noreturn void report_failure(int fd, int operation, const struct 
         (void)report_send(fd, &report);
         _exit(125);
 }
-
-int launch_read_report(const struct launch *l, struct launch_report *ret) {
-        struct launch_report report;
-        ssize_t n = sys_read(l->report_fd, &report, sizeof(report));
-
-        if (n <= 0)
-                return (int)n;
-        /* Only pid 1 has the other end, and writes whole reports. */
-        if ((size_t)n != sizeof(report))
-                return -EPROTO;
-        /* Under a raw plan the command may reach the other end, through /proc/1/fd. */
-        report.error.path[sizeof(report.error.path) - 1] = '\0';
-        report.error.what[sizeof(report.error.what) - 1] = '\0';
-        report.error.hint[sizeof(report.error.hint) - 1] = '\0';
-        if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_NAMESPACE && !l->is_join)
-                (void)launch_explain_namespaces(-report.error.error, &report.error);
-        if (report.kind == LAUNCH_FAILED && report.error.stage == NSRUN_STAGE_IDMAP && !l->is_join)
-                (void)launch_explain_ids(&report.error);
-        if (report.kind == LAUNCH_FAILED && !l->is_join)
-                launch_explain_submounts(&report.error);
-        *ret = report;
-        return 1;
-}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The installation of the command's filters, right before its exec. */
+#include <linux/seccomp.h>
+
+#include "base/causes.h"
+#include "base/sys.h"
+#include "exec.h"
+
+/* For kernel headers older than 5.0. */
+#ifndef SECCOMP_FILTER_FLAG_NEW_LISTENER
+#define SECCOMP_FILTER_FLAG_NEW_LISTENER (1U << 3)
+#endif
+
+/* Since 5.19: launch/filter.c. */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1U << 5)
+#endif
+
+int filter_install(struct reaper *p) {
+        for (size_t i = 0; i < p->n_filters; i++) {
+                const struct sock_fprog *filter = &p->filters[i];
+                unsigned flags = i + 1 == p->n_filters ? p->init.filter_flags : 0; /* the plan's filter's */
+                int r = p->init.filters_by_prctl && flags == 0
+                                ? sys_prctl_filter(filter->filter, filter->len)
+                                : sys_seccomp_filter(flags, filter->filter, filter->len);
+
+                if (r == -EINVAL && (flags & SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)) {
+                        flags &= ~(unsigned)SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+                        r = sys_seccomp_filter(flags, filter->filter, filter->len);
+                }
+                if (r < 0)
+                        return r == -EBUSY && p->init.listener_socket >= 0
+                                       ? error_set(
+                                                 &p->error, NSRUN_STAGE_HARDENING, r, NULL,
+                                                 causes[CAUSE_NO_SECCOMP].what,
+                                                 "an outer sandbox listens already: leave --report and --explain out")
+                                       : error_cause(&p->error,
+                                                     r == -EPERM ? CAUSE_FILTER_SECCOMP : CAUSE_NO_SECCOMP,
+                                                     r, NULL);
+                if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)
+                        p->listener = r;
+        }
+        return 0;
+}
