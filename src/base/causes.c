@@ -322,7 +322,7 @@ const struct cause causes[N_CAUSES] = {
                         .when = "open_tree(2), move_mount(2) or mount_setattr(2) fails with EPERM.",
                         .what = "open_tree, move_mount or mount_setattr is refused",
                         .fix = FILTER_HINT("open_tree, move_mount and mount_setattr"),
-                        .test = "behind_a_filter_of_mount_calls_the_cause_is_named",
+                        .test = "behind_a_filter_the_sandbox_is_the_same_or_the_cause_is_named",
                 },
         [CAUSE_NO_MOUNT_CALLS] =
                 {
@@ -330,7 +330,7 @@ const struct cause causes[N_CAUSES] = {
                         .when = "open_tree(2), move_mount(2) or mount_setattr(2) can't be had.",
                         .what = "the kernel or its seccomp filter lacks mount_setattr(2), of Linux 5.12",
                         .fix = "use a newer kernel, or let the filter allow the call",
-                        .test = "without_a_newer_call_the_cause_is_named",
+                        .test = "without_a_newer_call_the_sandbox_is_the_same_or_the_cause_is_named",
                 },
         [CAUSE_PROC_MASKED] =
                 {

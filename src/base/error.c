@@ -77,7 +77,14 @@ const char *error_words(int error) {
         for (size_t i = 0; i < ARRAY_SIZE(same); i++)
                 if (same[i].error == error)
                         return same[i].words;
+#if defined(__GLIBC__)
+        /* strerror(3) translates, and may allocate for that. */
+        const char *words = strerrordesc_np(error);
+
+        return words ? words : "Unknown error";
+#else
         return strerror(error);
+#endif
 }
 
 /* Which word of ulimit raises a limit, and who else may: the user can't go beyond the hard one. */

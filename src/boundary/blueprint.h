@@ -57,13 +57,14 @@ struct boundary_facts {
         int network_socket;                /* struct boundary_network's */
         struct net_address network_own[2];
         int ssh_socket, display_socket, browser_socket, dbus_socket; /* of PLAN_SOCKET; or -EBADF */
-        uint64_t n_processes; /* the bound of RLIMIT_NPROC, refused if the kernel wouldn't keep it; 0: none */
-        uint64_t root_size;   /* bytes of the root tmpfs */
+        uint64_t
+                n_processes; /* the bound of RLIMIT_NPROC, refused if the kernel wouldn't keep it; 0: none */
+        uint64_t root_size;  /* bytes of the root tmpfs */
         bool dies_with_thread; /* PR_SET_PDEATHSIG */
         bool is_session;
-        bool is_strict;      /* no process inside may make a mount namespace */
-        bool layers_on_disk; /* in the run directory; else in memory */
-        bool scopes_init;    /* pid 1 is in the Landlock domain, too, so that all here share one */
+        bool is_strict;                /* no process inside may make a mount namespace */
+        bool layers_on_disk;           /* in the run directory; else in memory */
+        bool scopes_init;              /* pid 1 is in the Landlock domain, too, so that all here share one */
         char uid_map[48], gid_map[48]; /* of the clone's user namespace */
         struct boundary_raw raw;
 };
@@ -106,8 +107,6 @@ struct blueprint {
         size_t lists_size;
 };
 
-/* The bytes of *b, for free(3).  0; -ENOMEM; -E2BIG. */
-int blueprint_write(const struct blueprint *b, char **ret, size_t *ret_n);
 /* Puts the fixed part into written bytes. */
 void blueprint_settle(char *bytes, const struct boundary_facts *facts);
 /* Looks at all n bytes and opens them; *ret lives no longer than they.  Makes nothing but a mapping: safe

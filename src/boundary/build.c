@@ -64,9 +64,9 @@ static int build(struct builder *b) {
         struct nsrun_error *err = &b->reaper.error;
         const int sockets[] = {f->network_socket, f->ssh_socket, f->display_socket, f->browser_socket,
                                f->dbus_socket};
-        const int own[] = {init->report_fd, init->supervisor_fd, init->control_fd,  init->listener_socket,
-                           init->lock_fd,   f->rundir_fd,        f->init_fd,        f->init_data_fd,
-                           sockets[0],      sockets[1],          sockets[2],        sockets[3],
+        const int own[] = {init->report_fd, init->supervisor_fd, init->control_fd, init->listener_socket,
+                           init->lock_fd,   f->rundir_fd,        f->init_fd,       f->init_data_fd,
+                           sockets[0],      sockets[1],          sockets[2],       sockets[3],
                            sockets[4]};
         int namespaces = -EBADF;
         int r = f->dies_with_thread ? harden_die_with(init->supervisor_fd, err) : 0;

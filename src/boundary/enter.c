@@ -35,9 +35,9 @@ static int shed_descriptors(const struct entering *e) {
 nsrun_no_asan static int settle(const struct entering *e) {
         struct nsrun_error *err = &e->reaper->error;
         bool is_outside = e->reaper->init.is_outside;
-        int r = is_outside ? outside_enter(e->reaper, e->namespaces,
-                                           e->builder ? e->builder->b.session : NULL)
-                           : sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);
+        int r = is_outside
+                        ? outside_enter(e->reaper, e->namespaces, e->builder ? e->builder->b.session : NULL)
+                        : sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0);
 
         if (r < 0 && is_outside)
                 return r;

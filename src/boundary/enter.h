@@ -8,8 +8,8 @@
 struct entering {
         struct reaper *reaper;
         struct builder *builder; /* the reaper gets copies of its descriptors; NULL: of nsrun-init's */
-        const char *directory; /* the command's working directory inside */
-        char *inner_stack;     /* a stack for a reaper with a pid namespace of its own */
+        const char *directory;   /* the command's working directory inside */
+        char *inner_stack;       /* a stack for a reaper with a pid namespace of its own */
         uint64_t namespaces; /* CLONE_NEW*: those that a reaper outside of the pid namespace enters itself */
         int result;          /* set by enter_session(): 0 or -errno */
         int pidfd;           /* the reaper's */

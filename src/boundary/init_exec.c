@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The two ends of the way to nsrun-init.  Its one argument is the number of a file in memory, which has the
- * record.  Its fixed part is as it was left by whoever built the sandbox, and so are the descriptors that are
- * held, at the record's end. */
+ * record.  Its fixed part is as it was left by whoever built the sandbox, and so are the descriptors that
+ * are held, at the record's end. */
 #include "init_exec.h"
 
 #include <fcntl.h>
@@ -65,11 +65,10 @@ int init_exec(struct builder *b) {
                 return error_set(&b->reaper.error, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "nsrun-init can't be told what it needs", NULL);
         r = sys_execveat(b->b.facts.init_fd, "", argv, env, AT_EMPTY_PATH);
-        return error_set(&b->reaper.error, NSRUN_STAGE_SUPERVISE, r, b->b.init_path,
-                         "nsrun-init can't be executed",
-                         error_is_filtered(r)
-                                 ? FILTER_HINT("execveat")
-                                 : "it must be a static program of this machine's architecture");
+        return error_set(
+                &b->reaper.error, NSRUN_STAGE_SUPERVISE, r, b->b.init_path, "nsrun-init can't be executed",
+                error_is_filtered(r) ? FILTER_HINT("execveat")
+                                     : "it must be a static program of this machine's architecture");
 }
 
 /* --------------------------------------------------------------- nsrun-init */

@@ -152,7 +152,8 @@ static bool is_same_kind(int a, int b) {
 }
 
 /* Without the newer calls (Linux 5.12) no bind can be made. */
-static int fail_bind(struct mounting *m, const struct plan_op *op, int r, const char *what, const char *hint) {
+static int fail_bind(struct mounting *m, const struct plan_op *op, int r, const char *what,
+                     const char *hint) {
         int found = r == -ENOSYS || r == -EPERM ? sys_find_mount_calls() : 0;
 
         if (found < 0)
@@ -171,7 +172,8 @@ int mount_attach(struct mounting *m, const struct plan_op *op, int source, int t
         /* A detached copy gets its attributes before anything can see it (5.12). */
         tree = sys_open_tree(source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | recursive);
         if (tree < 0)
-                return fail_bind(m, op, tree, "the source can't be bound", FILTER_HINT_FOR(tree, "open_tree"));
+                return fail_bind(m, op, tree, "the source can't be bound",
+                                 FILTER_HINT_FOR(tree, "open_tree"));
         r = sys_mount_setattr(tree, recursive, attributes);
         if (r < 0)
                 return fail_bind(m, op, r, "the bind's attributes can't be set",
@@ -180,6 +182,8 @@ int mount_attach(struct mounting *m, const struct plan_op *op, int source, int t
         if (r == -EINVAL && !is_same_kind(source, target))
                 return error_set(m->error, NSRUN_STAGE_MOUNT, -ENOTDIR, op->target,
                                  "the mount point and the source are not both folders or both files", NULL);
+        if (r == -ENOSYS)
+                return fail_bind(m, op, r, causes[CAUSE_FILTER_MOVE].what, NULL);
         if (r < 0)
                 return error_is_filtered(r) ? error_cause(m->error, CAUSE_FILTER_MOVE, r, op->target)
                                             : error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
@@ -232,8 +236,7 @@ static int mount_own_cgroup(struct mounting *m, const struct plan_op *op) {
         if (r >= 0 && (st.st_dev != f->cgroup_dev || st.st_ino != f->cgroup_inode))
                 r = -ESTALE;
         if (r < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, r, path, "the cgroup can't be opened",
-                                 NULL);
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, path, "the cgroup can't be opened", NULL);
         target = mount_point(m, op);
         return target < 0 ? target : mount_attach(m, op, source, target, ATTRIBUTES_COVER, false);
 }

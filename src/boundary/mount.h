@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The mount tree of a sandbox while it is built, and the steps that a plan of nsrun's own and a raw one share.
- * All through descriptors, in the child. */
+/* The mount tree of a sandbox while it is built, and the steps that a plan of nsrun's own and a raw one
+ * share. All through descriptors, in the child. */
 #pragma once
 
 #include "base/sys.h"

@@ -249,8 +249,7 @@ int mount_overlay(struct mounting *m, const struct plan_op *op) {
                                  "the lower folder can't be opened", NULL);
         r = lower < 0 ? lower : overlay_folder(m, op, is_disk);
         if (r < 0 && lower >= 0 && op->was_asked_for)
-                return error_set(m->error, NSRUN_STAGE_OVERLAY, r,
-                                 is_disk ? m->b->rundir_path : op->target,
+                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, is_disk ? m->b->rundir_path : op->target,
                                  is_disk ? "the run directory can't be opened"
                                          : "the tmpfs for the upper layers can't be mounted",
                                  NULL);

@@ -27,8 +27,8 @@ struct net_socket {
 
 /* What pid 1 makes of it. */
 struct boundary_network {
-        int socket;                    /* to nsrun-net, to which it hands the sockets; or -EBADF */
-        struct net_address own[2];     /* the sandbox's own, from which connections come: IPv4's and IPv6's */
+        int socket;                /* to nsrun-net, to which it hands the sockets; or -EBADF */
+        struct net_address own[2]; /* the sandbox's own, from which connections come: IPv4's and IPv6's */
         const struct net_range *routes; /* of addresses that become the sandbox's own */
         size_t n_routes;
         const struct net_socket *sockets;

@@ -54,8 +54,8 @@ struct plan_op {
         char *source; /* canonical host path */
         mode_t mode;
         uint64_t size; /* bytes, of PLAN_TMPFS, PLAN_DATA and a raw plan's PLAN_FILE */
-        char *text;    /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options
-                          of overlayfs */
+        char *text; /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options
+                       of overlayfs */
         bool was_asked_for; /* PLAN_OVERLAY: the user named it, nsrun didn't choose it */
         bool can_be_empty;  /* PLAN_OVERLAY that nsrun chose: its mount point is made, and nothing lies on it
                              */

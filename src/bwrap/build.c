@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "build.h"
 #include "boundary/harden.h"
+#include "build.h"
 
 /* *err's words are the whole message, as the parser's are. */
 #define bwrap_build_fail(err, r, ...) error_setf(err, NSRUN_STAGE_POLICY, r, NULL, NULL, __VA_ARGS__)

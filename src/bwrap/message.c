@@ -46,7 +46,7 @@ static bool is_named_in_new_root(const struct nsrun_error *failure) {
                startswith(failure->what, "Can't make overlay mount");
 }
 
-/* Whether it is launch/mount.c's, which knows nothing of bubblewrap's words. */
+/* Whether it is boundary/mount.c's, which knows nothing of bubblewrap's words. */
 static bool is_of_bind(const struct plan_op *op, const struct nsrun_error *failure) {
         if (op->kind == PLAN_DATA)
                 return startswith(failure->what, "the mount point and ");

@@ -16,9 +16,9 @@
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/sys.h"
+#include "boundary/harden.h"
 #include "build.h"
 #include "disk/exposed.h"
-#include "boundary/harden.h"
 #include "report.h"
 #include "run/denials.h"
 

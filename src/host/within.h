@@ -5,7 +5,7 @@
 
 #include "base/macro.h"
 
-/* By the bound that launch/counters.c sets in each sandbox's user namespace: no cgroup namespaces. */
+/* By the bound that boundary/counters.c sets in each sandbox's user namespace: no cgroup namespaces. */
 bool within_nsrun(void);
 
 /* Whether this process is an ordinary user for the kernel's files in /proc, whatever its ids are here: the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A launch's child before it is cloned: what the four lives of boundary/ have in common on the caller's side.
- * Each of own.c, join.c, plain.c and raw.c fills in the record's fixed part, by which its life goes; the rest
- * is written by child_write(). */
+/* A launch's child before it is cloned: what the four lives of boundary/ have in common on the caller's
+ * side. Each of own.c, join.c, plain.c and raw.c fills in the record's fixed part, by which its life goes;
+ * the rest is written by child_write(). */
 #pragma once
 
 #include <signal.h>
@@ -12,9 +12,9 @@
 struct child {
         const struct nsrun_plan *plan;
         const struct launch_params *params;
-        struct blueprint b;   /* what the child is told */
-        int lifted[2];        /* copies of the run directory's descriptors, if they had numbers 0, 1 or 2 */
-        int *held;            /* b.held's memory */
+        struct blueprint b; /* what the child is told */
+        int lifted[2];      /* copies of the run directory's descriptors, if they had numbers 0, 1 or 2 */
+        int *held;          /* b.held's memory */
         struct sock_filter *owned_filter;
         struct sock_fprog filter;
         struct sock_fprog *filters; /* a raw plan's own, and `filter` after them */
@@ -22,39 +22,39 @@ struct child {
         size_t n_bytes;
 };
 
-#define CHILD_INIT                                                                                   \
-        {                                                                                            \
-                .b = {.facts = {.init = {.size = sizeof(struct boundary_facts),                      \
-                                         .version = INIT_VERSION,                                    \
-                                         .report_fd = -EBADF,                                        \
-                                         .supervisor_fd = -EBADF,                                    \
-                                         .control_fd = -EBADF,                                       \
-                                         .lock_fd = -EBADF,                                          \
-                                         .layers_fd = -EBADF,                                        \
-                                         .home_fd = -EBADF,                                          \
-                                         .listener_socket = -EBADF,                                  \
-                                         .session_fd = -EBADF,                                       \
-                                         .reaper_socket = -EBADF,                                    \
-                                         .proc_fd = -EBADF,                                          \
-                                         .identity = {.self_fd = -EBADF,                             \
-                                                      .userns_fd = -EBADF,                           \
-                                                      .block_fd = -EBADF}},                          \
-                                .stdio = {-EBADF, -EBADF, -EBADF},                                   \
-                                .init_fd = -EBADF,                                                   \
-                                .init_data_fd = -EBADF,                                              \
-                                .rundir_fd = -EBADF,                                                 \
-                                .cgroup_procs_fd = -EBADF,                                           \
-                                .network_socket = -EBADF,                                            \
-                                .ssh_socket = -EBADF,                                                \
-                                .display_socket = -EBADF,                                            \
-                                .browser_socket = -EBADF,                                            \
-                                .dbus_socket = -EBADF,                                               \
-                                .raw = {.start_fd = -EBADF,                                          \
-                                        .userns_block_fd = -EBADF,                                   \
-                                        .exec_fd = -EBADF,                                           \
-                                        .join_pidfd = -EBADF,                                        \
-                                        .console_socket = -EBADF}}},                                 \
-                .lifted = {-EBADF, -EBADF},                                                          \
+#define CHILD_INIT                                                              \
+        {                                                                       \
+                .b = {.facts = {.init = {.size = sizeof(struct boundary_facts), \
+                                         .version = INIT_VERSION,               \
+                                         .report_fd = -EBADF,                   \
+                                         .supervisor_fd = -EBADF,               \
+                                         .control_fd = -EBADF,                  \
+                                         .lock_fd = -EBADF,                     \
+                                         .layers_fd = -EBADF,                   \
+                                         .home_fd = -EBADF,                     \
+                                         .listener_socket = -EBADF,             \
+                                         .session_fd = -EBADF,                  \
+                                         .reaper_socket = -EBADF,               \
+                                         .proc_fd = -EBADF,                     \
+                                         .identity = {.self_fd = -EBADF,        \
+                                                      .userns_fd = -EBADF,      \
+                                                      .block_fd = -EBADF}},     \
+                                .stdio = {-EBADF, -EBADF, -EBADF},              \
+                                .init_fd = -EBADF,                              \
+                                .init_data_fd = -EBADF,                         \
+                                .rundir_fd = -EBADF,                            \
+                                .cgroup_procs_fd = -EBADF,                      \
+                                .network_socket = -EBADF,                       \
+                                .ssh_socket = -EBADF,                           \
+                                .display_socket = -EBADF,                       \
+                                .browser_socket = -EBADF,                       \
+                                .dbus_socket = -EBADF,                          \
+                                .raw = {.start_fd = -EBADF,                     \
+                                        .userns_block_fd = -EBADF,              \
+                                        .exec_fd = -EBADF,                      \
+                                        .join_pidfd = -EBADF,                   \
+                                        .console_socket = -EBADF}}},            \
+                .lifted = {-EBADF, -EBADF},                                     \
         }
 
 /* The lives: each prepares the rest of the child, makes it and fills *l.  0, or -errno with *err. */
@@ -81,6 +81,8 @@ enum init_terminal child_terminal(const struct child *c);
 /* Blocks all signals, so that none runs a host's handler in the child, and takes note of the command's mask.
  */
 int child_block_signals(struct child *c, sigset_t *ret_own, struct nsrun_error *err);
+/* blueprint.c: the bytes of *b, for free(3).  0; -ENOMEM; -E2BIG. */
+int blueprint_write(const struct blueprint *b, char **ret, size_t *ret_n);
 /* Writes the record, when all but what the clone decides is filled in. */
 int child_write(struct child *c, struct nsrun_error *err);
 /* What the child has of this process's memory that isn't for the sandbox. */

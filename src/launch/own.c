@@ -34,7 +34,7 @@ static int own_clone(struct child *c, int *ret_pidfd, struct nsrun_error *err) {
         return pid < 0 ? launch_explain_namespaces(pid, err) : pid;
 }
 
-static void describe_network(struct child *c) {
+static void own_describe_network(struct child *c) {
         const struct launch_network *network = c->params->network;
         struct boundary_facts *f = &c->b.facts;
 
@@ -82,7 +82,7 @@ static void describe_own(struct child *c) {
         }
         c->b.home = plan->home;
         c->b.rundir = plan->rundir;
-        describe_network(c);
+        own_describe_network(c);
 }
 
 int own_start(struct child *c, struct launch *l, struct nsrun_error *err) {

@@ -129,5 +129,7 @@ int launch_try(const struct launch_trial *trial, struct nsrun_error *err) {
 int launch_try_binds(struct nsrun_error *err) {
         int r = sys_find_mount_calls();
 
-        return r >= 0 ? 0 : error_cause(err, r == -EPERM ? CAUSE_FILTER_MOUNT_CALLS : CAUSE_NO_MOUNT_CALLS, r, NULL);
+        return r >= 0 ? 0
+                      : error_cause(err, r == -EPERM ? CAUSE_FILTER_MOUNT_CALLS : CAUSE_NO_MOUNT_CALLS, r,
+                                    NULL);
 }

@@ -55,7 +55,7 @@ struct plan_raw {
         bool takes_uid, takes_gid;  /* the plan's ids are taken in a user namespace that was given */
         struct sock_fprog *filters; /* seccomp filters, in the order in which they are installed */
         size_t n_filters;
-        uint64_t scopes;  /* of the Landlock domain that the command enters (launch/harden.h); 0: none */
+        uint64_t scopes;  /* of the Landlock domain that the command enters (boundary/harden.h); 0: none */
         char *file_label; /* SELinux label of what is mounted in the new root, or NULL */
         char *exec_label; /* SELinux label of the command, or NULL */
         /* What oci/ alone asks for. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Limits as they are asked for.  launch/limits.c sets the rlimits among them, run/cgroup.c the
+/* Limits as they are asked for.  boundary/limits.c sets the rlimits among them, run/cgroup.c the
  * others. */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --protect=strict: protected names that don't exist can't be made, and no file of theirs appears on the
  * host.  The folder is shown as the upper layer of an overlay whose lower one has stubs under these names
- * (launch/mount_stubs.c); here is decided which names of which folders are stubs. */
+ * (boundary/mount_stubs.c); here is decided which names of which folders are stubs. */
 #pragma once
 
 #include "resolved.h"

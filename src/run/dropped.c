@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The supervisor's half of launch/dropped.c: leaves out what the plan made, and says the rest in a line. */
+/* The supervisor's half of boundary/dropped.c: leaves out what the plan made, and says the rest in a line.
+ */
 #include "dropped.h"
 
 #include "base/path.h"

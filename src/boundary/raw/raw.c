@@ -129,8 +129,8 @@ static int open_label(struct raw *w) {
                 return 0;
         w->label_self = sys_open(AT_FDCWD, "/proc/self", O_PATH | O_DIRECTORY, 0);
         if (w->label_self < 0)
-                return error_set(&w->builder->reaper.error, NSRUN_STAGE_HARDENING, w->label_self, "/proc/self",
-                                 "Can't set the label", NULL);
+                return error_set(&w->builder->reaper.error, NSRUN_STAGE_HARDENING, w->label_self,
+                                 "/proc/self", "Can't set the label", NULL);
         return 0;
 }
 

@@ -7,8 +7,8 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
-#include "late.h"
 #include "boundary/number.h"
+#include "late.h"
 #include "raw.h"
 
 /* A bind is as its source is until this. */

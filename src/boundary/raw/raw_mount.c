@@ -4,8 +4,8 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
-#include "late.h"
 #include "boundary/number.h"
+#include "late.h"
 #include "raw.h"
 
 /* Names on the first tmpfs: of the file that PLAN_DATA binds elsewhere, and of the new root's
@@ -261,8 +261,7 @@ static int raw_cover(struct raw *w, const struct plan_op *op) {
 static int raw_remount(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int fd = late_open(w->mount.new_root, op->target, O_PATH, 0);
         int r = fd < 0 ? fd
-                       : sys_mount_setattr(fd, 0,
-                                        MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+                       : sys_mount_setattr(fd, 0, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 
         return r < 0 ? raw_mount_fail(w, r, op->target, "Can't remount readonly on") : 0;
 }
