@@ -43,8 +43,9 @@ static void write_back(struct builder *b) {
 }
 
 int init_exec(struct builder *b) {
+        static char *const nothing[] = {NULL};
         char number[24];
-        char *argv[] = {(char *)"nsrun-init", number, NULL}, *env[] = {NULL};
+        char *argv[] = {(char *)"nsrun-init", number, NULL};
         int fds[INIT_DESCRIPTORS + 1], data = b->b.facts.init_data_fd;
         ssize_t n;
         int r;
@@ -64,7 +65,12 @@ int init_exec(struct builder *b) {
         if (r < 0)
                 return error_set(&b->reaper.error, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "nsrun-init can't be told what it needs", NULL);
-        r = sys_execveat(b->b.facts.init_fd, "", argv, env, AT_EMPTY_PATH);
+        /* Its environment is the command's: whoever enters a sandbox of nsrun-bwrap's by its pid takes that
+         * from there. */
+        r = sys_execveat(b->b.facts.init_fd, "", argv, b->b.env ? b->b.env : nothing, AT_EMPTY_PATH);
+        if (r == -E2BIG)
+                return error_set(&b->reaper.error, NSRUN_STAGE_EXEC, r, b->b.argv ? b->b.argv[0] : NULL,
+                                 "the command is too long", NULL);
         return error_set(
                 &b->reaper.error, NSRUN_STAGE_SUPERVISE, r, b->b.init_path, "nsrun-init can't be executed",
                 error_is_filtered(r) ? FILTER_HINT("execveat")

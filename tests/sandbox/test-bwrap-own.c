@@ -311,44 +311,6 @@ TEST(a_cover_forbids_nested_mount_namespaces) {
         }
 }
 
-/* The flags of what is mounted beneath can't be set by mount(2): that is said, and nothing runs. */
-TEST(nothing_is_protected_in_part_on_an_old_kernel) {
-        const struct site *s = *state;
-        const char *folder = getenv("NSRUN_HELPERS");
-        _cleanup_free_ char *deny = path_of(folder && *folder ? folder : "tests/sandbox", "deny"),
-                            *bwrap = path_of(folder && *folder ? folder : "tests/sandbox", "bwrap-dynamic"),
-                            *number = text_of("%d", ENOSYS), *file = path_of(s->project, "file");
-        const char *const protects[] = {deny,        number, "mount_setattr", bwrap, "--dev-bind", "/", "/",
-                                        "--protect", file,   "true",          NULL};
-        const char *const hides[] = {deny,
-                                     number,
-                                     "mount_setattr",
-                                     bwrap,
-                                     "--unshare-user",
-                                     "--dev-bind",
-                                     "/",
-                                     "/",
-                                     "--hide",
-                                     file,
-                                     "sh",
-                                     "-c",
-                                     "[ ! -s \"$0\" ] && echo hidden",
-                                     file,
-                                     NULL};
-        _cleanup_free_ char *expected = text_of(
-                "bwrap: Without mount_setattr(2), of Linux 5.12, can't protect %s: Function not implemented\n",
-                file);
-        _cleanup_outcome_ struct outcome o = {0}, hidden = {0};
-
-        make_file(s->project, "file", "text\n");
-        run(&(struct request){.argv = protects, .cwd = s->root}, &o);
-        expect_status(&o, 1);
-        assert_string_equal(o.err, expected);
-        run(&(struct request){.argv = hides, .cwd = s->root}, &hidden);
-        expect_status(&hidden, 0);
-        expect_out(&hidden, "hidden\n");
-}
-
 /* A start that waited for a reader would wait for the command of another one. */
 TEST(a_fifo_in_the_place_of_a_file_is_an_error_at_once) {
         const struct site *s = *state;
