@@ -248,7 +248,8 @@ int exec_fail(struct reaper *p) {
         if (r == -EACCES)
                 return error_set(err, NSRUN_STAGE_EXEC, r, file, "command not executable",
                                  "it needs the x permission, and must not be a folder");
-        return error_set(err, NSRUN_STAGE_EXEC, r, file, "command can't be executed", NULL);
+        return error_set(err, NSRUN_STAGE_EXEC, r, file,
+                         r == -E2BIG ? "the command is too long" : "command can't be executed", NULL);
 }
 
 static int look_at_file(nsrun_unused struct reaper *p, const char *path) {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "enter.h"
 #include "harden.h"
@@ -42,18 +43,33 @@ static void write_back(struct builder *b) {
         memcpy(b->bytes + at, b->reaper.held, b->b.n_held * sizeof(int));
 }
 
+/* A host's own bound on files (RLIMIT_FSIZE) isn't meant for this one, which is no file of anybody's. */
+static int write_record(const struct builder *b, int data) {
+        struct sys_rlimit own, most;
+        ssize_t n;
+        int r = sys_prlimit(RLIMIT_FSIZE, NULL, &own);
+
+        if (r < 0)
+                return r;
+        most = (struct sys_rlimit){own.hard, own.hard};
+        r = sys_prlimit(RLIMIT_FSIZE, &most, NULL);
+        if (r < 0)
+                return r;
+        n = sys_write(data, b->bytes, b->n);
+        r = sys_prlimit(RLIMIT_FSIZE, &own, NULL);
+        return n < 0 ? (int)n : (size_t)n != b->n ? -EFBIG : r;
+}
+
 int init_exec(struct builder *b) {
         static char *const nothing[] = {NULL};
         char number[24];
         char *argv[] = {(char *)"nsrun-init", number, NULL};
         int fds[INIT_DESCRIPTORS + 1], data = b->b.facts.init_data_fd;
-        ssize_t n;
         int r;
 
         write_back(b);
         (void)number_format(number, (uint64_t)data);
-        n = sys_write(data, b->bytes, b->n);
-        r = n < 0 ? (int)n : (size_t)n != b->n ? -EIO : 0;
+        r = write_record(b, data);
         list_descriptors(&b->reaper.init, fds);
         fds[INIT_DESCRIPTORS] = data;
         for (size_t i = 0; i < ARRAY_SIZE(fds) && r >= 0; i++)

@@ -234,63 +234,6 @@ TEST(a_default_cache_with_a_mount_in_it_is_read_only) {
         expect_cache(&o, "below\nkept\nbelow\nkept\n", READ_ONLY, npm);
 }
 
-/* Runs with the `nth` call failing (0: none).  Whether there was such a call. */
-static bool run_failing(const struct site *s, const struct request *request, unsigned nth,
-                        struct outcome *ret) {
-        _cleanup_free_ char *log = path_of(s->root, "fault"), *wanted = text_of("fail:%u:%d", nth, EIO);
-        _cleanup_close_ int fd = open(log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        struct fault_page page = {0};
-
-        assert_true(fd >= 0);
-        assert_int_equal(setenv("NSRUN_FAULT_LOG", log, 1), 0);
-        assert_int_equal(nth > 0 ? setenv("NSRUN_FAULT", wanted, 1) : 0, 0);
-        outcome_clear(ret);
-        run(request, ret);
-        assert_int_equal(unsetenv("NSRUN_FAULT"), 0);
-        assert_int_equal(unsetenv("NSRUN_FAULT_LOG"), 0);
-        reap_orphans();
-        assert_int_equal(pread(fd, &page, sizeof(page), 0), sizeof(page));
-        return page.state == FAULT_DONE;
-}
-
-/* Without mount_setattr(2) there is a bind first, which is read-only then. */
-TEST(a_default_cache_that_cant_be_made_read_only_is_no_writable_one) {
-        const struct site *s = *state;
-        _cleanup_free_ char *npm = make_cache(s), *below = path_of(npm, "below"),
-                            *deny = helper_path("deny"), *number = text_of("%d", ENOSYS),
-                            *note = replaced(READ_ONLY, "%s", npm);
-        const char *const argv[] = {deny,
-                                    number,
-                                    "mount_setattr",
-                                    faults_program(),
-                                    "run",
-                                    "--project",
-                                    s->project,
-                                    "--",
-                                    "sh",
-                                    "-c",
-                                    "echo new 2>/dev/null >~/.npm/new; cat ~/.npm/kept",
-                                    NULL};
-        struct host host = {.site = s, .folder = below};
-        struct request request = {.argv = argv, .cwd = s->root, .in_child = stage_mounted, .data = &host};
-        unsigned n_refused = 0;
-        _cleanup_outcome_ struct outcome o = {0};
-
-        make_folder(npm, "below");
-        (void)run_failing(s, &request, 0, &o);
-        expect_status(&o, 0);
-        expect_out(&o, "as it was\n");
-        expect_in(o.err, note);
-        for (unsigned i = 1, has_failed = true; has_failed; i++) {
-                char *before = snapshot(npm);
-
-                has_failed = run_failing(s, &request, i, &o);
-                expect_unchanged(npm, before);
-                n_refused += strstr(o.err, "the bind's flags can't be set: ") != NULL;
-        }
-        assert_true(n_refused > 0);
-}
-
 /* root's sandbox can't open what only another user may. */
 TEST_IF(geteuid() == 0, a_default_cache_that_cant_be_opened_is_empty, site_setup, site_teardown) {
         static const char script[] =
