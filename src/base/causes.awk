@@ -22,7 +22,7 @@ function say(text,    words, n, i, line) {
         rows[table] = rows[table] line "\n"
 }
 
-# Rows of the same words are one item.
+# Rows of the same words are one item; what is said of filters at length stands in the page once, under CONTAINERS.
 function end_row(    title) {
         if (!("when" in row))
                 return
@@ -39,6 +39,8 @@ function end_row(    title) {
         if ("name" in row)
                 say("Note: " row["lack"] ": " row["instead"] ".")
         rows[table] = rows[table] ".br\n"
+        sub(/start the container with a profile that allows them \([^)]*\)/, "allow them in the container's filter", \
+            row["fix"])
         say("Fix: " row["fix"])
         for (field in row)
                 delete row[field]
@@ -53,7 +55,6 @@ table && match($0, /^ *\.[a-z]+ =( |$)/) {
         sub(/^\./, "", field)
         sub(/^ *\.[a-z]+ = ?/, "")
 }
-# What such a row's fix says at length stands in the page once, under CONTAINERS.
 table && /^ *FILTER_HINT\("[a-z0-9_ ]*"\)( "[^"]*")?,$/ {
         sub(/^ *FILTER_HINT\("/, "")
         call = more = $0

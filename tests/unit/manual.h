@@ -10,7 +10,7 @@
 /* "nsrun.1": the source of src/man/nsrun.1, for the caller to free. */
 static inline char *manual_page(const char *name) {
         const char *srcdir = getenv("srcdir");
-        char *path = NULL, *text = calloc(1, 1 << 20);
+        char *path = NULL, *text = calloc(1, 1 << 17);
         FILE *f;
 
         assert_non_null(text);
@@ -18,7 +18,7 @@ static inline char *manual_page(const char *name) {
         f = fopen(path, "re");
         if (!f)
                 fail_msg("can't read %s: set srcdir to the top of the sources", path);
-        assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
+        assert_true(fread(text, 1, (1 << 17) - 1, f) > 0);
         (void)fclose(f);
         free(path);
         return text;
