@@ -84,8 +84,8 @@ struct nsrun_error {
  * visible: "what: path: strerror; hint".  The caller frees it; NULL for want of memory. */
 char *nsrun_error_format(const struct nsrun_error *error);
 
-/* "mount", "policy", …: the stage in a word, as nsrun(1)'s --status-fd has it; "unknown" for a number that
- * is none.  In static storage. */
+/* "mount", "policy", …: the stage in a word, as nsrun-run(1)'s --status-fd has it; "unknown" for a number
+ * that is none.  In static storage. */
 const char *nsrun_stage_name(enum nsrun_stage stage);
 
 /* -------- nsrun_workspace: where an agent may read and write -------- */
@@ -127,16 +127,16 @@ int nsrun_workspace_new_allow_all(const char *project, struct nsrun_workspace **
 /* One more root: a folder or file that exists, looked up now.  Of nested roots the
  * innermost decides; one that is added twice is writable if it was so once.  What the
  * kernel says of the path; -EPERM: a system root as a writable one, or a symlink on the way that somebody
- * else may have planted (nsrun(1), Symlinks); -ENOMEM.  Stage POLICY. */
+ * else may have planted (nsrun-protect(7), SYMLINKS); -ENOMEM.  Stage POLICY. */
 int nsrun_workspace_add_readable(struct nsrun_workspace *workspace, const char *path,
                                  struct nsrun_error *error);
 int nsrun_workspace_add_writable(struct nsrun_workspace *workspace, const char *path,
                                  struct nsrun_error *error);
-/* Hides names in all roots, by a glob as --hide's (nsrun(1), HIDDEN NAMES) or an absolute path: what leads
- * there, whether anything is there or not, is refused with -EPERM, also to write, and no folder can be moved
- * that may hold such a name; the names stay in nsrun_workspace_list().  A glob for folders hides a file of
- * the name, too; another hard link of a hidden file isn't known here.  nsrun_policy_set_workspace() takes
- * the globs along.  -EINVAL: that is no glob; -ENOMEM.  Stage POLICY. */
+/* Hides names in all roots, by a glob as --hide's (nsrun-protect(7), HIDDEN NAMES) or an absolute path: what
+ * leads there, whether anything is there or not, is refused with -EPERM, also to write, and no folder can be
+ * moved that may hold such a name; the names stay in nsrun_workspace_list().  A glob for folders hides a
+ * file of the name, too; another hard link of a hidden file isn't known here.  nsrun_policy_set_workspace()
+ * takes the globs along.  -EINVAL: that is no glob; -ENOMEM.  Stage POLICY. */
 int nsrun_workspace_hide(struct nsrun_workspace *workspace, const char *glob, struct nsrun_error *error);
 /* Makes the temp, an empty folder of the run directory and a writable root, unless there is
  * one.  With alias_tmp_to_temp (0 or 1; the last call counts) /tmp means the temp in
@@ -261,7 +261,7 @@ int nsrun_policy_new(struct nsrun_policy **ret);
 /* Returns NULL; NULL is fine. */
 struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *policy);
 /* The command line's options by their long names without dashes ("ro", "net",
- * "new-session"); value is NULL where the option takes none.  nsrun(1) lists
+ * "new-session"); value is NULL where the option takes none.  nsrun-run(1) lists
  * them with their units.  Strings are copied.  "limit" may be set once for each of its names.
  * -EINVAL: no such option, or a value it can't take.  -ENOMEM.
  *
@@ -281,7 +281,7 @@ int nsrun_policy_set_command(struct nsrun_policy *policy, const char *const *arg
 /* What the command inherits from, instead of the caller's environ.  Copied. */
 int nsrun_policy_set_environ(struct nsrun_policy *policy, const char *const *environment);
 /* Applies the configuration file that `nsrun run` would find: the user's, else the system's, else
- * none.  The option "config" names one.  nsrun(1), CONFIGURATION, has form and rules.
+ * none.  The option "config" names one.  nsrun.conf(5) has form and rules.
  * -EINVAL: what it says; -EPERM: others may write to it, or, from nsrun_plan_new(), a command might; -EFBIG;
  * open(2)'s.  Stage POLICY. */
 int nsrun_policy_find_config(struct nsrun_policy *policy, struct nsrun_error *error);
@@ -320,7 +320,7 @@ enum nsrun_format {
 /* Checks the policy and makes the plan of what it asks for, as the host is now and from the current
  * folder: the policy stays as it is, and may be planned any number of times, by several threads at once.
  * Reads the host and changes nothing.
- * The errors are those of nsrun(1), "Refusals": -EPERM, -EINVAL, -ENOENT,
+ * The errors are those of nsrun-protect(7), NEVER EXPOSED: -EPERM, -EINVAL, -ENOENT,
  * -ELOOP and what the kernel says of a path. */
 int nsrun_plan_new(const struct nsrun_policy *policy, struct nsrun_plan **ret, struct nsrun_error *error);
 struct nsrun_plan *nsrun_plan_free(struct nsrun_plan *plan);
@@ -453,7 +453,7 @@ struct nsrun_bash_result {
         size_t output_size;   /* the marker of what was omitted counted in */
         uint64_t bytes_total; /* that the command wrote */
         uint64_t bytes_omitted; /* of these: all but the first and last 15 KiB, and no half characters */
-        char *report;           /* a JSON array as nsrun(1) has it; NULL: not asked for */
+        char *report;           /* a JSON array as nsrun-run(1) has it; NULL: not asked for */
         char **notes;    /* as nsrun_sandbox_notes(), those of the environment (which secrets were withheld,
                             say)    where the command failed; and what is odd about a seccomp policy; or NULL */
         int no_sandbox;  /* 1: the policy has "no-sandbox", and nothing confined the command */
@@ -478,9 +478,9 @@ struct nsrun_bash_result {
  * five seconds later SIGKILL; the call succeeds then, too.  What the command left behind without
  * holding the pipe is killed when the call returns.  The policy's own command is not looked at, and
  * BASH_ENV and ENV are never passed; variables that keep pagers, editors and prompts from waiting for a
- * person (TERM=dumb, PAGER=cat and others, see nsrun(1)) replace inherited ones that the policy's "env" and
- * "unsetenv" don't name.  `options` may be NULL: no question, NSRUN_BASH_TIMEOUT.  On
- * success *ret is the caller's to clear.
+ * person (TERM=dumb, PAGER=cat and others, see nsrun-bash(1)) replace inherited ones that the policy's "env"
+ * and "unsetenv" don't name.  `options` may be NULL: no question, NSRUN_BASH_TIMEOUT.  On success *ret is
+ * the caller's to clear.
  *
  * Refused in this order: -EINVAL: an empty command, a timeout out of bounds, or a policy with "chdir";
  * -ECANCELED: confirm() said no; what it said where nobody could be asked (stage USAGE).
@@ -658,7 +658,7 @@ int nsrun_session_answers(const char *id, char ***ret, struct nsrun_error *error
 
 /* How a session's changes are written. */
 enum nsrun_diff {
-        NSRUN_DIFF_LIST,  /* a line each: "M path", as nsrun(1) has it */
+        NSRUN_DIFF_LIST,  /* a line each: "M path", as nsrun-session(1) has it */
         NSRUN_DIFF_JSON,  /* one object */
         NSRUN_DIFF_STAT,  /* lines added and removed */
         NSRUN_DIFF_PATCH, /* for `git apply` and `patch -p1` in the overlay's folder */
@@ -758,7 +758,7 @@ int nsrun_session_end_detached(const char *id, const char *name, struct nsrun_er
  *     nsrun_isolation_start(isolation, policy, NULL, &sandbox, &error);
  *
  * The behaviour is that of pkg/isolation in picoclaw, an agent in Go, function by function, but that
- * the state is an object: a library has no process-wide one.  nsrun(1), INSTANCES,
+ * the state is an object: a library has no process-wide one.  nsrun.conf(5), INSTANCES,
  * has what is shown and what is not.  Nothing falls back to no isolation. */
 struct nsrun_isolation;
 

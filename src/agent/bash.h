@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* An agent's bash command, what nsrun_bash() (nsrun.h) and `nsrun bash` (nsrun(1)) share.  The
+/* An agent's bash command, what nsrun_bash() (nsrun.h) and `nsrun bash` (nsrun-bash(1)) share.  The
  * texts are in bash_text.c. */
 #pragma once
 

@@ -26,7 +26,7 @@ const struct cause causes[N_CAUSES] = {
                         .when = "The sysctl kernel.apparmor_restrict_unprivileged_userns is 1, as on Ubuntu, and "
                                 "nsrun has no profile.",
                         .what = "AppArmor restricts user namespaces to programs with a profile",
-                        .fix = "give nsrun a profile that allows userns (nsrun(1), APPARMOR), or: sudo sysctl -w "
+                        .fix = "give nsrun a profile that allows userns (nsrun-hosts(7), APPARMOR), or: sudo sysctl -w "
                                "kernel.apparmor_restrict_unprivileged_userns=0",
                         .test = "apparmors_switch_is_named",
                 },
@@ -162,7 +162,7 @@ const struct cause causes[N_CAUSES] = {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The same without a filter: Landlock lets nobody mount who has rules about files.",
                         .what = "a security module lets user namespaces be made but not used",
-                        .fix = "Landlock, AppArmor or SELinux confines this program: run nsrun outside of what was confined by Landlock; what the others refused is in the kernel log (nsrun(1), APPARMOR)",
+                        .fix = "Landlock, AppArmor or SELinux confines this program: run nsrun outside of what was confined by Landlock; what the others refused is in the kernel log (nsrun-hosts(7), APPARMOR)",
                         .test = "a_module_that_refuses_mounts_is_named",
                 },
         [CAUSE_NAMESPACES_REFUSED] =

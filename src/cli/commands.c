@@ -79,7 +79,10 @@ const struct command commands[] = {
          {{common_options, &n_common_options}},
          net_main},
         {"seccomp",
-         "[OPTIONS] list|show|check|compile [POLICY [CALL [ARG...]]]",
+         "list\n"
+         "show [--format=json|pfc|bpf] POLICY\n"
+         "check [--arch ARCH] POLICY CALL [ARG...]\n"
+         "compile [--strict-policy] POLICY",
          "list seccomp policies, show one, or ask what it says of a call",
          "list|show|check|compile",
          false,
@@ -114,7 +117,19 @@ const struct command commands[] = {
          {{common_options, &n_common_options}},
          stop_main},
         {"session",
-         "[OPTIONS] ACTION [ID [PATH...|PID|NAME|PORT...]]",
+         "start [OPTIONS]\n"
+         "enter ID\n"
+         "list [--json]\n"
+         "show|ps [--json] ID\n"
+         "stop|kill ID\n"
+         "kill [--signal SIGNAL] ID PID|NAME\n"
+         "publish ID [[ADDRESS:]PORT[:INSIDE]...]\n"
+         "ask ID\n"
+         "logs [--json] ID\n"
+         "logs [--follow] ID NAME\n"
+         "diff [OPTIONS] ID [PATH...]\n"
+         "commit [OPTIONS] ID [PATH...]\n"
+         "discard ID [PATH...]",
          "keep a sandbox for many commands: start, enter, list, show, ps, stop, kill, publish, ask, logs, diff, "
          "commit, discard",
          "start|enter|list|show|ps|stop|kill|publish|ask|diff|commit|discard",
@@ -133,7 +148,10 @@ const struct command commands[] = {
           {common_options, &n_common_options}},
          mcp_main},
         {"config",
-         "[OPTIONS] show|check|edit|schema|proposal [FILE]",
+         "show [OPTIONS] [--json]\n"
+         "check|edit [FILE]\n"
+         "schema\n"
+         "proposal [--project DIR]",
          "show what the configuration and options come to, check or edit it, print its JSON schema",
          "show|check|edit|schema|proposal",
          false,

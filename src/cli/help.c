@@ -155,10 +155,44 @@ static void add_options(struct strbuf *b, const struct command *command) {
                 add_topic_names(b);
 }
 
+/* What isn't here is in nsrun(1). */
+static const struct {
+        const char *page, *command;
+} pages[] = {
+        {"nsrun-run(1)", "run"},       {"nsrun-run(1)", "shell"},
+        {"nsrun-run(1)", "plan"},      {"nsrun-run(1)", "resolve"},
+        {"nsrun-run(1)", "agents"},    {"nsrun-run(1)", "seccomp"},
+        {"nsrun-bash(1)", "bash"},     {"nsrun-session(1)", "session"},
+        {"nsrun-mcp(1)", "mcp"},       {"nsrun-learn(1)", "learn"},
+        {"nsrun-doctor(1)", "doctor"}, {"nsrun.conf(5)", "config"},
+        {"nsrun-network(7)", "net"},   {"nsrun-toolchains(7)", "toolchains"},
+};
+
+const char *help_page(const struct command *command) {
+        for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
+                if (streq(pages[i].command, command->name))
+                        return pages[i].page;
+        return "nsrun(1)";
+}
+
+/* A line for each form. */
+static void add_usage(struct strbuf *b, const struct command *command) {
+        const char *form = command->arguments, *before = "Usage:";
+
+        while (*form) {
+                size_t n = strcspn(form, "\n");
+
+                strbuf_addf(b, "%-6s nsrun %s %.*s\n", before, command->name, (int)n, form);
+                before = "";
+                form += n + (form[n] == '\n');
+        }
+        strbuf_add(b, "\n");
+}
+
 char *help_text(const struct command *command) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
-        strbuf_addf(&b, "Usage: nsrun %s %s\n\n", command->name, command->arguments);
+        add_usage(&b, command);
         strbuf_addf(&b, "nsrun %s: ", command->name);
         add_wrapped(&b, command->summary, strlen(command->name) + 8, 0);
         add_options(&b, command);
@@ -167,7 +201,8 @@ char *help_text(const struct command *command) {
                         &b,
                         "\nThe options end at the first word that is none, or at \"--\".  Exit status: the\n"
                         "command's own; 128+n if signal n ended it; 127 not found; 126 not executable;\n"
-                        "125 if nsrun failed, and then the command never started.  See nsrun(1).\n");
+                        "125 if nsrun failed, and then the command never started.\n");
+        strbuf_addf(&b, "\nManual: %s\n", help_page(command));
         return strbuf_finish(&b);
 }
 
@@ -203,7 +238,7 @@ int help_print_all(void) {
                 (void)printf("  %-13s%s\n", commands[i].name, commands[i].summary);
         (void)printf(
                 "\nTopics, each with some of the sandbox's options:\n%s"
-                "\n'nsrun help SUBCOMMAND' and 'nsrun help TOPIC' list options; nsrun(1) explains them.\n"
+                "\n'nsrun help SUBCOMMAND' and 'nsrun help TOPIC' list options; nsrun(1) has examples.\n"
                 "Try: nsrun run -- ls -A /\n",
                 text);
         return option_close_stdout();
@@ -225,7 +260,7 @@ char *help_topic_text(const char *name) {
         strbuf_addf(&b, "nsrun help %s: %s\n", name,
                     topic ? topic->summary : "all of the sandbox's options");
         add_topic_options(&b, topic ? topic->group : NULL);
-        strbuf_add(&b, "\nFor nsrun run, plan, bash, resolve and session start; nsrun(1) explains them.\n");
+        strbuf_add(&b, "\nFor nsrun run, plan, bash, resolve and session start; see nsrun-run(1).\n");
         return strbuf_finish(&b);
 }
 

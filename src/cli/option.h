@@ -22,7 +22,7 @@ struct option_table {
 
 struct command {
         const char *name;
-        const char *arguments; /* how the usage line shows what follows the name */
+        const char *arguments; /* how usage shows what follows the name: a form a line */
         const char *summary;   /* one line */
         const char *words;     /* what the first argument may be, "bash|zsh|fish"; "PATH": paths; or NULL */
         bool takes_command;    /* another program's command line follows the options */
@@ -127,5 +127,7 @@ int help_answer(const struct command *command, const struct common_options *comm
 int completion_text(const char *shell, char **ret);
 /* The text of `nsrun NAME --help`. */
 char *help_text(const struct command *command);
+/* The page of the manual that has the subcommand: "nsrun-run(1)". */
+const char *help_page(const struct command *command);
 /* That of `nsrun help TOPIC`, the name of a topic; of any other: that of all. */
 char *help_topic_text(const char *name);

@@ -253,8 +253,9 @@ int reach_refuse(enum reach reach, const char *what, const char *link, const cha
         (void)snprintf(
                 hint, sizeof(hint), "it leads to %s, and %s may have planted it: name the real path%s",
                 visible, reasons[reach].culprit,
-                reach == REACH_UNKNOWN ? " (nsrun's own file of earlier runs can't be read: nsrun(1), FILES)"
-                                       : "");
+                reach == REACH_UNKNOWN
+                        ? " (nsrun's own file of earlier runs can't be read: nsrun-protect(7), SYMLINKS)"
+                        : "");
         return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), link, hint,
                           "%s goes through a symlink %s", what, reasons[reach].place);
 }

@@ -92,7 +92,7 @@ class Failure(Exception):
 
 
 class Policy:
-    """nsrun(1)'s options by name, '-' written as '_'; True for those that take no value."""
+    """nsrun-run(1)'s options by name, '-' written as '_'; True for those that take no value."""
 
     def __init__(self, **options):
         pointer = ctypes.c_void_p()

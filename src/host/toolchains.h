@@ -29,7 +29,7 @@ struct toolchain_entry {
         const char *unless; /* names (globs) that must not be shown, with spaces between: if one exists in
                                the folder the entry is left out */
         bool is_file;       /* the row is a file, else a folder */
-        const char *beside; /* "~/FILE …": what lies near and stays out: for nsrun(1) and the tests */
+        const char *beside; /* "~/FILE …": what lies near and stays out: for the tests */
 };
 
 extern const struct toolchain_entry toolchain_entries[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Prints a plan as one JSON object.  Its keys are documented in nsrun(1), "The plan as JSON";
+/* Prints a plan as one JSON object.  Its keys are documented in nsrun-run(1), "The plan as JSON";
  * "version" grows when one of them changes its meaning. */
 #include "base/degraded.h"
 #include "base/json.h"

@@ -21,7 +21,7 @@ static int refuse_key(struct config_reader *c, size_t node, bool is_unknown) {
                 hint = "elsewhere \"profile\" names them";
         } else if (is_unknown) {
                 what = "unknown key";
-                hint = "nsrun(1), CONFIGURATION, has them all";
+                hint = "nsrun.conf(5) has them all";
         } else if (c->is_proposal) {
                 what = "a key of your own configuration, not of a proposal";
                 hint = "leave it out";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A configuration file's JSON becomes part of a policy.  nsrun(1), CONFIGURATION, has the schema;
+/* A configuration file's JSON becomes part of a policy.  nsrun.conf(5) has the schema;
  * every mistake in a file is reported with its line and column. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See credentials.h.  Pure; nsrun(1), ENVIRONMENT, says the same in words. */
+/* See credentials.h.  Pure; nsrun-protect(7), VARIABLES, says the same in words. */
 #include "credentials.h"
 
 #include <string.h>

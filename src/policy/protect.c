@@ -17,7 +17,7 @@
 #include "protect_git.h"
 #include "strict.h"
 
-/* Sorted as nsrun(1) has them: git's, editors' and agents', shells', package managers'. */
+/* Sorted as nsrun-protect(7) has them: git's, editors' and agents', shells', package managers'. */
 const char *const protect_names[] = {
         ".git/branches",
         ".git/commondir",

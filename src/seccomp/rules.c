@@ -21,7 +21,7 @@ struct reader {
         size_t index; /* of the rule that is being read, in the file's "syscalls" */
 };
 
-#define HINT "nsrun(1), \"Seccomp policies\", has the form"
+#define HINT "nsrun-run(1), SECCOMP POLICIES, has the form"
 
 static int rules_refuse(const struct reader *in, const char *format, ...) nsrun_printf(2, 3);
 static int rules_refuse(const struct reader *in, const char *format, ...) {

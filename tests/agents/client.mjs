@@ -129,7 +129,7 @@ const tests = {
     await client.close();
   },
 
-  // As the README's page has it: --overlay, and a commit at the end.
+  // As nsrun-mcp(1) has it: --overlay, and a commit at the end.
   async an_agents_script_of_fifty_calls() {
     const client = await open(["--overlay", ".", "--allow-commit"]);
     let n = 0;

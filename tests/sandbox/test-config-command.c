@@ -246,8 +246,7 @@ TEST(check_finds_mistakes_in_parts_that_this_run_does_not_need) {
         expect_try(
                 s, "{\"profiles\": {\"a\": {\"nett\": \"none\"}}}",
                 "nsrun run --config $NSRUN_CONFIG -- echo runs; nsrun config check $NSRUN_CONFIG; echo $?",
-                "runs\n125\n",
-                "nsrun: @/c.json:1:21: unknown key: nett; nsrun(1), CONFIGURATION, has them all\n");
+                "runs\n125\n", "nsrun: @/c.json:1:21: unknown key: nett; nsrun.conf(5) has them all\n");
         expect_try(s, "{\"projects\": {\"/never\": {\"net\": \"nun\"}}}",
                    "nsrun config check $NSRUN_CONFIG; echo $?", "125\n",
                    "nsrun: @/c.json:1:33: --net: no such choice: nun; choose one of host|none|allow|ask\n");

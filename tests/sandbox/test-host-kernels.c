@@ -101,7 +101,7 @@ TEST(a_module_that_refuses_mounts_is_named) {
         static const char line[] =
                 "nsrun: a security module lets user namespaces be made but not used: Operation not permitted; "
                 "Landlock, AppArmor or SELinux confines this program: run nsrun outside of what was confined "
-                "by Landlock; what the others refused is in the kernel log (nsrun(1), APPARMOR)";
+                "by Landlock; what the others refused is in the kernel log (nsrun-hosts(7), APPARMOR)";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 

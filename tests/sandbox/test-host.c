@@ -285,7 +285,7 @@ TEST(apparmors_switch_is_named) {
                 &o, 125,
                 "nsrun: AppArmor restricts user namespaces to programs with a profile: "
                 "/proc/sys/kernel/apparmor_restrict_unprivileged_userns: Operation not permitted; give "
-                "nsrun a profile that allows userns (nsrun(1), APPARMOR), or: sudo sysctl -w "
+                "nsrun a profile that allows userns (nsrun-hosts(7), APPARMOR), or: sudo sysctl -w "
                 "kernel.apparmor_restrict_unprivileged_userns=0");
         run_on(s, stage_kernel_file, &off, "mount", NO_OPTIONS, "echo fine", &o);
         expect_host_refusal(&o, 125, other);

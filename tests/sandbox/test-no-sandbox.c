@@ -402,10 +402,9 @@ TEST(no_configuration_leads_to_it) {
 
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
                 _cleanup_free_ char *text = text_of("{\"%s\": true}", keys[i]),
-                                    *line = text_of(
-                                            "nsrun: %s:1:2: unknown key: %s; nsrun(1), CONFIGURATION, "
-                                            "has them all",
-                                            file, keys[i]);
+                                    *line = text_of("nsrun: %s:1:2: unknown key: %s; nsrun.conf(5) "
+                                                    "has them all",
+                                                    file, keys[i]);
                 _cleanup_outcome_ struct outcome o = {0};
 
                 make_file(s->outside, "c.json", text);

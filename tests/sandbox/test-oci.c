@@ -6,7 +6,7 @@
 #include "faults.h"
 
 /* What the probe tells: ids, capabilities, what can be written, the mounts and their flags, variables,
- * limits, and who answers calls.  Left out is what nsrun(1), BUNDLES, says is otherwise. */
+ * limits, and who answers calls.  Left out is what nsrun-run(1), BUNDLES, says is otherwise. */
 static const char probe[] =
         "echo ids $(id -u) $(id -g); grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status; pwd; "
         "ls -1 / ~ 2>&1; ls -1 /etc; cat /etc/passwd; "

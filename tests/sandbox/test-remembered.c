@@ -382,7 +382,7 @@ TEST(a_damaged_file_is_not_believed) {
                 THERE(s, &o, "run", "--ro", work, "--", "true");
                 expect_status(&o, 125);
                 expect_in(o.err, unknown);
-                expect_in(o.err, "nsrun(1), FILES");
+                expect_in(o.err, "nsrun-protect(7), SYMLINKS");
                 run_in(sub, &o, NULL);
                 expect_status(&o, 125);
                 expect_in(o.err, "which project this folder had before can't be known");

@@ -75,7 +75,7 @@ FULL_TEST(podmans_profile_loads_unchanged, site_setup, site_teardown) {
 
 /* ----------------------------------------------------------------- refusals */
 
-#define FORM     "; nsrun(1), \"Seccomp policies\", has the form"
+#define FORM     "; nsrun-run(1), SECCOMP POLICIES, has the form"
 #define ALLOW(x) "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [" x "]}"
 #define RULE(x)  ALLOW("{\"names\": [\"getppid\"], \"action\": \"SCMP_ACT_ERRNO\"" x "}")
 #define ARGS(x)  RULE(", \"args\": [{" x "}]")

@@ -161,7 +161,7 @@ TEST(a_configuration_names_any_characters_and_is_refused_where_it_has_none) {
                  "1:15: an escape in this string stands for no character"},
                 {"{\"readable\": [\"/\\udc00\\ud800\"]}",
                  "1:15: an escape in this string stands for no character"},
-                {"{\"" MANY "\": 1}", "1:2: unknown key: " MANY "; nsrun(1), CONFIGURATION, has them all"},
+                {"{\"" MANY "\": 1}", "1:2: unknown key: " MANY "; nsrun.conf(5) has them all"},
                 {"{\"readable\": [\"" MANY "\"]}",
                  "1:15: not an absolute path: " MANY "; begin it with / or with ~/"},
         };

@@ -111,14 +111,12 @@ TEST(each_mistake_is_told_where_it_is) {
         static const struct {
                 const char *text, *line;
         } cases[] = {
-                {"{\n  \"colour\": 1}",
-                 "/c:2:3: unknown key: colour; nsrun(1), CONFIGURATION, has them all"},
+                {"{\n  \"colour\": 1}", "/c:2:3: unknown key: colour; nsrun.conf(5) has them all"},
                 {"{\"isolation\": {\"enable\": true}}",
-                 "/c:1:16: unknown key: enable; nsrun(1), CONFIGURATION, has them all"},
+                 "/c:1:16: unknown key: enable; nsrun.conf(5) has them all"},
                 {"{\"isolation\": {\"expose_paths\": [{\"path\": \"/x\"}]}}",
                  "/c:1:34: unknown key: path; an expose path has source, target and mode"},
-                {"{\"a\\u001bb\": 1}",
-                 "/c:1:2: unknown key: a\\x1bb; nsrun(1), CONFIGURATION, has them all"},
+                {"{\"a\\u001bb\": 1}", "/c:1:2: unknown key: a\\x1bb; nsrun.conf(5) has them all"},
                 {"{\"net\": \"none\",\n\"net\": \"host\"}",
                  "/c:2:1: this key is there twice; the first one is at 1:2"},
                 {"{\"net\":\n \"none\"", "/c:2:8: it ends too early: a } is missing"},

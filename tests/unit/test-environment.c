@@ -2,6 +2,7 @@
 /* policy/environment.c: what the command inherits, what it doesn't, and that the
  * man page's list is the code's. */
 #include "environment.h"
+#include "manual.h"
 
 /* Each pattern with its reason, a name that it alone withholds, and one beside it that passes. */
 static const struct {
@@ -361,28 +362,12 @@ TEST(home_is_what_the_policy_found) {
         (void)nsrun_policy_free(p);
 }
 
-static char *man_page(void) {
-        const char *srcdir = getenv("srcdir");
-        char *path = NULL, *text = calloc(1, 1 << 20);
-        FILE *f;
-
-        assert_non_null(text);
-        assert_true(asprintf(&path, "%s/src/cli/nsrun.1", srcdir ? srcdir : ".") > 0);
-        f = fopen(path, "re");
-        if (!f)
-                fail_msg("can't read %s: set srcdir to the top of the sources", path);
-        assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
-        (void)fclose(f);
-        free(path);
-        return text;
-}
-
 /* The page's two lists, one after the other, are the table and nothing else. */
 TEST(the_man_page_lists_what_is_withheld) {
         static const char *const lists[] = {"What points at things that aren't in the sandbox:",
                                             "What looks like a secret:"};
         static const char *const reasons[] = {"unreachable", "secret"};
-        char *text = man_page(), *from = text;
+        char *text = manual_page("nsrun-protect.7"), *from = text;
         size_t n = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
@@ -397,14 +382,14 @@ TEST(the_man_page_lists_what_is_withheld) {
                 for (char *word = strtok_r(at + 5, " ,.\n", &save); word;
                      word = strtok_r(NULL, " ,.\n", &save), n++) {
                         if (!environment_withheld[n].pattern)
-                                fail_msg("nsrun.1 has %s, which nothing withholds", word);
+                                fail_msg("nsrun-protect.7 has %s, which nothing withholds", word);
                         assert_string_equal(word, environment_withheld[n].pattern);
                         assert_string_equal(environment_withheld[n].reason, reasons[i]);
                 }
                 from = end + 1;
         }
         if (environment_withheld[n].pattern)
-                fail_msg("nsrun.1 lacks %s", environment_withheld[n].pattern);
+                fail_msg("nsrun-protect.7 lacks %s", environment_withheld[n].pattern);
         free(text);
 }
 

@@ -3,6 +3,7 @@
 #include "host/names.h"
 
 #include "base/str.h"
+#include "manual.h"
 #include "policy/protect.h"
 #include "scratch.h"
 
@@ -105,18 +106,9 @@ TEST(globs_find_what_is_there_and_follow_no_symlink) {
 
 /* The page's list is the table, in its order. */
 TEST(the_man_page_lists_the_protected_names) {
-        const char *srcdir = getenv("srcdir");
-        char *path = NULL, *text = calloc(1, 1 << 20), *at, *end, *save = NULL;
+        char *text = manual_page("nsrun-protect.7"), *at, *end, *save = NULL;
         size_t n = 0;
-        FILE *f;
 
-        assert_non_null(text);
-        assert_true(asprintf(&path, "%s/src/cli/nsrun.1", srcdir ? srcdir : ".") > 0);
-        f = fopen(path, "re");
-        assert_non_null(f);
-        assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
-        (void)fclose(f);
-        free(path);
         at = strstr(text, "it can't change these, at the folder's top:");
         assert_non_null(at);
         at = strstr(at, "\n.nh\n");
