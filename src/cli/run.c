@@ -184,6 +184,7 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
                                                .starts_here = true,
                                                .terminal = pty->slave >= 0 ? pty->path : NULL,
                                                .is_plain = policy_is_plain(policy)};
+        _cleanup_resolved_ struct resolved resolved = {0};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         int r;
 
@@ -198,7 +199,11 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
          * off. */
         r = request.is_plain ? refuse_plain_config(policy, err) : 0;
         if (r >= 0)
-                r = plan_make(&request, &plan, err);
+                r = policy_resolve(&request, &resolved, err);
+        if (r >= 0)
+                r = plan_from(&resolved, &plan, err);
+        resolved_clear(&resolved);
+        resolved = (struct resolved){0};
         /* Whether a session asks its record says. */
         if (r >= 0 && plan->join && plan_asks(plan) && plan->new_session)
                 r = pty_open_for_asking(pty, err);

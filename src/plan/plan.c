@@ -401,16 +401,17 @@ static int plan_build_plain(const struct resolved *s, struct nsrun_plan **ret, s
         return 0;
 }
 
+int plan_from(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err) {
+        return s->policy->session ? plan_build_join(s, ret, err)
+               : s->plain         ? plan_build_plain(s, ret, err)
+                                  : plan_build(s, ret, err);
+}
+
 int plan_make(const struct policy_request *request, struct nsrun_plan **ret, struct nsrun_error *err) {
         _cleanup_resolved_ struct resolved resolved = {0};
-        int r;
+        int r = policy_resolve(request, &resolved, err);
 
-        r = policy_resolve(request, &resolved, err);
-        if (r < 0)
-                return r;
-        return request->policy->session ? plan_build_join(&resolved, ret, err)
-               : resolved.plain         ? plan_build_plain(&resolved, ret, err)
-                                        : plan_build(&resolved, ret, err);
+        return r < 0 ? r : plan_from(&resolved, ret, err);
 }
 
 nsrun_public int nsrun_plan_new(const struct nsrun_policy *policy, struct nsrun_plan **ret,

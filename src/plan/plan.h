@@ -154,7 +154,9 @@ struct nsrun_plan {
         struct plan_raw *raw;   /* NULL: the plan is one of nsrun's own, not of a bubblewrap command line */
 };
 
-/* Resolves a policy, and makes the plan of what it asks for.  0, or -errno with *err filled. */
+/* Makes the plan of what a policy came to.  0, or -errno with *err filled. */
+int plan_from(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err);
+/* policy_resolve() and that. */
 int plan_make(const struct policy_request *request, struct nsrun_plan **ret, struct nsrun_error *err);
 /* Where a command starts, for join.c too: the policy's "chdir", else the current folder if it is to be that
  * and lies in the project, else the project, or `otherwise` without one.  -ENOMEM. */
