@@ -71,13 +71,111 @@ enum nsrun_stage {
         NSRUN_STAGE_SUPERVISE, /* waiting for it */
 };
 
+/* Which failure it is, for programs, with nsrun_error_name()'s word for each: both stay as they are, and new
+ * ones come at the end.  What has none of its own is NSRUN_ERROR_OTHER: its stage and errno tell what there
+ * is to tell.  The words of an error are for people, and change. */
+enum nsrun_error_id {
+        NSRUN_ERROR_OTHER,
+        /* What of the host is the cause (nsrun-hosts(7)). */
+        NSRUN_ERROR_USERNS_CLONE,
+        NSRUN_ERROR_MAX_USER,
+        NSRUN_ERROR_APPARMOR,
+        NSRUN_ERROR_MAX_MNT,
+        NSRUN_ERROR_MAX_PID,
+        NSRUN_ERROR_MAX_IPC,
+        NSRUN_ERROR_MAX_UTS,
+        NSRUN_ERROR_MAX_NET,
+        NSRUN_ERROR_NAMESPACES_USED_UP,
+        NSRUN_ERROR_OUTER_LIMIT,
+        NSRUN_ERROR_NO_USERNS,
+        NSRUN_ERROR_NO_PROC_TO_TELL,
+        NSRUN_ERROR_UNMAPPED,
+        NSRUN_ERROR_CHROOT,
+        NSRUN_ERROR_OTHERS_PIDS,
+        NSRUN_ERROR_FILTER_USERNS,
+        NSRUN_ERROR_FILTER_MOUNTS,
+        NSRUN_ERROR_MODULE,
+        NSRUN_ERROR_NAMESPACES_REFUSED,
+        NSRUN_ERROR_PROCESSES_USED_UP,
+        NSRUN_ERROR_PIDS_USED_UP,
+        NSRUN_ERROR_MEMORY_USED_UP,
+        NSRUN_ERROR_SETFCAP,
+        NSRUN_ERROR_NO_PROC_FOR_IDS,
+        NSRUN_ERROR_READ_ONLY_PROC,
+        NSRUN_ERROR_UNDUMPABLE,
+        NSRUN_ERROR_NO_PROC_FOR_MOUNTS,
+        NSRUN_ERROR_NO_PIDFD,
+        NSRUN_ERROR_FILTER_PIDFD,
+        NSRUN_ERROR_FILTER_PIVOT,
+        NSRUN_ERROR_INITRAMFS,
+        NSRUN_ERROR_FILTER_UMOUNT,
+        NSRUN_ERROR_FILTER_MOVE,
+        NSRUN_ERROR_FILTER_UNSHARE,
+        NSRUN_ERROR_FILTER_MEMFD,
+        NSRUN_ERROR_FILTER_SOCKETS,
+        NSRUN_ERROR_FILTER_MOUNT_CALLS,
+        NSRUN_ERROR_NO_MOUNT_CALLS,
+        NSRUN_ERROR_PROC_MASKED,
+        NSRUN_ERROR_NO_PROC_SUBSET,
+        NSRUN_ERROR_NO_OVERLAYFS,
+        NSRUN_ERROR_OVERLAY_REFUSED,
+        NSRUN_ERROR_OVERLAY_OVER_MOUNTS,
+        NSRUN_ERROR_OVERLAY_OVER_OVERLAYS,
+        NSRUN_ERROR_OVERLAY_IN_CACHE,
+        NSRUN_ERROR_OVERLAY_DISK_FULL,
+        NSRUN_ERROR_NO_SECCOMP,
+        NSRUN_ERROR_FILTER_SECCOMP,
+        NSRUN_ERROR_NO_LANDLOCK,
+        NSRUN_ERROR_FILTER_LANDLOCK,
+        NSRUN_ERROR_LANDLOCK_OFF,
+        NSRUN_ERROR_LANDLOCK_REFUSED,
+        NSRUN_ERROR_FILTER_RESTRICT,
+        NSRUN_ERROR_NO_NULL,
+        NSRUN_ERROR_CLOSED_NULL,
+        NSRUN_ERROR_NODEV_NULL,
+        NSRUN_ERROR_CACHE_UNMADE,
+        NSRUN_ERROR_CACHE_WRITABLE,
+        NSRUN_ERROR_CACHE_FOREIGN,
+        NSRUN_ERROR_NO_CGROUP,
+        NSRUN_ERROR_CGROUP_CROWDED,
+        NSRUN_ERROR_CGROUP_REFUSED,
+        NSRUN_ERROR_SMALL_STACK,
+        NSRUN_ERROR_OUTER_FILTER,
+        NSRUN_ERROR_OUTER_STRICT,
+        NSRUN_ERROR_OUTER_ROOT,
+        NSRUN_ERROR_OUTER_PROC,
+        /* What --strict refuses to have in a lesser way. */
+        NSRUN_ERROR_DEGRADED_LANDLOCK,
+        NSRUN_ERROR_DEGRADED_CGROUP_NAMESPACE,
+        NSRUN_ERROR_DEGRADED_COUNTERS,
+        NSRUN_ERROR_DEGRADED_PROC_SUBSET,
+        NSRUN_ERROR_DEGRADED_PROC_NONE,
+        NSRUN_ERROR_DEGRADED_CACHE_IN_MEMORY,
+        NSRUN_ERROR_DEGRADED_CACHE_READ_ONLY,
+        NSRUN_ERROR_DEGRADED_CACHE_EMPTY,
+        NSRUN_ERROR_DEGRADED_PIDS,
+        NSRUN_ERROR_DEGRADED_LEFTOVERS,
+        /* Steps of a start. */
+        NSRUN_ERROR_BIND,
+        NSRUN_ERROR_MOUNT_POINT_KIND,
+        NSRUN_ERROR_MOUNT_IN_ROOT,
+        NSRUN_ERROR_SYMLINK,
+        NSRUN_ERROR_USERNS_LEFT,
+        NSRUN_ERROR_IDS,
+        NSRUN_ERROR_NAMESPACES_UNUSABLE,
+        NSRUN_ERROR_HOSTNAME,
+        NSRUN_ERROR_FILTER,
+        NSRUN_ERROR_COUNT
+};
+
 /* What failed, in words for a person.  Zero-initialise it. */
 struct nsrun_error {
         enum nsrun_stage stage;
         int error;       /* errno, positive; 0 where there is none */
         char path[1024]; /* the path it is about, or "" */
         char what[512];  /* what failed */
-        char hint[1024]; /* what to do about it, or "" */
+        char hint[1020]; /* what to do about it, or "" */
+        enum nsrun_error_id id;
 };
 
 /* One line, without a newline and without a program's name, control bytes made
@@ -87,6 +185,10 @@ char *nsrun_error_format(const struct nsrun_error *error);
 /* "mount", "policy", …: the stage in a word, as nsrun-run(1)'s --status-fd has it; "unknown" for a number
  * that is none.  In static storage. */
 const char *nsrun_stage_name(enum nsrun_stage stage);
+
+/* "no-overlayfs", "proc-masked", …: the failure in a word; "other" for one that has none of its own, and for
+ * a number that is none.  In static storage. */
+const char *nsrun_error_name(enum nsrun_error_id id);
 
 /* -------- nsrun_workspace: where an agent may read and write -------- */
 

@@ -264,6 +264,7 @@ static int format_error(const struct nsrun_error *failure, enum nsrun_format for
         if (r < 0)
                 return r;
         json_add_string(&d, d.root, "error", line);
+        json_add_string(&d, d.root, "id", nsrun_error_name(failure->id));
         r = json_finish(&d, false, &text, err);
         if (r < 0)
                 return r;

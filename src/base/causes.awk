@@ -49,7 +49,7 @@ function end_row(    title) {
 /^const struct cause causes/ { table = "causes" }
 /^const struct degraded degraded/ { table = "degraded" }
 table && /^};/ { end_row(); table = "" }
-table && /\[(CAUSE|DEGRADED)_[A-Z_]*\]/ { end_row() }
+table && /\[(NSRUN_ERROR|DEGRADED)_[A-Z_]*\]/ { end_row() }
 table && match($0, /^ *\.[a-z]+ =( |$)/) {
         field = $1
         sub(/^\./, "", field)

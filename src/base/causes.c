@@ -3,8 +3,8 @@
  * field begins a line. */
 #include "causes.h"
 
-const struct cause causes[N_CAUSES] = {
-        [CAUSE_USERNS_CLONE] =
+const struct cause causes[NSRUN_ERROR_COUNT] = {
+        [NSRUN_ERROR_USERNS_CLONE] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "Debian's sysctl kernel.unprivileged_userns_clone is 0.",
@@ -12,7 +12,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo sysctl -w kernel.unprivileged_userns_clone=1",
                         .test = "debians_switch_is_named",
                 },
-        [CAUSE_MAX_USER] =
+        [NSRUN_ERROR_MAX_USER] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The sysctl user.max_user_namespaces is 0.",
@@ -20,7 +20,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo sysctl -w user.max_user_namespaces=15000",
                         .test = "a_limit_of_no_namespaces_is_named",
                 },
-        [CAUSE_APPARMOR] =
+        [NSRUN_ERROR_APPARMOR] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The sysctl kernel.apparmor_restrict_unprivileged_userns is 1, as on Ubuntu, and "
@@ -30,7 +30,7 @@ const struct cause causes[N_CAUSES] = {
                                "kernel.apparmor_restrict_unprivileged_userns=0",
                         .test = "apparmors_switch_is_named",
                 },
-        [CAUSE_MAX_MNT] =
+        [NSRUN_ERROR_MAX_MNT] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The sysctl user.max_mnt_namespaces is 0.",
@@ -38,7 +38,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo sysctl -w user.max_mnt_namespaces=15000",
                         .test = "a_limit_of_no_namespaces_is_named",
                 },
-        [CAUSE_MAX_PID] =
+        [NSRUN_ERROR_MAX_PID] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The sysctl user.max_pid_namespaces is 0.",
@@ -46,7 +46,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo sysctl -w user.max_pid_namespaces=15000",
                         .test = "a_limit_of_no_namespaces_is_named",
                 },
-        [CAUSE_MAX_IPC] =
+        [NSRUN_ERROR_MAX_IPC] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The sysctl user.max_ipc_namespaces is 0.",
@@ -54,7 +54,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo sysctl -w user.max_ipc_namespaces=15000",
                         .test = "a_limit_of_no_namespaces_is_named",
                 },
-        [CAUSE_MAX_UTS] =
+        [NSRUN_ERROR_MAX_UTS] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The sysctl user.max_uts_namespaces is 0.",
@@ -62,7 +62,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo sysctl -w user.max_uts_namespaces=15000",
                         .test = "a_limit_of_no_namespaces_is_named",
                 },
-        [CAUSE_MAX_NET] =
+        [NSRUN_ERROR_MAX_NET] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The sysctl user.max_net_namespaces is 0.",
@@ -70,7 +70,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo sysctl -w user.max_net_namespaces=15000",
                         .test = "a_limit_of_no_namespaces_is_named",
                 },
-        [CAUSE_NAMESPACES_USED_UP] =
+        [NSRUN_ERROR_NAMESPACES_USED_UP] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The kernel answers ENOSPC or EUSERS, and a counter of this user namespace that "
@@ -79,7 +79,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "raise the sysctl that the refusal names: sudo sysctl -w user.max_user_namespaces=15000",
                         .test = "a_limit_of_few_namespaces_is_named",
                 },
-        [CAUSE_OUTER_LIMIT] =
+        [NSRUN_ERROR_OUTER_LIMIT] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The same, and none of its own counters is low.",
@@ -89,7 +89,7 @@ const struct cause causes[N_CAUSES] = {
                                "like: nothing inside can raise the limit",
                         .test = "a_nesting_too_deep_is_named",
                 },
-        [CAUSE_NO_USERNS] =
+        [NSRUN_ERROR_NO_USERNS] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "/proc/self/ns has no user.",
@@ -97,7 +97,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "it needs CONFIG_USER_NS=y",
                         .test = "a_kernel_without_user_namespaces_is_named",
                 },
-        [CAUSE_NO_PROC_TO_TELL] =
+        [NSRUN_ERROR_NO_PROC_TO_TELL] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The namespaces are refused, no /proc is mounted, and it isn't seen without one that "
@@ -106,7 +106,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo mount -t proc proc /proc",
                         .test = "a_chroot_is_named",
                 },
-        [CAUSE_UNMAPPED] =
+        [NSRUN_ERROR_UNMAPPED] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The user or the group isn't in /proc/self/uid_map or gid_map.",
@@ -115,7 +115,7 @@ const struct cause causes[N_CAUSES] = {
                                "--userns=keep-id), since nobody inside can; or run nsrun outside of it",
                         .test = "a_user_without_an_id_is_named",
                 },
-        [CAUSE_CHROOT] =
+        [NSRUN_ERROR_CHROOT] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "Nothing is mounted at this process's root, or what is mounted there is "
@@ -125,7 +125,7 @@ const struct cause causes[N_CAUSES] = {
                                "systemd-nspawn -D FOLDER",
                         .test = "a_chroot_is_named",
                 },
-        [CAUSE_OTHERS_PIDS] =
+        [NSRUN_ERROR_OTHERS_PIDS] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "nsrun's children go into another pid namespace than its own, and the kernel "
@@ -135,7 +135,7 @@ const struct cause causes[N_CAUSES] = {
                                "with unshare --pid --fork --mount-proc",
                         .test = "a_pid_namespace_for_children_alone_is_named",
                 },
-        [CAUSE_FILTER_USERNS] =
+        [NSRUN_ERROR_FILTER_USERNS] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "A user namespace is refused, and this process has a seccomp filter.",
@@ -145,7 +145,7 @@ const struct cause causes[N_CAUSES] = {
                                "Unconfined), or the service without RestrictNamespaces=",
                         .test = "a_filter_that_refuses_namespaces_is_named",
                 },
-        [CAUSE_FILTER_MOUNTS] =
+        [NSRUN_ERROR_FILTER_MOUNTS] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "A user namespace can be made, a mount in it is refused, and this process has a "
@@ -157,7 +157,7 @@ const struct cause causes[N_CAUSES] = {
                                "Unconfined), or the service with @mount in SystemCallFilter=",
                         .test = "a_filter_that_refuses_mounts_is_named",
                 },
-        [CAUSE_MODULE] =
+        [NSRUN_ERROR_MODULE] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The same without a filter: Landlock lets nobody mount who has rules about files.",
@@ -165,7 +165,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "Landlock, AppArmor or SELinux confines this program: run nsrun outside of what was confined by Landlock; what the others refused is in the kernel log (nsrun-hosts(7), APPARMOR)",
                         .test = "a_module_that_refuses_mounts_is_named",
                 },
-        [CAUSE_NAMESPACES_REFUSED] =
+        [NSRUN_ERROR_NAMESPACES_REFUSED] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "A user namespace is refused, and nothing of the above is so.",
@@ -173,7 +173,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "a chroot, a security module or a kernel setting forbids them here",
                         .test = "a_chroot_is_among_the_reasons",
                 },
-        [CAUSE_PROCESSES_USED_UP] =
+        [NSRUN_ERROR_PROCESSES_USED_UP] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The kernel answers EAGAIN, and the user has as many processes as the limit allows.",
@@ -181,7 +181,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "raise the limit of processes (ulimit -u 4096; in dash: ulimit -p 4096)",
                         .test = "no_room_for_a_process_is_named",
                 },
-        [CAUSE_PIDS_USED_UP] =
+        [NSRUN_ERROR_PIDS_USED_UP] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The kernel answers EAGAIN, and the user has fewer.",
@@ -190,7 +190,7 @@ const struct cause causes[N_CAUSES] = {
                                "TasksMax=; the kernel's own is kernel.pid_max)",
                         .test = "no_room_in_a_cgroup_is_named",
                 },
-        [CAUSE_MEMORY_USED_UP] =
+        [NSRUN_ERROR_MEMORY_USED_UP] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The kernel answers ENOMEM.",
@@ -199,7 +199,7 @@ const struct cause causes[N_CAUSES] = {
                                "--memory; systemd: MemoryMax=); vm.overcommit_memory=2 refuses early",
                         .test = "no_memory_for_a_process_is_named",
                 },
-        [CAUSE_SETFCAP] =
+        [NSRUN_ERROR_SETFCAP] =
                 {
                         .stage = NSRUN_STAGE_IDMAP,
                         .when = "A root's id map can't be written, and it hasn't that capability.",
@@ -209,7 +209,7 @@ const struct cause causes[N_CAUSES] = {
                                "(a container: --user 1000)",
                         .test = "a_root_that_may_not_map_its_id_is_named",
                 },
-        [CAUSE_NO_PROC_FOR_IDS] =
+        [NSRUN_ERROR_NO_PROC_FOR_IDS] =
                 {
                         .stage = NSRUN_STAGE_IDMAP,
                         .when = "No /proc is mounted.",
@@ -217,7 +217,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "nsrun needs a /proc to start from: sudo mount -t proc proc /proc",
                         .test = "a_host_without_proc_is_refused",
                 },
-        [CAUSE_READ_ONLY_PROC] =
+        [NSRUN_ERROR_READ_ONLY_PROC] =
                 {
                         .stage = NSRUN_STAGE_IDMAP,
                         .when = "/proc is mounted read-only.",
@@ -225,7 +225,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo mount -o remount,bind,rw /proc",
                         .test = "a_read_only_proc_is_named",
                 },
-        [CAUSE_UNDUMPABLE] =
+        [NSRUN_ERROR_UNDUMPABLE] =
                 {
                         .stage = NSRUN_STAGE_IDMAP,
                         .when = "The caller's own files in /proc aren't its to open (EACCES), as of a program that it "
@@ -235,7 +235,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "let nsrun's file be read by who executes it: sudo chmod a+r \"$(command -v nsrun)\"",
                         .test = "a_program_that_cant_be_read_is_named",
                 },
-        [CAUSE_NO_PROC_FOR_MOUNTS] =
+        [NSRUN_ERROR_NO_PROC_FOR_MOUNTS] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "No /proc is mounted, and no id map is to be written, as nsrun-bwrap doesn't for root.",
@@ -243,7 +243,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "nsrun needs a /proc to start from: sudo mount -t proc proc /proc",
                         .test = "a_root_without_proc_is_refused",
                 },
-        [CAUSE_NO_PIDFD] =
+        [NSRUN_ERROR_NO_PIDFD] =
                 {
                         .stage = NSRUN_STAGE_SUPERVISE,
                         .when = "pidfd_open(2) fails with ENOSYS.",
@@ -251,7 +251,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "nsrun needs Linux 5.3 or later, and no seccomp filter that refuses pidfd_open",
                         .test = "without_a_newer_call_the_sandbox_is_the_same",
                 },
-        [CAUSE_FILTER_PIDFD] =
+        [NSRUN_ERROR_FILTER_PIDFD] =
                 {
                         .stage = NSRUN_STAGE_SUPERVISE,
                         .when = "pidfd_open(2) fails with EPERM.",
@@ -259,7 +259,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER_HINT("pidfd_open"),
                         .test = "a_filter_that_refuses_one_call_is_named",
                 },
-        [CAUSE_FILTER_PIVOT] =
+        [NSRUN_ERROR_FILTER_PIVOT] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "pivot_root(2) fails with EPERM or ENOSYS.",
@@ -267,7 +267,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER_HINT("pivot_root"),
                         .test = "a_filter_that_refuses_one_call_is_named",
                 },
-        [CAUSE_INITRAMFS] =
+        [NSRUN_ERROR_INITRAMFS] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "pivot_root(2) fails with EINVAL.",
@@ -275,7 +275,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "the host runs from its initramfs: switch_root to another file system; or, as root, make a mount the root: mount --rbind / /mnt && cd /mnt && mount --move . / && exec chroot . sh",
                         .test = "a_host_that_runs_from_its_initramfs_is_named",
                 },
-        [CAUSE_FILTER_UMOUNT] =
+        [NSRUN_ERROR_FILTER_UMOUNT] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "umount2(2) fails with EPERM or ENOSYS.",
@@ -283,7 +283,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER_HINT("umount2"),
                         .test = "a_filter_that_refuses_one_call_is_named",
                 },
-        [CAUSE_FILTER_MOVE] =
+        [NSRUN_ERROR_FILTER_MOVE] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "move_mount(2) fails with EPERM.",
@@ -291,7 +291,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER_HINT("move_mount"),
                         .test = "behind_a_filter_the_sandbox_is_the_same",
                 },
-        [CAUSE_FILTER_UNSHARE] =
+        [NSRUN_ERROR_FILTER_UNSHARE] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "unshare(2), which a session's commands take, fails with EPERM or ENOSYS.",
@@ -299,7 +299,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER_HINT("unshare"),
                         .test = "a_filter_that_refuses_a_sessions_calls_is_named",
                 },
-        [CAUSE_FILTER_MEMFD] =
+        [NSRUN_ERROR_FILTER_MEMFD] =
                 {
                         .stage = NSRUN_STAGE_SUPERVISE,
                         .when = "memfd_create(2), which a session takes, fails with EPERM or ENOSYS.",
@@ -307,7 +307,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER_HINT("memfd_create"),
                         .test = "a_filter_that_refuses_a_sessions_calls_is_named",
                 },
-        [CAUSE_FILTER_SOCKETS] =
+        [NSRUN_ERROR_FILTER_SOCKETS] =
                 {
                         .stage = NSRUN_STAGE_NETWORK,
                         .when = "socket(2) fails with EAFNOSUPPORT, EPERM or EACCES, and --net isn't host.",
@@ -316,7 +316,7 @@ const struct cause causes[N_CAUSES] = {
                                "RestrictAddressFamilies=: allow it, or choose --net=host",
                         .test = "a_filter_that_refuses_sockets_is_named",
                 },
-        [CAUSE_FILTER_MOUNT_CALLS] =
+        [NSRUN_ERROR_FILTER_MOUNT_CALLS] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "open_tree(2), move_mount(2) or mount_setattr(2) fails with EPERM.",
@@ -324,7 +324,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER_HINT("open_tree, move_mount and mount_setattr"),
                         .test = "behind_a_filter_the_sandbox_is_the_same_or_the_cause_is_named",
                 },
-        [CAUSE_NO_MOUNT_CALLS] =
+        [NSRUN_ERROR_NO_MOUNT_CALLS] =
                 {
                         .stage = NSRUN_STAGE_MOUNT,
                         .when = "open_tree(2), move_mount(2) or mount_setattr(2) can't be had.",
@@ -332,7 +332,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "use a newer kernel, or let the filter allow the call",
                         .test = "without_a_newer_call_the_sandbox_is_the_same_or_the_cause_is_named",
                 },
-        [CAUSE_PROC_MASKED] =
+        [NSRUN_ERROR_PROC_MASKED] =
                 {
                         .stage = NSRUN_STAGE_PROC,
                         .when = "A new /proc is refused with EPERM.",
@@ -343,7 +343,7 @@ const struct cause causes[N_CAUSES] = {
                                "--proc=bind (which shows the host's processes)",
                         .test = "a_masked_proc_is_refused_unless_another_is_chosen",
                 },
-        [CAUSE_NO_PROC_SUBSET] =
+        [NSRUN_ERROR_NO_PROC_SUBSET] =
                 {
                         .stage = NSRUN_STAGE_PROC,
                         .when = "--proc=subset is asked for, and fails with another errno.",
@@ -351,7 +351,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "subset=pid needs Linux 5.8: choose --proc=new, or --proc=auto",
                         .test = "a_kernel_without_the_option_subset_is_named",
                 },
-        [CAUSE_NO_OVERLAYFS] =
+        [NSRUN_ERROR_NO_OVERLAYFS] =
                 {
                         .stage = NSRUN_STAGE_OVERLAY,
                         .when = "An overlay's mount fails with ENODEV.",
@@ -359,7 +359,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "load the module: sudo modprobe overlay (CONFIG_OVERLAY_FS)",
                         .test = "a_kernel_without_overlays_is_named",
                 },
-        [CAUSE_OVERLAY_REFUSED] =
+        [NSRUN_ERROR_OVERLAY_REFUSED] =
                 {
                         .stage = NSRUN_STAGE_OVERLAY,
                         .when = "An overlay's mount fails with EPERM.",
@@ -368,7 +368,7 @@ const struct cause causes[N_CAUSES] = {
                                "--rw for this folder, which takes the overlay's place",
                         .test = "a_kernel_that_refuses_overlays_is_named",
                 },
-        [CAUSE_OVERLAY_OVER_MOUNTS] =
+        [NSRUN_ERROR_OVERLAY_OVER_MOUNTS] =
                 {
                         .stage = NSRUN_STAGE_OVERLAY,
                         .when = "Something is mounted below the folder.",
@@ -376,7 +376,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "unmount what is mounted in it, or use --ro or --rw for the folder, which takes the overlay's place",
                         .test = "a_folder_with_a_mount_in_it_is_named",
                 },
-        [CAUSE_OVERLAY_OVER_OVERLAYS] =
+        [NSRUN_ERROR_OVERLAY_OVER_OVERLAYS] =
                 {
                         .stage = NSRUN_STAGE_OVERLAY,
                         .when = "The folder can't be the lower one of a trial.",
@@ -385,7 +385,7 @@ const struct cause causes[N_CAUSES] = {
                                "--ro or --rw for it, which takes the overlay's place",
                         .test = "a_folder_that_no_overlay_can_be_laid_over_is_named",
                 },
-        [CAUSE_OVERLAY_IN_CACHE] =
+        [NSRUN_ERROR_OVERLAY_IN_CACHE] =
                 {
                         .stage = NSRUN_STAGE_OVERLAY,
                         .when = "It can, and the layers are on disk.",
@@ -393,7 +393,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "use --overlay-backing=tmpfs, or point XDG_CACHE_HOME at a local disk",
                         .test = "a_cache_that_carries_no_overlay_is_refused",
                 },
-        [CAUSE_OVERLAY_DISK_FULL] =
+        [NSRUN_ERROR_OVERLAY_DISK_FULL] =
                 {
                         .stage = NSRUN_STAGE_OVERLAY,
                         .when = "An overlay on disk fails with ENOSPC or EDQUOT.",
@@ -401,7 +401,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "the cache folder's disk is full: make room, or use --overlay-backing=tmpfs",
                         .test = "a_disk_without_room_for_an_rundir_is_a_line_and_leaves_nothing",
                 },
-        [CAUSE_NO_SECCOMP] =
+        [NSRUN_ERROR_NO_SECCOMP] =
                 {
                         .stage = NSRUN_STAGE_HARDENING,
                         .when = "seccomp(2) fails, and not with EPERM.",
@@ -410,7 +410,7 @@ const struct cause causes[N_CAUSES] = {
                                "nsrun must allow seccomp(2); --seccomp=none goes on without",
                         .test = "without_its_filter_no_command_starts",
                 },
-        [CAUSE_FILTER_SECCOMP] =
+        [NSRUN_ERROR_FILTER_SECCOMP] =
                 {
                         .stage = NSRUN_STAGE_HARDENING,
                         .when = "seccomp(2) fails with EPERM.",
@@ -418,7 +418,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER_HINT("seccomp") "; --seccomp=none goes on without",
                         .test = "without_its_filter_no_command_starts",
                 },
-        [CAUSE_NO_LANDLOCK] =
+        [NSRUN_ERROR_NO_LANDLOCK] =
                 {
                         .stage = NSRUN_STAGE_POLICY,
                         .when = "--landlock=require is asked for, and the kernel answers ENOSYS.",
@@ -427,7 +427,7 @@ const struct cause causes[N_CAUSES] = {
                                "nsrun must allow landlock_create_ruleset; --landlock=auto goes on without",
                         .test = "where_the_kernel_has_none_auto_goes_on_and_require_does_not",
                 },
-        [CAUSE_FILTER_LANDLOCK] =
+        [NSRUN_ERROR_FILTER_LANDLOCK] =
                 {
                         .stage = NSRUN_STAGE_POLICY,
                         .when = "landlock_create_ruleset(2) fails with EPERM, and --landlock=require or --strict is "
@@ -436,7 +436,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER_HINT("landlock_create_ruleset") "; --landlock=auto goes on without",
                         .test = "a_filter_that_refuses_landlock_is_named",
                 },
-        [CAUSE_LANDLOCK_OFF] =
+        [NSRUN_ERROR_LANDLOCK_OFF] =
                 {
                         .stage = NSRUN_STAGE_POLICY,
                         .when = "--landlock=require is asked for, and the kernel answers EOPNOTSUPP.",
@@ -445,7 +445,7 @@ const struct cause causes[N_CAUSES] = {
                                "--landlock=auto",
                         .test = "where_the_kernel_has_none_auto_goes_on_and_require_does_not",
                 },
-        [CAUSE_LANDLOCK_REFUSED] =
+        [NSRUN_ERROR_LANDLOCK_REFUSED] =
                 {
                         .stage = NSRUN_STAGE_HARDENING,
                         .when = "The kernel has Landlock's scopes, and they can't be entered.",
@@ -453,7 +453,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "--landlock=off goes on without",
                         .test = "a_scope_that_can_not_be_entered_starts_nothing",
                 },
-        [CAUSE_FILTER_RESTRICT] =
+        [NSRUN_ERROR_FILTER_RESTRICT] =
                 {
                         .stage = NSRUN_STAGE_HARDENING,
                         .when = "The same, and landlock_restrict_self(2) fails with EPERM or ENOSYS.",
@@ -461,7 +461,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = FILTER_HINT("landlock_restrict_self") "; --landlock=off goes on without",
                         .test = "a_scope_that_can_not_be_entered_starts_nothing",
                 },
-        [CAUSE_NO_NULL] =
+        [NSRUN_ERROR_NO_NULL] =
                 {
                         .stage = NSRUN_STAGE_SUPERVISE,
                         .when = "There is no /dev/null.",
@@ -469,7 +469,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo mknod -m 666 /dev/null c 1 3",
                         .test = "a_missing_null_device_is_named",
                 },
-        [CAUSE_CLOSED_NULL] =
+        [NSRUN_ERROR_CLOSED_NULL] =
                 {
                         .stage = NSRUN_STAGE_SUPERVISE,
                         .when = "/dev/null may not be opened.",
@@ -477,7 +477,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo chmod 666 /dev/null",
                         .test = "a_null_device_that_is_none_is_named",
                 },
-        [CAUSE_NODEV_NULL] =
+        [NSRUN_ERROR_NODEV_NULL] =
                 {
                         .stage = NSRUN_STAGE_SUPERVISE,
                         .when = "The same, and it lies on a mount with nodev: its own, or that of /dev or /.",
@@ -485,7 +485,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "it is mounted nodev: sudo mount -o remount,bind,dev /dev",
                         .test = "a_null_device_that_is_mounted_nodev_is_named",
                 },
-        [CAUSE_CACHE_UNMADE] =
+        [NSRUN_ERROR_CACHE_UNMADE] =
                 {
                         .stage = NSRUN_STAGE_WORKSPACE,
                         .when = "The folder of runs can't be made.",
@@ -493,7 +493,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "set XDG_CACHE_HOME to a folder of your own on a local disk",
                         .test = "a_default_cache_without_a_run_directory_has_its_overlay_in_memory",
                 },
-        [CAUSE_CACHE_WRITABLE] =
+        [NSRUN_ERROR_CACHE_WRITABLE] =
                 {
                         .stage = NSRUN_STAGE_WORKSPACE,
                         .when = "Others may write to the folder of runs.",
@@ -501,7 +501,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "chmod go-w that folder",
                         .test = "a_cache_folder_that_is_not_ones_own_is_refused",
                 },
-        [CAUSE_CACHE_FOREIGN] =
+        [NSRUN_ERROR_CACHE_FOREIGN] =
                 {
                         .stage = NSRUN_STAGE_WORKSPACE,
                         .when = "It is another user's.",
@@ -509,7 +509,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "set XDG_CACHE_HOME to a folder of your own on a local disk",
                         .test = "a_cache_folder_of_another_user_is_refused",
                 },
-        [CAUSE_NO_CGROUP] =
+        [NSRUN_ERROR_NO_CGROUP] =
                 {
                         .stage = NSRUN_STAGE_HARDENING,
                         .when = "--limit is asked for, and no cgroup2 is mounted with this process in it.",
@@ -517,7 +517,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "sudo mount -t cgroup2 none /sys/fs/cgroup",
                         .test = "a_host_without_cgroups_is_named",
                 },
-        [CAUSE_CGROUP_CROWDED] =
+        [NSRUN_ERROR_CGROUP_CROWDED] =
                 {
                         .stage = NSRUN_STAGE_HARDENING,
                         .when = "--limit is asked for, and nsrun isn't alone in its cgroup.",
@@ -525,7 +525,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "systemd-run --user --scope -p Delegate=yes nsrun ... gives one",
                         .test = "a_cgroup_with_other_processes_is_left_as_it_is",
                 },
-        [CAUSE_CGROUP_REFUSED] =
+        [NSRUN_ERROR_CGROUP_REFUSED] =
                 {
                         .stage = NSRUN_STAGE_HARDENING,
                         .when = "--limit is asked for, and no cgroup above may be written, or has the "
@@ -534,7 +534,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "systemd-run --user --scope -p Delegate=yes nsrun ... gives one",
                         .test = "a_cgroup_without_controllers_is_named",
                 },
-        [CAUSE_SMALL_STACK] =
+        [NSRUN_ERROR_SMALL_STACK] =
                 {
                         .stage = NSRUN_STAGE_SUPERVISE,
                         .when = "The soft limit RLIMIT_STACK is below 96 KiB.",
@@ -542,7 +542,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "ulimit -s 256, or more",
                         .test = "a_limit_that_nsrun_cant_run_with_is_named",
                 },
-        [CAUSE_OUTER_FILTER] =
+        [NSRUN_ERROR_OUTER_FILTER] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "Namespaces are refused in a sandbox of another nsrun.",
@@ -550,7 +550,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "start the outer one with --seccomp=nested",
                         .test = "a_refusal_in_nsrun_blames_the_outer_one",
                 },
-        [CAUSE_OUTER_STRICT] =
+        [NSRUN_ERROR_OUTER_STRICT] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,
                         .when = "The sysctl user.max_mnt_namespaces is 0 in a sandbox of another nsrun.",
@@ -559,7 +559,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "start the outer one without --protect=strict",
                         .test = "a_refusal_in_nsrun_blames_the_outer_one",
                 },
-        [CAUSE_OUTER_ROOT] =
+        [NSRUN_ERROR_OUTER_ROOT] =
                 {
                         .stage = NSRUN_STAGE_IDMAP,
                         .when = "The user is root in a sandbox of another nsrun, where root has no capability.",
@@ -568,7 +568,7 @@ const struct cause causes[N_CAUSES] = {
                         .fix = "start the nsrun around this one with --uid=1000",
                         .test = "a_refusal_in_nsrun_blames_the_outer_one",
                 },
-        [CAUSE_OUTER_PROC] =
+        [NSRUN_ERROR_OUTER_PROC] =
                 {
                         .stage = NSRUN_STAGE_PROC,
                         .when = "A new /proc is refused with EPERM in a sandbox of another nsrun.",
@@ -579,20 +579,15 @@ const struct cause causes[N_CAUSES] = {
                 },
 };
 
-int error_cause(struct nsrun_error *err, enum cause_id id, int r, const char *path) {
-        const struct cause *cause = &causes[id];
+int error_cause_with(struct nsrun_error *err, enum nsrun_error_id id, int r, const char *path,
+                     const char *fix) {
+        return error_set_id(err, id, causes[id].stage, r, path, causes[id].what, fix);
+}
 
-        return error_set(err, cause->stage, r, path, cause->what, cause->fix);
+int error_cause(struct nsrun_error *err, enum nsrun_error_id id, int r, const char *path) {
+        return error_cause_with(err, id, r, path, causes[id].fix);
 }
 
 const struct cause *error_find_cause(const struct nsrun_error *err) {
-        size_t n = strlen(err->what);
-
-        for (size_t i = 0; i < N_CAUSES; i++) {
-                size_t m = strlen(causes[i].what);
-
-                if (m <= n && streq(err->what + n - m, causes[i].what))
-                        return &causes[i];
-        }
-        return NULL;
+        return (unsigned)err->id < NSRUN_ERROR_COUNT && causes[err->id].what ? &causes[err->id] : NULL;
 }

@@ -10,79 +10,9 @@
         "; parts of its /proc are masked, too: add docker's --security-opt systempaths=unconfined (podman: " \
         "unmask=ALL; Kubernetes: procMount: Unmasked), or choose --proc=none"
 
-/* Bytes of stack for CAUSE_SMALL_STACK; with two thirds of it nsrun ran into its end every other time. */
+/* Bytes of stack for NSRUN_ERROR_SMALL_STACK; with two thirds of it nsrun ran into its end every other time.
+ */
 #define STACK_LEAST ((rlim_t)96 * 1024)
-
-enum cause_id {
-        CAUSE_USERNS_CLONE,
-        CAUSE_MAX_USER,
-        CAUSE_APPARMOR,
-        CAUSE_MAX_MNT,
-        CAUSE_MAX_PID,
-        CAUSE_MAX_IPC,
-        CAUSE_MAX_UTS,
-        CAUSE_MAX_NET,
-        CAUSE_NAMESPACES_USED_UP,
-        CAUSE_OUTER_LIMIT,
-        CAUSE_NO_USERNS,
-        CAUSE_NO_PROC_TO_TELL,
-        CAUSE_UNMAPPED,
-        CAUSE_CHROOT,
-        CAUSE_OTHERS_PIDS,
-        CAUSE_FILTER_USERNS,
-        CAUSE_FILTER_MOUNTS,
-        CAUSE_MODULE,
-        CAUSE_NAMESPACES_REFUSED,
-        CAUSE_PROCESSES_USED_UP,
-        CAUSE_PIDS_USED_UP,
-        CAUSE_MEMORY_USED_UP,
-        CAUSE_SETFCAP,
-        CAUSE_NO_PROC_FOR_IDS,
-        CAUSE_READ_ONLY_PROC,
-        CAUSE_UNDUMPABLE,
-        CAUSE_NO_PROC_FOR_MOUNTS,
-        CAUSE_NO_PIDFD,
-        CAUSE_FILTER_PIDFD,
-        CAUSE_FILTER_PIVOT,
-        CAUSE_INITRAMFS,
-        CAUSE_FILTER_UMOUNT,
-        CAUSE_FILTER_MOVE,
-        CAUSE_FILTER_UNSHARE,
-        CAUSE_FILTER_MEMFD,
-        CAUSE_FILTER_SOCKETS,
-        CAUSE_FILTER_MOUNT_CALLS,
-        CAUSE_NO_MOUNT_CALLS,
-        CAUSE_PROC_MASKED,
-        CAUSE_NO_PROC_SUBSET,
-        CAUSE_NO_OVERLAYFS,
-        CAUSE_OVERLAY_REFUSED,
-        CAUSE_OVERLAY_OVER_MOUNTS,
-        CAUSE_OVERLAY_OVER_OVERLAYS,
-        CAUSE_OVERLAY_IN_CACHE,
-        CAUSE_OVERLAY_DISK_FULL,
-        CAUSE_NO_SECCOMP,
-        CAUSE_FILTER_SECCOMP,
-        CAUSE_NO_LANDLOCK,
-        CAUSE_FILTER_LANDLOCK,
-        CAUSE_LANDLOCK_OFF,
-        CAUSE_LANDLOCK_REFUSED,
-        CAUSE_FILTER_RESTRICT,
-        CAUSE_NO_NULL,
-        CAUSE_CLOSED_NULL,
-        CAUSE_NODEV_NULL,
-        CAUSE_CACHE_UNMADE,
-        CAUSE_CACHE_WRITABLE,
-        CAUSE_CACHE_FOREIGN,
-        CAUSE_NO_CGROUP,
-        CAUSE_CGROUP_CROWDED,
-        CAUSE_CGROUP_REFUSED,
-        CAUSE_SMALL_STACK,
-        CAUSE_OUTER_FILTER,
-        CAUSE_OUTER_STRICT,
-        CAUSE_OUTER_ROOT,
-        CAUSE_OUTER_PROC,
-        N_CAUSES
-};
 
 struct cause {
         enum nsrun_stage stage;
@@ -93,9 +23,13 @@ struct cause {
                 *test; /* the test that makes such a host; NULL: no test can, where the kernel isn't such */
 };
 
-extern const struct cause causes[N_CAUSES];
+/* A row without words: the identifier is no host's cause. */
+extern const struct cause causes[NSRUN_ERROR_COUNT];
 
 /* error_set() with the row's stage and words: safe where that is. */
-int error_cause(struct nsrun_error *err, enum cause_id id, int r, const char *path);
-/* The row whose words the error's words are, or end in; NULL: the host isn't the cause. */
+int error_cause(struct nsrun_error *err, enum nsrun_error_id id, int r, const char *path);
+/* The same with another fix than the row's, or none. */
+int error_cause_with(struct nsrun_error *err, enum nsrun_error_id id, int r, const char *path,
+                     const char *fix);
+/* The row of the error's identifier; NULL: the host isn't the cause. */
 const struct cause *error_find_cause(const struct nsrun_error *err);

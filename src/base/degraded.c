@@ -10,6 +10,7 @@
 const struct degraded degraded[N_DEGRADED] = {
         [DEGRADED_LANDLOCK] =
                 {
+                        .error = NSRUN_ERROR_DEGRADED_LANDLOCK,
                         .name = "landlock",
                         .when = "The kernel has no Landlock, or one before ABI 6 (Linux 6.12), and --landlock is "
                                 "auto.",
@@ -22,6 +23,7 @@ const struct degraded degraded[N_DEGRADED] = {
                 },
         [DEGRADED_CGROUP_NAMESPACE] =
                 {
+                        .error = NSRUN_ERROR_DEGRADED_CGROUP_NAMESPACE,
                         .name = "cgroup-namespace",
                         .when = "The kernel gives no cgroup namespace (EINVAL, ENOSPC), as within another nsrun.",
                         .lack = "no cgroup namespace can be had",
@@ -34,6 +36,7 @@ const struct degraded degraded[N_DEGRADED] = {
                 },
         [DEGRADED_COUNTERS] =
                 {
+                        .error = NSRUN_ERROR_DEGRADED_COUNTERS,
                         .name = "counters",
                         .when = "/proc/sys is read-only, as containers have it.",
                         .lack = "in a container's read-only /proc/sys commands can't be bounded",
@@ -44,6 +47,7 @@ const struct degraded degraded[N_DEGRADED] = {
                 },
         [DEGRADED_PROC_SUBSET] =
                 {
+                        .error = NSRUN_ERROR_DEGRADED_PROC_SUBSET,
                         .name = "proc-subset",
                         .when = "A new /proc is refused, one with subset=pid isn't, and --proc is auto.",
                         .lack = "a full /proc is refused here",
@@ -53,6 +57,7 @@ const struct degraded degraded[N_DEGRADED] = {
                 },
         [DEGRADED_PROC_NONE] =
                 {
+                        .error = NSRUN_ERROR_DEGRADED_PROC_NONE,
                         .name = "proc-none",
                         .when = "That one is refused, too.",
                         .lack = "no /proc can be mounted here",
@@ -62,6 +67,7 @@ const struct degraded degraded[N_DEGRADED] = {
                 },
         [DEGRADED_CACHE_IN_MEMORY] =
                 {
+                        .error = NSRUN_ERROR_DEGRADED_CACHE_IN_MEMORY,
                         .name = "cache-in-memory",
                         .when = "The cache folder can't carry the layers of a default cache's overlay, or can't be "
                                 "made, and memory can.",
@@ -72,6 +78,7 @@ const struct degraded degraded[N_DEGRADED] = {
                 },
         [DEGRADED_CACHE_READ_ONLY] =
                 {
+                        .error = NSRUN_ERROR_DEGRADED_CACHE_READ_ONLY,
                         .name = "cache-read-only",
                         .when = "No overlay can be laid over a default cache.",
                         .lack = "no overlay can be had for this cache",
@@ -81,6 +88,7 @@ const struct degraded degraded[N_DEGRADED] = {
                 },
         [DEGRADED_CACHE_EMPTY] =
                 {
+                        .error = NSRUN_ERROR_DEGRADED_CACHE_EMPTY,
                         .name = "cache-empty",
                         .when = "A default cache can't be opened, or not be bound either.",
                         .lack = "this cache can't be shown",
@@ -90,6 +98,7 @@ const struct degraded degraded[N_DEGRADED] = {
                 },
         [DEGRADED_PIDS] =
                 {
+                        .error = NSRUN_ERROR_DEGRADED_PIDS,
                         .name = "pids-by-rlimit",
                         .when = "--limit pids is asked for, and no cgroup can be made for it.",
                         .lack = "no cgroup can be made to bound the number of processes",
@@ -100,6 +109,7 @@ const struct degraded degraded[N_DEGRADED] = {
                 },
         [DEGRADED_LEFTOVERS] =
                 {
+                        .error = NSRUN_ERROR_DEGRADED_LEFTOVERS,
                         .name = "leftovers",
                         .when = "The user has no uts namespace left (ENOSPC) for a command that joins a session.",
                         .lack = "the user has no uts namespace left to know the command's processes by",
@@ -118,7 +128,7 @@ void degraded_note(struct nsrun_error *ret, enum degraded_id id, const char *pat
         strcat(what, degraded[id].lack);
         strcat(what, ": ");
         strcat(what, degraded[id].instead);
-        (void)error_set(&note, NSRUN_STAGE_MOUNT, 0, path, what, NULL);
+        (void)error_set_id(&note, degraded[id].error, NSRUN_STAGE_MOUNT, 0, path, what, NULL);
         *ret = note;
 }
 
@@ -126,23 +136,24 @@ int degraded_refuse(struct nsrun_error *err, enum degraded_id id, const char *pa
         char what[sizeof(err->what)] = STRICT;
 
         strcat(what, degraded[id].lack);
-        return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), path, what,
-                         hint ? hint : degraded[id].fix);
+        return error_set_id(err, degraded[id].error, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), path, what,
+                            hint ? hint : degraded[id].fix);
+}
+
+/* The row of an identifier; NULL: it is none of the table's. */
+static const struct degraded *degraded_of(enum nsrun_error_id id) {
+        for (size_t i = 0; i < N_DEGRADED; i++)
+                if (degraded[i].error == id)
+                        return &degraded[i];
+        return NULL;
 }
 
 bool degraded_is_refusal(const struct nsrun_error *err) {
-        return startswith(err->what, STRICT) != NULL;
+        return err->stage == NSRUN_STAGE_POLICY && degraded_of(err->id);
 }
 
 const struct degraded *degraded_find(const struct nsrun_error *note) {
-        for (size_t i = 0; i < N_DEGRADED; i++) {
-                const char *rest = startswith(note->what, degraded[i].lack);
-
-                rest = rest ? startswith(rest, ": ") : NULL;
-                if (rest && streq(rest, degraded[i].instead))
-                        return &degraded[i];
-        }
-        return NULL;
+        return note->stage == NSRUN_STAGE_POLICY ? NULL : degraded_of(note->id);
 }
 
 int degraded_add(char ***list, const struct degraded *row, const char *path) {

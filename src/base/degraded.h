@@ -23,6 +23,7 @@ enum degraded_id {
 };
 
 struct degraded {
+        enum nsrun_error_id error;
         const char *name;    /* for programs */
         const char *when;    /* what is so on such a host, for the man page: a sentence */
         const char *lack;    /* what can't be had: the words of --strict's refusal */

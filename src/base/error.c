@@ -155,6 +155,19 @@ int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char
         return r < 0 ? r : -EIO;
 }
 
+int error_set_id(struct nsrun_error *err, enum nsrun_error_id id, enum nsrun_stage stage, int r,
+                 const char *path, const char *what, const char *hint) {
+        if (err && err->stage == NSRUN_STAGE_NONE)
+                err->id = id;
+        return error_set(err, stage, r, path, what, hint);
+}
+
+int error_identify(struct nsrun_error *err, enum nsrun_error_id id, int r) {
+        if (err && err->id == NSRUN_ERROR_OTHER)
+                err->id = id;
+        return r;
+}
+
 int error_setf(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *hint,
                const char *what, ...) {
         char text[sizeof(err->what)];

@@ -33,8 +33,7 @@ static inline bool error_is_filtered(int r) {
 /* How the hint begins where a command is in a folder that PATH doesn't name. */
 #define PATH_HINT "PATH "
 
-/* The words of an errno, glibc's in every C library; of one that nobody has the next call may free them.
- * Between clone and exec as safe as strerror(3) is. */
+/* The words of an errno, glibc's in every C library.  Safe between clone and exec. */
 const char *error_words(int error);
 
 /* Fills *err (may be NULL; left alone when it is already filled) and returns r,
@@ -44,7 +43,14 @@ const char *error_words(int error);
 int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *what,
               const char *hint);
 
-/* The same with a formatted `what`.  Not for the child of a clone. */
+/* The same of a failure that has an identifier. */
+int error_set_id(struct nsrun_error *err, enum nsrun_error_id id, enum nsrun_stage stage, int r,
+                 const char *path, const char *what, const char *hint);
+
+/* Gives an identifier to an error without one; returns r. */
+int error_identify(struct nsrun_error *err, enum nsrun_error_id id, int r);
+
+/* error_set() with a formatted `what`.  Not for the child of a clone. */
 int error_setf(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *hint,
                const char *what, ...) nsrun_printf(6, 7);
 

@@ -38,15 +38,15 @@ int null_fail(int r, struct nsrun_error *err) {
         struct stat st;
 
         if (r == -ENOENT)
-                return error_cause(err, CAUSE_NO_NULL, r, "/dev/null");
+                return error_cause(err, NSRUN_ERROR_NO_NULL, r, "/dev/null");
         if (r == -EACCES && sys_stat("/dev/null", &st) == -EACCES)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, "/dev/null", causes[CAUSE_CLOSED_NULL].what,
-                                 "sudo chmod 755 /dev, which may not be entered");
+                return error_cause_with(err, NSRUN_ERROR_CLOSED_NULL, r, "/dev/null",
+                                        "sudo chmod 755 /dev, which may not be entered");
         /* A mode that lets everybody open it doesn't say no. */
         if ((r == -EACCES || r == -EPERM) && (sys_stat("/dev/null", &st) < 0 || (st.st_mode & 0666) != 0666))
-                return error_cause(err, CAUSE_CLOSED_NULL, r, "/dev/null");
+                return error_cause(err, NSRUN_ERROR_CLOSED_NULL, r, "/dev/null");
         fix = r == -EACCES || r == -EPERM ? find_nodev_fix() : NULL;
-        return error_set(err, NSRUN_STAGE_SUPERVISE, r, "/dev/null", causes[CAUSE_NO_NULL].what, fix);
+        return error_cause_with(err, NSRUN_ERROR_NO_NULL, r, "/dev/null", fix);
 }
 
 int null_open(int flags, struct nsrun_error *err) {

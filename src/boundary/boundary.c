@@ -102,9 +102,10 @@ int builder_set_hostname(struct builder *b) {
 
         /* One that is too long is the caller's fault, and no namespace's. */
         if (r < 0)
-                return error_set(&b->reaper.error, r == -EINVAL ? NSRUN_STAGE_USAGE : NSRUN_STAGE_NAMESPACE,
-                                 r, name, "the host name can't be set",
-                                 r == -EINVAL ? "64 bytes are the most" : NULL);
+                return error_set_id(&b->reaper.error, NSRUN_ERROR_HOSTNAME,
+                                    r == -EINVAL ? NSRUN_STAGE_USAGE : NSRUN_STAGE_NAMESPACE, r, name,
+                                    "the host name can't be set",
+                                    r == -EINVAL ? "64 bytes are the most" : NULL);
         return 0;
 }
 

@@ -30,12 +30,12 @@ int filter_install(struct reaper *p) {
                 }
                 if (r < 0)
                         return r == -EBUSY && p->init.listener_socket >= 0
-                                       ? error_set(
-                                                 &p->error, NSRUN_STAGE_HARDENING, r, NULL,
-                                                 causes[CAUSE_NO_SECCOMP].what,
+                                       ? error_cause_with(
+                                                 &p->error, NSRUN_ERROR_NO_SECCOMP, r, NULL,
                                                  "an outer sandbox listens already: leave --report and --explain out")
                                        : error_cause(&p->error,
-                                                     r == -EPERM ? CAUSE_FILTER_SECCOMP : CAUSE_NO_SECCOMP,
+                                                     r == -EPERM ? NSRUN_ERROR_FILTER_SECCOMP
+                                                                 : NSRUN_ERROR_NO_SECCOMP,
                                                      r, NULL);
                 if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)
                         p->listener = r;

@@ -117,8 +117,8 @@ int harden_scope(uint64_t scopes, struct nsrun_error *err) {
 
         if (r < 0)
                 return error_cause(err,
-                                   ruleset >= 0 && error_is_filtered(r) ? CAUSE_FILTER_RESTRICT
-                                                                        : CAUSE_LANDLOCK_REFUSED,
+                                   ruleset >= 0 && error_is_filtered(r) ? NSRUN_ERROR_FILTER_RESTRICT
+                                                                        : NSRUN_ERROR_LANDLOCK_REFUSED,
                                    r, NULL);
         return 0;
 }

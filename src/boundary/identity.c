@@ -40,12 +40,12 @@ static int write_map(int dir, const char *prefix, const char *name, const char *
         if (n == -ENOENT && streq(name, "setgroups"))
                 return 0;
         if (n == -EACCES && sys_prctl(PR_GET_DUMPABLE, 0, 0) == 0)
-                return error_cause(err, CAUSE_UNDUMPABLE, (int)n, path);
+                return error_cause(err, NSRUN_ERROR_UNDUMPABLE, (int)n, path);
         if (n < 0)
-                return n == -ENOENT  ? error_cause(err, CAUSE_NO_PROC_FOR_IDS, (int)n, path)
-                       : n == -EROFS ? error_cause(err, CAUSE_READ_ONLY_PROC, (int)n, path)
-                                     : error_set(err, NSRUN_STAGE_IDMAP, (int)n, path,
-                                                 causes[CAUSE_NO_PROC_FOR_IDS].what, NULL);
+                return n == -ENOENT ? error_cause(err, NSRUN_ERROR_NO_PROC_FOR_IDS, (int)n, path)
+                       : n == -EROFS
+                               ? error_cause(err, NSRUN_ERROR_READ_ONLY_PROC, (int)n, path)
+                               : error_cause_with(err, NSRUN_ERROR_NO_PROC_FOR_IDS, (int)n, path, NULL);
         return 0;
 }
 
@@ -86,8 +86,8 @@ static int enter_last_userns(struct init_identity *id, struct nsrun_error *err) 
 /* --assert-userns-disabled: fails if a user namespace can still be made. */
 static int assert_no_userns(const struct init_identity *id, struct nsrun_error *err) {
         if (id->needs_no_userns && sys_unshare(CLONE_NEWUSER) >= 0)
-                return error_set(err, NSRUN_STAGE_IDMAP, -EPERM, NULL,
-                                 "creation of new user namespaces was not disabled as requested", NULL);
+                return error_set_id(err, NSRUN_ERROR_USERNS_LEFT, NSRUN_STAGE_IDMAP, -EPERM, NULL,
+                                    "creation of new user namespaces was not disabled as requested", NULL);
         return 0;
 }
 
@@ -108,13 +108,13 @@ static int take_ids(const struct init_identity *id, struct nsrun_error *err) {
         if (r >= 0 && id->takes_gid)
                 r = sys_set_gid(id->gid);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_IDMAP, r, number_format(number, id->gid),
-                                 "unable to switch to gid", NULL);
+                return error_set_id(err, NSRUN_ERROR_IDS, NSRUN_STAGE_IDMAP, r,
+                                    number_format(number, id->gid), "unable to switch to gid", NULL);
         if (id->takes_uid)
                 r = sys_set_uid(id->uid);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_IDMAP, r, number_format(number, id->uid),
-                                 "unable to switch to uid", NULL);
+                return error_set_id(err, NSRUN_ERROR_IDS, NSRUN_STAGE_IDMAP, r,
+                                    number_format(number, id->uid), "unable to switch to uid", NULL);
         return 0;
 }
 

@@ -35,13 +35,13 @@ int mount_private_root(struct mounting *m, unsigned long propagation, const char
                                  NULL);
         m->descriptors = sys_open(AT_FDCWD, "/proc/self/fd", O_PATH | O_DIRECTORY, 0);
         if (m->descriptors < 0)
-                return error_cause(err, CAUSE_NO_PROC_FOR_MOUNTS, m->descriptors, "/proc/self/fd");
+                return error_cause(err, NSRUN_ERROR_NO_PROC_FOR_MOUNTS, m->descriptors, "/proc/self/fd");
         r = sys_mount(NULL, "/", NULL, MS_REC | propagation, NULL);
         if (r < 0)
                 /* Ubuntu's AppArmor lets the namespace be made and refuses what it is
                  * for; the parent finds out which it was. */
-                return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL,
-                                 "the new namespaces are there but may not be used", NULL);
+                return error_set_id(err, NSRUN_ERROR_NAMESPACES_UNUSABLE, NSRUN_STAGE_NAMESPACE, r, NULL,
+                                    "the new namespaces are there but may not be used", NULL);
         /* On /proc because every host has that folder; pivot_root takes it away again at once. */
         r = sys_mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, options);
         if (r < 0)
@@ -51,10 +51,10 @@ int mount_private_root(struct mounting *m, unsigned long propagation, const char
         if (r >= 0)
                 r = sys_pivot_root(".", ".");
         if (r < 0)
-                return r == -EINVAL           ? error_cause(err, CAUSE_INITRAMFS, r, "/")
-                       : error_is_filtered(r) ? error_cause(err, CAUSE_FILTER_PIVOT, r, "/")
-                                              : error_set(err, NSRUN_STAGE_MOUNT, r, "/",
-                                                          causes[CAUSE_FILTER_PIVOT].what, NULL);
+                return r == -EINVAL ? error_cause(err, NSRUN_ERROR_INITRAMFS, r, "/")
+                       : error_is_filtered(r)
+                               ? error_cause(err, NSRUN_ERROR_FILTER_PIVOT, r, "/")
+                               : error_cause_with(err, NSRUN_ERROR_FILTER_PIVOT, r, "/", NULL);
         m->new_root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
         if (m->new_root < 0)
                 return error_set(err, NSRUN_STAGE_MOUNT, m->new_root, "/",
@@ -158,9 +158,11 @@ static int fail_bind(struct mounting *m, const struct plan_op *op, int r, const 
 
         if (found < 0)
                 return error_cause(m->error,
-                                   found == -EPERM ? CAUSE_FILTER_MOUNT_CALLS : CAUSE_NO_MOUNT_CALLS, found,
-                                   NULL);
-        return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->source ? op->source : op->target, what, hint);
+                                   found == -EPERM ? NSRUN_ERROR_FILTER_MOUNT_CALLS
+                                                   : NSRUN_ERROR_NO_MOUNT_CALLS,
+                                   found, NULL);
+        return error_set_id(m->error, NSRUN_ERROR_BIND, NSRUN_STAGE_MOUNT, r,
+                            op->source ? op->source : op->target, what, hint);
 }
 
 int mount_attach(struct mounting *m, const struct plan_op *op, int source, int target, uint64_t attributes,
@@ -180,14 +182,15 @@ int mount_attach(struct mounting *m, const struct plan_op *op, int source, int t
                                  FILTER_HINT_FOR(r, "mount_setattr"));
         r = sys_move_mount(tree, target);
         if (r == -EINVAL && !is_same_kind(source, target))
-                return error_set(m->error, NSRUN_STAGE_MOUNT, -ENOTDIR, op->target,
-                                 "the mount point and the source are not both folders or both files", NULL);
+                return error_set_id(
+                        m->error, NSRUN_ERROR_MOUNT_POINT_KIND, NSRUN_STAGE_MOUNT, -ENOTDIR, op->target,
+                        "the mount point and the source are not both folders or both files", NULL);
         if (r == -ENOSYS)
-                return fail_bind(m, op, r, causes[CAUSE_FILTER_MOVE].what, NULL);
+                return fail_bind(m, op, r, causes[NSRUN_ERROR_FILTER_MOVE].what, NULL);
         if (r < 0)
-                return error_is_filtered(r) ? error_cause(m->error, CAUSE_FILTER_MOVE, r, op->target)
-                                            : error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
-                                                        causes[CAUSE_FILTER_MOVE].what, NULL);
+                return error_is_filtered(r)
+                               ? error_cause(m->error, NSRUN_ERROR_FILTER_MOVE, r, op->target)
+                               : error_cause_with(m->error, NSRUN_ERROR_FILTER_MOVE, r, op->target, NULL);
         return 0;
 }
 
@@ -484,9 +487,9 @@ static int mount_seal(struct mounting *m) {
         if (r >= 0)
                 r = sys_chdir("/");
         if (r < 0)
-                return error_is_filtered(r) ? error_cause(m->error, CAUSE_FILTER_UMOUNT, r, "/")
-                                            : error_set(m->error, NSRUN_STAGE_MOUNT, r, "/",
-                                                        causes[CAUSE_FILTER_UMOUNT].what, NULL);
+                return error_is_filtered(r)
+                               ? error_cause(m->error, NSRUN_ERROR_FILTER_UMOUNT, r, "/")
+                               : error_cause_with(m->error, NSRUN_ERROR_FILTER_UMOUNT, r, "/", NULL);
         close_fdp(&m->old_root);
         close_fdp(&m->descriptors);
         close_fdp(&m->rundir_fd);

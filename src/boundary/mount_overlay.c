@@ -161,22 +161,22 @@ static int overlay_fail(struct mounting *m, const struct plan_op *op, int lower,
         char path[PATH_MAX];
 
         if (r == -ENODEV)
-                return error_cause(m->error, CAUSE_NO_OVERLAYFS, r, op->target);
+                return error_cause(m->error, NSRUN_ERROR_NO_OVERLAYFS, r, op->target);
         if (r == -EPERM)
-                return error_cause(m->error, CAUSE_OVERLAY_REFUSED, r, op->target);
+                return error_cause(m->error, NSRUN_ERROR_OVERLAY_REFUSED, r, op->target);
         if ((r == -EINVAL || r == -EOPNOTSUPP) && !can_be_below(m, op, lower))
                 return error_cause(m->error,
-                                   has_submounts(lower) ? CAUSE_OVERLAY_OVER_MOUNTS
-                                                        : CAUSE_OVERLAY_OVER_OVERLAYS,
+                                   has_submounts(lower) ? NSRUN_ERROR_OVERLAY_OVER_MOUNTS
+                                                        : NSRUN_ERROR_OVERLAY_OVER_OVERLAYS,
                                    r, op->source);
         /* A tmpfs carries them on every kernel that has overlays in user namespaces. */
         if ((r == -EINVAL || r == -EOPNOTSUPP) && is_disk)
-                return error_cause(m->error, CAUSE_OVERLAY_IN_CACHE, r, rundirs_of(m, path));
+                return error_cause(m->error, NSRUN_ERROR_OVERLAY_IN_CACHE, r, rundirs_of(m, path));
         if ((r == -ENOSPC || r == -EDQUOT) && is_disk)
-                return error_cause(m->error, CAUSE_OVERLAY_DISK_FULL, r, rundirs_of(m, path));
+                return error_cause(m->error, NSRUN_ERROR_OVERLAY_DISK_FULL, r, rundirs_of(m, path));
         if (r == -ENOSPC || r == -EDQUOT)
-                return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target,
-                                 causes[CAUSE_OVERLAY_DISK_FULL].what, "raise --tmpfs-size");
+                return error_cause_with(m->error, NSRUN_ERROR_OVERLAY_DISK_FULL, r, op->target,
+                                        "raise --tmpfs-size");
         return error_set(m->error, NSRUN_STAGE_OVERLAY, r, op->target, "the overlay can't be mounted", NULL);
 }
 

@@ -108,13 +108,13 @@ int mount_proc(struct mounting *m, const struct plan_op *op) {
                                        m->error);
         if (r == -EPERM)
                 /* mount_too_revealing(): a masked /proc outside forbids a full one inside. */
-                return error_cause(m->error, m->b->facts.is_within ? CAUSE_OUTER_PROC : CAUSE_PROC_MASKED, r,
-                                   op->target);
+                return error_cause(m->error,
+                                   m->b->facts.is_within ? NSRUN_ERROR_OUTER_PROC : NSRUN_ERROR_PROC_MASKED,
+                                   r, op->target);
         if (r < 0 && op->proc == POLICY_PROC_SUBSET)
-                return error_cause(m->error, CAUSE_NO_PROC_SUBSET, r, op->target);
+                return error_cause(m->error, NSRUN_ERROR_NO_PROC_SUBSET, r, op->target);
         if (r < 0)
-                return error_set(m->error, NSRUN_STAGE_PROC, r, op->target,
-                                 causes[CAUSE_NO_PROC_SUBSET].what, NULL);
+                return error_cause_with(m->error, NSRUN_ERROR_NO_PROC_SUBSET, r, op->target, NULL);
         return 0;
 }
 

@@ -24,10 +24,9 @@ int network_loopback(struct nsrun_error *err) {
 
         fd = sys_socket(AF_INET, SOCK_DGRAM, 0);
         if (fd == -EAFNOSUPPORT || fd == -EPERM || fd == -EACCES)
-                return error_cause(err, CAUSE_FILTER_SOCKETS, fd, NULL);
+                return error_cause(err, NSRUN_ERROR_FILTER_SOCKETS, fd, NULL);
         if (fd < 0)
-                return error_set(err, NSRUN_STAGE_NETWORK, fd, NULL, causes[CAUSE_FILTER_SOCKETS].what,
-                                 NULL);
+                return error_cause_with(err, NSRUN_ERROR_FILTER_SOCKETS, fd, NULL, NULL);
         r = sys_ioctl(fd, SIOCSIFFLAGS, &request);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "loopback can't be brought up", NULL);

@@ -70,9 +70,9 @@ int outside_enter(struct reaper *p, uint64_t namespaces, const char *id) {
         /* ENOSPC: the user has as many as the kernel allows.  Then the command's session tells. */
         r = sys_unshare(CLONE_NEWUTS);
         if (r < 0 && r != -ENOSPC)
-                return error_is_filtered(r) ? error_cause(&p->error, CAUSE_FILTER_UNSHARE, r, NULL)
-                                            : error_set(&p->error, NSRUN_STAGE_NAMESPACE, r, NULL,
-                                                        causes[CAUSE_FILTER_UNSHARE].what, NULL);
+                return error_is_filtered(r)
+                               ? error_cause(&p->error, NSRUN_ERROR_FILTER_UNSHARE, r, NULL)
+                               : error_cause_with(&p->error, NSRUN_ERROR_FILTER_UNSHARE, r, NULL, NULL);
         mark = read_mark(p->init.proc_fd, "self/ns/uts");
         if (mark <= 0)
                 return error_set(&p->error, NSRUN_STAGE_NAMESPACE, mark < 0 ? (int)mark : -ENOENT, "/proc",

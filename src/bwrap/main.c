@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
         int r;
 
         if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_LEAST) {
-                (void)fprintf(stderr, "bwrap: %s: %s\n", causes[CAUSE_SMALL_STACK].what,
+                (void)fprintf(stderr, "bwrap: %s: %s\n", causes[NSRUN_ERROR_SMALL_STACK].what,
                               error_limit_hint(RLIMIT_STACK, STACK_LEAST));
                 return EXIT_BWRAP;
         }

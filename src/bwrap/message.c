@@ -42,17 +42,15 @@ static char *namespace_message(const struct nsrun_error *failure) {
 /* Whether the failure's path lies in the new root: bubblewrap names it by its place before the last pivot,
  * "/newroot/…". */
 static bool is_named_in_new_root(const struct nsrun_error *failure) {
-        return startswith(failure->what, "Can't mount ") ||
-               startswith(failure->what, "Can't make overlay mount");
+        return failure->id == NSRUN_ERROR_MOUNT_IN_ROOT;
 }
 
 /* Whether it is boundary/mount.c's, which knows nothing of bubblewrap's words. */
 static bool is_of_bind(const struct plan_op *op, const struct nsrun_error *failure) {
-        if (op->kind == PLAN_DATA)
-                return startswith(failure->what, "the mount point and ");
+        if (failure->id == NSRUN_ERROR_MOUNT_POINT_KIND)
+                return op->kind == PLAN_DATA || op->kind == PLAN_BIND;
         return op->kind == PLAN_BIND &&
-               (startswith(failure->what, "the bind") || startswith(failure->what, "the source can't") ||
-                startswith(failure->what, "the mount point and "));
+               (failure->id == NSRUN_ERROR_BIND || failure->id == NSRUN_ERROR_FILTER_MOVE);
 }
 
 /* mount(2) says EINVAL of a loop of mount namespaces, move_mount(2) ELOOP. */
@@ -86,7 +84,7 @@ static char *mount_message(const struct plan_op *op, const struct nsrun_error *f
         if (op && op->kind == PLAN_CHMOD)
                 return format("%s %#o %s: %s", failure->what, op->mode, failure->path, error);
 
-        if (streq(failure->what, "Can't make symlink at") && failure->error == EEXIST && failure->hint[0])
+        if (failure->id == NSRUN_ERROR_SYMLINK)
                 return format("%s %s: existing destination is %s", failure->what, failure->path,
                               failure->hint);
         if (!failure->path[0])
@@ -106,9 +104,9 @@ static char *map_message(const struct nsrun_error *failure) {
                 return format("setting up gid map: %s", error);
         if (strstr(failure->path, "setgroups"))
                 return format("error writing to setgroups: %s", error);
-        if (startswith(failure->what, "creation of"))
+        if (failure->id == NSRUN_ERROR_USERNS_LEFT)
                 return format("%s", failure->what);
-        if (startswith(failure->what, "unable to switch"))
+        if (failure->id == NSRUN_ERROR_IDS)
                 return format("%s %s: %s", failure->what, failure->path, error);
         return format("%s: %s", failure->what, error);
 }
@@ -131,11 +129,11 @@ char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *fai
 
         switch (failure->stage) {
         case NSRUN_STAGE_NAMESPACE:
-                if (startswith(failure->what, "the new namespaces are there"))
+                if (failure->id == NSRUN_ERROR_NAMESPACES_UNUSABLE)
                         return format("Failed to make / slave: %s", error);
                 return namespace_message(failure);
         case NSRUN_STAGE_USAGE:
-                if (startswith(failure->what, "the host name"))
+                if (failure->id == NSRUN_ERROR_HOSTNAME)
                         return format("Can't set hostname to %s: %s", failure->path, error);
                 return mount_message(op, failure);
         case NSRUN_STAGE_IDMAP:
@@ -145,7 +143,7 @@ char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *fai
                 return format("loopback: Failed %s: %s",
                               failure->error == EPERM ? "RTM_NEWADDR" : "RTM_NEWLINK", error);
         case NSRUN_STAGE_HARDENING:
-                if (streq(failure->what, "the seccomp filter can't be installed"))
+                if (failure->id == NSRUN_ERROR_NO_SECCOMP || failure->id == NSRUN_ERROR_FILTER_SECCOMP)
                         return filter_message(failure);
                 return mount_message(op, failure);
         case NSRUN_STAGE_EXEC:

@@ -36,8 +36,8 @@ static int check_limits(struct nsrun_error *err) {
         (void)sigprocmask(SIG_BLOCK, &set, NULL);
         if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_LEAST)
                 return 0;
-        return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOMEM), NULL, causes[CAUSE_SMALL_STACK].what,
-                         error_limit_hint(RLIMIT_STACK, STACK_LEAST));
+        return error_cause_with(err, NSRUN_ERROR_SMALL_STACK, UNSAID(-ENOMEM), NULL,
+                                error_limit_hint(RLIMIT_STACK, STACK_LEAST));
 }
 
 /* Other users of the host see a command line, and so does a command with the host's /proc. */

@@ -262,7 +262,7 @@ int option_fail(const struct nsrun_error *err) {
         (void)fflush(stdout);
         (void)fprintf(stderr, "nsrun: %s\n", line ? line : "out of memory");
         /* What ends doctor itself it can't tell about. */
-        if (cause && cause != &causes[CAUSE_SMALL_STACK])
+        if (cause && cause != &causes[NSRUN_ERROR_SMALL_STACK])
                 (void)fputs("nsrun: see nsrun doctor\n", stderr);
         free(line);
         return supervise_failure_status(err);

@@ -82,14 +82,13 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_WORKSPACE, -errno, path, "the cache folder can't be read",
                                  NULL);
         if (st.st_uid != geteuid())
-                return error_cause(err, CAUSE_CACHE_FOREIGN, UNSAID(-EPERM), path);
+                return error_cause(err, NSRUN_ERROR_CACHE_FOREIGN, UNSAID(-EPERM), path);
         if (st.st_mode & 022) {
                 _cleanup_free_ char *quoted = str_shell_quote(path);
                 _cleanup_free_ char *fix = quoted ? str_concat("chmod go-w ", quoted, "") : NULL;
 
-                return error_set(err, NSRUN_STAGE_WORKSPACE, UNSAID(-EPERM), path,
-                                 causes[CAUSE_CACHE_WRITABLE].what,
-                                 fix ? fix : causes[CAUSE_CACHE_WRITABLE].fix);
+                return error_cause_with(err, NSRUN_ERROR_CACHE_WRITABLE, UNSAID(-EPERM), path,
+                                        fix ? fix : causes[NSRUN_ERROR_CACHE_WRITABLE].fix);
         }
         return 0;
 }
@@ -137,7 +136,7 @@ char *rundir_mode_fix(int r, const char *path) {
 
 static int refuse_unmade(int r, const char *path, struct nsrun_error *err) {
         _cleanup_free_ char *mode_fix = rundir_mode_fix(r, path);
-        const char *fix = causes[CAUSE_CACHE_UNMADE].fix;
+        const char *fix = causes[NSRUN_ERROR_CACHE_UNMADE].fix;
 
         if (mode_fix)
                 fix = mode_fix;
@@ -147,7 +146,7 @@ static int refuse_unmade(int r, const char *path, struct nsrun_error *err) {
                 fix = RUNDIR_READ_ONLY_FIX;
         else if (path_is_beneath(path, "/.cache"))
                 fix = "HOME is /: set HOME, or XDG_CACHE_HOME, to a folder of your own";
-        return error_set(err, NSRUN_STAGE_WORKSPACE, r, path, causes[CAUSE_CACHE_UNMADE].what, fix);
+        return error_cause_with(err, NSRUN_ERROR_CACHE_UNMADE, r, path, fix);
 }
 
 /* What isn't a folder may be the one above, too. */

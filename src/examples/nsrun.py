@@ -22,7 +22,8 @@ class Error(ctypes.Structure):
         ("error", ctypes.c_int),
         ("path", ctypes.c_char * 1024),
         ("what", ctypes.c_char * 512),
-        ("hint", ctypes.c_char * 1024),
+        ("hint", ctypes.c_char * 1020),
+        ("id", ctypes.c_uint),
     ]
 
 

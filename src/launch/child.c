@@ -88,8 +88,7 @@ int child_open_control(struct child *c, struct launch *l, struct nsrun_error *er
                 r = l->control_fd < 0 ? -errno : 0;
         }
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, causes[CAUSE_NO_PIDFD].what,
-                                 FILTER_HINT_FOR(r, "eventfd2"));
+                return error_cause_with(err, NSRUN_ERROR_NO_PIDFD, r, NULL, FILTER_HINT_FOR(r, "eventfd2"));
         return 0;
 }
 

@@ -55,9 +55,10 @@ static int open_descriptors(struct child *c, int *ret_report, struct nsrun_error
                 r = fd_lift(&init->supervisor_fd);
         if (r < 0)
                 return r == -ENOSYS || r == -EPERM
-                               ? error_cause(err, r == -EPERM ? CAUSE_FILTER_PIDFD : CAUSE_NO_PIDFD, r, NULL)
-                               : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, causes[CAUSE_NO_PIDFD].what,
-                                           NULL);
+                               ? error_cause(err,
+                                             r == -EPERM ? NSRUN_ERROR_FILTER_PIDFD : NSRUN_ERROR_NO_PIDFD,
+                                             r, NULL)
+                               : error_cause_with(err, NSRUN_ERROR_NO_PIDFD, r, NULL, NULL);
         *ret_report = TAKE_FD(read_end);
         return 0;
 }
@@ -156,6 +157,8 @@ int launch_read_report(const struct launch *l, struct launch_report *ret) {
         if ((size_t)n != sizeof(report))
                 return -EPROTO;
         /* Under a raw plan the command may reach the other end, through /proc/1/fd. */
+        if ((unsigned)report.error.id >= NSRUN_ERROR_COUNT)
+                report.error.id = NSRUN_ERROR_OTHER;
         report.error.path[sizeof(report.error.path) - 1] = '\0';
         report.error.what[sizeof(report.error.what) - 1] = '\0';
         report.error.hint[sizeof(report.error.hint) - 1] = '\0';

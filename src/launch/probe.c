@@ -69,16 +69,16 @@ static const struct {
         uint64_t kind; /* CLONE_NEW*: the namespaces that it is about */
         const char *path;
         char forbids;
-        enum cause_id cause;
+        enum nsrun_error_id cause;
 } switches[] = {
-        {CLONE_NEWUSER, "/proc/sys/kernel/unprivileged_userns_clone", '0', CAUSE_USERNS_CLONE},
-        {CLONE_NEWUSER, "/proc/sys/user/max_user_namespaces", '0', CAUSE_MAX_USER},
-        {CLONE_NEWUSER, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1', CAUSE_APPARMOR},
-        {CLONE_NEWNS, "/proc/sys/user/max_mnt_namespaces", '0', CAUSE_MAX_MNT},
-        {CLONE_NEWPID, "/proc/sys/user/max_pid_namespaces", '0', CAUSE_MAX_PID},
-        {CLONE_NEWIPC, "/proc/sys/user/max_ipc_namespaces", '0', CAUSE_MAX_IPC},
-        {CLONE_NEWUTS, "/proc/sys/user/max_uts_namespaces", '0', CAUSE_MAX_UTS},
-        {CLONE_NEWNET, "/proc/sys/user/max_net_namespaces", '0', CAUSE_MAX_NET},
+        {CLONE_NEWUSER, "/proc/sys/kernel/unprivileged_userns_clone", '0', NSRUN_ERROR_USERNS_CLONE},
+        {CLONE_NEWUSER, "/proc/sys/user/max_user_namespaces", '0', NSRUN_ERROR_MAX_USER},
+        {CLONE_NEWUSER, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1', NSRUN_ERROR_APPARMOR},
+        {CLONE_NEWNS, "/proc/sys/user/max_mnt_namespaces", '0', NSRUN_ERROR_MAX_MNT},
+        {CLONE_NEWPID, "/proc/sys/user/max_pid_namespaces", '0', NSRUN_ERROR_MAX_PID},
+        {CLONE_NEWIPC, "/proc/sys/user/max_ipc_namespaces", '0', NSRUN_ERROR_MAX_IPC},
+        {CLONE_NEWUTS, "/proc/sys/user/max_uts_namespaces", '0', NSRUN_ERROR_MAX_UTS},
+        {CLONE_NEWNET, "/proc/sys/user/max_net_namespaces", '0', NSRUN_ERROR_MAX_NET},
 };
 
 /* Whether a switch can lead to that error: a bound on how many there may be is always told as one, and no
@@ -154,14 +154,13 @@ static int explain_bound(int r, uint64_t kinds, struct nsrun_error *err) {
         char fix[96];
 
         if (i == ARRAY_SIZE(switches))
-                return error_cause(err, CAUSE_OUTER_LIMIT, r, NULL);
+                return error_cause(err, NSRUN_ERROR_OUTER_LIMIT, r, NULL);
         bound = read_bound(switches[i].path);
         if (bound >= enough)
                 enough = 2 * bound;
         (void)snprintf(fix, sizeof(fix), "sudo sysctl -w user.%s=%lu", strrchr(switches[i].path, '/') + 1,
                        enough);
-        return error_set(err, NSRUN_STAGE_NAMESPACE, r, switches[i].path,
-                         causes[CAUSE_NAMESPACES_USED_UP].what, fix);
+        return error_cause_with(err, NSRUN_ERROR_NAMESPACES_USED_UP, r, switches[i].path, fix);
 }
 
 /* Of the processes and threads that /proc shows how many are this user's. */
@@ -191,9 +190,9 @@ static int explain_processes(int r, struct nsrun_error *err) {
 
         (void)sys_prlimit(RLIMIT_NPROC, NULL, &own);
         if (own.soft == UINT64_MAX || count_own_tasks() < own.soft)
-                return error_cause(err, CAUSE_PIDS_USED_UP, r, NULL);
-        return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, causes[CAUSE_PROCESSES_USED_UP].what,
-                         error_limit_hint(RLIMIT_NPROC, own.soft + 1));
+                return error_cause(err, NSRUN_ERROR_PIDS_USED_UP, r, NULL);
+        return error_cause_with(err, NSRUN_ERROR_PROCESSES_USED_UP, r, NULL,
+                                error_limit_hint(RLIMIT_NPROC, own.soft + 1));
 }
 
 static bool has_filter(void) {
@@ -208,9 +207,9 @@ static int explain_outer_nsrun(int r, uint64_t kinds, struct nsrun_error *err) {
         if (!within_nsrun())
                 return 0;
         if (r == -EPERM && has_filter())
-                return error_cause(err, CAUSE_OUTER_FILTER, r, NULL);
+                return error_cause(err, NSRUN_ERROR_OUTER_FILTER, r, NULL);
         if (r == -ENOSPC && (kinds & CLONE_NEWNS) && file_starts(max_mnt, '0'))
-                return error_cause(err, CAUSE_OUTER_STRICT, r, max_mnt);
+                return error_cause(err, NSRUN_ERROR_OUTER_STRICT, r, max_mnt);
         return 0;
 }
 
@@ -359,7 +358,9 @@ static char *find_submount(const char *folder) {
 }
 
 void launch_explain_submounts(struct nsrun_error *err) {
-        char *at = strstr(err->hint, causes[CAUSE_OVERLAY_OVER_MOUNTS].fix);
+        char *at = err->id == NSRUN_ERROR_OVERLAY_OVER_MOUNTS
+                           ? strstr(err->hint, causes[NSRUN_ERROR_OVERLAY_OVER_MOUNTS].fix)
+                           : NULL;
         _cleanup_free_ char *found = at ? find_submount(err->path) : NULL,
                             *folder = found ? str_visible(err->path) : NULL, *hint = NULL;
 
@@ -372,13 +373,13 @@ void launch_explain_submounts(struct nsrun_error *err) {
 }
 
 /* A container's filter is rarely alone: what is in the way after it is said, too. */
-static int explain_filter(enum cause_id id, int r, struct nsrun_error *err) {
+static int explain_filter(enum nsrun_error_id id, int r, struct nsrun_error *err) {
         char fix[sizeof(err->hint)];
 
         if (!is_proc_masked())
                 return error_cause(err, id, r, NULL);
         (void)snprintf(fix, sizeof(fix), "%s" PROC_MASKED_TOO, causes[id].fix);
-        return error_set(err, causes[id].stage, r, NULL, causes[id].what, fix);
+        return error_cause_with(err, id, r, NULL, fix);
 }
 
 int launch_explain_ids(struct nsrun_error *err) {
@@ -388,7 +389,7 @@ int launch_explain_ids(struct nsrun_error *err) {
         if (r != -EPERM || geteuid() != 0 || sys_capget(&own) < 0 || (own & UINT64_C(1) << CAP_SETFCAP))
                 return r;
         memset(err, 0, sizeof(*err));
-        return error_cause(err, within_nsrun() ? CAUSE_OUTER_ROOT : CAUSE_SETFCAP, r, NULL);
+        return error_cause(err, within_nsrun() ? NSRUN_ERROR_OUTER_ROOT : NSRUN_ERROR_SETFCAP, r, NULL);
 }
 
 /* Whether what this process starts goes into another pid namespace than its own, as after unshare(2): the
@@ -405,8 +406,9 @@ static bool has_others_pids(void) {
 /* What the kernel asks of the process itself, so that it refuses with EPERM. */
 static int explain_refusal(struct nsrun_error *err) {
         if (is_unmapped("/proc/self/uid_map", geteuid()) || is_unmapped("/proc/self/gid_map", getegid()))
-                return error_cause(err, CAUSE_UNMAPPED, -EPERM, "/proc/self/uid_map");
-        return is_folders_chroot() || is_mounts_chroot() ? error_cause(err, CAUSE_CHROOT, -EPERM, NULL) : 0;
+                return error_cause(err, NSRUN_ERROR_UNMAPPED, -EPERM, "/proc/self/uid_map");
+        return is_folders_chroot() || is_mounts_chroot() ? error_cause(err, NSRUN_ERROR_CHROOT, -EPERM, NULL)
+                                                         : 0;
 }
 
 int launch_explain_namespaces(int r, struct nsrun_error *err) {
@@ -425,31 +427,33 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
         if (r == -EAGAIN)
                 return explain_processes(r, err);
         if ((r == -EINVAL || r == -ENOMEM) && has_others_pids())
-                return error_cause(err, CAUSE_OTHERS_PIDS, r, "/proc/self/ns/pid_for_children");
+                return error_cause(err, NSRUN_ERROR_OTHERS_PIDS, r, "/proc/self/ns/pid_for_children");
         if (r == -ENOMEM)
-                return error_cause(err, CAUSE_MEMORY_USED_UP, r, NULL);
+                return error_cause(err, NSRUN_ERROR_MEMORY_USED_UP, r, NULL);
         if (r == -EMFILE || r == -ENFILE)
-                return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, causes[CAUSE_PROCESSES_USED_UP].what,
-                                 NULL);
+                return error_cause_with(err, NSRUN_ERROR_PROCESSES_USED_UP, r, NULL, NULL);
         if (sys_stat("/proc/self/status", &st) == -ENOENT)
                 return error_cause(err,
-                                   r == -EPERM && is_folders_chroot() ? CAUSE_CHROOT : CAUSE_NO_PROC_TO_TELL,
+                                   r == -EPERM && is_folders_chroot() ? NSRUN_ERROR_CHROOT
+                                                                      : NSRUN_ERROR_NO_PROC_TO_TELL,
                                    r, NULL);
         if (sys_stat("/proc/self/ns/user", &st) == -ENOENT)
-                return error_cause(err, CAUSE_NO_USERNS, r, NULL);
+                return error_cause(err, NSRUN_ERROR_NO_USERNS, r, NULL);
         if (explain_outer_nsrun(r, kinds, err) < 0)
                 return r;
         found = find_switch(kinds, r);
         made = probe_namespace(&use);
         /* Ubuntu's lets the namespace be made: in a container on one its filter is the first to refuse. */
         if (found < ARRAY_SIZE(switches) &&
-            !(switches[found].cause == CAUSE_APPARMOR && made == -EPERM && has_filter()))
+            !(switches[found].cause == NSRUN_ERROR_APPARMOR && made == -EPERM && has_filter()))
                 return error_cause(err, switches[found].cause, r, switches[found].path);
         if (r == -ENOSPC || r == -EUSERS)
                 return explain_bound(r, kinds, err);
         if (made == -EPERM && explain_refusal(err) < 0)
                 return r;
         if (has_filter())
-                return explain_filter(made < 0 ? CAUSE_FILTER_USERNS : CAUSE_FILTER_MOUNTS, r, err);
-        return error_cause(err, made >= 0 && use < 0 ? CAUSE_MODULE : CAUSE_NAMESPACES_REFUSED, r, NULL);
+                return explain_filter(made < 0 ? NSRUN_ERROR_FILTER_USERNS : NSRUN_ERROR_FILTER_MOUNTS, r,
+                                      err);
+        return error_cause(err, made >= 0 && use < 0 ? NSRUN_ERROR_MODULE : NSRUN_ERROR_NAMESPACES_REFUSED,
+                           r, NULL);
 }

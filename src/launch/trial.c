@@ -130,6 +130,8 @@ int launch_try_binds(struct nsrun_error *err) {
         int r = sys_find_mount_calls();
 
         return r >= 0 ? 0
-                      : error_cause(err, r == -EPERM ? CAUSE_FILTER_MOUNT_CALLS : CAUSE_NO_MOUNT_CALLS, r,
-                                    NULL);
+                      : error_cause(err,
+                                    r == -EPERM ? NSRUN_ERROR_FILTER_MOUNT_CALLS
+                                                : NSRUN_ERROR_NO_MOUNT_CALLS,
+                                    r, NULL);
 }

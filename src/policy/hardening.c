@@ -8,10 +8,10 @@
 #include "refuse.h"
 #include "seccomp/load.h"
 
-static enum cause_id landlock_cause(int abi) {
-        return abi == -EPERM        ? CAUSE_FILTER_LANDLOCK
-               : abi == -EOPNOTSUPP ? CAUSE_LANDLOCK_OFF
-                                    : CAUSE_NO_LANDLOCK;
+static enum nsrun_error_id landlock_cause(int abi) {
+        return abi == -EPERM        ? NSRUN_ERROR_FILTER_LANDLOCK
+               : abi == -EOPNOTSUPP ? NSRUN_ERROR_LANDLOCK_OFF
+                                    : NSRUN_ERROR_NO_LANDLOCK;
 }
 
 int refuse_landlock(struct nsrun_error *err) {
@@ -20,10 +20,12 @@ int refuse_landlock(struct nsrun_error *err) {
         if (abi >= LANDLOCK_ABI_SCOPES)
                 return 0;
         if (abi > 0)
-                return error_setf(err, NSRUN_STAGE_POLICY, -EOPNOTSUPP, NULL,
-                                  "it takes Linux 6.12 (ABI 6); --landlock=auto goes on without",
-                                  "the kernel's Landlock has ABI %d: %s", abi,
-                                  causes[CAUSE_NO_LANDLOCK].what);
+                return error_identify(
+                        err, NSRUN_ERROR_NO_LANDLOCK,
+                        error_setf(err, NSRUN_STAGE_POLICY, -EOPNOTSUPP, NULL,
+                                   "it takes Linux 6.12 (ABI 6); --landlock=auto goes on without",
+                                   "the kernel's Landlock has ABI %d: %s", abi,
+                                   causes[NSRUN_ERROR_NO_LANDLOCK].what));
         return error_cause(err, landlock_cause(abi), abi, NULL);
 }
 

@@ -309,9 +309,10 @@ static bool is_crowded(const char *own, unsigned wanted) {
 
 static int cgroup_place_fail(const char *cgroup, const char *own, unsigned wanted, struct nsrun_error *err) {
         bool has_systemd = access("/run/systemd/system", F_OK) == 0, is_shared = is_crowded(own, wanted);
-        const struct cause *cause = &causes[!own        ? CAUSE_NO_CGROUP
-                                            : is_shared ? CAUSE_CGROUP_CROWDED
-                                                        : CAUSE_CGROUP_REFUSED];
+        enum nsrun_error_id id = !own        ? NSRUN_ERROR_NO_CGROUP
+                                 : is_shared ? NSRUN_ERROR_CGROUP_CROWDED
+                                             : NSRUN_ERROR_CGROUP_REFUSED;
+        const struct cause *cause = &causes[id];
         const char *hint = is_shared && !has_systemd ? move_hint
                            : own && geteuid() == 0
                                    ? "systemd-run --scope -p Delegate=yes nsrun ... gives one"
@@ -323,8 +324,9 @@ static int cgroup_place_fail(const char *cgroup, const char *own, unsigned wante
                 if ((wanted & (1U << i)) && is_in_v1(cgroup, names[i]))
                         hint = "this machine has them in cgroup v1; with systemd, "
                                "systemd.unified_cgroup_hierarchy=1 on the kernel's command line changes that";
-        return error_setf(err, cause->stage, UNSAID(-EOPNOTSUPP), own, hint, "--limit %s: %s", list,
-                          cause->what);
+        return error_identify(err, id,
+                              error_setf(err, cause->stage, UNSAID(-EOPNOTSUPP), own, hint, "--limit %s: %s",
+                                         list, cause->what));
 }
 
 int cgroup_find_own(char **ret, bool *ret_has_v1) {

@@ -366,7 +366,7 @@ static void say_rlimit(struct doctor *d, const char *name, const struct doctor_a
         add_option(&asked, "strict", NULL);
         (void)attempt(&asked);
         doctor_add(d, name, DOCTOR_DEGRADED, "by RLIMIT_NPROC, as no cgroup can be made for it",
-                   strstr(asked.error.what, row->lack) ? asked.error.hint : row->fix);
+                   asked.error.id == row->error ? asked.error.hint : row->fix);
 }
 
 static void try_limits(struct doctor *d, const struct doctor_attempt *a) {

@@ -156,5 +156,6 @@ int status_failed(int fd, const struct nsrun_error *failure, struct nsrun_error 
         json_add_string(&d, d.root, "path", failure->path);
         json_add_string(&d, d.root, "message", failure->what);
         json_add_string(&d, d.root, "hint", failure->hint);
+        json_add_string(&d, d.root, "id", nsrun_error_name(failure->id));
         return run_status_write_line(fd, &d, err);
 }

@@ -132,9 +132,8 @@ int session_start_program(char *const *argv, const struct nsrun_plan *plan, int 
         }
         if (r < 0)
                 return plan_fd < 0 && (r == -EPERM || r == -ENOSYS)
-                               ? error_cause(err, CAUSE_FILTER_MEMFD, r, NULL)
-                               : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                           causes[CAUSE_FILTER_MEMFD].what, NULL);
+                               ? error_cause(err, NSRUN_ERROR_FILTER_MEMFD, r, NULL)
+                               : error_cause_with(err, NSRUN_ERROR_FILTER_MEMFD, r, NULL, NULL);
         r = session_spawn(argv, null_fd, plan_fd, write_end, owner_fd);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, program_monitor(),

@@ -397,7 +397,7 @@ TEST(an_agent_reads_what_is_wrong_with_a_configuration_as_json) {
         const char *const argv[] = {program(), "bash", "--json", "true", NULL};
         _cleanup_free_ char *line =
                 text_of("{\"error\":\"%s/.config/nsrun/config.json:1:2: unknown key: nett; nsrun.conf(5) "
-                        "has them all\"}\n",
+                        "has them all\",\"id\":\"other\"}\n",
                         s->home);
         _cleanup_outcome_ struct outcome o = {0};
 

@@ -333,7 +333,7 @@ TEST(what_cant_be_detached_is_refused) {
                 {{"--session", "x", "--detach", "--json", "--report", "echo"},
                  125,
                  "{\"error\":\"--detach takes no --report: denied calls are told when a command has ended; leave "
-                 "one of them out\"}\n"},
+                 "one of them out\",\"id\":\"other\"}\n"},
         };
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *number = NULL;

@@ -34,7 +34,7 @@ TEST(each_row_is_whole_and_has_a_test) {
         _cleanup_free_ char *tests = read_tests();
 
         assert_non_null(tests);
-        for (size_t i = 0; i < N_CAUSES; i++) {
+        for (size_t i = 1; i <= NSRUN_ERROR_OUTER_PROC; i++) {
                 const struct cause *cause = &causes[i];
                 _cleanup_free_ char *alone = NULL, *first = NULL, *later = NULL;
 
@@ -50,18 +50,19 @@ TEST(each_row_is_whole_and_has_a_test) {
 }
 
 TEST(no_two_rows_are_the_same) {
-        for (size_t i = 0; i < N_CAUSES; i++)
+        for (size_t i = 0; i < NSRUN_ERROR_COUNT; i++)
                 for (size_t j = 0; j < i; j++)
-                        assert_false(streq(causes[i].what, causes[j].what) &&
+                        assert_false(causes[i].what && causes[j].what &&
+                                     streq(causes[i].what, causes[j].what) &&
                                      streq(causes[i].fix, causes[j].fix));
 }
 
 TEST(an_error_leads_back_to_its_row) {
-        for (size_t i = 0; i < N_CAUSES; i++) {
+        for (size_t i = 1; i <= NSRUN_ERROR_OUTER_PROC; i++) {
                 struct nsrun_error err = {0};
                 const struct cause *found;
 
-                assert_int_equal(error_cause(&err, (enum cause_id)i, -EPERM, "/path"), -EPERM);
+                assert_int_equal(error_cause(&err, (enum nsrun_error_id)i, -EPERM, "/path"), -EPERM);
                 assert_int_equal(err.stage, causes[i].stage);
                 assert_string_equal(err.hint, causes[i].fix);
                 found = error_find_cause(&err);
@@ -82,12 +83,40 @@ TEST(what_was_asked_for_leads_to_none) {
         }
 }
 
-TEST(words_before_a_rows_are_no_hindrance) {
+/* Whatever the words are: the identifier tells. */
+TEST(a_causes_words_alone_lead_to_none) {
         struct nsrun_error err = {0};
 
-        (void)error_setf(&err, NSRUN_STAGE_HARDENING, -EPERM, NULL, NULL, "--limit pids: %s",
-                         causes[CAUSE_CGROUP_CROWDED].what);
-        assert_ptr_equal(error_find_cause(&err), &causes[CAUSE_CGROUP_CROWDED]);
+        (void)error_set(&err, NSRUN_STAGE_HARDENING, -EPERM, NULL, causes[NSRUN_ERROR_CGROUP_CROWDED].what,
+                        NULL);
+        assert_null(error_find_cause(&err));
+        err.what[0] = '\0';
+        assert_int_equal(error_identify(&err, NSRUN_ERROR_CGROUP_CROWDED, -EPERM), -EPERM);
+        assert_ptr_equal(error_find_cause(&err), &causes[NSRUN_ERROR_CGROUP_CROWDED]);
+        assert_int_equal(error_identify(&err, NSRUN_ERROR_BIND, -EPERM), -EPERM);
+        assert_int_equal(err.id, NSRUN_ERROR_CGROUP_CROWDED);
+}
+
+/* The first failure is the one that is told, with its identifier. */
+TEST(a_later_failure_identifies_nothing) {
+        struct nsrun_error err = {0};
+
+        (void)error_set(&err, NSRUN_STAGE_MOUNT, -EIO, NULL, "first", NULL);
+        assert_int_equal(error_cause(&err, NSRUN_ERROR_NO_OVERLAYFS, -ENODEV, NULL), -ENODEV);
+        assert_int_equal(err.id, NSRUN_ERROR_OTHER);
+}
+
+TEST(each_identifier_has_a_name_of_its_own) {
+        for (unsigned i = 0; i < NSRUN_ERROR_COUNT; i++) {
+                const char *name = nsrun_error_name((enum nsrun_error_id)i);
+
+                assert_non_null(name);
+                assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz-"), strlen(name));
+                for (unsigned j = 0; j < i; j++)
+                        assert_string_not_equal(name, nsrun_error_name((enum nsrun_error_id)j));
+        }
+        assert_string_equal(nsrun_error_name(NSRUN_ERROR_COUNT), "other");
+        assert_string_equal(nsrun_error_name(NSRUN_ERROR_NO_OVERLAYFS), "no-overlayfs");
 }
 
 /* --------------------------------------------------------------- base/degraded.c */

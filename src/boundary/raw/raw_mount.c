@@ -194,8 +194,8 @@ static int raw_symlink(struct raw *w, const struct plan_op *op) {
         text[n] = '\0';
         if (streq(text, op->text))
                 return 0;
-        return error_set(w->mount.error, NSRUN_STAGE_MOUNT, -EEXIST, op->target, "Can't make symlink at",
-                         text);
+        return error_set_id(w->mount.error, NSRUN_ERROR_SYMLINK, NSRUN_STAGE_MOUNT, -EEXIST, op->target,
+                            "Can't make symlink at", text);
 }
 
 /* fchmod(2) takes no O_PATH descriptor, so the file is named by its number in the working
@@ -218,7 +218,9 @@ static int raw_filesystem(struct raw *w, const struct plan_op *op, const char *t
         if (target < 0)
                 return raw_mount_fail(w, target, op->target, "Can't mkdir");
         r = mount_filesystem(target, type, flags, data);
-        return r < 0 ? raw_mount_fail(w, r, op->target, what) : 0;
+        return r < 0 ? error_set_id(w->mount.error, NSRUN_ERROR_MOUNT_IN_ROOT, NSRUN_STAGE_MOUNT, r,
+                                    op->target, what, NULL)
+                     : 0;
 }
 
 static int raw_proc(struct raw *w, const struct plan_op *op) {
@@ -236,8 +238,8 @@ static int raw_proc(struct raw *w, const struct plan_op *op) {
         }
         r = mount_filesystem(target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
         if (r < 0)
-                return error_set(w->mount.error, NSRUN_STAGE_PROC, r, op->target, "Can't mount proc on",
-                                 NULL);
+                return error_set_id(w->mount.error, NSRUN_ERROR_MOUNT_IN_ROOT, NSRUN_STAGE_PROC, r,
+                                    op->target, "Can't mount proc on", NULL);
         return 0;
 }
 
