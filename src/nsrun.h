@@ -167,8 +167,8 @@ int nsrun_workspace_rundir(struct nsrun_workspace *workspace, const char **ret, 
 int nsrun_workspace_set_env(struct nsrun_workspace *workspace, const char *const *environment,
                             struct nsrun_error *error);
 /* That list; else, looked up by the first call and then kept, the identity that git
- * has at the project, with includeIf: GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL, GIT_COMMITTER_NAME and
- * GIT_COMMITTER_EMAIL, as far as there is one.  Reads git's
+ * has at the project, with includeIf for gitdir and hasconfig: GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL,
+ * GIT_COMMITTER_NAME and GIT_COMMITTER_EMAIL, as far as there is one.  Reads git's
  * files, starts no program, and opens nothing that the project names.  *ret ends with NULL, is never NULL
  * itself, and is the workspace's until nsrun_workspace_set_env() or _free().  -ENOMEM. */
 int nsrun_workspace_env(struct nsrun_workspace *workspace, const char *const **ret,
