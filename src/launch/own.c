@@ -6,7 +6,7 @@
 #include "child.h"
 #include "counters.h"
 #include "harden.h"
-#include "host/within.h"
+#include "host/userns.h"
 #include "init_exec.h"
 #include "mount.h"
 #include "report.h"
@@ -161,7 +161,7 @@ static int own_clone(struct own *o, int *ret_pidfd, struct nsrun_error *err) {
         pid = child_clone(c, ret_pidfd);
         if (pid == -EINVAL || pid == -ENOSPC) {
                 c->namespaces = namespaces;
-                c->is_within = o->mount.is_within = pid == -ENOSPC && within_nsrun();
+                c->is_within = o->mount.is_within = pid == -ENOSPC && userns_is_nsruns();
                 pid = child_clone(c, ret_pidfd);
         }
         if (pid == 0)
