@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "gitconfig.h"
 #include "gitdir.h"
+#include "gitignore.h"
 #include "gitsettings.h"
 #include "project.h"
 
@@ -150,10 +151,17 @@ static char *spelled_git_dir(const struct reading *c) {
         return path_join(pwd, ".git");
 }
 
+/* Of ASCII alone, as git does it. */
+static void fold_case(char *text) {
+        for (; text && *text; text++)
+                if (*text >= 'A' && *text <= 'Z')
+                        *text = (char)(*text - 'A' + 'a');
+}
+
 /* "~/" becomes a folder, before a relative glob any folders may stand, and "/" at its end takes all that is
  * below, as git has it. */
 static int is_in_git_dir(const struct reading *c, const char *condition, bool folds_case) {
-        _cleanup_free_ char *home = NULL, *path = NULL, *pattern = NULL, *spelled = NULL;
+        _cleanup_free_ char *home = NULL, *path = NULL, *pattern = NULL, *own = NULL, *spelled = NULL;
         size_t n = strlen(condition);
         int r;
 
@@ -166,16 +174,20 @@ static int is_in_git_dir(const struct reading *c, const char *condition, bool fo
                 return r == -EBADMSG ? 0 : r;
         pattern = str_concat(path_is_absolute(path) ? "" : "**/", path,
                              n > 0 && condition[n - 1] == '/' ? "**" : "");
-        if (!pattern)
+        own = strdup(c->dirs.git_dir);
+        if (!pattern || !own)
                 return -ENOMEM;
         spelled = spelled_git_dir(c);
-        return gitconfig_glob(pattern, c->dirs.git_dir, folds_case) ||
-               (spelled && gitconfig_glob(pattern, spelled, folds_case));
+        if (folds_case)
+                fold_case(pattern), fold_case(own), fold_case(spelled);
+        n = strlen(pattern);
+        return gitignore_glob(pattern, n, own, false) ||
+               (spelled && gitignore_glob(pattern, n, spelled, false));
 }
 
 static bool has_remote(const struct reading *c, const char *pattern) {
         STRV_FOREACH (url, c->urls)
-                if (gitconfig_glob(pattern, *url, false))
+                if (gitignore_glob(pattern, strlen(pattern), *url, false))
                         return true;
         return false;
 }

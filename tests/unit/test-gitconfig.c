@@ -518,24 +518,6 @@ TEST_WITH(the_parser_is_a_function_over_bytes, setup, teardown) {
         assert_int_equal(n, 0);
 }
 
-/* A minute for each would be a hang, and a glob that backtracks freely takes years. */
-TEST_WITH(no_glob_takes_long, setup, teardown) {
-        char text[4001], pattern[513] = "";
-        memset(text, 'a', sizeof(text) - 1);
-        text[sizeof(text) - 1] = '\0';
-        for (size_t i = 0; i < 128; i++)
-                memcpy(pattern + i * 2, "*a", 3);
-        memcpy(pattern + 256, "b", 2);
-        assert_false(gitconfig_glob(pattern, text, false));
-        for (size_t i = 0; i < sizeof(text) - 1; i += 2)
-                text[i] = '/';
-        for (size_t i = 0; i < 100; i++)
-                memcpy(pattern + i * 5, "**/a/", 6);
-        memcpy(pattern + 500, "b", 2);
-        assert_false(gitconfig_glob(pattern, text, false));
-        assert_true(gitconfig_glob("**/a/**/a/**", text, false));
-}
-
 int main(void) {
         return run_all_tests();
 }
