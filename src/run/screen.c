@@ -74,6 +74,9 @@ static void screen_take(struct screen *s, char byte) {
         bool is_first = s->n == 1, is_control = s->sequence[0] == '[';
         bool is_over = is_first ? byte != '[' && byte != ']' : is_control ? byte >= '@' : byte == ';';
 
+        /* Control characters don't end what ESC has begun. */
+        if (is_first && (byte < ' ' || byte > '~'))
+                return;
         if (is_first) {
                 s->has_images |= byte == '_';
                 s->asks |= strchr("PXZ^_", byte) != NULL;

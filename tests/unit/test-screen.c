@@ -52,6 +52,7 @@ static const struct {
         /* A sequence that begins in a title, and one with control characters in it. */
         {"\033]0;a\033[6n", true, true},
         {"\033[\n6n", true, true},
+        {"\033\r\177[6n", true, true},
         {"\033[6\177n", true, true},
         {"\033[3\xc3\xa9m", true, true},
         /* More numbers than are kept. */
@@ -106,7 +107,8 @@ TEST(a_screen_is_cleared_of_all_that_could_hide_lines) {
         static const char rest[] = "\033[?6l\033[r\033[999H\033[J", images[] = "\033_Gq=2,a=d\033\\";
         static const char *const printed[] = {"\033[5;5r", "\033M", "\302\2335;5r", "\2335;5r", "\033c",
                                               /* Pictures of kitty's protocol lie above what is written. */
-                                              "\033_Ga=T\033\\", "\xc2\x9fGa=T\033\\", "\x9fGa=T\033\\"};
+                                              "\033_Ga=T\033\\", "\xc2\x9fGa=T\033\\", "\x9fGa=T\033\\",
+                                              "\033\n_Ga=T\033\\"};
         char text[SCREEN_CLEAR_MOST];
         struct screen s = {0};
 
