@@ -15,24 +15,23 @@
  *     nsrun_start(plan, NULL, &sandbox, &error);
  *     nsrun_sandbox_wait(sandbox, &end, &error);
  *
- * Every function that can fail returns 0 or a negative errno, and fills *error
- * (which may be NULL) once, where the failure is understood: zero it before the
- * first call.  Outputs are untouched on failure.  The library never prints, exits or
- * aborts, and leaves the caller's signals, working directory, umask and
- * environment alone.  Objects are not locked: one thread at a time uses one
- * object; different threads may use different ones.
+ * Every function that can fail returns 0 or a negative errno, and fills *error (which may be NULL) once,
+ * where the failure is understood: zero it before the first call.  Outputs are untouched on failure.  The
+ * library never prints, exits or aborts, and leaves the caller's signals, working directory, umask and
+ * environment alone.  Objects are not locked: one thread at a time uses one object; different threads may
+ * use different ones.
  *
- * What a program that was compiled with this header may rely on, as long as the library's
- * soname is the same: no function goes away or changes its arguments, no number or name in an
- * enum changes (later releases add some at the end), and what was refused for safety stays
- * refused.  Words in messages may change; stages, errnos and the fields of JSON don't.
+ * What a program that was compiled with this header may rely on, as long as the library's soname is the
+ * same: no function goes away or changes its arguments, no number or name in an enum changes (later releases
+ * add some at the end), and what was refused for safety stays refused.  Words in messages may change;
+ * stages, errnos and the fields of JSON don't.
  *
- * A struct whose first member is `size` may get more members at its end.  Initialise it with
- * its macro (NSRUN_BASH_OPTIONS_INIT and so on), which sets the size that was compiled: to an older
- * program's struct the members that it lacks are zero, and a newer program's is taken as long as what the
- * library doesn't know in it is zero (else -E2BIG, stage USAGE).  A size that can't be one, such
- * as 0, is -EINVAL, stage USAGE.  Structs without a size that a caller makes (nsrun_error, nsrun_exit,
- * nsrun_expose_path) stay as they are; those that the library makes may grow at their end.  */
+ * A struct whose first member is `size` may get more members at its end.  Initialise it with its macro
+ * (NSRUN_BASH_OPTIONS_INIT and so on), which sets the size that was compiled: to an older program's struct
+ * the members that it lacks are zero, and a newer program's is taken as long as what the library doesn't
+ * know in it is zero (else -E2BIG, stage USAGE).  A size that can't be one, such as 0, is -EINVAL, stage
+ * USAGE.  Structs without a size that a caller makes (nsrun_error, nsrun_exit, nsrun_expose_path) stay as
+ * they are; those that the library makes may grow at their end. */
 #ifndef NSRUN_H
 #define NSRUN_H
 
@@ -71,102 +70,39 @@ enum nsrun_stage {
         NSRUN_STAGE_SUPERVISE, /* waiting for it */
 };
 
+/* clang-format off */
 /* Which failure it is, for programs, with nsrun_error_name()'s word for each: both stay as they are, and new
  * ones come at the end.  What has none of its own is NSRUN_ERROR_OTHER: its stage and errno tell what there
  * is to tell.  The words of an error are for people, and change. */
 enum nsrun_error_id {
-        NSRUN_ERROR_OTHER,
-        /* What of the host is the cause (nsrun-hosts(7)). */
-        NSRUN_ERROR_USERNS_CLONE,
-        NSRUN_ERROR_MAX_USER,
-        NSRUN_ERROR_APPARMOR,
-        NSRUN_ERROR_MAX_MNT,
-        NSRUN_ERROR_MAX_PID,
-        NSRUN_ERROR_MAX_IPC,
-        NSRUN_ERROR_MAX_UTS,
-        NSRUN_ERROR_MAX_NET,
-        NSRUN_ERROR_NAMESPACES_USED_UP,
-        NSRUN_ERROR_OUTER_LIMIT,
-        NSRUN_ERROR_NO_USERNS,
-        NSRUN_ERROR_NO_PROC_TO_TELL,
-        NSRUN_ERROR_UNMAPPED,
-        NSRUN_ERROR_CHROOT,
-        NSRUN_ERROR_OTHERS_PIDS,
-        NSRUN_ERROR_FILTER_USERNS,
-        NSRUN_ERROR_FILTER_MOUNTS,
-        NSRUN_ERROR_MODULE,
-        NSRUN_ERROR_NAMESPACES_REFUSED,
-        NSRUN_ERROR_PROCESSES_USED_UP,
-        NSRUN_ERROR_PIDS_USED_UP,
-        NSRUN_ERROR_MEMORY_USED_UP,
-        NSRUN_ERROR_SETFCAP,
-        NSRUN_ERROR_NO_PROC_FOR_IDS,
-        NSRUN_ERROR_READ_ONLY_PROC,
-        NSRUN_ERROR_UNDUMPABLE,
-        NSRUN_ERROR_NO_PROC_FOR_MOUNTS,
-        NSRUN_ERROR_NO_PIDFD,
-        NSRUN_ERROR_FILTER_PIDFD,
-        NSRUN_ERROR_FILTER_PIVOT,
-        NSRUN_ERROR_INITRAMFS,
-        NSRUN_ERROR_FILTER_UMOUNT,
-        NSRUN_ERROR_FILTER_MOVE,
-        NSRUN_ERROR_FILTER_UNSHARE,
-        NSRUN_ERROR_FILTER_MEMFD,
-        NSRUN_ERROR_FILTER_SOCKETS,
-        NSRUN_ERROR_FILTER_MOUNT_CALLS,
-        NSRUN_ERROR_NO_MOUNT_CALLS,
-        NSRUN_ERROR_PROC_MASKED,
-        NSRUN_ERROR_NO_PROC_SUBSET,
-        NSRUN_ERROR_NO_OVERLAYFS,
-        NSRUN_ERROR_OVERLAY_REFUSED,
-        NSRUN_ERROR_OVERLAY_OVER_MOUNTS,
-        NSRUN_ERROR_OVERLAY_OVER_OVERLAYS,
-        NSRUN_ERROR_OVERLAY_IN_CACHE,
-        NSRUN_ERROR_OVERLAY_DISK_FULL,
-        NSRUN_ERROR_NO_SECCOMP,
-        NSRUN_ERROR_FILTER_SECCOMP,
-        NSRUN_ERROR_NO_LANDLOCK,
-        NSRUN_ERROR_FILTER_LANDLOCK,
-        NSRUN_ERROR_LANDLOCK_OFF,
-        NSRUN_ERROR_LANDLOCK_REFUSED,
-        NSRUN_ERROR_FILTER_RESTRICT,
-        NSRUN_ERROR_NO_NULL,
-        NSRUN_ERROR_CLOSED_NULL,
-        NSRUN_ERROR_NODEV_NULL,
-        NSRUN_ERROR_CACHE_UNMADE,
-        NSRUN_ERROR_CACHE_WRITABLE,
-        NSRUN_ERROR_CACHE_FOREIGN,
-        NSRUN_ERROR_NO_CGROUP,
-        NSRUN_ERROR_CGROUP_CROWDED,
-        NSRUN_ERROR_CGROUP_REFUSED,
-        NSRUN_ERROR_SMALL_STACK,
-        NSRUN_ERROR_OUTER_FILTER,
-        NSRUN_ERROR_OUTER_STRICT,
-        NSRUN_ERROR_OUTER_ROOT,
-        NSRUN_ERROR_OUTER_PROC,
-        /* What --strict refuses to have in a lesser way. */
-        NSRUN_ERROR_DEGRADED_LANDLOCK,
-        NSRUN_ERROR_DEGRADED_CGROUP_NAMESPACE,
-        NSRUN_ERROR_DEGRADED_COUNTERS,
-        NSRUN_ERROR_DEGRADED_PROC_SUBSET,
-        NSRUN_ERROR_DEGRADED_PROC_NONE,
-        NSRUN_ERROR_DEGRADED_CACHE_IN_MEMORY,
-        NSRUN_ERROR_DEGRADED_CACHE_READ_ONLY,
-        NSRUN_ERROR_DEGRADED_CACHE_EMPTY,
-        NSRUN_ERROR_DEGRADED_PIDS,
+        NSRUN_ERROR_OTHER, /* then causes on the host (nsrun-hosts(7)), what --strict refuses, steps of a start */
+        NSRUN_ERROR_USERNS_CLONE, NSRUN_ERROR_MAX_USER, NSRUN_ERROR_APPARMOR, NSRUN_ERROR_MAX_MNT,
+        NSRUN_ERROR_MAX_PID, NSRUN_ERROR_MAX_IPC, NSRUN_ERROR_MAX_UTS, NSRUN_ERROR_MAX_NET,
+        NSRUN_ERROR_NAMESPACES_USED_UP, NSRUN_ERROR_OUTER_LIMIT, NSRUN_ERROR_NO_USERNS, NSRUN_ERROR_NO_PROC_TO_TELL,
+        NSRUN_ERROR_UNMAPPED, NSRUN_ERROR_CHROOT, NSRUN_ERROR_OTHERS_PIDS, NSRUN_ERROR_FILTER_USERNS,
+        NSRUN_ERROR_FILTER_MOUNTS, NSRUN_ERROR_MODULE, NSRUN_ERROR_NAMESPACES_REFUSED, NSRUN_ERROR_PROCESSES_USED_UP,
+        NSRUN_ERROR_PIDS_USED_UP, NSRUN_ERROR_MEMORY_USED_UP, NSRUN_ERROR_SETFCAP, NSRUN_ERROR_NO_PROC_FOR_IDS,
+        NSRUN_ERROR_READ_ONLY_PROC, NSRUN_ERROR_UNDUMPABLE, NSRUN_ERROR_NO_PROC_FOR_MOUNTS, NSRUN_ERROR_NO_PIDFD,
+        NSRUN_ERROR_FILTER_PIDFD, NSRUN_ERROR_FILTER_PIVOT, NSRUN_ERROR_INITRAMFS, NSRUN_ERROR_FILTER_UMOUNT,
+        NSRUN_ERROR_FILTER_MOVE, NSRUN_ERROR_FILTER_UNSHARE, NSRUN_ERROR_FILTER_MEMFD, NSRUN_ERROR_FILTER_SOCKETS,
+        NSRUN_ERROR_FILTER_MOUNT_CALLS, NSRUN_ERROR_NO_MOUNT_CALLS, NSRUN_ERROR_PROC_MASKED,
+        NSRUN_ERROR_NO_PROC_SUBSET, NSRUN_ERROR_NO_OVERLAYFS, NSRUN_ERROR_OVERLAY_REFUSED,
+        NSRUN_ERROR_OVERLAY_OVER_MOUNTS, NSRUN_ERROR_OVERLAY_OVER_OVERLAYS, NSRUN_ERROR_OVERLAY_IN_CACHE,
+        NSRUN_ERROR_OVERLAY_DISK_FULL, NSRUN_ERROR_NO_SECCOMP, NSRUN_ERROR_FILTER_SECCOMP, NSRUN_ERROR_NO_LANDLOCK,
+        NSRUN_ERROR_FILTER_LANDLOCK, NSRUN_ERROR_LANDLOCK_OFF, NSRUN_ERROR_LANDLOCK_REFUSED,
+        NSRUN_ERROR_FILTER_RESTRICT, NSRUN_ERROR_NO_NULL, NSRUN_ERROR_CLOSED_NULL, NSRUN_ERROR_NODEV_NULL,
+        NSRUN_ERROR_CACHE_UNMADE, NSRUN_ERROR_CACHE_WRITABLE, NSRUN_ERROR_CACHE_FOREIGN, NSRUN_ERROR_NO_CGROUP,
+        NSRUN_ERROR_CGROUP_CROWDED, NSRUN_ERROR_CGROUP_REFUSED, NSRUN_ERROR_SMALL_STACK, NSRUN_ERROR_OUTER_FILTER,
+        NSRUN_ERROR_OUTER_STRICT, NSRUN_ERROR_OUTER_ROOT, NSRUN_ERROR_OUTER_PROC,
+        NSRUN_ERROR_DEGRADED_LANDLOCK, NSRUN_ERROR_DEGRADED_CGROUP_NAMESPACE, NSRUN_ERROR_DEGRADED_COUNTERS,
+        NSRUN_ERROR_DEGRADED_PROC_SUBSET, NSRUN_ERROR_DEGRADED_PROC_NONE, NSRUN_ERROR_DEGRADED_CACHE_IN_MEMORY,
+        NSRUN_ERROR_DEGRADED_CACHE_READ_ONLY, NSRUN_ERROR_DEGRADED_CACHE_EMPTY, NSRUN_ERROR_DEGRADED_PIDS,
         NSRUN_ERROR_DEGRADED_LEFTOVERS,
-        /* Steps of a start. */
-        NSRUN_ERROR_BIND,
-        NSRUN_ERROR_MOUNT_POINT_KIND,
-        NSRUN_ERROR_MOUNT_IN_ROOT,
-        NSRUN_ERROR_SYMLINK,
-        NSRUN_ERROR_USERNS_LEFT,
-        NSRUN_ERROR_IDS,
-        NSRUN_ERROR_NAMESPACES_UNUSABLE,
-        NSRUN_ERROR_HOSTNAME,
-        NSRUN_ERROR_FILTER,
+        NSRUN_ERROR_BIND, NSRUN_ERROR_MOUNT_POINT_KIND, NSRUN_ERROR_MOUNT_IN_ROOT, NSRUN_ERROR_SYMLINK,
+        NSRUN_ERROR_USERNS_LEFT, NSRUN_ERROR_IDS, NSRUN_ERROR_NAMESPACES_UNUSABLE, NSRUN_ERROR_HOSTNAME,
         NSRUN_ERROR_COUNT
 };
+/* clang-format on */
 
 /* What failed, in words for a person.  Zero-initialise it. */
 struct nsrun_error {
@@ -216,10 +152,9 @@ enum nsrun_access {
  * (/, /etc, /usr, /tmp …), a home folder ($HOME, any child of /home) or a folder that holds one: no
  * perimeter, but a guard against a slip.  -ENOMEM.  Stage POLICY. */
 int nsrun_workspace_new(const char *project, struct nsrun_workspace **ret, struct nsrun_error *error);
-/* Removes its run directory, and the temp with it.  exit(3) and unloading the library do
- * that too for what was not freed; what a killed process left goes with a later
- * nsrun_sweep() or run directory.  In a process that was forked since, the folder stays.  Returns
- * NULL; NULL is fine. */
+/* Removes its run directory, and the temp with it.  exit(3) and unloading the library do that too for what
+ * was not freed; what a killed process left goes with a later nsrun_sweep() or run directory.  In a process
+ * that was forked since, the folder stays.  Returns NULL; NULL is fine. */
 struct nsrun_workspace *nsrun_workspace_free(struct nsrun_workspace *workspace);
 /* A workspace whose file tools may read and write everything, for a host that confines nothing:
  * `project`, any folder, is where relative paths begin.  No policy takes it (see
@@ -269,21 +204,20 @@ int nsrun_workspace_rundir(struct nsrun_workspace *workspace, const char **ret, 
 int nsrun_workspace_set_env(struct nsrun_workspace *workspace, const char *const *environment,
                             struct nsrun_error *error);
 /* That list; else, looked up by the first call and then kept, the identity that git
- * has at the project, with includeIf: GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL, GIT_COMMITTER_NAME and
- * GIT_COMMITTER_EMAIL, as far as there is one.  Reads git's
+ * has at the project, with includeIf for gitdir and hasconfig: GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL,
+ * GIT_COMMITTER_NAME and GIT_COMMITTER_EMAIL, as far as there is one.  Reads git's
  * files, starts no program, and opens nothing that the project names.  *ret ends with NULL, is never NULL
  * itself, and is the workspace's until nsrun_workspace_set_env() or _free().  -ENOMEM. */
 int nsrun_workspace_env(struct nsrun_workspace *workspace, const char *const **ret,
                         struct nsrun_error *error);
-/* The canonical host path that `path` leads to, where that is allowed: *ret is the
- * caller's to free.  It need not exist: a missing tail is kept, for whoever makes its
- * folders first.  ".." after a symlink is the parent of what that leads to, and a symlink
- * leads through nothing that a sandbox hasn't got.  -EPERM: it leads out of the roots, or
- * to one that may only be read.  -ENOENT: an empty path.  -ELOOP, -ENAMETOOLONG,
+/* The canonical host path that `path` leads to, where that is allowed: *ret is the caller's to free.  It
+ * need not exist: a missing tail is kept, for whoever makes its folders first.  ".." after a symlink is the
+ * parent of what that leads to, and a symlink leads through nothing that a sandbox hasn't got.  -EPERM: it
+ * leads out of the roots, or to one that may only be read.  -ENOENT: an empty path.  -ELOOP, -ENAMETOOLONG,
  * -EACCES: as the kernel would say.  -EINVAL: no such access.  Stage POLICY.
  *
- * The answer is a string, and a process in a sandbox may put a symlink in its way: to
- * open it, use nsrun_workspace_open(). */
+ * The answer is a string, and a process in a sandbox may put a symlink in its way: to open it, use
+ * nsrun_workspace_open(). */
 int nsrun_workspace_resolve(const struct nsrun_workspace *workspace, enum nsrun_access access,
                             const char *path, char **ret, struct nsrun_error *error);
 /* Opens it, in one walk beneath the root that follows no symlink, so that nothing that
@@ -337,19 +271,17 @@ typedef int (*nsrun_workspace_entry)(void *data, const char *name, mode_t type);
 int nsrun_workspace_list(const struct nsrun_workspace *workspace, const char *path,
                          nsrun_workspace_entry each, void *data, struct nsrun_error *error);
 
-/* Removes the run directories of those who died without: at once where a lock shows it, and
- * after seven days where there is none.  Never that of a living process, whatever its
- * age.  For a host's start; making a run directory does it, too.  0 also where there is
- * nothing.  -ENOENT: no HOME names a cache folder; -EPERM: others own it or may write; what the
- * kernel says of it.  Stage WORKSPACE. */
+/* Removes the run directories of those who died without: at once where a lock shows it, and after seven days
+ * where there is none.  Never that of a living process, whatever its age.  For a host's start; making a run
+ * directory does it, too.  0 also where there is nothing.  -ENOENT: no HOME names a cache folder; -EPERM:
+ * others own it or may write; what the kernel says of it.  Stage WORKSPACE. */
 int nsrun_sweep(struct nsrun_error *error);
 
 /* The folders of toolchains that are there now, absolute, in the order of `nsrun toolchains`: those that are
  * for reading (/usr, ~/.rustup), and the caches that a toolchain writes to (~/.npm, ~/.cargo/registry), at
  * their usual places: what a variable (CARGO_HOME) or a configuration moves or adds, runs alone show.  One
  * that a symlink below the home folder leads to is left out: a command may have planted it, which runs find
- * out.  Ends with NULL
- * (*ret is NULL for none): each and the list are the caller's to free.  -ENOMEM. */
+ * out.  Ends with NULL (*ret is NULL for none): each and the list are the caller's to free.  -ENOMEM. */
 int nsrun_toolchains_readable(char ***ret, struct nsrun_error *error);
 int nsrun_toolchains_overlay(char ***ret, struct nsrun_error *error);
 
@@ -388,16 +320,15 @@ int nsrun_policy_set_environ(struct nsrun_policy *policy, const char *const *env
  * open(2)'s.  Stage POLICY. */
 int nsrun_policy_find_config(struct nsrun_policy *policy, struct nsrun_error *error);
 
-/* Runs of the policy see just this workspace's roots, each where it is and with its
- * access, and but for the system's own folders no toolchains (see nsrun_toolchains_add()) and no git dirs
- * that are not in them; the temp at /tmp and at its own path; and nsrun_workspace_env(): a list that was set
- * goes before what is inherited, git's identity after it.  Takes the place of "project", "tmp" and of an
- * earlier workspace; options may add to it, and go before it: "overlay" over a root that is readable, "rw"
- * over one, "ro" over a writable one.  Another folder at a root's place ("bind") is refused.  The
- * workspace is read now and not kept; its temp must live as long as the runs.
+/* Runs of the policy see just this workspace's roots, each where it is and with its access, and but for the
+ * system's own folders no toolchains (see nsrun_toolchains_add()) and no git dirs that are not in them; the
+ * temp at /tmp and at its own path; and nsrun_workspace_env(): a list that was set goes before what is
+ * inherited, git's identity after it.  Takes the place of "project", "tmp" and of an earlier workspace;
+ * options may add to it, and go before it: "overlay" over a root that is readable, "rw" over one, "ro" over
+ * a writable one.  Another folder at a root's place ("bind") is refused.  The workspace is read now and not
+ * kept; its temp must live as long as the runs.
  * -EPERM: a temp without its alias, or a workspace that allows everything (stage POLICY); a policy in which
- * "no-sandbox" was set before takes both.  -ENOMEM: the
- * policy is good for nsrun_policy_free() alone. */
+ * "no-sandbox" was set before takes both.  -ENOMEM: the policy is good for nsrun_policy_free() alone. */
 int nsrun_policy_set_workspace(struct nsrun_policy *policy, struct nsrun_workspace *workspace,
                                struct nsrun_error *error);
 /* Both lists of toolchains become readable roots of the workspace, for its file tools; and runs of the
@@ -574,15 +505,14 @@ struct nsrun_bash_result {
 #define NSRUN_BASH_RESULT_INIT \
         { .size = sizeof(struct nsrun_bash_result) }
 
-/* Runs `bash -c COMMAND` in a sandbox of the policy, at the root of its project, with nothing to
- * read and with its two outputs in one pipe, and returns when it has ended and nobody holds that pipe any
- * more.  At the deadline, which counts no time of a suspended machine, all processes get SIGTERM, and
- * five seconds later SIGKILL; the call succeeds then, too.  What the command left behind without
- * holding the pipe is killed when the call returns.  The policy's own command is not looked at, and
- * BASH_ENV and ENV are never passed; variables that keep pagers, editors and prompts from waiting for a
- * person (TERM=dumb, PAGER=cat and others, see nsrun-bash(1)) replace inherited ones that the policy's "env"
- * and "unsetenv" don't name.  `options` may be NULL: no question, NSRUN_BASH_TIMEOUT.  On success *ret is
- * the caller's to clear.
+/* Runs `bash -c COMMAND` in a sandbox of the policy, at the root of its project, with nothing to read and
+ * with its two outputs in one pipe, and returns when it has ended and nobody holds that pipe any more.  At
+ * the deadline, which counts no time of a suspended machine, all processes get SIGTERM, and five seconds
+ * later SIGKILL; the call succeeds then, too.  What the command left behind without holding the pipe is
+ * killed when the call returns.  The policy's own command is not looked at, and BASH_ENV and ENV are never
+ * passed; variables that keep pagers, editors and prompts from waiting for a person (TERM=dumb, PAGER=cat
+ * and others, see nsrun-bash(1)) replace inherited ones that the policy's "env" and "unsetenv" don't name.
+ * `options` may be NULL: no question, NSRUN_BASH_TIMEOUT.  On success *ret is the caller's to clear.
  *
  * Refused in this order: -EINVAL: an empty command, a timeout out of bounds, or a policy with "chdir";
  * -ECANCELED: confirm() said no; what it said where nobody could be asked (stage USAGE).
@@ -606,12 +536,11 @@ int nsrun_bash(const struct nsrun_policy *policy, const char *command,
  * in the same words. */
 int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_error *error);
 /* What a model has to know of the tool, as TEXT without a final newline, or as JSON: one object with the
- * tool's name, its description and the JSON schema of its parameters (command, description,
- * timeout).  It is true of this policy: whether there is a network, where writes are kept, what becomes of
- * /tmp and of background processes, in a session or for each command alone; and of `options`, which may be
- * NULL: their timeout is the default, and with a confirm() the user is asked.  Makes the
- * policy's plan.  *ret is the caller's to free.  -EINVAL: another format, or a policy
- * with "chdir"; else as nsrun_plan_new().  -ENOMEM. */
+ * tool's name, its description and the JSON schema of its parameters (command, description, timeout).  It is
+ * true of this policy: whether there is a network, where writes are kept, what becomes of /tmp and of
+ * background processes, in a session or for each command alone; and of `options`, which may be NULL: their
+ * timeout is the default, and with a confirm() the user is asked.  Makes the policy's plan.  *ret is the
+ * caller's to free.  -EINVAL: another format, or a policy with "chdir"; else as nsrun_plan_new().  -ENOMEM. */
 int nsrun_bash_describe(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
                         enum nsrun_format format, char **ret, struct nsrun_error *error);
 /* Frees what is in it and zeroes it but for its size: it can be filled again.  One that is zeroed or
@@ -734,11 +663,10 @@ int nsrun_session_signal(const char *id, pid_t pid, const char *name, int signal
                          struct nsrun_error *error);
 
 /* Lets a port of the session be reached on the host while the session lives, as "publish" of its policy
- * does:
- * "[ADDRESS:]PORT[:INSIDE]".  -EINVAL, stage USAGE: it is none; stage POLICY: the session wasn't started
- * with "net" "allow", or a rule takes the port inside; -EADDRINUSE, -EACCES and the like, stage NETWORK: the
- * host's port can't be had; -E2BIG: the session publishes 64; -ECONNREFUSED and others: its nsrun-net has
- * ended; -ENOENT, stage SUPERVISE: no such session. */
+ * does: "[ADDRESS:]PORT[:INSIDE]".  -EINVAL, stage USAGE: it is none; stage POLICY: the session wasn't
+ * started with "net" "allow", or a rule takes the port inside; -EADDRINUSE, -EACCES and the like, stage
+ * NETWORK: the host's port can't be had; -E2BIG: the session publishes 64; -ECONNREFUSED and others: its
+ * nsrun-net has ended; -ENOENT, stage SUPERVISE: no such session. */
 int nsrun_session_publish(const char *id, const char *port, struct nsrun_error *error);
 /* What is published, by either way, as "ADDRESS:PORT:INSIDE", NULL at the end (*ret is NULL for none): each
  * and the array are the caller's to free(3).  Fails as above. */
@@ -768,8 +696,7 @@ enum nsrun_diff {
 /* What the session's overlays changed: of those that were asked for ("overlay") or, with `paths` (ends with
  * NULL; NULL or empty: no choice), of what lies at and beneath these: absolute as in the sandbox, or
  * relative to its project.  Written to `fd` while commands may go on changing it.  -ENOENT: no such session;
- * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in
- * memory. */
+ * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in memory. */
 int nsrun_session_diff(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
                        struct nsrun_error *error);
 /* The same, and a digest of what a commit with these paths would do now, for nsrun_session_commit_digest();
@@ -928,10 +855,9 @@ int nsrun_isolation_apply_user_env(struct nsrun_policy *policy, const char *root
 
 /* Lists of expose paths.  What is returned is one block for the caller to free, strings and all.
  * -ENOMEM.
- * _default_: the root, writable, and the least of the system; the sandbox's own view has more.
- * _normalize_: paths are cleaned, an empty target becomes the source.
- * _merge_: by target; a later one takes an earlier one's place.
- * _build_mount_plan: the defaults with the overrides merged in. */
+ * _default_: the root, writable, and the least of the system; the sandbox's own view has more. _normalize_:
+ * paths are cleaned, an empty target becomes the source. _merge_: by target; a later one takes an earlier
+ * one's place. _build_mount_plan: the defaults with the overrides merged in. */
 int nsrun_isolation_default_expose_paths(const char *root, struct nsrun_expose_path **ret, size_t *ret_n);
 int nsrun_isolation_normalize_expose_path(const struct nsrun_expose_path *item,
                                           struct nsrun_expose_path **ret);

@@ -44,7 +44,7 @@ static void write_back(struct builder *b) {
 }
 
 /* A host's own bound on files (RLIMIT_FSIZE) isn't meant for this one, which is no file of anybody's. */
-static int write_record(const struct builder *b, int data) {
+static int put_record(const struct builder *b, int data) {
         struct sys_rlimit own, most;
         ssize_t n;
         int r = sys_prlimit(RLIMIT_FSIZE, NULL, &own);
@@ -69,7 +69,7 @@ int init_exec(struct builder *b) {
 
         write_back(b);
         (void)number_format(number, (uint64_t)data);
-        r = write_record(b, data);
+        r = put_record(b, data);
         list_descriptors(&b->reaper.init, fds);
         fds[INIT_DESCRIPTORS] = data;
         for (size_t i = 0; i < ARRAY_SIZE(fds) && r >= 0; i++)

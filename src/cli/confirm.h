@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who confirms a bash command, or a change to be committed: nobody, the terminal, or a program.  Shows what
- * it is given, which is visible already. */
+/* Who confirms a bash command, or a change of the configuration: nobody, the terminal, or a program.  Shows
+ * what it is given, which is visible already. */
 #pragma once
 
 #include "agent/confirmer.h"

@@ -84,7 +84,7 @@ static int ps_print_list(const struct sandbox_process *list, size_t n, bool want
         for (size_t i = 0; i < n && r >= 0; i++) {
                 _cleanup_(ps_row_clear) struct ps_row row = {.process = &list[i]};
 
-                r = ps_row_fill(&row, &known, NULL);
+                r = ps_row_fill(&row, &known);
                 if (r >= 0 && wants_json)
                         add_row(&d, array, &row);
                 else if (r >= 0)

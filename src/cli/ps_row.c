@@ -142,7 +142,7 @@ static void ask_facts(struct ps_row *row) {
         }
 }
 
-int ps_row_fill(struct ps_row *row, const struct known_sessions *known, const struct ps_row *earlier) {
+int ps_row_fill(struct ps_row *row, const struct known_sessions *known) {
         static const char *const kinds[] = {[SANDBOX_RUN] = "run",
                                             [SANDBOX_BWRAP] = "bwrap",
                                             [SANDBOX_SESSION] = "session",
@@ -153,14 +153,10 @@ int ps_row_fill(struct ps_row *row, const struct known_sessions *known, const st
         row->kind = kinds[p->kind];
         if (p->kind == SANDBOX_RUN && p->argv && p->argv[1] && command_find(p->argv[1]))
                 row->kind = command_find(p->argv[1])->name;
-        if (p->kind == SANDBOX_SESSION) {
+        if (p->kind == SANDBOX_SESSION)
                 r = fill_session(row, known);
-        } else if (earlier && earlier->net) {
-                row->project = earlier->project ? strdup(earlier->project) : NULL;
-                row->net = strdup(earlier->net);
-        } else {
+        else
                 ask_facts(row);
-        }
         if (r >= 0 && !row->project && p->cwd && p->kind != SANDBOX_SESSION)
                 row->project = strdup(p->cwd);
         if (p->kind != SANDBOX_SESSION)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The lines of `nsrun ps` and `nsrun top`: what is known of each sandbox, and how a person reads it. */
+/* The lines of `nsrun ps`: what is known of each sandbox, and how a person reads it. */
 #pragma once
 
 #include "base/json.h"
@@ -29,9 +29,8 @@ pid_t ps_number(const struct sandbox_process *p);
 /* Asks the nsrun that waits for it.  -ETIMEDOUT, as query_ask(). */
 int ps_ask(const struct sandbox_process *p, enum query what, char **ret);
 
-/* Of an `earlier` row of the same sandbox (may be NULL) comes what can't change meanwhile.  -ENOMEM; *row is
- * to be cleared in any case. */
-int ps_row_fill(struct ps_row *row, const struct known_sessions *known, const struct ps_row *earlier);
+/* -ENOMEM; *row is to be cleared in any case. */
+int ps_row_fill(struct ps_row *row, const struct known_sessions *known);
 void ps_row_clear(struct ps_row *row);
 
 /* The last columns, and their heads.  NULL: no memory. */

@@ -9,7 +9,6 @@
 #include "plan/print.h"
 #include "session/log.h"
 #include "session_ask.h"
-#include "session_interactive.h"
 #include "session_logs.h"
 #include "session_ps.h"
 #include "shell.h"
@@ -28,7 +27,6 @@ struct session_cli {
         bool with_ignored;
         bool wants_digest;
         bool follows;
-        bool is_interactive;
         const char *expected; /* a digest */
         int signal;           /* 0: none was given */
         int status;           /* what nsrun exits with, unless it fails */
@@ -135,14 +133,6 @@ static int apply_expect(void *target, nsrun_unused const struct option_spec *spe
         return 0;
 }
 
-static int apply_interactive(void *target, nsrun_unused const struct option_spec *spec,
-                             nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct session_cli *cli = target;
-
-        cli->is_interactive = true;
-        return 0;
-}
-
 static int apply_signal(void *target, const struct option_spec *spec, const char *value,
                         struct nsrun_error *err) {
         struct session_cli *cli = target;
@@ -173,8 +163,6 @@ const struct option_spec session_options[] = {
          "logs ID NAME: go on printing until nothing more can come", apply_follow},
         {"signal", 0, "SIGNAL", OPTION_COMPLETES_NOTHING, "Ending",
          "kill ID PID|NAME: send this signal, instead of TERM", apply_signal},
-        {"interactive", 0, NULL, OPTION_COMPLETES_NOTHING, "Committing",
-         "commit: ask on the terminal about each change; what was shown is committed", apply_interactive},
         {"expect", 0, "DIGEST", OPTION_COMPLETES_NOTHING, "Committing",
          "commit: exactly what diff --digest showed, or nothing", apply_expect},
         {"force", 0, NULL, OPTION_COMPLETES_NOTHING, "Committing",
@@ -420,17 +408,10 @@ static int commit(struct session_cli *cli, char **words, struct nsrun_error *err
                                                     .with_ignored = cli->with_ignored,
                                                     .is_forced = cli->is_forced,
                                                     .digest = cli->expected};
-        struct interactive *asked = NULL;
         int r;
 
-        /* While somebody is asked a signal ends nsrun, with nothing committed. */
-        r = cli->is_interactive ? interactive_ask(words[0], &choice, &asked, err) : 0;
-        if (r < 0)
-                return r;
         hold_signals(cli);
-        r = asked ? interactive_commit(asked, &outcome, err)
-                  : nsrun_session_commit_choice(words[0], &choice, &outcome, err);
-        interactive_free(asked);
+        r = nsrun_session_commit_choice(words[0], &choice, &outcome, err);
         tell("committed", &outcome, r < 0);
         return r;
 }
@@ -497,12 +478,6 @@ static int check_options(const struct command *command, const struct action *act
                 return option_usage_error(command, action->name, "--follow is for logs alone", err);
         if (cli->expected && action->run != commit)
                 return option_usage_error(command, action->name, "--expect is for commit alone", err);
-        if (cli->is_interactive && action->run != commit)
-                return option_usage_error(command, action->name, "--interactive is for commit alone", err);
-        if (cli->is_interactive && cli->expected)
-                return option_usage_error(
-                        command, action->name,
-                        "--interactive makes the digests for --expect itself: give one of the two", err);
         return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The text of a git configuration file, as git-config(1) has it: keys and values in order, and the
- * globs of includeIf.  Pure: opens no file, follows no include. */
+/* The text of a git configuration file, as git-config(1) has it: keys and values in order.  Pure: opens no
+ * file, follows no include. */
 #pragma once
 
 #include "base/str.h"
@@ -33,8 +33,3 @@ void gitconfig_write(struct strbuf *to, const struct gitconfig_entry *entry);
 
 /* Whether git takes the value for true. */
 bool gitconfig_is_true(const char *value);
-
-/* Whether a glob matches all of `text`: '*', '?' and [set] match no slash, a component "**" matches any
- * number of components.  No pattern takes exponential time.  Unlike git's, a set knows no [:class:] and
- * holds no slash. */
-bool gitconfig_glob(const char *pattern, const char *text, bool folds_case);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The patterns of a .gitignore file, as gitignore(5) has them, and the globs of git's pathspecs.  Pure:
+/* The patterns of a .gitignore file, as gitignore(5) has them, and git's globs wherever it has some.  Pure:
  * which files are read, and which of them has the last word, is decided elsewhere. */
 #pragma once
 

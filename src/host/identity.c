@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds git's user.name and user.email in its configuration files.  policy/git.c decides whether
- * they are wanted, and policy/environment.c makes variables of them; the grammar of the files is
- * gitconfig.c's. */
+/* See identity.h.  policy/git.c decides whether they are wanted, and policy/environment.c makes variables of
+ * them; the grammar of the files is gitconfig.c's. */
 #include "identity.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -14,6 +12,7 @@
 #include "base/str.h"
 #include "gitconfig.h"
 #include "gitdir.h"
+#include "gitignore.h"
 #include "gitsettings.h"
 #include "project.h"
 
@@ -28,63 +27,40 @@ enum {
         IGNORES_MAX = 64 << 10,
 };
 
-/* The values of six keys.  A later entry for a key replaces an earlier one. */
-struct keys {
-        char *user_name, *user_email;
-        char *author_name, *author_email;
-        char *committer_name, *committer_email;
-};
-
-static void keys_clear(struct keys *k) {
-        free(k->user_name);
-        free(k->user_email);
-        free(k->author_name);
-        free(k->author_email);
-        free(k->committer_name);
-        free(k->committer_email);
-}
+/* Names and addresses in turns; those of user are for author and committer where these have none. */
+static const char *const keys[] = {"user.name",    "user.email",     "author.name",
+                                   "author.email", "committer.name", "committer.email"};
 
 void identity_clear(struct identity *id) {
-        free(id->author_name);
-        free(id->author_email);
-        free(id->committer_name);
-        free(id->committer_email);
+        for (size_t i = 0; i < IDENTITY_N_VARIABLES; i++)
+                free(id->values[i]);
         free(id->settings);
         free(id->ignores);
         *id = (struct identity){0};
 }
 
-/* Whether a name or address can be used.  It goes into environment variables and commits: so it
- * must be one line, and have no angle brackets, which git would remove. */
-static bool identity_is_fit(const char *value) {
-        if (!*value || strlen(value) > VALUE_MAX)
-                return false;
-        for (const char *c = value; *c; c++)
-                if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '<' || *c == '>')
-                        return false;
-        return true;
-}
-
 /* One search: what it is for, and what was read so far. */
 struct reading {
         const struct identity_request *request;
-        struct keys keys;
         const char *home;
         char *top; /* the top level of the project's work tree */
         struct gitdir dirs;
-        const char *file; /* the file being read, to which includes are relative; NULL: variables */
+        const char *file; /* of the user's, that is being read; includes are relative to it */
         int file_fd;      /* of that */
         unsigned depth, n_files;
         size_t n_bytes;
-        bool is_safe;             /* safe.directory lists the top level */
+        char *values[ARRAY_SIZE(keys)], *repositorys[ARRAY_SIZE(keys)];
         bool has_worktree_config; /* the repository has extensions.worktreeConfig on */
-        char **urls;              /* the repository's remote.*.url; NULL: not read yet */
+        char **urls;              /* its remote.*.url */
         struct strbuf settings;
         char *excludes; /* core.excludesFile */
 };
 
 static void reading_clear(struct reading *c) {
-        keys_clear(&c->keys);
+        for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+                free(c->values[i]);
+                free(c->repositorys[i]);
+        }
         free(c->top);
         gitdir_clear(&c->dirs);
         strv_free(c->urls);
@@ -92,90 +68,55 @@ static void reading_clear(struct reading *c) {
         free(strbuf_finish(&c->settings));
 }
 
-static int keys_take(struct keys *k, const struct gitconfig_entry *entry) {
-        const struct {
-                const char *name;
-                char **slot;
-        } slots[] = {
-                {"user.name", &k->user_name},           {"user.email", &k->user_email},
-                {"author.name", &k->author_name},       {"author.email", &k->author_email},
-                {"committer.name", &k->committer_name}, {"committer.email", &k->committer_email},
-        };
-
-        for (size_t i = 0; i < ARRAY_SIZE(slots); i++) {
-                if (!streq(slots[i].name, entry->name))
+/* A later entry for a key replaces an earlier one. */
+static int take_value(char *values[ARRAY_SIZE(keys)], const char *name, const char *value) {
+        for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+                if (strcasecmp(keys[i], name) != 0)
                         continue;
-                free(*slots[i].slot);
-                *slots[i].slot = strdup(entry->value ? entry->value : "");
-                return *slots[i].slot ? 0 : -ENOMEM;
+                free(values[i]);
+                values[i] = strdup(value ? value : "");
+                return values[i] ? 0 : -ENOMEM;
         }
         return 0;
 }
 
 /* ------------------------------------------------------------- the repository */
 
-/* Whether git would trust a file's owner: this user, and for root also the one who called sudo. */
-static bool is_owned(const struct reading *c, const char *path) {
-        const char *sudo = environment_get(c->request->environ, "SUDO_UID");
-        struct stat st;
+static int take_plain(void *data, const struct gitconfig_entry *entry) {
+        struct reading *c = data;
+        const char *remote;
+        size_t n;
 
-        if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return false;
-        return st.st_uid == geteuid() ||
-               (geteuid() == 0 && sudo && *sudo && st.st_uid == strtoul(sudo, NULL, 10));
+        if (streq(entry->name, "extensions.worktreeconfig"))
+                c->has_worktree_config = gitconfig_is_true(entry->value);
+        if (gitconfig_is_in(entry->name, "remote", "url", &remote, &n) && entry->value)
+                return strv_length(c->urls) < URLS_MAX ? strv_add(&c->urls, entry->value) : 0;
+        return take_value(c->repositorys, entry->name, entry->value);
 }
 
-/* Calls `found` for each entry of a file of the repository.  0 if it is no plain file. */
-static int read_plain(struct reading *c, const char *folder, const char *name,
-                      int (*found)(void *data, const struct gitconfig_entry *entry)) {
+/* Takes the entries of a file of the repository, if it is a plain one. */
+static int read_plain(struct reading *c, const char *folder, const char *name) {
         _cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         _cleanup_free_ char *text = NULL;
         int r = fd < 0 ? -errno : read_small_file(fd, name, O_NOFOLLOW, CONFIG_MAX, &text);
 
         if (r < 0)
                 return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
-        return gitconfig_parse(text, strlen(text), found, c);
+        return gitconfig_parse(text, strlen(text), take_plain, c);
 }
 
-static int take_plain(void *data, const struct gitconfig_entry *entry) {
-        struct reading *c = data;
-
-        if (streq(entry->name, "extensions.worktreeconfig"))
-                c->has_worktree_config = gitconfig_is_true(entry->value);
-        return keys_take(&c->keys, entry);
-}
-
-static int take_url(void *data, const struct gitconfig_entry *entry) {
-        struct reading *c = data;
-        const char *remote;
-        size_t n;
-
-        if (!gitconfig_is_in(entry->name, "remote", "url", &remote, &n) || !entry->value ||
-            strv_length(c->urls) >= URLS_MAX)
-                return 0;
-        return strv_add(&c->urls, entry->value);
-}
-
-static int read_repository(struct reading *c,
-                           int (*found)(void *data, const struct gitconfig_entry *entry)) {
+/* A .git file that isn't believed leads to none. */
+static int read_repository(struct reading *c) {
         const struct gitdir *g = &c->dirs;
-        int r;
-
-        if (!g->git_dir ||
-            (!c->is_safe && !(is_owned(c, c->top) && is_owned(c, g->dot_git) && is_owned(c, g->git_dir))))
-                return 0;
-        r = read_plain(c, g->common_dir ? g->common_dir : g->git_dir, "config", found);
-        return r < 0 || !c->has_worktree_config ? r : read_plain(c, g->git_dir, "config.worktree", found);
-}
-
-/* Finds the project's repository.  A .git file that isn't believed leads to none. */
-static int find_repository(struct reading *c) {
         const char *why, *hint;
         int r = project_find(c->request->project, c->home, &c->top);
 
         if (r >= 0)
                 r = gitdir_find(c->top, &c->dirs, &why, &hint);
-        return r == -EPERM ? 0 : r;
+        if (r < 0 || !g->git_dir)
+                return r == -EPERM ? 0 : r;
+        r = read_plain(c, g->common_dir ? g->common_dir : g->git_dir, "config");
+        return r < 0 || !c->has_worktree_config ? r : read_plain(c, g->git_dir, "config.worktree");
 }
 
 /* ------------------------------------------------------ includeIf's conditions */
@@ -199,43 +140,6 @@ static int interpolate(const char *home, const char *path, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* Completes the glob of a gitdir condition as git does: "~/" and "./" become folders, before a relative
- * one any folders may stand, and "/" at its end takes all that is below.  The first *ret_literal bytes
- * of *ret are to be compared as they are.  *ret is NULL for a glob that matches nothing. */
-static int expand_pattern(const struct reading *c, const char *condition, char **ret, size_t *ret_literal) {
-        _cleanup_free_ char *home = NULL, *pattern = NULL, *folder = NULL, *file = NULL;
-        size_t n = strlen(condition);
-        int r;
-
-        if (c->home)
-                (void)path_canonical(c->home, &home, NULL);
-        r = interpolate(home, condition, &pattern);
-        if (r < 0 || !pattern)
-                return r == -EBADMSG ? 0 : r;
-        if (startswith(pattern, "./")) {
-                if (!c->file || path_canonical(c->file, &file, NULL) < 0)
-                        return 0;
-                folder = path_parent(file);
-                if (!folder)
-                        return -ENOMEM;
-                *ret_literal = strlen(folder) + 1;
-        }
-        r = asprintf(ret, "%s%s%s",
-                     folder                      ? folder
-                     : path_is_absolute(pattern) ? ""
-                                                 : "**/",
-                     pattern + (folder ? 1 : 0), n > 0 && condition[n - 1] == '/' ? "**" : "");
-        if (r < 0)
-                *ret = NULL;
-        return r < 0 ? -ENOMEM : 0;
-}
-
-static bool match_path(const char *pattern, size_t literal, const char *path, bool folds_case) {
-        if ((folds_case ? strncasecmp(pattern, path, literal) : strncmp(pattern, path, literal)) != 0)
-                return false;
-        return gitconfig_glob(pattern + literal, path + literal, folds_case);
-}
-
 /* The git dir by $PWD's spelling of the top level, if that goes through a symlink; or NULL. */
 static char *spelled_git_dir(const struct reading *c) {
         const char *pwd = environment_get(c->request->environ, "PWD");
@@ -247,70 +151,55 @@ static char *spelled_git_dir(const struct reading *c) {
         return path_join(pwd, ".git");
 }
 
+/* Of ASCII alone, as git does it. */
+static void fold_case(char *text) {
+        for (; text && *text; text++)
+                if (*text >= 'A' && *text <= 'Z')
+                        *text = (char)(*text - 'A' + 'a');
+}
+
+/* "~/" becomes a folder, before a relative glob any folders may stand, and "/" at its end takes all that is
+ * below, as git has it. */
 static int is_in_git_dir(const struct reading *c, const char *condition, bool folds_case) {
-        _cleanup_free_ char *pattern = NULL, *spelled = NULL;
-        size_t literal = 0;
-        int r;
-
-        if (!c->dirs.git_dir)
-                return 0;
-        r = expand_pattern(c, condition, &pattern, &literal);
-        if (r < 0 || !pattern)
-                return r;
-        if (match_path(pattern, literal, c->dirs.git_dir, folds_case))
-                return 1;
-        spelled = spelled_git_dir(c);
-        return spelled && match_path(pattern, literal, spelled, folds_case);
-}
-
-static int is_on_branch(const struct reading *c, const char *condition) {
-        _cleanup_free_ char *head = NULL, *pattern = NULL;
-        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *home = NULL, *path = NULL, *pattern = NULL, *own = NULL, *spelled = NULL;
         size_t n = strlen(condition);
-        const char *branch;
         int r;
 
         if (!c->dirs.git_dir)
                 return 0;
-        fd = open(c->dirs.git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        r = fd < 0 ? -errno : read_small_file(fd, "HEAD", O_NOFOLLOW, VALUE_MAX, &head);
-        if (r < 0)
-                return r == -ENOMEM ? r : 0;
-        head[strcspn(head, "\r\n")] = '\0';
-        branch = startswith(head, "ref:");
-        branch = branch ? startswith(branch + strspn(branch, " \t"), "refs/heads/") : NULL;
-        if (!branch)
-                return 0;
-        if (asprintf(&pattern, "%s%s", condition, n > 0 && condition[n - 1] == '/' ? "**" : "") < 0) {
-                pattern = NULL;
+        if (c->home)
+                (void)path_canonical(c->home, &home, NULL);
+        r = interpolate(home, condition, &path);
+        if (r < 0 || !path)
+                return r == -EBADMSG ? 0 : r;
+        pattern = str_concat(path_is_absolute(path) ? "" : "**/", path,
+                             n > 0 && condition[n - 1] == '/' ? "**" : "");
+        own = strdup(c->dirs.git_dir);
+        if (!pattern || !own)
                 return -ENOMEM;
-        }
-        return gitconfig_glob(pattern, branch, false);
+        spelled = spelled_git_dir(c);
+        if (folds_case)
+                fold_case(pattern), fold_case(own), fold_case(spelled);
+        n = strlen(pattern);
+        return gitignore_glob(pattern, n, own, false) ||
+               (spelled && gitignore_glob(pattern, n, spelled, false));
 }
 
-static int has_remote(struct reading *c, const char *pattern) {
-        if (!c->urls) {
-                int r = read_repository(c, take_url);
-
-                if (r < 0)
-                        return r;
-        }
+static bool has_remote(const struct reading *c, const char *pattern) {
         STRV_FOREACH (url, c->urls)
-                if (gitconfig_glob(pattern, *url, false))
-                        return 1;
-        return 0;
+                if (gitignore_glob(pattern, strlen(pattern), *url, false))
+                        return true;
+        return false;
 }
 
 /* Whether an includeIf's condition holds: 1 or 0; -EBADMSG, -ENOMEM. */
-static int condition_holds(struct reading *c, const char *condition) {
+static int condition_holds(const struct reading *c, const char *condition) {
         const char *rest;
 
         if ((rest = startswith(condition, "gitdir:")))
                 return is_in_git_dir(c, rest, false);
         if ((rest = startswith(condition, "gitdir/i:")))
                 return is_in_git_dir(c, rest, true);
-        if ((rest = startswith(condition, "onbranch:")))
-                return is_on_branch(c, rest);
         if ((rest = startswith(condition, "hasconfig:remote.*.url:")))
                 return has_remote(c, rest);
         return 0;
@@ -327,8 +216,6 @@ static bool may_include(const struct reading *c) {
         char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)], canonical[PATH_MAX];
         ssize_t n;
 
-        if (!c->file)
-                return true;
         (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", c->file_fd);
         n = readlink(self, canonical, sizeof(canonical) - 1);
         if (n < 0 || n == (ssize_t)sizeof(canonical) - 1)
@@ -354,9 +241,7 @@ static int include(struct reading *c, const char *value) {
                 return r;
         if (path_is_absolute(named))
                 return read_users_file(c, named);
-        slash = c->file ? strrchr(c->file, '/') : NULL;
-        if (!slash)
-                return -EBADMSG;
+        slash = strrchr(c->file, '/');
         if (asprintf(&path, "%.*s%s", (int)(slash + 1 - c->file), c->file, named) < 0) {
                 path = NULL;
                 return -ENOMEM;
@@ -371,32 +256,12 @@ static int include_if(struct reading *c, const char *condition, size_t n, const 
         return r > 0 ? include(c, value) : r;
 }
 
-/* Takes an entry of safe.directory.  An empty value empties the list. */
-static int take_safe(struct reading *c, const char *value) {
-        _cleanup_free_ char *path = NULL;
-        size_t n;
-        int r;
-
-        if (!value || !*value) {
-                c->is_safe = false;
-                return 0;
-        }
-        r = interpolate(c->home, value, &path);
-        if (r < 0 || !path)
-                return r;
-        n = strlen(path);
-        if (streq(path, "*") || streq(path, c->top) ||
-            (n > 2 && streq(path + n - 2, "/*") && strncmp(path, c->top, n - 1) == 0))
-                c->is_safe = true;
-        return 0;
-}
-
 /* Whoever wrote the file that names it chooses what of the host's is read. */
 static int take_excludes(struct reading *c, const char *value) {
         char *path = NULL;
         int r;
 
-        if (!value || !c->file || !may_include(c))
+        if (!value || !may_include(c))
                 return 0;
         r = interpolate(c->home, value, &path);
         if (r < 0)
@@ -415,13 +280,11 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
                 return include(c, entry->value);
         if (gitconfig_is_in(entry->name, "includeif", "path", &condition, &n))
                 return include_if(c, condition, n, entry->value);
-        if (streq(entry->name, "safe.directory"))
-                return take_safe(c, entry->value);
         if (streq(entry->name, "core.excludesfile"))
                 return take_excludes(c, entry->value);
-        if (c->file && gitsettings_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
+        if (gitsettings_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
                 gitconfig_write(&c->settings, entry);
-        return keys_take(&c->keys, entry);
+        return take_value(c->values, entry->name, entry->value);
 }
 
 /* What can't be read, and what is no plain file (/dev/null, say), is passed over. */
@@ -503,41 +366,24 @@ static int read_ignores(const struct reading *c, char **ret) {
         return r == -ENOMEM ? r : 0;
 }
 
-/* Puts section and key of "section.subsection.key" into lower case, as gitconfig_parse() does. */
-static void lower_name(char *name) {
-        char *first = strchr(name, '.'), *last = strrchr(name, '.');
-
-        for (char *at = name; *at; at++)
-                if ((at < first || at > last) && *at >= 'A' && *at <= 'Z')
-                        *at = (char)(*at - 'A' + 'a');
-}
-
-/* Takes the entries that GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so on give. */
+/* Takes what GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so on say of these keys. */
 static int read_variables(struct reading *c) {
         const char *text = environment_get(c->request->environ, "GIT_CONFIG_COUNT");
         uint64_t count = 0;
         int r = 0;
 
-        if (!text || !*text)
+        if (!text || str_parse_number(text, false, &count) < 0)
                 return 0;
-        if (str_parse_number(text, false, &count) < 0 || count > COUNT_MAX)
-                return -EBADMSG;
-        for (unsigned i = 0; i < count && r >= 0; i++) {
+        for (unsigned i = 0; i < count && i < COUNT_MAX && r >= 0; i++) {
                 char key_name[32], value_name[32];
-                _cleanup_free_ char *name = NULL;
                 const char *key, *value;
 
                 (void)snprintf(key_name, sizeof(key_name), "GIT_CONFIG_KEY_%u", i);
                 (void)snprintf(value_name, sizeof(value_name), "GIT_CONFIG_VALUE_%u", i);
                 key = environment_get(c->request->environ, key_name);
                 value = environment_get(c->request->environ, value_name);
-                if (!key || !value || !strchr(key, '.'))
-                        return -EBADMSG;
-                name = strdup(key);
-                if (!name)
-                        return -ENOMEM;
-                lower_name(name);
-                r = identity_take_entry(c, &(struct gitconfig_entry){name, value});
+                if (key && value)
+                        r = take_value(c->values, key, value);
         }
         return r;
 }
@@ -552,46 +398,36 @@ const char *const identity_variables[IDENTITY_N_VARIABLES] = {
 };
 
 int identity_to_environment(const struct identity *id, char ***v) {
-        const char *const values[IDENTITY_N_VARIABLES] = {id->author_name, id->author_email,
-                                                          id->committer_name, id->committer_email};
         int r = 0;
 
-        for (size_t i = 0; i < ARRAY_SIZE(values) && r >= 0; i++) {
-                char *entry;
+        for (size_t i = 0; i < IDENTITY_N_VARIABLES && r >= 0; i++) {
+                char *entry = id->values[i] ? str_concat(identity_variables[i], "=", id->values[i]) : NULL;
 
-                if (!values[i])
-                        continue;
-                r = asprintf(&entry, "%s=%s", identity_variables[i], values[i]);
-                r = r < 0 ? -ENOMEM : strv_consume(v, entry);
+                if (id->values[i])
+                        r = entry ? strv_consume(v, entry) : -ENOMEM;
         }
         return r;
 }
 
-/* Chooses between a `special` value (author.name) and the `general` one (user.name). */
-static int identity_choose(const char *special, const char *general, char **ret) {
-        const char *value = special && *special ? special : general;
-
-        if (value && identity_is_fit(value) && !(*ret = strdup(value)))
-                return -ENOMEM;
-        return 0;
+/* Whether a name or address can be used.  It goes into environment variables and commits: so it
+ * must be one line, and have no angle brackets, which git would remove. */
+static bool identity_is_fit(const char *value) {
+        if (!*value || strlen(value) > VALUE_MAX)
+                return false;
+        for (const char *c = value; *c; c++)
+                if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '<' || *c == '>')
+                        return false;
+        return true;
 }
 
-static int identity_fill(const struct keys *k, struct identity *ret) {
-        struct identity id = {0};
-        int r;
+static int identity_fill(char *const values[ARRAY_SIZE(keys)], struct identity *ret) {
+        for (size_t i = 0; i < IDENTITY_N_VARIABLES; i++) {
+                const char *special = values[2 + i];
+                const char *value = special && *special ? special : values[i % 2];
 
-        r = identity_choose(k->author_name, k->user_name, &id.author_name);
-        if (r >= 0)
-                r = identity_choose(k->author_email, k->user_email, &id.author_email);
-        if (r >= 0)
-                r = identity_choose(k->committer_name, k->user_name, &id.committer_name);
-        if (r >= 0)
-                r = identity_choose(k->committer_email, k->user_email, &id.committer_email);
-        if (r < 0) {
-                identity_clear(&id);
-                return r;
+                if (value && identity_is_fit(value) && !(ret->values[i] = strdup(value)))
+                        return -ENOMEM;
         }
-        *ret = id;
         return 0;
 }
 
@@ -602,20 +438,17 @@ int identity_find(const struct identity_request *request, struct identity *ret) 
         c.home = environment_get(request->environ, "HOME");
         if (c.home && !path_is_absolute(c.home))
                 c.home = NULL;
-        r = find_repository(&c);
+        r = read_repository(&c);
         if (r >= 0)
                 r = read_users(&c);
-        /* The variables are taken twice: before the repository, since their safe.directory decides
-         * whether that is read; and after it, since their other entries win over the repository's. */
-        if (r >= 0)
-                r = read_variables(&c);
-        if (r >= 0)
-                r = read_repository(&c, take_plain);
+        for (size_t i = 0; i < ARRAY_SIZE(keys) && r >= 0; i++)
+                if (c.repositorys[i])
+                        r = take_value(c.values, keys[i], c.repositorys[i]);
         if (r >= 0)
                 r = read_variables(&c);
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
-        r = identity_fill(&c.keys, ret);
+        r = identity_fill(c.values, ret);
         if (r >= 0)
                 r = read_ignores(&c, &ret->ignores);
         if (r >= 0 && c.settings.length > 0 && !(ret->settings = strbuf_finish(&c.settings)))

@@ -5,10 +5,12 @@
 
 #include "base/macro.h"
 
-/* The names and addresses that git would use; NULL where git would have none. */
+#define IDENTITY_N_VARIABLES 4
+extern const char *const identity_variables[IDENTITY_N_VARIABLES]; /* GIT_AUTHOR_NAME and so on */
+
+/* What git would use. */
 struct identity {
-        char *author_name, *author_email;
-        char *committer_name, *committer_email;
+        char *values[IDENTITY_N_VARIABLES]; /* of these; NULL where git would have none */
         char *settings; /* the user's harmless ones (gitsettings.h), as a file of configuration; or NULL */
         char *ignores; /* the text of core.excludesFile, or of the file that git reads without it; or NULL */
 };
@@ -22,14 +24,12 @@ struct identity_request {
 
 /* Finds the name and email of user.*, author.* and committer.* in the system's file, in the user's
  * files and what they include, in the project's repository, and in GIT_CONFIG_COUNT's variables.
- * Of a repository only plain files count, whose owner git would trust (or safe.directory lists it),
- * and nothing that they include is opened.  Where git would fail to read a file, or a bound is
- * crossed: 0 with an empty *ret.  -ENOMEM. */
+ * Of includeIf gitdir and hasconfig are followed.  Of a repository only plain files count, and nothing that
+ * they include is opened.  Where git would fail to read a file, or a bound is crossed: 0 with an empty *ret.
+ * -ENOMEM. */
 int identity_find(const struct identity_request *request, struct identity *ret);
 void identity_clear(struct identity *id);
 #define _cleanup_identity_ _cleanup_(identity_clear)
 
-#define IDENTITY_N_VARIABLES 4
-extern const char *const identity_variables[IDENTITY_N_VARIABLES];
 /* Adds "GIT_AUTHOR_NAME=…" and so on to *v, for those of `id` that aren't NULL.  -ENOMEM. */
 int identity_to_environment(const struct identity *id, char ***v);

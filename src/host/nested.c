@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "gitconfig.h"
 #include "gitindex.h"
-#include "names.h"
+#include "glob.h"
 
 enum {
         MODULES_SIZE = 1 << 20,
@@ -41,7 +41,7 @@ static int take_path(struct nested_search *s, const char *path) {
         _cleanup_close_ int fd = -EBADF;
 
         s->is_cut |= s->n_named >= NESTED_MAX;
-        if (s->n_named++ >= NESTED_MAX || !names_is_glob(path) || strv_contains(s->found, path))
+        if (s->n_named++ >= NESTED_MAX || !glob_is_expandable(path) || strv_contains(s->found, path))
                 return 0;
         fd = beneath_open(s->places->folder, path, O_PATH | O_DIRECTORY, 0);
         return fd < 0 || (!nested_has(fd, ".git") && !nested_is_bare(fd)) ? 0 : strv_add(&s->found, path);

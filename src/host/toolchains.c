@@ -11,7 +11,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "names.h"
+#include "glob.h"
 
 #define READABLE(t, p, ...) \
         { .tool = (t), .access = TOOLCHAIN_READABLE, .path = (p), __VA_ARGS__ }
@@ -180,9 +180,9 @@ static int holds(const char *path, const char *glob, size_t length) {
         }
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         return fd < 0 ||
-               names_find(fd, globs,
-                          &(struct names_search){
-                                  .found = stop_at_first, .wants_type = true, .data = &is_held}) < 0 ||
+               glob_find(fd, globs,
+                         &(struct glob_search){
+                                 .found = stop_at_first, .wants_type = true, .data = &is_held}) < 0 ||
                is_held;
 }
 
@@ -261,7 +261,7 @@ static int look_at_match(void *data, const char *name, nsrun_unused const struct
 static int look_at_matches(struct walk *w, const char *path) {
         _cleanup_free_ char *folder = path_parent(path);
         struct starred s = {.walk = w, .folder = folder};
-        const struct names_search search = {.found = look_at_match, .wants_type = true, .data = &s};
+        const struct glob_search search = {.found = look_at_match, .wants_type = true, .data = &s};
         char *globs[] = {(char *)(uintptr_t)path_basename(path), NULL};
         _cleanup_close_ int fd = -EBADF;
         int r;
@@ -271,7 +271,7 @@ static int look_at_matches(struct walk *w, const char *path) {
         fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return 0;
-        r = names_find(fd, globs, &search);
+        r = glob_find(fd, globs, &search);
         return r == -E2BIG || r == -EACCES ? 0 : r;
 }
 

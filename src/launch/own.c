@@ -3,7 +3,7 @@
 #include <sched.h>
 
 #include "child.h"
-#include "host/within.h"
+#include "host/userns.h"
 
 static int own_clone(struct child *c, int *ret_pidfd, struct nsrun_error *err) {
         struct boundary_facts *f = &c->b.facts;
@@ -21,7 +21,7 @@ static int own_clone(struct child *c, int *ret_pidfd, struct nsrun_error *err) {
         pid = child_clone(c, ret_pidfd);
         if (pid == -EINVAL || pid == -ENOSPC) {
                 f->namespaces = namespaces;
-                f->is_within = pid == -ENOSPC && within_nsrun();
+                f->is_within = pid == -ENOSPC && userns_is_nsruns();
                 pid = child_clone(c, ret_pidfd);
         }
         (void)sys_sigmask(SIG_SETMASK, &own, NULL);

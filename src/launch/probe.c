@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "host/within.h"
+#include "host/userns.h"
 #include "launch.h"
 
 /* So many namespaces are never used up by chance. */
@@ -204,7 +204,7 @@ static bool has_filter(void) {
 static int explain_outer_nsrun(int r, uint64_t kinds, struct nsrun_error *err) {
         static const char max_mnt[] = "/proc/sys/user/max_mnt_namespaces";
 
-        if (!within_nsrun())
+        if (!userns_is_nsruns())
                 return 0;
         if (r == -EPERM && has_filter())
                 return error_cause(err, NSRUN_ERROR_OUTER_FILTER, r, NULL);
@@ -389,7 +389,7 @@ int launch_explain_ids(struct nsrun_error *err) {
         if (r != -EPERM || geteuid() != 0 || sys_capget(&own) < 0 || (own & UINT64_C(1) << CAP_SETFCAP))
                 return r;
         memset(err, 0, sizeof(*err));
-        return error_cause(err, within_nsrun() ? NSRUN_ERROR_OUTER_ROOT : NSRUN_ERROR_SETFCAP, r, NULL);
+        return error_cause(err, userns_is_nsruns() ? NSRUN_ERROR_OUTER_ROOT : NSRUN_ERROR_SETFCAP, r, NULL);
 }
 
 /* Whether what this process starts goes into another pid namespace than its own, as after unshare(2): the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "host/memory.h"
+#include "host/tmpfs.h"
 
 #include "backing.h"
 
@@ -28,11 +28,11 @@ static bool has_caches_alone(const struct resolved *s) {
 static uint64_t memory_for_caches(const struct resolved *s) {
         uint64_t size;
 
-        if (s->is_session || s->policy->limits.memory || !has_caches_alone(s) || !memory_keeps_attributes())
+        if (s->is_session || s->policy->limits.memory || !has_caches_alone(s) || !tmpfs_keeps_attributes())
                 return 0;
         if (strv_contains(s->policy->given, "tmpfs-size"))
                 return s->policy->tmpfs_size;
-        size = memory_find_allowed() / MEMORY_PART;
+        size = tmpfs_find_memory() / MEMORY_PART;
         return size >= MEMORY_LEAST ? size : 0;
 }
 

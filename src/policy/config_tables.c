@@ -2,7 +2,7 @@
 /* A configuration's "toolchains" and "agents": rows that it adds to nsrun's tables. */
 #include "config_keys.h"
 #include "environment.h"
-#include "host/names.h"
+#include "host/glob.h"
 #include "net/rules.h"
 
 /* Adds one {"path", "cache", "variable"} of "toolchains". */
@@ -96,7 +96,7 @@ static int fill_hosts(struct config_reader *c, size_t i, char ***to) {
 static int fill_globs(struct config_reader *c, size_t i, char ***to) {
         const char *text = config_text(c, i);
 
-        if (!text || strstr(text, "**") || !names_is_glob(text))
+        if (!text || strstr(text, "**") || !glob_is_expandable(text))
                 return config_fail(c, c->map.nodes[i].at, text, "not a name below a writable folder",
                                    "such a name is relative, without '.', '..' and empty parts");
         return strv_add(to, text) < 0 ? error_oom(c->err) : 0;

@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/path.h"
-#include "host/names.h"
+#include "host/glob.h"
 #include "host/nested.h"
 #include "protect_git.h"
 #include "strict.h"
@@ -237,7 +237,7 @@ static int keep_free(const struct protecting *p) {
 }
 
 int protect_find(struct protecting *p) {
-        const struct names_search search = {
+        const struct glob_search search = {
                 .found = protect_found, .closed = protect_leave_closed, .wants_type = true, .data = p};
         struct resolved *s = p->resolved;
         size_t n = strv_length(s->protected), m = strv_length(p->globs);
@@ -253,7 +253,7 @@ int protect_find(struct protecting *p) {
         for (size_t i = 0; i < m; i++, grown[n] = NULL)
                 if (!(grown[n++] = str_concat(p->path, "//", p->globs[i])))
                         return -ENOMEM;
-        r = names_find(p->fd, p->globs, &search);
+        r = glob_find(p->fd, p->globs, &search);
         if (r >= 0 && s->policy->protects_strictly)
                 r = keep_free(p);
         strv_free(TAKE_PTR(p->globs));
@@ -435,7 +435,7 @@ int protect_apply_option(void *target, const struct option_spec *spec, const cha
                 return option_refuse(spec, value, "no tree is searched for such names",
                                      "name the folder, as in 'src/*.conf'; a '*' matches in one folder",
                                      err);
-        if (!names_is_glob(value))
+        if (!glob_is_expandable(value))
                 return option_refuse(spec, value, "not a name below a writable folder",
                                      "such a name is relative, without '.', '..' and empty parts", err);
         return strv_add(streq(spec->name, "protect") ? &p->protect : &p->no_protect, value) < 0

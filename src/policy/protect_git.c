@@ -12,7 +12,7 @@
 #include "host/gitdir.h"
 #include "host/gitorders.h"
 #include "host/gitwalk.h"
-#include "host/names.h"
+#include "host/glob.h"
 #include "host/nested.h"
 
 /* Of each git dir that .git has of a submodule or a linked worktree, and of one elsewhere: those that are
@@ -70,7 +70,7 @@ static int add_swept(struct resolved *s, const char *folder, const char *name) {
 
 static int protect_worktree(void *data, const char *name, const struct stat *st) {
         const struct git_dirs *dirs = data;
-        _cleanup_free_ char *folder = names_escape(name);
+        _cleanup_free_ char *folder = glob_escape(name);
 
         if (!folder)
                 return -ENOMEM;
@@ -84,11 +84,11 @@ static int each_below(struct git_dirs *dirs, const char *folder,
         _cleanup_free_ char *all = join_globs(folder, "*");
         char *globs[] = {all, NULL};
 
-        return all ? names_find(dirs->protecting->fd, globs,
-                                &(struct names_search){.found = found,
-                                                       .closed = protect_leave_closed,
-                                                       .wants_type = true,
-                                                       .data = dirs})
+        return all ? glob_find(dirs->protecting->fd, globs,
+                               &(struct glob_search){.found = found,
+                                                     .closed = protect_leave_closed,
+                                                     .wants_type = true,
+                                                     .data = dirs})
                    : -ENOMEM;
 }
 
@@ -115,7 +115,7 @@ static bool is_git_dir_at(int fd, const char *name) {
 static int protect_module(void *data, const char *name, const struct stat *st) {
         const struct git_dirs *dirs = data;
         struct protecting *p = dirs->protecting;
-        _cleanup_free_ char *folder = names_escape(name), *modules = NULL;
+        _cleanup_free_ char *folder = glob_escape(name), *modules = NULL;
         int r;
 
         if (!folder)
@@ -171,7 +171,7 @@ static int protect_in_top(struct protecting *top, const char *name) {
 
 /* A git dir that lies in the folder around under another name, as .git says, a file or a symlink. */
 static int protect_separate(const struct protecting *p) {
-        _cleanup_free_ char *folder = names_escape(path_below(p->git_dir, p->top));
+        _cleanup_free_ char *folder = glob_escape(path_below(p->git_dir, p->top));
         struct protecting top = top_of(p);
         int r = folder ? 0 : -ENOMEM;
 
@@ -308,7 +308,7 @@ static int protect_named(const struct protecting *p, const char *value, const ch
         below = path_below(path, p->top);
         if (!below || path_is_beneath(p->path, path))
                 return 0;
-        name = names_escape(below);
+        name = glob_escape(below);
         r = name ? protect_in_top(&top, name) : -ENOMEM;
         if (r >= 0)
                 r = protect_find(&top);

@@ -27,7 +27,7 @@ bool protect_is_left_open(const struct protecting *p, const char *name);
  * becomes read-only.  -E2BIG, -ENOMEM. */
 int protect_name(struct protecting *p, const char *glob);
 int protect_find(struct protecting *p);
-/* protect.c, for names_find(): what is closed to the caller is closed to the command. */
+/* protect.c, for glob_find(): what is closed to the caller is closed to the command. */
 int protect_leave_closed(void *data, const char *name);
 
 /* Adds the names of the git dir that .git is or leads to, and fills p->git_dir and p->git_fd.  -E2BIG,

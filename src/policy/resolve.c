@@ -14,7 +14,7 @@
 #include "host/project.h"
 #include "host/sockets.h"
 #include "host/user.h"
-#include "host/within.h"
+#include "host/userns.h"
 #include "instance.h"
 #include "limits.h"
 #include "net/proxy.h"
@@ -322,10 +322,10 @@ static void resolve_proc(struct resolved *s) {
         const char *seccomp = agent_seccomp(p);
 
         s->proc = p->proc != POLICY_PROC_UNSAID ? p->proc
-                  : within_nsrun()              ? POLICY_PROC_AUTO
+                  : userns_is_nsruns()          ? POLICY_PROC_AUTO
                                                 : POLICY_PROC_NEW;
         s->has_whole_proc = seccomp && streq(seccomp, "nested") && s->inner_uid == s->uid &&
-                            s->inner_gid == s->gid && within_ordinary_user();
+                            s->inner_gid == s->gid && userns_has_ordinary_user();
 }
 
 /* Adds what shows nothing of the host's. */

@@ -303,10 +303,10 @@ static void prepare_terminal(struct asking *a) {
 
 /* What is shown is the question, as it is written, whatever the command has printed before. */
 static bool clear_screen(const struct asking *a) {
-        char text[SCREEN_RESET_MOST];
-        size_t n = a->screen ? screen_clear(a->screen, text) : 0;
+        char text[SCREEN_CLEAR_MOST] = "";
 
-        text[n] = '\0';
+        if (a->screen)
+                screen_clear(a->screen, text);
         return question_write(a, text);
 }
 

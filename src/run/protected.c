@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "host/names.h"
+#include "host/glob.h"
 #include "host/nested.h"
 #include "repositories.h"
 
@@ -328,9 +328,9 @@ static int open_what_is_closed(void *data, const char *name) {
 }
 
 static int find_names(struct look *l, char *const *globs) {
-        const struct names_search search = {.found = judge_name, .closed = open_what_is_closed, .data = l};
+        const struct glob_search search = {.found = judge_name, .closed = open_what_is_closed, .data = l};
 
-        return names_find(l->folder->fd, globs, &search);
+        return glob_find(l->folder->fd, globs, &search);
 }
 
 /* Those without wildcards, which are looked up one by one where a folder has too many entries to read. */
@@ -360,7 +360,7 @@ static int look_through(struct look *l) {
 
 /* Whether `name` of the git dir `path` in the folder `f` is protected, not left open. */
 static bool has_part(const struct protected_folder *f, const char *path, const char *name) {
-        _cleanup_free_ char *folder = names_escape(path_below(path, f->path)), *glob = NULL;
+        _cleanup_free_ char *folder = glob_escape(path_below(path, f->path)), *glob = NULL;
 
         glob = folder ? str_concat(folder, *folder ? "/" : "", name) : NULL;
         return glob && strv_contains(f->globs, glob);

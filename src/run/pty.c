@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -123,12 +122,6 @@ static int pty_prepare(struct pty *p) {
                 if (tcgetattr(fd, &modes) == 0)
                         (void)tcsetattr(p->slave, TCSANOW, &modes);
         }
-        p->screen =
-                mmap(NULL, sizeof(struct screen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        if (p->screen == MAP_FAILED) {
-                p->screen = NULL;
-                return -ENOMEM;
-        }
         pty_resize(p);
         return 0;
 }
@@ -181,15 +174,6 @@ static void write_all(int fd, const char *bytes, size_t n) {
                         n -= (size_t)done;
                 }
         }
-}
-
-/* Sets back what a program has made of the emulator. */
-static void reset_screen(struct screen *s, int fd) {
-        char text[SCREEN_RESET_MOST];
-        size_t n = s ? screen_reset(s, text) : 0;
-
-        if (n > 0)
-                write_all(fd, text, n);
 }
 
 /* ------------------------------------------------------- a terminal's late answers */
@@ -273,7 +257,7 @@ static _Noreturn void watch_nsrun(const struct pty *p, int end) {
         if (p->is_raw && tcgetattr(p->input, &now) == 0 && standard_same_modes(&now, &p->raw))
                 (void)tcsetattr(p->input, TCSAFLUSH, &p->before);
         if (isatty(p->output))
-                reset_screen(p->screen, p->output);
+                write_all(p->output, screen_sequence(), strlen(screen_sequence()));
         _exit(0);
 }
 
@@ -326,13 +310,15 @@ void pty_take_terminal(struct pty *p) {
 }
 
 void pty_leave_terminal(struct pty *p) {
-        bool has_screen = isatty(p->output), asks = has_screen && p->screen && p->screen->asks;
+        bool has_screen = isatty(p->output), asks = has_screen && p->screen.asks;
+        const char *sequence;
         pid_t group;
 
         if (!p->is_raw)
                 return;
-        if (has_screen)
-                reset_screen(p->screen, p->output);
+        sequence = has_screen ? screen_reset(&p->screen) : "";
+        write_all(p->output, sequence, strlen(sequence));
+        p->screen.asks = false;
         group = tcgetpgrp(p->input);
         /* In the background the modes are another job's.  A terminal's answers to a program's questions are
          * nothing for the shell that reads next. */
@@ -470,25 +456,12 @@ static int pty_take_input(struct pty *p) {
         return 0;
 }
 
-/* Of what is printed that is taken note of which is written: a question may come before the rest. */
-static int put_printed(struct pty *p) {
-        const struct screen before = *p->screen;
-        const char *bytes = p->printed.bytes + p->printed.from;
-        size_t from = p->printed.from;
-        int r;
-
-        screen_watch(p->screen, bytes, p->printed.to - from);
-        r = pty_put(&p->printed, p->output);
-        if (pty_is_drained(&p->printed))
-                return r;
-        *p->screen = before;
-        screen_watch(p->screen, bytes, p->printed.from - from);
-        return r;
-}
-
 static int pty_put_output(struct pty *p) {
-        int r = put_printed(p);
+        size_t from = p->printed.from;
+        int r = pty_put(&p->printed, p->output);
 
+        /* Not of what is still to be written: a question may come before. */
+        screen_watch(&p->screen, p->printed.bytes + from, p->printed.from - from);
         if (r >= 0 || is_passing(r))
                 return 0;
         p->printed.from = p->printed.to;
@@ -513,7 +486,7 @@ void pty_drain(struct pty *p) {
 
         do {
                 if (!pty_is_drained(&p->printed) && !p->has_output_ended) {
-                        screen_watch(p->screen, p->printed.bytes + p->printed.from,
+                        screen_watch(&p->screen, p->printed.bytes + p->printed.from,
                                      p->printed.to - p->printed.from);
                         write_all(p->output, p->printed.bytes + p->printed.from,
                                   p->printed.to - p->printed.from);
@@ -535,7 +508,4 @@ void pty_close(struct pty *p) {
         close_fdp(&p->slave);
         close_fdp(&p->input);
         close_fdp(&p->output);
-        if (p->screen)
-                (void)munmap(p->screen, sizeof(struct screen));
-        p->screen = NULL;
 }

@@ -38,9 +38,9 @@ struct pty {
         int64_t enough_ms;  /* and when the first of them was */
         struct termios before, raw;
         struct pty_buffer typed, printed;
-        struct screen *screen; /* in memory that the watcher shares */
-        pid_t watcher;         /* 0: there is none */
-        int watched;           /* the watcher sees its end, and that nsrun is dead */
+        struct screen screen;
+        pid_t watcher; /* 0: there is none */
+        int watched;   /* the watcher sees its end, and that nsrun is dead */
 };
 
 #define PTY_INIT                                                                                        \

@@ -459,7 +459,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
                 r = check_output_fd(params->report_fd, "--report", err);
         if (r >= 0 && (plan_asks(plan) || plan_asks_of_keys(plan) || plan_asks_of_links(plan)))
                 r = begin_asking(&s, &run_params.can_ask);
-        s.asking.screen = s.pty ? s.pty->screen : NULL;
+        s.asking.screen = s.pty ? &s.pty->screen : NULL;
         if (r >= 0)
                 r = take_over_signals(&s);
         if (r < 0) {

@@ -5,7 +5,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "host/gitconfig.h"
+#include "host/gitignore.h"
 #include "host/walk.h"
 #include "roots.h"
 
@@ -25,19 +25,15 @@ int workspace_hide_names(struct workspace *w, const char *glob, struct nsrun_err
 
 /* Whether a glob, which may be for folders alone, matches `path` or a folder that it is in. */
 static bool covers(const char *glob, const char *path) {
-        char pattern[PATH_MAX], part[PATH_MAX];
+        char part[PATH_MAX];
         size_t n = strlen(glob);
 
         n -= n > 0 && glob[n - 1] == '/';
-        if (n >= sizeof(pattern))
-                return true;
-        memcpy(pattern, glob, n);
-        pattern[n] = '\0';
         for (const char *end = path; end;) {
                 end = strchr(end + (end != path), '/');
                 (void)snprintf(part, sizeof(part), "%.*s", end ? (int)(end - path) : (int)strlen(path),
                                path);
-                if (gitconfig_glob(pattern, part, false))
+                if (gitignore_glob(glob, n, part, false))
                         return true;
         }
         return false;
@@ -49,13 +45,12 @@ static size_t part_length(const char *text) {
 }
 
 static bool part_matches(const char *glob, size_t n, const char *text, size_t m) {
-        char pattern[PATH_MAX], part[PATH_MAX];
+        char part[PATH_MAX];
 
-        if (n >= sizeof(pattern) || m >= sizeof(part))
+        if (m >= sizeof(part))
                 return true;
-        (void)snprintf(pattern, sizeof(pattern), "%.*s", (int)n, glob);
         (void)snprintf(part, sizeof(part), "%.*s", (int)m, text);
-        return gitconfig_glob(pattern, part, false);
+        return gitignore_glob(glob, n, part, false);
 }
 
 /* Whether what the glob names would be named no more if `path` had another name: a part of the glob, not the

@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "host/gitconfig.h"
+#include "host/gitignore.h"
 
 struct seen {
         size_t n;
@@ -22,8 +23,8 @@ static int check_entry(void *data, const struct gitconfig_entry *entry) {
                 CHECK(subsection >= entry->name && subsection + n <= entry->name + strlen(entry->name));
         (void)gitconfig_is_true(entry->value);
         if (entry->value && seen->glob) {
-                (void)gitconfig_glob(seen->glob, entry->value, seen->n % 2);
-                (void)gitconfig_glob(entry->value, seen->glob, seen->n % 2);
+                (void)gitignore_glob(seen->glob, strlen(seen->glob), entry->value, seen->n % 2);
+                (void)gitignore_glob(entry->value, strlen(entry->value), seen->glob, seen->n % 2);
         }
         if (entry->value) {
                 free(seen->glob);

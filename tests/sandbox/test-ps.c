@@ -73,6 +73,25 @@ TEST(a_run_is_listed_while_it_runs) {
         assert_null(line_of(o.out, id));
 }
 
+TEST(what_a_command_is_called_draws_nothing) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, stop = {0};
+        struct running running;
+
+        BEGIN(s, &running, program(), "run", "--project", s->project, "--", "sh", "-c", WAITING,
+              "\033[2Jred\n\tx");
+        id = id_of(&running);
+        ps(&o, NULL);
+        line = line_of(o.out, id);
+        assert_non_null(line);
+        expect_in(line, " \\x1b[2Jred\\x0a\\x09x");
+        expect_not_in(o.out, "\033");
+        tool(&stop, "stop", id, NULL);
+        expect_status(&stop, 0);
+        end(&running, 128 + SIGTERM);
+}
+
 /* A sandbox in it, a process that is called as nsrun's own, and one that is a pid 1: none is a line. */
 TEST(a_command_can_not_make_an_entry) {
         static const char script[] =

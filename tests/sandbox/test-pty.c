@@ -259,8 +259,25 @@ TEST(the_emulator_is_as_it_was) {
         start_with_pty(&t,
                        "printf '\\\\033[?1049h\\\\033[?25l\\\\033[?1003;1006h\\\\033(0left.\\\\n'; exit 3");
         expect_text(&t, "left.\n");
-        expect_text(&t, "\033[?1003l\033[?1006l\033[?25h\033[?1049l\033(B");
+        expect_text(&t, "\033[?1049h\033[?1049l");
+        expect_text(&t, ";1003;1004;1005;1006;1015;1016l");
+        expect_text(&t, "\033[?7;25h");
+        expect_text(&t, "\033(B");
         expect_text(&t, PROMPT);
+        close_terminal(&t);
+}
+
+/* Where a command prints nothing but text the terminal gets nothing else. */
+TEST(plain_text_is_all_that_is_shown) {
+        const char *first;
+        struct terminal t;
+
+        open_terminal(*state, &t);
+        start_with_pty(&t, "echo left-$((40+2)).; exit 3");
+        expect_text(&t, "left-42.\n");
+        first = t.text + t.seen;
+        expect_text(&t, PROMPT);
+        assert_string_equal(first, PROMPT);
         close_terminal(&t);
 }
 

@@ -39,7 +39,7 @@ static void expect_hidden(const struct nsrun_workspace *w, const char *path) {
 /* The same names as for commands, by the library's own calls and in a sandbox. */
 TEST(hidden_names_are_hidden_from_file_tools) {
         static const char *const globs[] = {".env",      "*.pem",    "secrets/**", "/conf/key",
-                                            "deep/er/x", "**/s/key", "b/**/x.pem"};
+                                            "deep/er/x", "**/s/key", "b/**/x.pem", "[[:digit:]].key"};
         static const char *const wrong[] = {"", "!x", "a//b", "../x"};
         const struct site *s = *state;
         _cleanup_free_ char *absolute = path_of(s->outside, "token");
@@ -72,10 +72,10 @@ TEST(hidden_names_are_hidden_from_file_tools) {
                 assert_string_equal(err.what, "not a glob of names to hide");
         }
         /* There or not, at any depth, by a symlink, and below a folder of the name. */
-        for (size_t i = 0; i < 9; i++)
+        for (size_t i = 0; i < 10; i++)
                 expect_hidden(w, ((const char *const[]){".env", "sub/.env", "sub/a.pem", "link", "secrets",
                                                         "secrets/x", "sub/../conf/key", "sub/.env/x",
-                                                        "deep/er/x"})[i]);
+                                                        "deep/er/x", "sub/7.key"})[i]);
         expect_refused(w, NSRUN_READ, absolute, "the path is hidden");
         memset(&err, 0, sizeof(err));
         assert_int_equal(nsrun_workspace_create(w, "sub/new.pem", O_WRONLY, 0600, &fd, &err), -EPERM);

@@ -176,7 +176,8 @@ TEST(refusals_come_in_the_references_order_and_words) {
                 assert_int_equal(err.stage, NSRUN_STAGE_USAGE);
                 assert_int_equal(nsrun_bash_format(NULL, &err, NSRUN_FORMAT_TEXT, &text, NULL, NULL), 0);
                 assert_string_equal(text, refusals[i].expected);
-                assert_true(asprintf(&expected, "{\"error\":\"%s\",\"id\":\"other\"}", text + strlen("Error: ")) > 0);
+                assert_true(asprintf(&expected, "{\"error\":\"%s\",\"id\":\"other\"}",
+                                     text + strlen("Error: ")) > 0);
                 assert_int_equal(nsrun_bash_format(NULL, &err, NSRUN_FORMAT_JSON, &json, NULL, NULL), 0);
                 assert_string_equal(json, expected);
                 assert_null(nsrun_policy_free(policy));

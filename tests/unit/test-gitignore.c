@@ -79,6 +79,25 @@ TEST(globs_match_as_those_of_git_do) {
         }
 }
 
+/* A minute for each would be a hang, and a glob that backtracks freely takes years. */
+TEST(no_glob_takes_long) {
+        char text[4001], pattern[513] = "";
+
+        memset(text, 'a', sizeof(text) - 1);
+        text[sizeof(text) - 1] = '\0';
+        for (size_t i = 0; i < 128; i++)
+                memcpy(pattern + i * 2, "*a", 3);
+        memcpy(pattern + 256, "b", 2);
+        assert_false(gitignore_glob(pattern, strlen(pattern), text, false));
+        for (size_t i = 0; i < sizeof(text) - 1; i += 2)
+                text[i] = '/';
+        for (size_t i = 0; i < 100; i++)
+                memcpy(pattern + i * 5, "**/a/", 6);
+        memcpy(pattern + 500, "b", 2);
+        assert_false(gitignore_glob(pattern, strlen(pattern), text, false));
+        assert_true(gitignore_glob("**/a/**/a/**", 12, text, false));
+}
+
 /* ------------------------------------------------------------- against git */
 
 /* splitmix64 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See names.h. */
-#include "names.h"
+/* See glob.h. */
+#include "glob.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -25,11 +25,11 @@ struct globs {
 
 struct search {
         int root;
-        const struct names_search *asked;
+        const struct glob_search *asked;
         unsigned n_entries;
 };
 
-bool names_is_glob(const char *glob) {
+bool glob_is_expandable(const char *glob) {
         if (!*glob)
                 return false;
         for (const char *at = glob; at; at = strchr(at, '/')) {
@@ -43,7 +43,7 @@ bool names_is_glob(const char *glob) {
         return true;
 }
 
-char *names_escape(const char *name) {
+char *glob_escape(const char *name) {
         char *glob = malloc(2 * strlen(name) + 1), *to = glob;
 
         if (!glob)
@@ -81,7 +81,7 @@ static int find_link(const struct search *s, const char *name) {
 /* Opens what is below the root.  1: *ret is it; 0: there is nothing, or a symlink, which is told; or it is
  * closed, and what is asked for goes on without. */
 static int open_name(const struct search *s, const char *name, int flags, int *ret) {
-        const struct names_search *asked = s->asked;
+        const struct glob_search *asked = s->asked;
         int fd = beneath_open(s->root, name, flags, 0);
 
         while (fd == -EACCES && asked->closed) {
@@ -258,7 +258,7 @@ static int find_below(struct search *s, const char *folder, const struct globs *
                                                          : look_up(s, folder, globs);
 }
 
-int names_find(int folder, char *const *globs, const struct names_search *search) {
+int glob_find(int folder, char *const *globs, const struct glob_search *search) {
         struct search s = {.root = folder, .asked = search};
 
         return find_below(&s, "", &(struct globs){(const char **)(uintptr_t)globs, strv_length(globs)});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "within.h"
+#include "userns.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ static bool has_every_id(const char *map) {
 }
 
 /* The first line of a file of /proc, which has no size by stat(2). */
-static bool within_read(const char *path, char line[static LINE_SIZE]) {
+static bool userns_read(const char *path, char line[static LINE_SIZE]) {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
         ssize_t n = fd < 0 ? -1 : read(fd, line, LINE_SIZE - 1);
 
@@ -29,11 +29,11 @@ static bool within_read(const char *path, char line[static LINE_SIZE]) {
         return n >= 0;
 }
 
-bool within_nsrun(void) {
+bool userns_is_nsruns(void) {
         char line[LINE_SIZE];
 
-        return within_read("/proc/sys/user/max_cgroup_namespaces", line) && streq(line, "0\n") &&
-               within_read("/proc/self/uid_map", line) && !has_every_id(line);
+        return userns_read("/proc/sys/user/max_cgroup_namespaces", line) && streq(line, "0\n") &&
+               userns_read("/proc/self/uid_map", line) && !has_every_id(line);
 }
 
 static bool is_one_of_mine(gid_t gid) {
@@ -46,7 +46,7 @@ static bool is_one_of_mine(gid_t gid) {
         return n < 0 || gid == getegid();
 }
 
-bool within_ordinary_user(void) {
+bool userns_has_ordinary_user(void) {
         struct stat st;
 
         /* An owner that has no id in this user namespace shows as the overflow id, which a user who has that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Globs below a folder: which names they find, and that no symlink is followed. */
-#include "host/names.h"
+#include "host/glob.h"
 
 #include "base/str.h"
 #include "manual.h"
@@ -17,12 +17,12 @@ static int note_name(void *data, const char *name, const struct stat *st) {
         return strv_consume(data, word);
 }
 
-/* One glob, as names_find() takes several. */
+/* One glob, as glob_find() takes several. */
 static int expand(int fd, const char *glob,
                   int (*found)(void *data, const char *name, const struct stat *st), void *data) {
         char *globs[] = {(char *)(uintptr_t)glob, NULL};
 
-        return names_find(fd, globs, &(struct names_search){.found = found, .data = data});
+        return glob_find(fd, globs, &(struct glob_search){.found = found, .data = data});
 }
 
 static int compare_words(const void *a, const void *b) {
@@ -46,7 +46,7 @@ TEST(globs_that_can_not_be_expanded_are_told) {
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-                if (names_is_glob(cases[i].glob) != cases[i].is_one)
+                if (glob_is_expandable(cases[i].glob) != cases[i].is_one)
                         fail_msg("%s: %d", cases[i].glob, !cases[i].is_one);
 }
 

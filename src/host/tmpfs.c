@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "memory.h"
+#include "tmpfs.h"
 
 /* Where distributions mount cgroups, and what the bound of one is called: of version 2, and of version 1. */
 static const struct {
@@ -69,7 +69,7 @@ static void take_bounds_of(char *line, uint64_t *allowed) {
         }
 }
 
-uint64_t memory_find_allowed(void) {
+uint64_t tmpfs_find_memory(void) {
         struct sysinfo machine = {0};
         char text[8192], *rest = NULL;
         uint64_t allowed;
@@ -82,7 +82,7 @@ uint64_t memory_find_allowed(void) {
         return allowed;
 }
 
-bool memory_keeps_attributes(void) {
+bool tmpfs_keeps_attributes(void) {
         _cleanup_close_ int fd = memfd_create("nsrun", MFD_CLOEXEC);
 
         return fd >= 0 && fsetxattr(fd, "user.nsrun", "", 0, 0) >= 0;

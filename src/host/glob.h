@@ -7,12 +7,12 @@
 #include "base/macro.h"
 
 /* Whether `glob` can be expanded: relative, no empty component, none that is "." or "..". */
-bool names_is_glob(const char *glob);
+bool glob_is_expandable(const char *glob);
 
 /* A glob that names just `name`, for the caller to free; NULL for want of memory. */
-char *names_escape(const char *name);
+char *glob_escape(const char *name);
 
-struct names_search {
+struct glob_search {
         /* An entry that is there, with its path relative to the folder. */
         int (*found)(void *data, const char *name, const struct stat *st);
         /* An entry that can't be opened for want of rights: 1 has it tried again, 0 goes on without it.
@@ -27,4 +27,4 @@ struct names_search {
  * exception.  Of a path with a symlink in it the link is what is found.  A folder of which many names are
  * asked for is read once.  Ends with the first result of a callback that is not 0 (`closed`: below 0), and
  * returns that; -E2BIG: there is more than can be looked through; -ENOMEM and what else openat2(2) has. */
-int names_find(int folder, char *const *globs, const struct names_search *search);
+int glob_find(int folder, char *const *globs, const struct glob_search *search);
