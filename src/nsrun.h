@@ -660,14 +660,15 @@ int nsrun_session_answers(const char *id, char ***ret, struct nsrun_error *error
 enum nsrun_diff {
         NSRUN_DIFF_LIST,  /* a line each: "M path", as nsrun(1) has it */
         NSRUN_DIFF_JSON,  /* one object */
-        NSRUN_DIFF_STAT,  /* lines added and removed */
-        NSRUN_DIFF_PATCH, /* for `git apply` and `patch -p1` in the overlay's folder */
+        NSRUN_DIFF_STAT,  /* lines added and removed, as git counts them */
+        NSRUN_DIFF_PATCH, /* for `git apply` in the overlay's folder */
 };
 /* What the session's overlays changed: of those that were asked for ("overlay") or, with `paths` (ends with
  * NULL; NULL or empty: no choice), of what lies at and beneath these: absolute as in the sandbox, or
  * relative to its project.  Written to `fd` while commands may go on changing it.  -ENOENT: no such session;
  * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in
- * memory. */
+ * memory.  NSRUN_DIFF_STAT and NSRUN_DIFF_PATCH are the work of the host's git in a sandbox of its own, with
+ * the errors of nsrun_start(); without git they are the list, and a line that says so. */
 int nsrun_session_diff(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
                        struct nsrun_error *error);
 /* The same, and a digest of what a commit with these paths would do now, for nsrun_session_commit_digest();

@@ -321,12 +321,14 @@ TEST(the_clients_user_is_shown_all_that_is_committed) {
         client_start(s, &c, (const char *const[]){"--overlay", s->project, "--ask-commit", NULL});
         (void)json_object_put(client_initialize(&c, "2025-06-18", "{\"elicitation\":{}}"));
         expect_same(&c, "rm link; ln -s /elsewhere link; printf 'x\\\\033[2J' >ctl; chmod 0777 ctl", "");
-        commit_asked(&c, "A  ctl (mode 0777)\nT  link\n\ndiff", "\"result\":{\"action\":\"decline\"}",
-                     "Error: the user declined", true);
+        commit_asked(&c, "A  ctl (mode 0777)\nT  link\n\n# A  ctl (mode 0777)\ndiff",
+                     "\"result\":{\"action\":\"decline\"}", "Error: the user declined", true);
         commit_asked(&c, "+x\\x1b[2J", "\"result\":{\"action\":\"decline\"}", "Error: the user declined",
                      true);
-        commit_asked(&c, "new file mode 120000\n--- /dev/null\n+++ b/link\n@@ -0,0 +1 @@\n+/elsewhere\n",
-                     YES, "committed 2 paths\n", false);
+        commit_asked(
+                &c,
+                "new file mode 120000\nindex 0000000..affe1e1\n--- /dev/null\n+++ b/link\n@@ -0,0 +1 @@\n+/elsewhere\n",
+                YES, "committed 2 paths\n", false);
         assert_int_equal(readlink(link, to, sizeof(to) - 1), strlen("/elsewhere"));
         expect_same(&c, "seq 5000 >big", "");
         commit_asked(&c, "?\n\nA  big\n", YES, "committed 1 path\n", false);
