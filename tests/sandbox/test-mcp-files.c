@@ -54,9 +54,25 @@ TEST(files_are_written_edited_and_read) {
                 {"grep", "{\"pattern\":\"thr\",\"path\":\"a/b/c.txt\"}", "a/b/c.txt:3:thrEE\n", false},
                 {"grep", "{\"pattern\":\"ONE\",\"ignore_case\":true,\"glob\":\"*.c\"}",
                  "nothing was found\n", false},
-                {"grep", "{\"pattern\":\"(\"}", "Error: a ( has no ): (", true},
-                {"grep", "{\"pattern\":\"((a{255}){255}){255}\"}",
-                 "Error: the pattern is too large: ((a{255}){255}){255}", true},
+                {"grep", "{\"pattern\":\"(\"}", "Error: grep: Unmatched ( or \\(: (", true},
+                {"grep", "{\"pattern\":\"\\\\d\"}", "Error: grep -E has no \\d: \\d; take [0-9]", true},
+                {"grep", "{\"pattern\":\"-e\",\"glob\":\"-*\"}", "nothing was found\n", false},
+                {"glob", "{\"pattern\":\"link\"}", "link\n", false},
+                {"glob", "{\"pattern\":\"a\",\"path\":\"top\"}",
+                 "Error: the path can't be opened: top: Not a directory", true},
+                {"glob", "{\"pattern\":\"*\",\"path\":\"none\"}",
+                 "Error: the path can't be opened: none: No such file or directory", true},
+                /* Words, and no shell's. */
+                {"write",
+                 "{\"path\":\"q/-$(touch made)';touch made;'\\n.c\",\"content\":\"x:1\\n$HOME `touch made`\"}",
+                 "made q/-$(touch made)';touch made;'\n.c: 22 bytes", false},
+                {"glob", "{\"pattern\":\"-$(touch made)';touch made;'\\n.?\"}",
+                 "q/-$(touch made)';touch made;'\\x0a.c\n", false},
+                {"grep", "{\"pattern\":\"^[$]HOME `touch made`$\",\"path\":\"q\"}",
+                 "-$(touch made)';touch made;'\\x0a.c:2:$HOME `touch made`\n", false},
+                {"grep", "{\"pattern\":\"x:1\",\"path\":\"q/-$(touch made)';touch made;'\\n.c\"}",
+                 "q/-$(touch made)';touch made;'\\x0a.c:1:x:1\n", false},
+                {"glob", "{\"pattern\":\"made\"}", "nothing was found\n", false},
         };
         const struct site *s = *state;
         struct client c;
@@ -70,7 +86,7 @@ TEST(files_are_written_edited_and_read) {
                 _cleanup_free_ char *file =
                         text_of("{\"path\":\"%s/a/../a/b/c.txt\",\"limit\":2}", s->project);
 
-                expect_call(&c, "list", project, "a/\nlink@\ntop\n", false);
+                expect_call(&c, "list", project, "a/\nlink@\nq/\ntop\n", false);
                 expect_call(&c, "read", file, "onE\n2\n... [more follows: go on with offset 3] ...", false);
         }
         /* A regular expression that takes other machines for ever. */
@@ -164,6 +180,10 @@ TEST(file_tools_see_what_commands_see) {
         expect_call(&c, "read", "{\"path\":\"/tmp/t\"}", "t\n", false);
         expect_call(&c, "write", "{\"path\":\"/tmp/t\",\"content\":\"u\"}", "wrote /tmp/t: 1 bytes", false);
         expect_same(&c, "cat /tmp/t", "u");
+        /* What is hidden, and what a link leads to outside, is not looked through. */
+        expect_call(&c, "grep", "{\"pattern\":\"key|secret\"}", "nothing was found\n", false);
+        expect_call(&c, "grep", "{\"pattern\":\"key\",\"path\":\"hidden.pem\"}", "nothing was found\n",
+                    false);
         for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
                 _cleanup_free_ char *command =
                         text_of("{\"command\":\"(%s) 2>/dev/null || echo refused\"}", refused[i].command);
