@@ -71,12 +71,10 @@ enum nsrun_stage {
 };
 
 /* clang-format off */
-/* Which failure it is, for programs, with nsrun_error_name()'s word for each: both stay as they are, and new
- * ones come at the end.  What has none of its own is NSRUN_ERROR_OTHER: its stage and errno tell what there
- * is to tell.  The words of an error are for people, and change. */
-enum nsrun_error_id {
-        NSRUN_ERROR_OTHER, /* then causes on the host (nsrun-hosts(7)), what --strict refuses, steps of a start */
-        NSRUN_ERROR_USERNS_CLONE, NSRUN_ERROR_MAX_USER, NSRUN_ERROR_APPARMOR, NSRUN_ERROR_MAX_MNT,
+/* Which failure it is, for programs, with nsrun_error_name()'s word for each: both stay, and new ones come at
+ * the end.  Of NSRUN_ERROR_OTHER stage and errno tell all there is to tell.  An error's words may change. */
+enum nsrun_error_id { /* causes on the host (nsrun-hosts(7)), what --strict refuses, steps of a start */
+        NSRUN_ERROR_OTHER, NSRUN_ERROR_USERNS_CLONE, NSRUN_ERROR_MAX_USER, NSRUN_ERROR_APPARMOR, NSRUN_ERROR_MAX_MNT,
         NSRUN_ERROR_MAX_PID, NSRUN_ERROR_MAX_IPC, NSRUN_ERROR_MAX_UTS, NSRUN_ERROR_MAX_NET,
         NSRUN_ERROR_NAMESPACES_USED_UP, NSRUN_ERROR_OUTER_LIMIT, NSRUN_ERROR_NO_USERNS, NSRUN_ERROR_NO_PROC_TO_TELL,
         NSRUN_ERROR_UNMAPPED, NSRUN_ERROR_CHROOT, NSRUN_ERROR_OTHERS_PIDS, NSRUN_ERROR_FILTER_USERNS,
@@ -93,13 +91,12 @@ enum nsrun_error_id {
         NSRUN_ERROR_FILTER_RESTRICT, NSRUN_ERROR_NO_NULL, NSRUN_ERROR_CLOSED_NULL, NSRUN_ERROR_NODEV_NULL,
         NSRUN_ERROR_CACHE_UNMADE, NSRUN_ERROR_CACHE_WRITABLE, NSRUN_ERROR_CACHE_FOREIGN, NSRUN_ERROR_NO_CGROUP,
         NSRUN_ERROR_CGROUP_CROWDED, NSRUN_ERROR_CGROUP_REFUSED, NSRUN_ERROR_SMALL_STACK, NSRUN_ERROR_OUTER_FILTER,
-        NSRUN_ERROR_OUTER_STRICT, NSRUN_ERROR_OUTER_ROOT, NSRUN_ERROR_OUTER_PROC,
-        NSRUN_ERROR_DEGRADED_LANDLOCK, NSRUN_ERROR_DEGRADED_CGROUP_NAMESPACE, NSRUN_ERROR_DEGRADED_COUNTERS,
-        NSRUN_ERROR_DEGRADED_PROC_SUBSET, NSRUN_ERROR_DEGRADED_PROC_NONE, NSRUN_ERROR_DEGRADED_CACHE_IN_MEMORY,
-        NSRUN_ERROR_DEGRADED_CACHE_READ_ONLY, NSRUN_ERROR_DEGRADED_CACHE_EMPTY, NSRUN_ERROR_DEGRADED_PIDS,
-        NSRUN_ERROR_DEGRADED_LEFTOVERS,
-        NSRUN_ERROR_BIND, NSRUN_ERROR_MOUNT_POINT_KIND, NSRUN_ERROR_MOUNT_IN_ROOT, NSRUN_ERROR_SYMLINK,
-        NSRUN_ERROR_USERNS_LEFT, NSRUN_ERROR_IDS, NSRUN_ERROR_NAMESPACES_UNUSABLE, NSRUN_ERROR_HOSTNAME,
+        NSRUN_ERROR_OUTER_STRICT, NSRUN_ERROR_OUTER_ROOT, NSRUN_ERROR_OUTER_PROC, NSRUN_ERROR_DEGRADED_LANDLOCK,
+        NSRUN_ERROR_DEGRADED_CGROUP_NAMESPACE, NSRUN_ERROR_DEGRADED_COUNTERS, NSRUN_ERROR_DEGRADED_PROC_SUBSET,
+        NSRUN_ERROR_DEGRADED_PROC_NONE, NSRUN_ERROR_DEGRADED_CACHE_IN_MEMORY, NSRUN_ERROR_DEGRADED_CACHE_READ_ONLY,
+        NSRUN_ERROR_DEGRADED_CACHE_EMPTY, NSRUN_ERROR_DEGRADED_PIDS, NSRUN_ERROR_DEGRADED_LEFTOVERS, NSRUN_ERROR_BIND,
+        NSRUN_ERROR_MOUNT_POINT_KIND, NSRUN_ERROR_MOUNT_IN_ROOT, NSRUN_ERROR_SYMLINK, NSRUN_ERROR_USERNS_LEFT,
+        NSRUN_ERROR_IDS, NSRUN_ERROR_NAMESPACES_UNUSABLE, NSRUN_ERROR_HOSTNAME,
         NSRUN_ERROR_COUNT
 };
 /* clang-format on */
@@ -540,7 +537,8 @@ int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_error *error);
  * true of this policy: whether there is a network, where writes are kept, what becomes of /tmp and of
  * background processes, in a session or for each command alone; and of `options`, which may be NULL: their
  * timeout is the default, and with a confirm() the user is asked.  Makes the policy's plan.  *ret is the
- * caller's to free.  -EINVAL: another format, or a policy with "chdir"; else as nsrun_plan_new().  -ENOMEM. */
+ * caller's to free.  -EINVAL: another format, or a policy with "chdir"; else as nsrun_plan_new().  -ENOMEM.
+ */
 int nsrun_bash_describe(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
                         enum nsrun_format format, char **ret, struct nsrun_error *error);
 /* Frees what is in it and zeroes it but for its size: it can be filled again.  One that is zeroed or
@@ -690,13 +688,15 @@ int nsrun_session_answers(const char *id, char ***ret, struct nsrun_error *error
 enum nsrun_diff {
         NSRUN_DIFF_LIST,  /* a line each: "M path", as nsrun-session(1) has it */
         NSRUN_DIFF_JSON,  /* one object */
-        NSRUN_DIFF_STAT,  /* lines added and removed */
-        NSRUN_DIFF_PATCH, /* for `git apply` and `patch -p1` in the overlay's folder */
+        NSRUN_DIFF_STAT,  /* lines added and removed, as git counts them */
+        NSRUN_DIFF_PATCH, /* for `git apply` in the overlay's folder */
 };
 /* What the session's overlays changed: of those that were asked for ("overlay") or, with `paths` (ends with
  * NULL; NULL or empty: no choice), of what lies at and beneath these: absolute as in the sandbox, or
  * relative to its project.  Written to `fd` while commands may go on changing it.  -ENOENT: no such session;
- * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in memory. */
+ * a path in no overlay, or an empty one; a session without an overlay.  -EOPNOTSUPP: overlays in memory.
+ * STAT and PATCH are git's, in a sandbox of its own, with the errors of nsrun_start(); without git: the
+ * list. */
 int nsrun_session_diff(const char *id, enum nsrun_diff form, const char *const *paths, int fd,
                        struct nsrun_error *error);
 /* The same, and a digest of what a commit with these paths would do now, for nsrun_session_commit_digest();

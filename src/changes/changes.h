@@ -60,7 +60,6 @@ struct change {
         bool has_digest; /* by changes_digest(): of the content or the link's text that a commit puts there
                           */
         unsigned char digest[SHA256_SIZE];
-        bool was_copied_up;
         struct stat base, upper;
 };
 
@@ -154,10 +153,14 @@ int changes_print_list(FILE *to, const struct changes *c, char *const *paths);
 /* Adds an object for each to the array `list`. */
 int changes_add_json(struct json_document *d, struct json_value *list, const struct changes *c,
                      char *const *paths);
-/* "a | 3 +2 -1", and a total; "b | Bin 3 -> 4 bytes", and "c | ?: Permission denied". */
-int changes_print_stat(FILE *to, const struct changes_layer *layer, const struct changes *c,
-                       char *const *paths);
-/* A unified diff that `git apply` and `patch -p1` take, but for binary files, which it only names
- * and they refuse by these names.  What can't be read is a line beginning with "# ". */
-int changes_print_patch(FILE *to, const struct changes_layer *layer, const struct changes *c,
-                        char *const *paths);
+
+/* What git is to be told of changes, so that it makes a patch of them. */
+struct changes_export {
+        FILE *stream;       /* for git fast-import: the branches old and new */
+        FILE *aside;        /* lines of what the stream doesn't have: they begin with "# " */
+        bool counts;        /* they stand beside counts, and begin with a space */
+        char *const *paths; /* a selection */
+};
+/* Binary files are binary in the stream, and so are those that are too large to be in it.  -ESTALE: not what
+ * the digest is of. */
+int changes_export(struct changes_export *asked, const struct changes_layer *layer, const struct changes *c);

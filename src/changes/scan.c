@@ -205,7 +205,6 @@ static int note_origin(struct scan *s, const struct frame *f, int dir, const cha
          * where. */
         if (file_overlay_mark(fd, "origin", NULL, 0) < 0)
                 return 0;
-        c->was_copied_up = true;
         c->has_conflict = is_folder || (f->has_base && (f->is_foreign || f->has_moved));
         return 0;
 }

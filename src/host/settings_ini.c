@@ -156,7 +156,7 @@ int toolsettings_npm(const char *text, struct strbuf *to) {
                         r = npm_take(&s, line);
         }
         if (r >= 0)
-                settings_write(&s, "", to);
+                settings_write(&s, to);
         return r < 0 ? r : 0;
 }
 
@@ -243,7 +243,7 @@ int toolsettings_pip(const char *text, struct strbuf *to) {
         if (r >= 0)
                 r = pip_finish_entry(&f);
         if (r >= 0)
-                settings_write(&f.settings, "", to);
+                settings_write(&f.settings, to);
         settings_clear(&f.settings);
         strbuf_clear(&f.value);
         free(f.key);

@@ -25,12 +25,9 @@ enum {
 #define LETTERS  SMALL CAPITALS DIGITS
 
 const struct toolsettings_file toolsettings_files[] = {
-        {"npm", {{"npm_config_userconfig", ""}, {"NPM_CONFIG_USERCONFIG", ""}}, ".npmrc", toolsettings_npm},
-        {"pip", {{"XDG_CONFIG_HOME", "pip/pip.conf"}}, ".config/pip/pip.conf", toolsettings_pip},
-        {"pip", {{0}}, ".pip/pip.conf", toolsettings_pip},
-        {"cargo", {{"CARGO_HOME", "config.toml"}}, ".cargo/config.toml", toolsettings_cargo},
-        {"cargo", {{"CARGO_HOME", "config"}}, ".cargo/config", toolsettings_cargo},
-        {"maven", {{0}}, ".m2/settings.xml", toolsettings_maven},
+        {{{"npm_config_userconfig", ""}, {"NPM_CONFIG_USERCONFIG", ""}}, ".npmrc", toolsettings_npm},
+        {{{"XDG_CONFIG_HOME", "pip/pip.conf"}}, ".config/pip/pip.conf", toolsettings_pip},
+        {{{0}}, ".pip/pip.conf", toolsettings_pip},
 };
 const size_t n_toolsettings_files = ARRAY_SIZE(toolsettings_files);
 
@@ -78,11 +75,9 @@ static bool has_random(const char *part, size_t n) {
 
 /* Some servers take a token as a part of the path: https://host/TOKEN/simple. */
 static bool setting_is_address(const char *value) {
-        const char *rest = startswith(value, "sparse+"), *host, *path;
+        const char *host = startswith(value, "https://"), *path;
 
-        rest = rest ? rest : value;
-        host = startswith(rest, "https://");
-        host = host ? host : startswith(rest, "http://");
+        host = host ? host : startswith(value, "http://");
         if (!host || !strchr(LETTERS, *host) || !*host || strlen(value) > ADDRESS_MOST ||
             host[strspn(host, LETTERS ".-_~:/+")])
                 return false;
@@ -135,14 +130,10 @@ bool setting_is_fit(enum setting_kind kind, const char *value) {
                 return has_bytes_alone(value, DIGITS, 9);
         case SETTING_WORD:
                 return !*value || has_bytes_alone(value, SMALL "-^~:", 24);
-        case SETTING_NAME:
-                return has_bytes_alone(value, LETTERS "-_", 64) && !is_random(value, strspn(value, LETTERS));
         case SETTING_ADDRESS:
                 return setting_is_address(value);
         case SETTING_ADDRESSES:
                 return are_addresses(value);
-        case SETTING_PATTERN:
-                return has_bytes_alone(value, LETTERS "-_.*!,:", 128);
         }
         return false;
 }
@@ -188,12 +179,6 @@ void settings_clear(struct settings *s) {
         *s = (struct settings){0};
 }
 
-static void write_setting(const struct setting *one, const char *quote, struct strbuf *to) {
-        if (one->kind == SETTING_FLAG || one->kind == SETTING_NUMBER)
-                quote = "";
-        strbuf_addf(to, "%s = %s%s%s\n", one->key, quote, one->value, quote);
-}
-
 /* Whether an entry before that one is of its section, and is written. */
 static bool is_section_written(const struct settings *s, const struct setting *one) {
         for (const struct setting *at = s->items; at < one; at++)
@@ -202,7 +187,7 @@ static bool is_section_written(const struct settings *s, const struct setting *o
         return false;
 }
 
-void settings_write(const struct settings *s, const char *quote, struct strbuf *to) {
+void settings_write(const struct settings *s, struct strbuf *to) {
         for (size_t i = 0; i < s->n; i++) {
                 const struct setting *first = &s->items[i];
 
@@ -212,7 +197,7 @@ void settings_write(const struct settings *s, const char *quote, struct strbuf *
                         strbuf_addf(to, "[%s]\n", first->section);
                 for (size_t k = i; k < s->n; k++)
                         if (s->items[k].value && streq(s->items[k].section, first->section))
-                                write_setting(&s->items[k], quote, to);
+                                strbuf_addf(to, "%s = %s\n", s->items[k].key, s->items[k].value);
         }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a sandbox gets of the user's own settings of npm, pip, cargo and Maven: named keys whose values are
+/* What a sandbox gets of the user's own settings of npm and pip: named keys whose values are
  * yes or no, numbers, a few words, and addresses without a credential.  These files hold tokens, and names
  * of programs and files, too: whatever a reader doesn't know or doesn't understand is left out.  Pure, but
  * for toolsettings_read(). */
@@ -12,11 +12,9 @@ enum setting_kind {
         SETTING_FLAG,    /* yes or no */
         SETTING_NUMBER,  /* up to nine digits */
         SETTING_WORD,    /* up to 24 small letters, and what stands between them */
-        SETTING_NAME,    /* up to 64 letters, digits, '-' and '_' */
         SETTING_ADDRESS, /* of a web server, without a user, a query, or what looks like a token in its path
                           */
         SETTING_ADDRESSES,
-        SETTING_PATTERN, /* Maven's mirrorOf: names, '*', '!' and commas */
 };
 
 /* One entry of a file, in its order. */
@@ -41,8 +39,8 @@ void settings_clear(struct settings *s);
 #define _cleanup_settings_ _cleanup_(settings_clear)
 
 /* Adds the entries that aren't left out, as "[section]" and "key = value", each section once and what is
- * outside of all where it comes first; the value between two `quote`s unless it is a flag or a number. */
-void settings_write(const struct settings *s, const char *quote, struct strbuf *to);
+ * outside of all where it comes first. */
+void settings_write(const struct settings *s, struct strbuf *to);
 
 bool setting_is_fit(enum setting_kind kind, const char *value);
 
@@ -50,12 +48,9 @@ bool setting_is_fit(enum setting_kind kind, const char *value);
  * says nothing of that kind.  -EBADMSG: the program would not read it, or this reader gives up; -ENOMEM. */
 int toolsettings_npm(const char *text, struct strbuf *to);
 int toolsettings_pip(const char *text, struct strbuf *to);
-int toolsettings_cargo(const char *text, struct strbuf *to);
-int toolsettings_maven(const char *text, struct strbuf *to);
 
 /* A file of the user's, and who reads it. */
 struct toolsettings_file {
-        const char *tool;
         struct {
                 const char *variable; /* that names the file, or a folder around it; NULL: none */
                 const char *below;    /* the file in that folder; "": the variable names the file */

@@ -63,8 +63,8 @@ const struct tool tools[] = {
          .run = tool_glob},
         {.name = "grep",
          .title = "Search in files",
-         .text = "Searches the lines of files by a regular expression (. [] * + ? {m,n} | () ^ $ \\d \\w \\s "
-                 "\\b; without back references). Each line found is PATH:NUMBER:TEXT. .git and binary files "
+         .text = "Searches the lines of files by an extended regular expression, as grep -E in the "
+                 "sandbox has it: [0-9], not \\d. Each line found is PATH:NUMBER:TEXT. .git and binary files "
                  "are left out. 30 KiB at most.",
          .lane = LANE_FILES,
          .reads_alone = true,

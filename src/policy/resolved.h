@@ -145,7 +145,7 @@ struct resolved {
         char **secrets;        /* of these, those that look like a secret, but not with --clean-env */
         char *git_settings;    /* of the user's, for git inside; NULL: none */
         char *git_ignores;     /* the text of the user's own list of names that git ignores; NULL: none */
-        struct resolved_settings *settings; /* of npm, pip, cargo and Maven */
+        struct resolved_settings *settings; /* of npm and pip */
         size_t n_settings;
         char **identity;      /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
         char **ephemeral;     /* folders that are a tmpfs of their own inside, with rules beneath them */

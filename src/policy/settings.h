@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where the user's own settings of npm, pip, cargo and Maven come from, and where they are inside. */
+/* Where the user's own settings of npm and pip come from, and where they are inside. */
 #pragma once
 
 #include "resolved.h"

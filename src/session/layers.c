@@ -5,6 +5,7 @@
 #include "base/sized.h"
 #include "base/stream.h"
 #include "leave_out.h"
+#include "patch.h"
 #include "policy/protect.h"
 
 /* How often a digest is tried where commands go on changing what it is of. */
@@ -114,20 +115,6 @@ static int mark_left_out(const struct taking *t, struct changes *c) {
         return r;
 }
 
-static int print_one(FILE *to, enum nsrun_diff form, const struct changes_layer *layer,
-                     const struct changes *c, char *const *paths) {
-        switch (form) {
-        case NSRUN_DIFF_STAT:
-                return changes_print_stat(to, layer, c, paths);
-        case NSRUN_DIFF_PATCH:
-                return changes_print_patch(to, layer, c, paths);
-        case NSRUN_DIFF_LIST:
-        case NSRUN_DIFF_JSON:
-                break;
-        }
-        return changes_print_list(to, c, paths);
-}
-
 /* Programs that read a patch skip lines that are none of a patch's. */
 static int print_ignored(FILE *to, size_t n) {
         _cleanup_free_ char *count = n > 0 ? leave_out_count(n) : NULL;
@@ -195,12 +182,14 @@ static int show_one(struct asking *a, const struct taking *asked, struct showing
 
                 (void)fprintf(s->to, "overlay %s:\n", target ? target : "");
         }
-        r = print_one(s->to, s->form, &layer, &shown, chosen->paths);
+        if (s->form == NSRUN_DIFF_PATCH || s->form == NSRUN_DIFF_STAT) {
+                r = patch_print(s->to, s->form, chosen->op->target, &layer, &shown, chosen->paths, a->err);
+                if (r < 0)
+                        return r;
+        } else
+                r = changes_print_list(s->to, &shown, chosen->paths);
         if (r >= 0)
                 r = print_ignored(s->to, n_ignored);
-        if (r == -ESTALE && s->sum)
-                return error_set(a->err, NSRUN_STAGE_OVERLAY, r, chosen->op->target,
-                                 "it changed again while it was being looked at", "try again");
         if (r < 0)
                 return error_set(a->err, NSRUN_STAGE_SUPERVISE, r, NULL, "the changes can't be printed",
                                  NULL);

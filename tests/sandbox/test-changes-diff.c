@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* src/changes compares and prints files that a session makes hard to: such that change while they
- * are read, that can't be, or that no patch can hold. */
+/* Files that a session makes hard to compare and to print: such that change while they are read, that can't
+ * be, or that no patch can hold. */
 #include "changes/internal.h"
+#include "patch.h"
 #include "picture.h"
 
 /* What this process has read so far. */
@@ -46,30 +47,20 @@ LAYER_TEST(a_file_that_shrinks_is_no_rename) {
         expect_no_pair(state, "truncate -s 5 [on]*");
 }
 
-typedef int print(FILE *to, const struct changes_layer *layer, const struct changes *c, char *const *paths);
-
-static char *printed(const struct layer *y, const struct changes *c, print *how) {
-        char *text = NULL;
-        size_t n = 0;
-        FILE *f = open_memstream(&text, &n);
-
-        assert_non_null(f);
-        assert_int_equal(how(f, &y->l, c, NULL), 0);
-        (void)fclose(f);
-        return text;
-}
-
 /* Looks at the changes, runs a script in the overlay, and prints them then. */
-static void expect_printed(const struct layer *y, const char *meanwhile, const char *patch,
+static void expect_printed(const struct layer *y, const char *meanwhile, const char *const *patch,
                            const char *stat) {
         _cleanup_changes_ struct changes c = {0};
         _cleanup_free_ char *text = NULL, *counts = NULL;
 
         assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
         layer_sh(y->l.merged_fd, meanwhile);
-        text = printed(y, &c, changes_print_patch);
-        counts = printed(y, &c, changes_print_stat);
-        assert_string_equal(text, patch);
+        text = printed_changes(y, &c, NSRUN_DIFF_PATCH);
+        counts = printed_changes(y, &c, NSRUN_DIFF_STAT);
+        assert_true(startswith(text, patch[0]));
+        for (size_t i = 1; patch[i]; i++)
+                if (!strstr(text, patch[i]))
+                        fail_msg("no %s in %s", patch[i], text);
         assert_string_equal(counts, stat);
         scratch_file(y->root, "patch", text);
 }
@@ -83,19 +74,9 @@ static void sh_in_copy(const struct layer *y, const char *script) {
         layer_sh(root, whole);
 }
 
-static const char git_apply[] = "git apply -p1 ../patch";
-static const char patch_p1[] = "patch -s -p1 --no-backup-if-mismatch -i ../patch";
+#define GIT_APPLY "git apply -p1 ../patch"
 
-static void sh_after_each_tool(const struct layer *y, const char *script) {
-        _cleanup_free_ char *git = NULL, *patch = NULL;
-
-        assert_true(asprintf(&git, "%s; %s", git_apply, script) > 0);
-        assert_true(asprintf(&patch, "%s; %s", patch_p1, script) > 0);
-        sh_in_copy(y, git);
-        sh_in_copy(y, patch);
-}
-
-#define HUNK(path) "diff --git a/" path " b/" path "\n--- a/" path "\n+++ b/" path "\n@@ -1 +1 @@\n-1\n+2\n"
+#define HUNK(path) "\n--- a/" path "\n+++ b/" path "\n@@ -1 +1 @@\n-1\n+2\n"
 
 /* Root reads everything. */
 TEST_IF(geteuid() != 0, a_file_that_cannot_be_read_is_told_in_its_place, layer_setup, layer_teardown) {
@@ -105,15 +86,18 @@ TEST_IF(geteuid() != 0, a_file_that_cannot_be_read_is_told_in_its_place, layer_s
                              "chmod 0 'b\"' c d mode");
 
         expect_printed(y, "true",
-                       HUNK("a") "# \"b\\\"\": it can't be read: Permission denied\n"
-                                 "# c: it can't be read: Permission denied\n"
-                                 "# d: it can't be read: Permission denied\n" HUNK(
-                                         "e") "diff --git a/mode b/mode\nold mode 100755\nnew mode 100644\n"
-                                              "# M  mode (mode 0755 -> 0000)\n",
-                       " a | 2 +1 -1\n \"b\\\"\" | ?: Permission denied\n c | ?: Permission denied\n"
-                       " d | ?: Permission denied\n e | 2 +1 -1\n mode | 0 +0 -0\n"
-                       " 6 files changed, +2 -2\n");
-        sh_after_each_tool(y, "[ $(cat a)$(cat c)$(cat e) = 212 ]; [ ! -x mode ]; [ $(ls | wc -l) = 4 ]");
+                       (const char *const[]){"# \"b\\\"\": it can't be read: Permission denied\n"
+                                             "# c: it can't be read: Permission denied\n"
+                                             "# d: it can't be read: Permission denied\n"
+                                             "# M  mode (mode 0755 -> 0000)\ndiff --git a/a b/a\n",
+                                             HUNK("a"),
+                                             HUNK("e") "diff --git a/mode b/mode\nold mode 100755\n", NULL},
+                       " \"b\\\"\" | ?: Permission denied\n c | ?: Permission denied\n"
+                       " d | ?: Permission denied\n M  mode (mode 0755 -> 0000)\n"
+                       " a    | 2 +-\n e    | 2 +-\n mode | 0\n"
+                       " 3 files changed, 2 insertions(+), 2 deletions(-)\n");
+        sh_in_copy(y,
+                   GIT_APPLY "; [ $(cat a)$(cat c)$(cat e) = 212 ]; [ ! -x mode ]; [ $(ls | wc -l) = 4 ]");
         layer_sh(y->l.merged_fd, "chmod 700 *");
 }
 
@@ -124,16 +108,50 @@ LAYER_TEST(files_swapped_meanwhile_end_nothing) {
 
         expect_printed(
                 y, "rm -r b c d e f l; mkfifo b; ln -s a c; mkdir d; echo 2 >f; echo 2 >l",
-                HUNK("a") "# b: it can't be read: Invalid argument\n"
-                          "# c: it can't be read: Too many levels of symbolic links\n"
-                          "# d: it can't be read: Invalid argument\n"
-                          "# e: it can't be read: No such file or directory\n"
-                          "# f/x: it can't be read: Not a directory\n"
-                          "# l: it can't be read: Invalid argument\n" HUNK("z"),
-                " a | 2 +1 -1\n b | ?: Invalid argument\n c | ?: Too many levels of symbolic links\n"
+                (const char *const[]){"# b: it can't be read: Invalid argument\n"
+                                      "# c: it can't be read: Too many levels of symbolic links\n"
+                                      "# d: it can't be read: Invalid argument\n"
+                                      "# e: it can't be read: No such file or directory\n"
+                                      "# f/x: it can't be read: Not a directory\n"
+                                      "# l: it can't be read: Invalid argument\ndiff --git a/a b/a\n",
+                                      HUNK("a") "diff --git a/z b/z\n", HUNK("z"), NULL},
+                " b | ?: Invalid argument\n c | ?: Too many levels of symbolic links\n"
                 " d | ?: Invalid argument\n e | ?: No such file or directory\n f/x | ?: Not a directory\n"
-                " l | ?: Invalid argument\n z | 2 +1 -1\n 8 files changed, +2 -2\n");
-        sh_after_each_tool(y, "[ $(cat a b c d z | tr -d '\\n') = 21112 ]; [ $(readlink l) = 1 ]");
+                " l | ?: Invalid argument\n a | 2 +-\n z | 2 +-\n"
+                " 2 files changed, 2 insertions(+), 2 deletions(-)\n");
+        sh_in_copy(y, GIT_APPLY "; [ $(cat a b c d z | tr -d '\\n') = 21112 ]; [ $(readlink l) = 1 ]");
+}
+
+/* None of a file's names, nor what it says of itself, decides how it is shown. */
+LAYER_TEST(a_project_says_nothing_of_how_it_is_compared) {
+        struct layer *y = layer_change(
+                state, "printf '1\\r\\n' >crlf; printf '1\\n' >a; mkdir -p .git/info; echo 1 >.git/config",
+                "printf '1\\n' >crlf; printf '2\\n' >a; echo '* text -diff diff=x' >.gitattributes;"
+                "cp .gitattributes .git/info/attributes; printf '[core]\\n\\tattributesFile=x\\n' >.git/config;"
+                "mkdir -p sub/.GIT; echo 1 >sub/.GIT/x; ln -s x .gitmodules; echo 3 >.gitignore");
+        _cleanup_free_ char *text = printed(y, NSRUN_DIFF_PATCH);
+
+        assert_true(startswith(text, "# M  .git/config\n# A  .git/info/attributes\n# A  .gitmodules\n"
+                                     "# A  sub/.GIT/x\ndiff --git a/.gitattributes b/.gitattributes\n"));
+        assert_non_null(strstr(text, "\n-1\r\n+1\n"));
+        scratch_file(y->root, "patch", text);
+        sh_in_copy(y, GIT_APPLY "; [ $(cat a) = 2 ]; [ $(cat .gitignore) = 3 ]; [ $(cat .git/config) = 1 ]");
+}
+
+/* As a host without it is, for the sandbox. */
+LAYER_TEST(without_git_the_paths_are_listed_and_a_line_says_why) {
+        struct layer *y = layer_change(state, "echo 1 >a", "echo 2 >a; echo 1 >b");
+        _cleanup_free_ char *path = strdup(getenv("PATH")), *patch = NULL, *stat = NULL;
+        static const char listed[] =
+                "# there is no git, which makes patches and counts lines: these have changed\n"
+                "M  a\nA  b\n";
+
+        assert_int_equal(setenv("PATH", "/usr/share:/bin/true", 1), 0);
+        patch = printed(y, NSRUN_DIFF_PATCH);
+        stat = printed(y, NSRUN_DIFF_STAT);
+        assert_int_equal(setenv("PATH", path, 1), 0);
+        assert_string_equal(patch, listed);
+        assert_string_equal(stat, listed);
 }
 
 LAYER_TEST(names_with_blanks_are_whole_without_hunks) {
@@ -141,71 +159,56 @@ LAYER_TEST(names_with_blanks_are_whole_without_hunks) {
                 state, ": >'empty gone'; echo 1 >'of mode'; seq 9 >'old name'; echo 1 >'of text'",
                 ": >' empty new'; rm 'empty gone'; chmod 755 'of mode'; mv 'old name' 'n w';"
                 "mkdir 'd e'; : >'d e/x y '; echo 2 >'of text'; echo 2 >'new of text'");
-        _cleanup_changes_ struct changes c = {0};
-        _cleanup_free_ char *text = NULL;
+        _cleanup_free_ char *text = printed(y, NSRUN_DIFF_PATCH);
 
-        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
-        text = printed(y, &c, changes_print_patch);
         scratch_file(y->root, "patch", text);
-        sh_after_each_tool(y, "[ -e ' empty new' ]; [ ! -s ' empty new' ]; [ ! -e 'empty gone' ];"
-                              "[ -x 'of mode' ]; [ ! -e 'old name' ]; [ $(wc -l <'n w') = 9 ]; "
-                              "[ \"$(find * -type f | LC_ALL=C sort | tr '\\n' ,)\" = "
-                              "' empty new,d e/x y ,n w,new of text,of mode,of text,' ]");
+        sh_in_copy(y, GIT_APPLY "; [ -e ' empty new' ]; [ ! -s ' empty new' ]; [ ! -e 'empty gone' ];"
+                                "[ -x 'of mode' ]; [ ! -e 'old name' ]; [ $(wc -l <'n w') = 9 ]; "
+                                "[ \"$(find * -type f | LC_ALL=C sort | tr '\\n' ,)\" = "
+                                "' empty new,d e/x y ,n w,new of text,of mode,of text,' ]");
 }
 
-/* Each tool says which they are, and does nothing with them. */
-LAYER_TEST(binary_files_are_refused_one_by_one) {
+/* git says which the first is, and does nothing. */
+LAYER_TEST(binary_files_are_refused) {
         struct layer *y = layer_change(
                 state, "for i in changed gone mode; do printf 'a\\0b' >$i; done; echo 1 >i; echo 1 >x",
                 "printf 'a\\0bc' >changed; rm gone; echo c >>mode; chmod 755 mode;"
                 "printf '\\0' >'a new'; printf '\\0' >z; echo 2 >i; echo 2 >x");
-        _cleanup_changes_ struct changes c = {0};
-        _cleanup_free_ char *text = NULL, *script = NULL;
+        _cleanup_free_ char *text = printed(y, NSRUN_DIFF_PATCH);
 
-        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
-        text = printed(y, &c, changes_print_patch);
         scratch_file(y->root, "patch", text);
-        assert_true(
-                asprintf(
-                        &script,
-                        "export LC_ALL=C; if %s 2>../log; then exit 1; fi; for i in 'a new' changed gone mode z; do "
-                        "grep -q \"$i: patch does not apply\" ../log; done; [ $(cat x i | tr -d '\\n') = 11 ];"
-                        "git apply --exclude='a new' --exclude=changed --exclude=gone --exclude=mode "
-                        "--exclude=z -p1 ../patch; [ $(cat x i | tr -d '\\n') = 22 ]",
-                        git_apply) > 0);
-        sh_in_copy(y, script);
-        free(script);
-        assert_true(
-                asprintf(
-                        &script,
-                        "export LC_ALL=C; if %s >../log; then exit 1; fi; for i in \"'a new'\" changed gone mode z; do "
-                        "grep -q \"File $i: git binary diffs are not supported\" ../log; done;"
-                        "[ $(cat x i | tr -d '\\n') = 22 ]; [ \"$(echo *)\" = 'changed gone i mode x' ];"
-                        "[ $(stat -c %%s changed) = 3 ]; [ ! -x mode ]",
-                        patch_p1) > 0);
-        sh_in_copy(y, script);
+        sh_in_copy(
+                y,
+                "export LC_ALL=C; if " GIT_APPLY " 2>../log; then exit 1; fi; "
+                "grep -q \"cannot apply binary patch to 'a new'\" ../log; [ $(cat x i | tr -d '\\n') = 11 ];"
+                "git apply --exclude='a new' --exclude=changed --exclude=gone --exclude=mode "
+                "--exclude=z -p1 ../patch; [ $(cat x i | tr -d '\\n') = 22 ]");
 }
 
-LAYER_TEST(a_text_of_too_many_lines_is_no_text) {
-        struct layer *y = layer_change(
-                state, "yes '' | head -n 500000 >a; cp a b; cp a type; echo >>type; cp type gone",
-                "{ yes '' | head -n 499999; printf end; } >a; echo >>b; rm gone type; ln -s t type;"
-                "yes '' | head -n 500000 >just; yes '' | head -n 500001 >many; echo >>many");
-        _cleanup_changes_ struct changes c = {0};
-        _cleanup_free_ char *text = NULL, *stat = NULL;
+/* So are those of another content that are too large to be compared. */
+LAYER_TEST(a_large_file_is_named_as_binary) {
+        struct layer *y =
+                layer_change(state, "truncate -s 16M just; truncate -s 17M a; cp a type; cp a gone",
+                             "echo >>just; echo 1 >>a; rm gone type; ln -s t type; truncate -s 18M new");
+        _cleanup_free_ char *text = printed(y, NSRUN_DIFF_PATCH), *stat = printed(y, NSRUN_DIFF_STAT);
 
-        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
-        stat = printed(y, &c, changes_print_stat);
-        assert_string_equal(stat, " a | 2 +1 -1\n b | Bin 500000 -> 500001 bytes\n"
-                                  " gone | Bin 500001 -> 0 bytes\n just | 500000 +500000 -0\n"
-                                  " many | Bin 0 -> 500002 bytes\n type | Bin 500001 -> 1 bytes\n"
-                                  " 6 files changed, +500001 -1\n");
-        text = printed(y, &c, changes_print_patch);
-        assert_non_null(strstr(text, "Binary files a/b and b/b differ\n"));
+        assert_string_equal(stat, " a | Bin 17825792 -> 17825794 bytes\n gone | Bin 17825792 -> 0 bytes\n"
+                                  " just | Bin 16777216 -> 16777217 bytes\n new | Bin 0 -> 18874368 bytes\n"
+                                  " type | Bin 17825792 -> 1 bytes\n");
+        assert_non_null(strstr(text, "Binary files a/a and b/a differ\n"));
         assert_non_null(strstr(text, "Binary files a/gone and /dev/null differ\n"));
-        assert_non_null(strstr(text, "+++ b/just\n@@ -0,0 +1,500000 @@\n"));
-        assert_non_null(strstr(text, "Binary files /dev/null and b/many differ\n"));
+        assert_non_null(strstr(text, "Binary files a/just and b/just differ\n"));
+        assert_non_null(strstr(text, "Binary files /dev/null and b/new differ\n"));
         assert_non_null(strstr(text, "+++ b/type\n@@ -0,0 +1 @@\n+t\n"));
+}
+
+/* A session can't have a diff take the machine's memory. */
+LAYER_TEST(what_comes_after_128_mib_is_named_as_binary) {
+        struct layer *y =
+                layer_change(state, "true", "for i in 1 2 3 4 5 6 7 8 9; do truncate -s 16M f$i; done");
+        _cleanup_free_ char *stat = printed(y, NSRUN_DIFF_STAT);
+
+        assert_true(startswith(stat, " f9 | Bin 0 -> 16777216 bytes\n f1 | Bin 0 -> 16777216 bytes\n"));
 }
 
 int main(void) {

@@ -2,6 +2,7 @@
 /* src/changes on overlays of its own: what is seen, committed, discarded and printed. */
 #include "../seed.h"
 #include "base/json.h"
+#include "patch.h"
 #include "picture.h"
 
 LAYER_TEST(an_untouched_overlay_has_no_changes) {
@@ -296,23 +297,10 @@ LAYER_TEST(holes_and_attributes_come_along) {
                  "assert os.listxattr(\"x\") == [\"user.kind\"]'");
 }
 
-static char *printed_patch(const struct layer *y) {
-        _cleanup_changes_ struct changes c = {0};
-        char *text = NULL;
-        size_t n = 0;
-        FILE *f;
-
-        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
-        f = open_memstream(&text, &n);
-        assert_non_null(f);
-        assert_int_equal(changes_print_patch(f, &y->l, &c, NULL), 0);
-        (void)fclose(f);
-        return text;
-}
-
 /* The patch is applied to a copy of the base, which then is what the overlay is. */
 static void expect_patch_applies(const struct layer *y, const char *command) {
-        _cleanup_free_ char *patch = printed_patch(y), *script = NULL, *now = NULL, *wanted = NULL;
+        _cleanup_free_ char *patch = printed(y, NSRUN_DIFF_PATCH), *script = NULL, *now = NULL,
+                            *wanted = NULL;
         _cleanup_close_ int root = layer_folder(y, "record/.."), copy = -EBADF;
 
         scratch_file(y->root, "patch", patch);
@@ -343,12 +331,6 @@ LAYER_TEST(git_applies_the_patch) {
 
         layer_sh(y->l.merged_fd, "rm type; ln -s num type");
         expect_patch_applies(y, "git apply --whitespace=nowarn -p1 ../patch");
-}
-
-LAYER_TEST(patch_applies_the_patch) {
-        struct layer *y = layer_change(state, patch_base, patch_change);
-
-        expect_patch_applies(y, "patch -s -p1 --no-backup-if-mismatch -i ../patch");
 }
 
 /* 60 lines that are drawn by a number. */
@@ -383,7 +365,7 @@ LAYER_TEST(what_a_patch_can_not_say_is_a_line) {
                 "mkdir src gone; echo 1 >src/a; echo 1 >npmrc; echo 1 >time; touch -d 2020-01-01 src/a time; echo 1 >x",
                 "chmod 777 src; chmod 666 npmrc; mkdir -m 777 pub; echo 1 >pub/f; mkdir empty new; echo 1 >new/f; "
                 "touch -d 2001-01-01 time; chmod 755 x; echo 1 >open; chmod 666 open; rmdir gone");
-        _cleanup_free_ char *patch = printed_patch(y);
+        _cleanup_free_ char *patch = printed(y, NSRUN_DIFF_PATCH);
         _cleanup_strbuf_ struct strbuf lines = {0};
 
         for (const char *at = patch; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
@@ -391,29 +373,20 @@ LAYER_TEST(what_a_patch_can_not_say_is_a_line) {
                         strbuf_add_bytes(&lines, at, strcspn(at, "\n") + 1);
         assert_string_equal(
                 lines.text,
-                "# D  gone/\n# A  empty/\n# M  npmrc (mode 0644 -> 0666)\n# A  open (mode 0666)\n"
+                "# A  empty/\n# D  gone/\n# M  npmrc (mode 0644 -> 0666)\n# A  open (mode 0666)\n"
                 "# A  pub/ (mode 0777)\n# M  src/ (mode 0755 -> 0777)\n# M  time (mtime)\n");
 }
 
 LAYER_TEST(binaries_are_named_and_counted_apart) {
         struct layer *y = layer_change(state, "printf 'a\\0b' >bin; echo 1 >x; echo 1 >y; echo 12 >z",
                                        "printf 'a\\0bc' >bin; seq 3 >x; rm y; mv z w; mkdir d");
-        _cleanup_changes_ struct changes c = {0};
-        _cleanup_free_ char *patch = printed_patch(y);
-        char *text = NULL;
-        size_t n = 0;
-        FILE *f = open_memstream(&text, &n);
+        _cleanup_free_ char *patch = printed(y, NSRUN_DIFF_PATCH), *stat = printed(y, NSRUN_DIFF_STAT);
 
-        assert_non_null(f);
-        assert_non_null(strstr(patch, "diff --git a/bin b/bin\nold mode 100644\nnew mode 100644\n"
-                                      "Binary files a/bin and b/bin differ\nGIT binary patch\n"));
-        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
-        assert_int_equal(changes_print_stat(f, &y->l, &c, NULL), 0);
-        (void)fclose(f);
-        assert_string_equal(
-                text, " bin | Bin 3 -> 4 bytes\n A  d/\n z -> w | 0 +0 -0\n x | 2 +2 -0\n y | 1 +0 -1\n"
-                      " 4 files changed, +2 -1\n");
-        free(text);
+        assert_non_null(strstr(patch, "\nBinary files a/bin and b/bin differ\n"));
+        assert_non_null(
+                strstr(patch, "diff --git a/z b/w\nsimilarity index 100%\nrename from z\nrename to w\n"));
+        assert_string_equal(stat, " A  d/\n bin    | Bin 3 -> 4 bytes\n z => w |   0\n x      |   2 ++\n"
+                                  " y      |   1 -\n 4 files changed, 2 insertions(+), 1 deletion(-)\n");
 }
 
 LAYER_TEST(json_has_every_name) {

@@ -54,9 +54,25 @@ TEST(files_are_written_edited_and_read) {
                 {"grep", "{\"pattern\":\"thr\",\"path\":\"a/b/c.txt\"}", "a/b/c.txt:3:thrEE\n", false},
                 {"grep", "{\"pattern\":\"ONE\",\"ignore_case\":true,\"glob\":\"*.c\"}",
                  "nothing was found\n", false},
-                {"grep", "{\"pattern\":\"(\"}", "Error: a ( has no ): (", true},
-                {"grep", "{\"pattern\":\"((a{255}){255}){255}\"}",
-                 "Error: the pattern is too large: ((a{255}){255}){255}", true},
+                {"grep", "{\"pattern\":\"(\"}", "Error: grep: Unmatched ( or \\(: (", true},
+                {"grep", "{\"pattern\":\"\\\\d\"}", "Error: grep -E has no \\d: \\d; take [0-9]", true},
+                {"grep", "{\"pattern\":\"-e\",\"glob\":\"-*\"}", "nothing was found\n", false},
+                {"glob", "{\"pattern\":\"link\"}", "link\n", false},
+                {"glob", "{\"pattern\":\"a\",\"path\":\"top\"}",
+                 "Error: the path can't be opened: top: Not a directory", true},
+                {"glob", "{\"pattern\":\"*\",\"path\":\"none\"}",
+                 "Error: the path can't be opened: none: No such file or directory", true},
+                /* Words, and no shell's. */
+                {"write",
+                 "{\"path\":\"q/-$(touch made)';touch made;'\\n.c\",\"content\":\"x:1\\n$HOME `touch made`\"}",
+                 "made q/-$(touch made)';touch made;'\n.c: 22 bytes", false},
+                {"glob", "{\"pattern\":\"-$(touch made)';touch made;'\\n.?\"}",
+                 "q/-$(touch made)';touch made;'\\x0a.c\n", false},
+                {"grep", "{\"pattern\":\"^[$]HOME `touch made`$\",\"path\":\"q\"}",
+                 "-$(touch made)';touch made;'\\x0a.c:2:$HOME `touch made`\n", false},
+                {"grep", "{\"pattern\":\"x:1\",\"path\":\"q/-$(touch made)';touch made;'\\n.c\"}",
+                 "q/-$(touch made)';touch made;'\\x0a.c:1:x:1\n", false},
+                {"glob", "{\"pattern\":\"made\"}", "nothing was found\n", false},
         };
         const struct site *s = *state;
         struct client c;
@@ -70,7 +86,7 @@ TEST(files_are_written_edited_and_read) {
                 _cleanup_free_ char *file =
                         text_of("{\"path\":\"%s/a/../a/b/c.txt\",\"limit\":2}", s->project);
 
-                expect_call(&c, "list", project, "a/\nlink@\ntop\n", false);
+                expect_call(&c, "list", project, "a/\nlink@\nq/\ntop\n", false);
                 expect_call(&c, "read", file, "onE\n2\n... [more follows: go on with offset 3] ...", false);
         }
         /* A regular expression that takes other machines for ever. */
@@ -164,6 +180,10 @@ TEST(file_tools_see_what_commands_see) {
         expect_call(&c, "read", "{\"path\":\"/tmp/t\"}", "t\n", false);
         expect_call(&c, "write", "{\"path\":\"/tmp/t\",\"content\":\"u\"}", "wrote /tmp/t: 1 bytes", false);
         expect_same(&c, "cat /tmp/t", "u");
+        /* What is hidden, and what a link leads to outside, is not looked through. */
+        expect_call(&c, "grep", "{\"pattern\":\"key|secret\"}", "nothing was found\n", false);
+        expect_call(&c, "grep", "{\"pattern\":\"key\",\"path\":\"hidden.pem\"}", "nothing was found\n",
+                    false);
         for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
                 _cleanup_free_ char *command =
                         text_of("{\"command\":\"(%s) 2>/dev/null || echo refused\"}", refused[i].command);
@@ -321,12 +341,14 @@ TEST(the_clients_user_is_shown_all_that_is_committed) {
         client_start(s, &c, (const char *const[]){"--overlay", s->project, "--ask-commit", NULL});
         (void)json_object_put(client_initialize(&c, "2025-06-18", "{\"elicitation\":{}}"));
         expect_same(&c, "rm link; ln -s /elsewhere link; printf 'x\\\\033[2J' >ctl; chmod 0777 ctl", "");
-        commit_asked(&c, "A  ctl (mode 0777)\nT  link\n\ndiff", "\"result\":{\"action\":\"decline\"}",
-                     "Error: the user declined", true);
+        commit_asked(&c, "A  ctl (mode 0777)\nT  link\n\n# A  ctl (mode 0777)\ndiff",
+                     "\"result\":{\"action\":\"decline\"}", "Error: the user declined", true);
         commit_asked(&c, "+x\\x1b[2J", "\"result\":{\"action\":\"decline\"}", "Error: the user declined",
                      true);
-        commit_asked(&c, "new file mode 120000\n--- /dev/null\n+++ b/link\n@@ -0,0 +1 @@\n+/elsewhere\n",
-                     YES, "committed 2 paths\n", false);
+        commit_asked(
+                &c,
+                "new file mode 120000\nindex 0000000..affe1e1\n--- /dev/null\n+++ b/link\n@@ -0,0 +1 @@\n+/elsewhere\n",
+                YES, "committed 2 paths\n", false);
         assert_int_equal(readlink(link, to, sizeof(to) - 1), strlen("/elsewhere"));
         expect_same(&c, "seq 5000 >big", "");
         commit_asked(&c, "?\n\nA  big\n", YES, "committed 1 path\n", false);

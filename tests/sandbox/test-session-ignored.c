@@ -69,8 +69,8 @@ TEST(what_git_ignores_is_counted_and_stays_in_the_session) {
                 "");
         EXPECT(s, "A  kept.o\nM  src/a.c\n# ignored by git: 1,005 paths (--ignored lists them)\n", "",
                "diff", id);
-        EXPECT(s, " kept.o | 1 +1 -0\n src/a.c | 2 +1 -1\n 2 files changed, +2 -1\n", "", "diff", "--stat",
-               id, "kept.o", "src/a.c");
+        EXPECT(s, " kept.o  | 1 +\n src/a.c | 2 +-\n 2 files changed, 2 insertions(+), 1 deletion(-)\n", "",
+               "diff", "--stat", id, "kept.o", "src/a.c");
         EXPECT(s, "A  src/a.o\n", "", "diff", "--ignored", id, "src/a.o");
         EXPECT(s, "A  only/\nA  only/b.o\n", "", "diff", "--ignored", id, "only");
         EXPECT(s, "# ignored by git: 2 paths (--ignored lists them)\n", "", "diff", id, "only");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the readers of npm's, pip's, cargo's and Maven's files pass, and what they never do. */
+/* What the readers of npm's and pip's files pass, and what they never do. */
 #include "host/toolsettings.h"
 
 #include "scratch.h"
@@ -29,7 +29,6 @@ TEST(an_address_with_a_credential_is_not_fit) {
         static const char *const fit[] = {"https://npm.example.org/",
                                           "http://127.0.0.1:4873",
                                           "https://pkgs.example.com/repository/npm-group/",
-                                          "sparse+https://index.crates.io/",
                                           "https://h.example/artifactory/api/npm/npm-2024/",
                                           "https://h/MyCompany-NuGetFeed/python3-rhel8/py3-v2-x86/",
                                           "https://h/_packaging/team-internal-python-packages/pypi/simple/"},
@@ -47,6 +46,7 @@ TEST(an_address_with_a_credential_is_not_fit) {
                                          "https://h/$TOKEN/",
                                          "ssh://git@h/x",
                                          "git+ssh://h/x",
+                                         "sparse+https://h/",
                                          "file:///etc",
                                          "//h/x",
                                          "",
@@ -141,110 +141,6 @@ TEST(pips_file) {
         expect_all(toolsettings_pip, cases, ARRAY_SIZE(cases));
 }
 
-TEST(cargos_file) {
-        static const struct reading_case cases[] = {
-                {"", "", 0},
-                {"# mine\n[registries.corp]\nindex = \"sparse+https://cargo.example.org/index/\" # here\n"
-                 "token = \"Bearer secret\"\ncredential-provider = [\"cargo:token\", \"secret\"]\n"
-                 "[registries]\nother.index = 'https://other.example/index'\n[registry]\ndefault = \"corp\"\n"
-                 "token = \"secret\"\n[net]\ngit-fetch-with-cli = true\noffline = false\nretry = 3\n[build]\n"
-                 "jobs = 4\nrustc-wrapper = \"/secret\"\nrustflags = [\n  \"-C\", # ]\n  \"link-arg=]secret\",\n]\n"
-                 "[http]\nproxy = \"http://u:secret@p\"\ncainfo = \"/secret\"\ntimeout = 9\n"
-                 "[target.'cfg(unix)']\nrunner = \"secret\"\n[alias]\nb = \"build\"\n[env]\nindex = \"secret\"\n"
-                 "[[x]]\nretry = 9\n[term]\ncolor = \"always\"\nverbose = true\n",
-                 "[registries.corp]\nindex = \"sparse+https://cargo.example.org/index/\"\n[registries.other]\n"
-                 "index = \"https://other.example/index\"\n[registry]\ndefault = \"corp\"\n[net]\noffline = false\n"
-                 "retry = 3\n[build]\njobs = 4\n[http]\ntimeout = 9\n[term]\ncolor = \"always\"\nverbose = true\n",
-                 0},
-                {"[source.crates-io]\nreplace-with = \"corp\"\n[source.corp]\nregistry = \"https://h/index\"\n",
-                 "[source.crates-io]\nreplace-with = \"corp\"\n[source.corp]\nregistry = \"https://h/index\"\n",
-                 0},
-                {"[source.crates-io]\nreplace-with='corp'\n[registries]\ncorp.index='https://h/index'\n",
-                 "[source.crates-io]\nreplace-with = \"corp\"\n[registries.corp]\nindex = \"https://h/index\"\n",
-                 0},
-                /* Half of what replaces a source would break cargo, or fetch from elsewhere. */
-                {"[source.crates-io]\nreplace-with = \"corp\"\n[source.corp]\nregistry = \"https://u:secret@h/i\"\n",
-                 "", 0},
-                {"[source.crates-io]\nreplace-with = \"v\"\n[source.v]\ndirectory = \"/secret\"\n", "", 0},
-                {"[source]\ncrates-io = { replace-with = \"v\" }\nv = { registry = \"https://h/\" }\n", "",
-                 0},
-                {"[registries.corp]\nindex = \"https://u:secret@h/\"\n[registry]\ndefault = \"corp\"\n", "",
-                 0},
-                {"net.retry = 2\n", "[net]\nretry = 2\n", 0},
-                {"[net]\nretry = \"2\"\noffline = 1\n[term]\ncolor = true\nquiet = \"true\"\n", "", 0},
-                {"[registries.corp]\nindex = \"https://h/\\u0041\"\n\"to\\u006ben\" = \"secret\"\n", "", 0},
-                {"[registries.\"a b\"]\nindex = \"https://h/\"\n[ net ]\nretry=1\r\n", "[net]\nretry = 1\n",
-                 0},
-                /* A text of many lines could hold any line. */
-                {"[env]\nA = \"\"\"\n[net]\nretry = 2\n\"\"\"\n", "", -EBADMSG},
-                {"[env]\nA = '''\n[net]\nretry = 2\n'''\n", "", -EBADMSG},
-                {"[env]\nA = [\"x\", '''\n]\n[net]\nretry = 2\n''']\n", "", -EBADMSG},
-                {"[net]\nretry = 2\nretry = 3\n", "", -EBADMSG},
-                {"[net]\nretry = 2 x\n", "", -EBADMSG},
-                {"[net]\nretry = [1, [2, {x = 3}]]\noffline = true\n", "[net]\noffline = true\n", 0},
-                {"[net]\nretry = [1}\n", "", -EBADMSG},
-                {"[net]\nretry = [1\n", "", -EBADMSG},
-                {"[net]\nretry =\n", "", -EBADMSG},
-                {"[net]\nretry = \"2\n", "", -EBADMSG},
-                {"[net\nretry = 2\n", "", -EBADMSG},
-                {"a.b.c.d.e.f.g.h.i.j = 1\n", "", -EBADMSG},
-                {"[net]\nretry = \"\\", "", -EBADMSG},
-        };
-
-        expect_all(toolsettings_cargo, cases, ARRAY_SIZE(cases));
-}
-
-#define MIRROR(url) "<mirror><id>corp</id><url>" url "</url><mirrorOf>*,!x</mirrorOf></mirror>"
-
-TEST(mavens_file) {
-        static const char good[] =
-                "<settings>\n  <mirrors>\n    <mirror>\n      <id>corp</id>\n"
-                "      <url>https://maven.example.org/group</url>\n"
-                "      <mirrorOf>*,!x</mirrorOf>\n    </mirror>\n  </mirrors>\n</settings>\n";
-        static const struct reading_case cases[] = {
-                {"<settings/>", "", 0},
-                {"<?xml version=\"1.0\"?>\n<!-- mine -->\n<settings xmlns=\"http://maven.apache.org/SETTINGS/1.0.0\"\n"
-                 " xsi:schemaLocation='a b'><localRepository>/secret</localRepository>\n<offline> true </offline>"
-                 "<servers><server><id>corp</id><username>secret</username><password>secret</password>"
-                 "<mirrors><mirror><url>https://secret/</url></mirror></mirrors></server></servers>"
-                 "<proxies><proxy><host>secret</host><password>secret</password></proxy></proxies>"
-                 "<profiles><profile><properties><offline>secret</offline></properties></profile></profiles>"
-                 "<mirrors/></settings>\n",
-                 "<settings>\n  <offline>true</offline>\n</settings>\n", 0},
-                {"<settings><mirrors>" MIRROR("https://maven.example.org/group") "</mirrors></settings>",
-                 good, 0},
-                {"<settings><mirrors>" MIRROR(
-                         "https://maven.example<!-- - > -->.org/group") "</mirrors></settings>",
-                 good, 0},
-                /* A mirror goes along as a whole or not at all, and its neighbours all the same. */
-                {"<settings><mirrors>" MIRROR("https://u:secret@h/")
-                         MIRROR("https://maven.example.org/group") MIRROR("https://${env.SECRET}/") MIRROR(
-                                 "https://h/&#65;") MIRROR("<b>x</b>https://h/") "</mirrors></settings>",
-                 good, 0},
-                {"<settings><mirrors><mirror><url>https://h/</url></mirror></mirrors></settings>", "", 0},
-                {"<settings><mirrors><mirror><id>a</id><mirrorOf>*</mirrorOf></mirror></mirrors></settings>",
-                 "", 0},
-                {"<settings><offline>true</offline><offline>false</offline></settings>", "", -EBADMSG},
-                {"<settings><offline>true</settings>", "", -EBADMSG},
-                {"<settings><offline>true</offline>", "", -EBADMSG},
-                {"<!DOCTYPE settings [<!ENTITY x SYSTEM \"file:///secret\">]><settings/>", "", -EBADMSG},
-                {"<settings><offline><![CDATA[true]]></offline></settings>", "", -EBADMSG},
-                {"<settings><?x y?></settings>", "", -EBADMSG},
-                {"<project><offline>true</offline></project>", "", -EBADMSG},
-                {"<settings><!-- <offline>true</offline></settings>", "", -EBADMSG},
-                {"<settings></settings><settings><offline>true</offline></settings>", "", -EBADMSG},
-                {"<settings></settings>text", "", -EBADMSG},
-                {"<settings a=\"<\"><offline>true</offline></settings>", "", -EBADMSG},
-                {"<settings a><offline>true</offline></settings>", "", -EBADMSG},
-                {"<", "", -EBADMSG},
-                {"</", "", -EBADMSG},
-                {"<settings", "", -EBADMSG},
-                {"<settings a=\"", "", -EBADMSG},
-        };
-
-        expect_all(toolsettings_maven, cases, ARRAY_SIZE(cases));
-}
-
 /* `head`, then `unit` 200,000 times. */
 static char *repeat(const char *head, const char *unit) {
         struct strbuf b = {0};
@@ -267,12 +163,6 @@ TEST(endless_texts_are_given_up) {
                 {toolsettings_npm, "registry=", "\\"},
                 {toolsettings_pip, "[global]\nextra-index-url=", " https://h/\n"},
                 {toolsettings_pip, "", "["},
-                {toolsettings_cargo, "a=", "["},
-                {toolsettings_cargo, "a=", "{[\n"},
-                {toolsettings_cargo, "", "a."},
-                {toolsettings_maven, "<settings>", "<settings>"},
-                {toolsettings_maven, "<settings><offline>", "true"},
-                {toolsettings_maven, "<", "settings"},
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
