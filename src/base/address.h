@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "base/macro.h"
+#include "macro.h"
 
 /* An IPv4 address is the first four bytes.  One that was mapped into IPv6 is IPv4 here. */
 struct net_address {

@@ -5,7 +5,7 @@
 
 #include "base/sys.h"
 #include "counters.h"
-#include "number.h"
+#include "decimal.h"
 #include "report.h"
 
 static const char max_cgroup_namespaces[] = "/proc/sys/user/max_cgroup_namespaces";

@@ -7,8 +7,8 @@
 
 #include "base/causes.h"
 #include "base/sys.h"
+#include "decimal.h"
 #include "harden.h"
-#include "number.h"
 
 int harden_capabilities(struct nsrun_error *err) {
         int r;

@@ -8,8 +8,8 @@
 
 #include "base/causes.h"
 #include "base/sys.h"
+#include "decimal.h"
 #include "harden.h"
-#include "number.h"
 
 int identity_await(int fd, const char *what, struct nsrun_error *err) {
         char byte;

@@ -9,11 +9,11 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include "decimal.h"
 #include "descendants.h"
-#include "dropped.h"
 #include "exec.h"
 #include "harden.h"
-#include "number.h"
+#include "home_leftovers.h"
 #include "outside.h"
 #include "report.h"
 

@@ -9,9 +9,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "decimal.h"
 #include "enter.h"
 #include "harden.h"
-#include "number.h"
 #include "report.h"
 
 /* The beginning of struct init, which every version of nsrun-init must be able to read. */

@@ -7,8 +7,8 @@
 #include "base/beneath.h"
 #include "base/causes.h"
 #include "base/file.h"
+#include "decimal.h"
 #include "mount.h"
-#include "number.h"
 
 #define ATTRIBUTES_BIND (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 /* Read-only keeps chmod and utimes off the host's nodes, which root's uid owns;

@@ -8,8 +8,8 @@
 #include "base/beneath.h"
 #include "base/causes.h"
 #include "base/path.h"
+#include "decimal.h"
 #include "mount.h"
-#include "number.h"
 #include "report.h"
 
 #define SOCKET_BACKLOG 64

@@ -11,8 +11,8 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
+#include "decimal.h"
 #include "mount.h"
-#include "number.h"
 
 /* What is bound over the stubs. */
 #define COVER_EMPTY      "empty"

@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "base/causes.h"
+#include "decimal.h"
 #include "exec.h"
-#include "number.h"
 #include "report.h"
 
 /* How long outside_end() tries while it finds somebody, and how many looks in a row must find nobody: few

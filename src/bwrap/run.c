@@ -19,8 +19,8 @@
 #include "boundary/harden.h"
 #include "build.h"
 #include "disk/exposed.h"
+#include "explain/denials.h"
 #include "report.h"
-#include "run/denials.h"
 
 #define EXIT_BWRAP 1
 

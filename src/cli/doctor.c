@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun doctor`: whether nsrun works on this host, what is missing, and what mends it. */
-#include "run/doctor.h"
+#include "doctor/doctor.h"
 
 #include "base/json.h"
 #include "option.h"

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "plan/print.h"
 #include "ps_row.h"
-#include "run/shown.h"
+#include "running/plan_shown.h"
 #include "session/session.h"
 
 static int print_plan_of(const struct nsrun_plan *plan, char *const *degraded, bool wants_json,

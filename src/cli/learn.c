@@ -2,14 +2,14 @@
 /* `nsrun learn`: a command is run in a wider view and watched, and what it used becomes a configuration. */
 #include <sys/wait.h>
 
+#include "explain/watch.h"
 #include "learned_file.h"
 #include "option.h"
 #include "plan/plan.h"
-#include "policy/wide.h"
-#include "run/pty.h"
+#include "policy/learn_view.h"
 #include "run/run.h"
 #include "run/supervise.h"
-#include "run/watch.h"
+#include "terminal/pty.h"
 
 struct learn_options {
         const char *output; /* NULL: standard output, or `update` */

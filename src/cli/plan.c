@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun plan`: prints what `nsrun run` would do, and does nothing. */
-#include "run/foretell.h"
+#include "run/degraded_trial.h"
 
 #include "bundle.h"
 #include "option.h"

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/sys.h"
 #include "option.h"
-#include "run/shown.h"
+#include "running/plan_shown.h"
 #include "session/session.h"
 
 /* More of a command line is for --json. */

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/json.h"
-#include "run/query.h"
-#include "run/sandboxes.h"
+#include "running/plan_query.h"
+#include "running/sandboxes.h"
 
 struct ps_row {
         const struct sandbox_process *process;

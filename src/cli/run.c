@@ -11,9 +11,9 @@
 #include "plan/plan.h"
 #include "policy/refuse.h"
 #include "proposal.h"
-#include "run/asking.h"
 #include "run/status.h"
 #include "shell.h"
+#include "terminal/asking.h"
 
 static int apply_descriptor(int *to, const struct option_spec *spec, const char *value,
                             struct nsrun_error *err) {

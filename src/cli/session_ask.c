@@ -3,8 +3,8 @@
 #include "session_ask.h"
 
 #include "base/sys.h"
-#include "run/asking.h"
 #include "session/questions.h"
+#include "terminal/asking.h"
 
 static int answer_questions(struct asking *asking, int fd, struct nsrun_error *err) {
         (void)question_write(

@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "boundary/decimal.h"
 #include "boundary/enter.h"
 #include "boundary/harden.h"
-#include "boundary/number.h"
 #include "boundary/outside.h"
 #include "child.h"
 #include "plan/record.h"

@@ -36,7 +36,7 @@ struct launch_params {
         int lock_fd; /* the run directory's lock, which pid 1 keeps open for as long as the mounts live; or
                         -1 */
         int terminal_fd;                      /* 0, 1 or 2: handed to the command's process group; or -1 */
-        bool has_own_terminal;                /* terminal_fd is the command's alone (run/pty.h) */
+        bool has_own_terminal;                /* terminal_fd is the command's alone (terminal/pty.h) */
         const struct launch_cgroup *cgroup;   /* pid 1 is born in it; or NULL */
         const struct launch_network *network; /* or NULL */
         int desktop_socket; /* where the descriptor of the PLAN_SOCKET goes whose text is PLAN_SOCKET_SSH, */
@@ -102,7 +102,7 @@ int launch_terminate_all(const struct launch *l);
 
 /* Receives the listener, once listener_socket is readable; of a watched launch first a descriptor of the
  * sandbox's root folder.  Its holder must answer questions
- * (run/denials.h); until it does, and after it is closed, the calls fail as without a listener.
+ * (explain/denials.h); until it does, and after it is closed, the calls fail as without a listener.
  * -EPIPE: the command was never started. */
 int launch_receive_listener(const struct launch *l);
 

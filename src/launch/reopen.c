@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/sys.h"
-#include "boundary/number.h"
+#include "boundary/decimal.h"
 #include "launch.h"
 
 /* What the new description of a file takes from the caller's. */

@@ -3,6 +3,9 @@
  * record, which no command sees. */
 #pragma once
 
+#include <stdio.h>
+#include <sys/un.h>
+
 #include "rules.h"
 
 #define NET_CONTROL_NAME "network-control"
@@ -29,3 +32,11 @@ struct net_control_answer {
         uint32_t is_allowed;
         char name[NET_NAME_MOST + 1]; /* the one that was asked for */
 };
+
+/* The address of the socket in that folder, an open one: its own path may be longer than a socket's may be.
+ */
+static inline const struct sockaddr *network_control_at(int dir, struct sockaddr_un *ret) {
+        *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+        (void)snprintf(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d/" NET_CONTROL_NAME, dir);
+        return (const struct sockaddr *)ret;
+}

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "host/walk.h"
-#include "wide.h"
+#include "learn_view.h"
 
 enum {
         HIDDEN_MAX = 10000,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See protect.h.  What is there becomes read-only, and a mount point can't be moved away; what isn't is
- * looked for when the command has ended (run/protected.c), or with --protect=strict can't be made
+ * looked for when the command has ended (sweep/protected.c), or with --protect=strict can't be made
  * (strict.c). */
 #include "protect.h"
 
@@ -15,7 +15,7 @@
 #include "host/glob.h"
 #include "host/nested.h"
 #include "protect_git.h"
-#include "strict.h"
+#include "protect_stubs.h"
 
 /* Sorted as nsrun-protect(7) has them: git's, editors' and agents', shells', package managers'. */
 const char *const protect_names[] = {

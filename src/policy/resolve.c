@@ -16,6 +16,7 @@
 #include "host/user.h"
 #include "host/userns.h"
 #include "instance.h"
+#include "learn_view.h"
 #include "limits.h"
 #include "net/proxy.h"
 #include "network.h"
@@ -23,7 +24,6 @@
 #include "refuse.h"
 #include "settings.h"
 #include "toolchains.h"
-#include "wide.h"
 
 void resolved_shown_clear(struct resolved_shown *shown) {
         free(shown->source);

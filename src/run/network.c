@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "asking.h"
 #include "base/file.h"
 #include "base/null.h"
 #include "base/programs.h"
@@ -15,6 +14,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "net/control.h"
+#include "terminal/asking.h"
 
 #define JOURNAL_NAME "network"
 _Static_assert(NET_FD_SANDBOX == SPAWN_FIRST_FD, "the first that is given");
@@ -47,13 +47,6 @@ static int give(struct given *g, int fd) {
         if (r >= 0)
                 g->fds[g->n++] = r;
         return r < 0 ? r : 0;
-}
-
-const struct sockaddr *network_control_at(int dir, struct sockaddr_un *ret) {
-        *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-        /* The folder's own path may be longer than a socket's may be. */
-        (void)snprintf(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d/" NET_CONTROL_NAME, dir);
-        return (const struct sockaddr *)ret;
 }
 
 static int give_pair(struct given *g, int *ret_other) {

@@ -45,8 +45,6 @@ int network_tell(struct network *n, struct nsrun_error *ret_note);
 int network_report(const struct network *n, int fd, bool is_event, struct nsrun_error *err);
 /* A socket of the host's at which what is published waits; `asked_by` comes before it in the refusal. */
 int network_listen(const struct net_publish *p, const char *asked_by, struct nsrun_error *err);
-/* The address of net/control.h's socket in the folder of a session's record. */
-const struct sockaddr *network_control_at(int dir, struct sockaddr_un *ret);
 /* Lists "HOST:PORT" of what was connected to since the beginning, and of what was refused.  -ENOMEM. */
 int network_used(const struct network *n, char ***ret_hosts, char ***ret_refused);
 /* Ends nsrun-net, and waits for that. */

@@ -2,6 +2,7 @@
 /* What a run's network was used for, as lines of --report and --status-fd: nsrun-net's counts, and which
  * rule each of them goes back to, which is found out here, from the rules alone. */
 #include "network.h"
+#include "explain/json_line.h"
 #include "status.h"
 
 /* What nsrun-net has written, as text that is fit to print. */
@@ -111,7 +112,7 @@ static int write_tally(const struct net_rules *rules, const struct net_tally *t,
         }
         json_add_number(&d, d.root, "first", before->n > 0 ? t->last : t->first);
         json_add_number(&d, d.root, "last", t->last);
-        return status_write_line(fd, &d, "what the network was used for can't be written", NULL, err);
+        return json_write_line(fd, &d, "what the network was used for can't be written", NULL, err);
 }
 
 static int write_others(uint64_t n, int fd, bool is_event, struct nsrun_error *err) {
@@ -124,7 +125,7 @@ static int write_others(uint64_t n, int fd, bool is_event, struct nsrun_error *e
                 json_add_string(&d, d.root, "event", "network");
         json_add_string(&d, d.root, "verdict", "not told apart");
         json_add_number(&d, d.root, "count", n);
-        return status_write_line(fd, &d, "what the network was used for can't be written", NULL, err);
+        return json_write_line(fd, &d, "what the network was used for can't be written", NULL, err);
 }
 
 int network_report(const struct network *n, int fd, bool is_event, struct nsrun_error *err) {

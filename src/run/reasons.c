@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "explain/output.h"
-#include "watch.h"
+#include "explain/watch.h"
 
 static bool was_killed(const struct run *run) {
         return (WIFSIGNALED(run->status) && WTERMSIG(run->status) == SIGKILL) ||

@@ -5,16 +5,16 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "asking.h"
 #include "base/degraded.h"
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/sys.h"
 #include "descriptors.h"
 #include "explain/path.h"
+#include "explain/watch.h"
 #include "plan/record.h"
-#include "shown.h"
-#include "watch.h"
+#include "running/plan_shown.h"
+#include "terminal/asking.h"
 
 static int take_note(struct run *run, const struct nsrun_error *note, struct nsrun_error *err) {
         const struct degraded *row = degraded_find(note);

@@ -5,17 +5,17 @@
  * signals and no globals. */
 #pragma once
 
-#include "denials.h"
 #include "desktop.h"
 #include "disk.h"
-#include "dropped.h"
-#include "gitdirs.h"
-#include "hidden.h"
+#include "explain/denials.h"
 #include "launch/reopen.h"
-#include "marks.h"
 #include "network.h"
 #include "oom.h"
-#include "protected.h"
+#include "sweep/gitdirs.h"
+#include "sweep/hidden.h"
+#include "sweep/home_leftovers.h"
+#include "sweep/overlay_marks.h"
+#include "sweep/protected.h"
 
 struct run_params {
         /* What the caller decides of the launch.  run_begin() fills in the run directory, the

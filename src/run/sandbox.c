@@ -4,11 +4,11 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "asking.h"
 #include "base/programs.h"
 #include "base/sys.h"
 #include "run.h"
 #include "start.h"
+#include "terminal/asking.h"
 
 struct nsrun_sandbox {
         struct run run;

@@ -2,6 +2,8 @@
 /* Writes the lines of --status-fd. */
 #include "status.h"
 
+#include "explain/json_line.h"
+
 #include <fcntl.h>
 #include <sys/wait.h>
 
@@ -9,32 +11,9 @@
 #include "base/sys.h"
 #include "plan/print.h"
 
-/* A pipe takes a line of up to PIPE_BUF bytes in one piece, and a file a line of any size. */
-int status_write_line(int fd, struct json_document *d, const char *what, const char *hint,
-                      struct nsrun_error *err) {
-        _cleanup_free_ char *text = NULL;
-        size_t left;
-        int r;
-
-        r = json_finish(d, false, &text, err);
-        if (r < 0)
-                return r;
-        left = strlen(text);
-        text[left++] = '\n';
-        for (const char *at = text; left > 0;) {
-                ssize_t n = sys_write(fd, at, left);
-
-                if (n < 0)
-                        return error_set(err, NSRUN_STAGE_SUPERVISE, (int)n, NULL, what, hint);
-                at += n;
-                left -= (size_t)n;
-        }
-        return 0;
-}
-
 static int run_status_write_line(int fd, struct json_document *d, struct nsrun_error *err) {
-        return status_write_line(fd, d, "the status can't be written",
-                                 "--status-fd names a descriptor that is open for writing", err);
+        return json_write_line(fd, d, "the status can't be written",
+                               "--status-fd names a descriptor that is open for writing", err);
 }
 
 static int open_event(struct json_document *d, const char *event, struct nsrun_error *err) {

@@ -5,10 +5,6 @@
 #include "base/json.h"
 #include "launch/launch.h"
 
-/* Writes a document as one line.  The error says that `what` can't be written; `hint` may be NULL. */
-int status_write_line(int fd, struct json_document *d, const char *what, const char *hint,
-                      struct nsrun_error *err);
-
 /* Writes {"event":"started","init_pid":N,"command_pid":N,"namespaces":{"user":N,…},
  * "seccomp":"default","landlock":{"scoped":true,"abi":N}} and, unless pids_limit is NULL,
  * "pids_limit":"cgroup" or "rlimit"; and "degraded":[…], as print_json_add_degraded() has it. */

@@ -8,17 +8,17 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "asking.h"
 #include "base/degraded.h"
 #include "base/json.h"
 #include "base/sys.h"
 #include "deadline.h"
-#include "query.h"
+#include "explain/watch.h"
 #include "reasons.h"
 #include "run.h"
-#include "standard.h"
+#include "running/plan_query.h"
 #include "status.h"
-#include "watch.h"
+#include "terminal/asking.h"
+#include "terminal/modes.h"
 
 struct supervised {
         struct run run;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "plan/plan.h"
-#include "pty.h"
+#include "terminal/pty.h"
 
 struct run;
 struct supervise_params {

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "boundary/number.h"
+#include "boundary/decimal.h"
 #include "session.h"
 
 /* A process's list of groups is in the same file as its numbers: room for ten thousand. */

@@ -7,8 +7,8 @@
 
 #include "base/sys.h"
 #include "publish.h"
-#include "run/asking.h"
 #include "session.h"
+#include "terminal/asking.h"
 
 static int refuse_unasked(const char *id, struct nsrun_error *err) {
         return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), id, "nobody is asked in the session",

@@ -4,6 +4,6 @@
 
 #include "base/error.h"
 
-/* *ret_fd is where run/asking.h's questions come, *ret_init the session's pid 1.  Refuses a session that
- * asks nobody. */
+/* *ret_fd is where terminal/asking.h's questions come, *ret_init the session's pid 1.  Refuses a session
+ * that asks nobody. */
 int session_join_questions(const char *id, int *ret_fd, pid_t *ret_init, struct nsrun_error *err);

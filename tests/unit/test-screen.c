@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* run/screen.c: when the sequence that sets an emulator back is needed, and what a terminal may answer. */
-#include "run/screen.h"
+/* terminal/screen.c: when the sequence that sets an emulator back is needed, and what a terminal may answer.
+ */
+#include "terminal/screen.h"
 
 #include "scratch.h"
 

@@ -8,10 +8,10 @@
 #include <sys/prctl.h>
 
 #include "base/error.h"
+#include "boundary/decimal.h"
 #include "boundary/exec.h"
 #include "boundary/harden.h"
 #include "boundary/init_exec.h"
-#include "boundary/number.h"
 #include "boundary/report.h"
 
 static int await_maps(struct raw *w) {

@@ -7,7 +7,7 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
-#include "boundary/number.h"
+#include "boundary/decimal.h"
 #include "raw.h"
 
 #define HIDDEN_NAME "hidden" /* on the first tmpfs, of the file in the place of a hidden one */

@@ -4,7 +4,7 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
-#include "boundary/number.h"
+#include "boundary/decimal.h"
 #include "late.h"
 #include "raw.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See query.h. */
-#include "query.h"
+#include "plan_query.h"
 
 #include <fcntl.h>
 #include <signal.h>

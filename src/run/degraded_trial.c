@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A trial of those parts of a plan that may be had in a lesser way.  None of the host's folders is shown but
  * the caches, below overlays, and nothing is executed.  */
-#include "foretell.h"
+#include "degraded_trial.h"
 
 #include <fcntl.h>
 

@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 
 #include "base/sys.h"
-#include "peek.h"
+#include "process_memory.h"
 
 /* Of one write, so much of its end is read, and so many parts of a writev(2). */
 #define WRITE_MOST 4096

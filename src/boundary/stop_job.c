@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "decimal.h"
 #include "init.h"
-#include "number.h"
 #include "outside.h"
 
 /* How long stop_all() waits for processes to stop, at most; and for one in an uninterruptible sleep.  Such a

@@ -7,7 +7,7 @@
 
 #include <linux/seccomp.h>
 
-#include "explain/asked.h"
+#include "asked.h"
 #include "printed.h"
 
 struct watch {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See wide.h. */
-#include "wide.h"
+#include "learn_view.h"
 
 #include <dirent.h>
 #include <fnmatch.h>

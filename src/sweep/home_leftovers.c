@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The supervisor's half of boundary/dropped.c: leaves out what the plan made, and says the rest in a line.
+/* The supervisor's half of boundary/home_leftovers.c: leaves out what the plan made, and says the rest in a
+ * line.
  */
-#include "dropped.h"
+#include "home_leftovers.h"
 
 #include "base/path.h"
 

@@ -7,9 +7,9 @@
 #include <termios.h>
 
 #include "desktop/browser.h"
+#include "desktop/link_opener.h"
 #include "launch/launch.h"
 #include "net/question.h"
-#include "opener.h"
 #include "screen.h"
 
 #define QUESTION_PROGRAM_MOST 64 /* bytes of what question_program() writes */

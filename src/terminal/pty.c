@@ -11,7 +11,7 @@
 
 #include "base/sys.h"
 #include "boundary/harden.h"
-#include "standard.h"
+#include "modes.h"
 
 /* How much a command that has ended may have left to be read: a process of a session that lives on could
  * print for ever. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See peek.h. */
-#include "peek.h"
+#include "process_memory.h"
 
 #include <sys/uio.h>
 

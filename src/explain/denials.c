@@ -8,11 +8,11 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/sys.h"
-#include "decode.h"
-#include "explain/output.h"
+#include "json_line.h"
+#include "output.h"
 #include "seccomp/errnos.h"
 #include "seccomp/simulate.h"
-#include "status.h"
+#include "syscall_text.h"
 #include "watch.h"
 
 /* The most kinds of calls that are remembered one by one, however many a command tries. */
@@ -246,7 +246,7 @@ static void add_others(struct json_document *d, struct json_value *to, uint64_t 
 }
 
 static int denials_write_line(int fd, struct json_document *d, struct nsrun_error *err) {
-        return status_write_line(fd, d, "the report of denied calls can't be written", NULL, err);
+        return json_write_line(fd, d, "the report of denied calls can't be written", NULL, err);
 }
 
 static int write_denial(const struct denial *denial, int fd, struct nsrun_error *err) {

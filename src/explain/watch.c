@@ -14,10 +14,10 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "explain/path.h"
-#include "peek.h"
+#include "json_line.h"
+#include "path.h"
+#include "process_memory.h"
 #include "seccomp/syscalls.h"
-#include "status.h"
 
 /* One path of a call. */
 struct seen {
@@ -300,7 +300,7 @@ int watch_write(const struct watch *watch, int fd, struct nsrun_error *err) {
                 json_add_number(&d, d.root, "count", a->count);
                 json_add_number(&d, d.root, "pid", a->pid);
                 json_add_string(&d, d.root, "comm", a->program);
-                r = status_write_line(fd, &d, "what the command asked for can't be written", NULL, err);
+                r = json_write_line(fd, &d, "what the command asked for can't be written", NULL, err);
         }
         return r;
 }

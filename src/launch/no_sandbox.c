@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A command without a sandbox (struct nsrun_plan's `plain` says why there is none): what boundary/plain.c is
- * told.  So pipes, signals, deadlines and ends are as in a sandbox; nothing else is. */
+/* A command without a sandbox (struct nsrun_plan's `plain` says why there is none): what
+ * boundary/no_sandbox.c is told.  So pipes, signals, deadlines and ends are as in a sandbox; nothing else
+ * is. */
 #include <sys/resource.h>
 
 #include "child.h"

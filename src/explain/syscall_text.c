@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tables of the calls whose arguments a report names in words. */
-#include "decode.h"
+#include "syscall_text.h"
 
 struct value_name {
         uint64_t value;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See standard.h. */
-#include "standard.h"
+#include "modes.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See marks.h.  overlayfs marks a folder that is renamed to a place beside a lower layer as opaque.  The
  * folders that were there at the start are mount points, and never renamed: theirs are the user's. */
-#include "marks.h"
+#include "overlay_marks.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/path.h"
 
 enum {
-        BEFORE_MAX = 20000, /* policy/strict.c refuses half as many */
+        BEFORE_MAX = 20000, /* policy/protect_stubs.c refuses half as many */
 };
 
 struct marked_folder {

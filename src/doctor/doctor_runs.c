@@ -10,7 +10,7 @@
 #include "base/sys.h"
 #include "doctor.h"
 #include "policy/refuse.h"
-#include "run.h"
+#include "run/run.h"
 
 /* Of what a run's command prints no more is read. */
 #define MOST_OUTPUT 4096

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See opener.h. */
-#include "opener.h"
+#include "link_opener.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -6,13 +6,13 @@
 #include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "cgroup_place.h"
 #include "disk/exposed.h"
 #include "disk/records.h"
 #include "disk/rundir.h"
 #include "doctor.h"
 #include "host/user.h"
 #include "policy/policy.h"
+#include "run/cgroup_place.h"
 
 static const char *file_system_name(const char *path) {
         static const struct {

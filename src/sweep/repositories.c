@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "disarm.h"
+#include "disarm_repository.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
 #include "host/nested.h"

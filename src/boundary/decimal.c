@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 
 #include "base/sys.h"
-#include "number.h"
+#include "decimal.h"
 
 char *number_format(char to[24], uint64_t n) {
         char digits[24];

@@ -16,7 +16,6 @@
 #include "base/sys.h"
 #include "desktop/ssh_agent.h"
 #include "net/control.h"
-#include "network.h"
 
 bool plan_asks(const struct nsrun_plan *plan) {
         return plan->net == POLICY_NET_ALLOW && !plan->plain && strv_contains(plan->network, NET_RULES_ASK);

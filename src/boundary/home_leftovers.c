@@ -2,12 +2,12 @@
 /* A short look at the sandbox's own home: at names that aren't hidden, two levels deep, and at settings and
  * programs that people put there on purpose.  Other hidden names are programs' caches and state.  All of it
  * is the command's making: nothing is opened but folders of that one file system. */
-#include "dropped.h"
+#include "home_leftovers.h"
 
 #include <fcntl.h>
 #include <sys/vfs.h>
 
-#include "number.h"
+#include "decimal.h"
 #include "report.h"
 
 /* More names than these are not looked at. */
