@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the lives of a builder have in common: build.c (a sandbox of its own), enter.c (a command that joins
- * a session), plain.c (no sandbox) and raw/raw.c (bubblewrap's operations). */
+ * a session), no_sandbox.c (no sandbox) and raw/raw.c (bubblewrap's operations). */
 #pragma once
 
 #include "boundary.h"

@@ -20,7 +20,7 @@ enum launch_report_kind {
         LAUNCH_STOPPED,
         LAUNCH_EXITED,
         LAUNCH_NOTE,
-        LAUNCH_DROPPED, /* error.path: names in the home, by dropped.c */
+        LAUNCH_DROPPED, /* error.path: names in the home, by home_leftovers.c */
         LAUNCH_BUILT    /* raw plans: all is built, the exec follows */
 };
 

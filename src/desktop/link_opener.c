@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See opener.h. */
+/* See link_opener.h. */
 #include "link_opener.h"
 
 #include <fcntl.h>

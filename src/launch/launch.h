@@ -121,8 +121,8 @@ void launch_explain_submounts(struct nsrun_error *err);
 /* The same of namespaces of these kinds alone (CLONE_NEW*). */
 int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err);
 
-/* trial.c: the steps of a launch that a host may refuse, each carried out as a launch does it, in a child
- * that does nothing else. */
+/* host_trials.c: the steps of a launch that a host may refuse, each carried out as a launch does it, in a
+ * child that does nothing else. */
 struct launch_ids;
 struct launch_trial {
         const char *name;

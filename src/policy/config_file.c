@@ -39,7 +39,7 @@ static int check_file(int fd, const char *file, struct nsrun_error *err) {
 }
 
 /* Keeps the canonical path of the configuration that was opened, and the path by which it was
- * named.  Whether a command may write either is judged when all writable roots are known (links.c). */
+ * named.  Whether a command may write either is judged when all writable roots are known (symlinks.c). */
 static int remember_file(struct nsrun_policy *p, int fd, const char *file, struct nsrun_error *err) {
         _cleanup_free_ char *canonical = NULL, *spelled = NULL, *cwd = NULL;
         struct stat opened, named;

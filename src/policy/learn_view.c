@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See wide.h. */
+/* See learn_view.h. */
 #include "learn_view.h"
 
 #include <dirent.h>

@@ -131,7 +131,7 @@ struct policy_said {
 struct nsrun_policy {
         char *project;   /* NULL: found from the working directory */
         bool no_project; /* the working directory is an empty tmpfs */
-        bool no_sandbox; /* nothing confines the command: plain.c */
+        bool no_sandbox; /* nothing confines the command: no_sandbox.c */
         struct policy_rule *rules;
         size_t n_rules;
         struct policy_link *links;
@@ -175,7 +175,7 @@ struct nsrun_policy {
         char **protect;         /* globs of names that are protected beside nsrun's own list, relative */
         char **no_protect;      /* globs of names that are not */
         bool protects_strictly; /* those that don't exist can't be made */
-        bool is_wide;           /* wide.h */
+        bool is_wide;           /* learn_view.h */
         bool refuses_degraded;  /* what can be had in a lesser way alone is refused */
         char **hide;            /* globs of names that are hidden, as walk_normalise() takes them */
 
@@ -257,7 +257,7 @@ static inline bool policy_is_plain(const struct nsrun_policy *p) {
 /* Whether a sandbox of that policy asks a person at the terminal, which then isn't the command's. */
 bool policy_asks(const struct nsrun_policy *p);
 
-/* plain.c: what "no-sandbox" means, for its user. */
+/* no_sandbox.c: what "no-sandbox" means, for its user. */
 extern const char policy_no_sandbox_warning[];
 
 /* environment.c: why a variable of that name is withheld, "secret" or "unreachable"; NULL if it

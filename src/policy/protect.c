@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See protect.h.  What is there becomes read-only, and a mount point can't be moved away; what isn't is
  * looked for when the command has ended (sweep/protected.c), or with --protect=strict can't be made
- * (strict.c). */
+ * (protect_stubs.c). */
 #include "protect.h"
 
 #include <fcntl.h>

@@ -24,7 +24,7 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err);
 /* Whether a path, relative to any folder, is or lies below one of nsrun's own list in some folder of it.  By
  * a second name of such a file what lies under the first could be written. */
 bool protect_covers(const char *path);
-/* For strict.c.  Adds one rule, unless another shows something else at `target`.  -ENOMEM. */
+/* For protect_stubs.c.  Adds one rule, unless another shows something else at `target`.  -ENOMEM. */
 int protect_add_rule(struct resolved *s, enum policy_access access, const char *source, const char *target,
                      bool is_directory);
 /* Makes the host's `source` read-only wherever a writable rule shows it.  -ENOMEM. */

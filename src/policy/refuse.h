@@ -25,13 +25,13 @@ static inline struct trust resolved_trust(const struct resolved *s) {
         return (struct trust){.writable = s->writable, .home = s->home, .known = &s->known};
 }
 
-/* links.c: refuses a rule whose source is reached through a symlink that a command of this run or an
+/* symlinks.c: refuses a rule whose source is reached through a symlink that a command of this run or an
  * earlier one, the author of a repository or another user may have planted.  For a writable rule only
  * a link that leads out of its folder is refused. */
 int refuse_untrusted_link(const struct trust *trust, const struct resolved_rule *rule,
                           struct nsrun_error *err);
 
-/* links.c: refuses a file that nsrun obeys if it lies in a folder that this run or an earlier one lets a
+/* symlinks.c: refuses a file that nsrun obeys if it lies in a folder that this run or an earlier one lets a
  * command write, or is reached through a symlink that refuse_untrusted_link() refuses.  `what` names the
  * file in words; `file` has its source, spelling and option, and POLICY_RO. */
 int refuse_changeable(const struct trust *trust, const struct resolved_rule *file, const char *what,
@@ -53,12 +53,12 @@ int refuse_rundirs(const struct resolved *s, struct nsrun_error *err);
  * session's commands may do: neither that folder, one in it, nor one that holds it. */
 int refuse_records(const struct resolved *s, struct nsrun_error *err);
 
-/* links.c: refuses a configuration that a command may write, or that is reached through a symlink
+/* symlinks.c: refuses a configuration that a command may write, or that is reached through a symlink
  * which a command may have planted; and a rule that would let a command write a configuration for
  * later runs. */
 int refuse_config(const struct resolved *s, struct nsrun_error *err);
 
-/* links.c: refuses what refuse_config() refuses of the configuration's file, for a policy with
+/* symlinks.c: refuses what refuse_config() refuses of the configuration's file, for a policy with
  * isolation off, which isn't resolved.  The folders that count are those that a command could write
  * to in a sandbox. */
 int refuse_plain_config(const struct nsrun_policy *p, struct nsrun_error *err);

@@ -178,7 +178,7 @@ void resolved_shown_clear(struct resolved_shown *shown);
  * can't have a tmpfs at that path.  -ENOMEM. */
 int policy_find_home(const char *named, char **ret);
 
-/* plain.c: resolves a policy without a sandbox, because "no-sandbox" was set or isolation is disabled.
+/* no_sandbox.c: resolves a policy without a sandbox, because "no-sandbox" was set or isolation is disabled.
  * -EINVAL: what can't be had without one. */
 int policy_resolve_plain(struct resolved *s, struct nsrun_error *err);
 
@@ -186,7 +186,7 @@ int policy_resolve_plain(struct resolved *s, struct nsrun_error *err);
  * started. */
 int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err);
 
-/* resolve.c: which folder is the project, for plain.c too. */
+/* resolve.c: which folder is the project, for no_sandbox.c too. */
 int resolve_project(struct resolved *s, struct nsrun_error *err);
 
 /* ------------------------------------------------- rules.c: for the files of this folder */

@@ -62,7 +62,7 @@ static int resolve_target(const struct resolved *s, const struct rule_request *r
         return refuse_target(s->policy, rule->target, rule->option, err);
 }
 
-/* Keeps the source as it was spelled if that isn't its canonical path.  links.c judges the symlinks
+/* Keeps the source as it was spelled if that isn't its canonical path.  symlinks.c judges the symlinks
  * on that way when all writable folders are known. */
 static int remember_spelling(const struct resolved *s, const struct rule_request *request,
                              struct resolved_rule *rule) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a run's network was used for, as lines of --report and --status-fd: nsrun-net's counts, and which
  * rule each of them goes back to, which is found out here, from the rules alone. */
-#include "network.h"
 #include "explain/json_line.h"
+#include "network.h"
 #include "status.h"
 
 /* What nsrun-net has written, as text that is fit to print. */

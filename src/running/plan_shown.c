@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See shown.h.  The file has the size of the plan's bytes, plan->unseen (which is no part of them), the
+/* See plan_shown.h.  The file has the size of the plan's bytes, plan->unseen (which is no part of them), the
  * bytes, and each degraded thing's entry with its NUL. */
 #include "plan_shown.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See disarm.h.  All there is the command's: no symlink is followed, and nothing is lost. */
+/* See disarm_repository.h.  All there is the command's: no symlink is followed, and nothing is lost. */
 #include "disarm_repository.h"
 
 #include <fcntl.h>

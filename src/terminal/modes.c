@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See standard.h. */
+/* See modes.h. */
 #include "modes.h"
 
 #include <fcntl.h>
