@@ -66,6 +66,7 @@ static int base_add_device(struct entries *e, const char *source, const char *ta
         if (!has_device(source))
                 return 0;
         op = entries_add(e, ENTRY_OWN, PLAN_BIND, target);
+        op->origin = PLAN_BY_SYSTEM;
         op->is_device = true;
         op->source = strdup(source);
         return op->source ? 0 : -ENOMEM;
@@ -77,6 +78,7 @@ static int base_add_blank(struct entries *e, const char *target, enum policy_pro
         bool has_null = has_device("/dev/null");
         struct plan_op *op = entries_add(e, ENTRY_OWN, has_null ? PLAN_BIND : PLAN_HIDE, target);
 
+        op->origin = PLAN_BY_SYSTEM;
         op->is_device = has_null;
         op->proc = proc;
         op->source = strdup(has_null ? "/dev/null" : target);
@@ -177,6 +179,7 @@ static int add_scratch(struct entries *e, enum entry_origin origin, const char *
                        const struct resolved *s, const char *source) {
         struct plan_op *op = entries_add(e, origin, PLAN_BIND, target);
 
+        op->origin = PLAN_BY_RUNDIR;
         op->is_directory = true;
         op->is_in_rundir = true;
         /* Mode and size of the tmpfs that the bubblewrap printer puts in the scratch folder's
@@ -214,6 +217,7 @@ static int collect_tmp(struct entries *e, const struct resolved *s, struct nsrun
                 return 0;
         }
         op = entries_add(e, ENTRY_EXPLICIT, PLAN_BIND, "/tmp");
+        op->origin = PLAN_BY_WRITABLE;
         op->is_directory = true;
         op->source = strdup(s->tmp.source);
         return op->source ? 0 : -ENOMEM;

@@ -184,7 +184,7 @@ static int pin_parents(struct ordering *o, const struct plan_op *cover, const st
         const char *target = op->target, *from = target + strlen(cover->target);
 
         for (const char *slash = strchr(from + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-                struct plan_op pin = {.kind = PLAN_BIND, .is_directory = true};
+                struct plan_op pin = {.kind = PLAN_BIND, .origin = PLAN_BY_PIN, .is_directory = true};
                 int r;
 
                 pin.target = strndup(target, (size_t)(slash - target));

@@ -51,10 +51,11 @@ enum plan_op_kind {
 
 struct plan_op {
         enum plan_op_kind kind;
-        char *target; /* absolute in the new root, normalised, no symlink in it */
-        char *source; /* canonical host path */
-        char *text;   /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options
-                         of overlayfs */
+        enum plan_origin origin; /* of what it shows of the host's */
+        char *target;            /* absolute in the new root, normalised, no symlink in it */
+        char *source;            /* canonical host path */
+        char *text; /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options
+                       of overlayfs */
         mode_t mode;
         uint64_t size;      /* bytes, PLAN_TMPFS */
         bool was_asked_for; /* PLAN_OVERLAY: the user named it, nsrun didn't choose it */

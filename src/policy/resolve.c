@@ -223,6 +223,7 @@ static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
         const struct rule_request request = {
                 .access = POLICY_RW,
                 .origin = POLICY_BY_DEFAULT,
+                .giver = PLAN_BY_PROJECT,
                 .option = p->project       ? "--project"
                           : is_instance(p) ? "the working directory"
                                            : "the project",
@@ -264,6 +265,7 @@ static int add_tmp_rule(struct resolved *s, struct nsrun_error *err) {
         const struct rule_request request = {
                 .access = POLICY_RW,
                 .origin = POLICY_BY_DEFAULT,
+                .giver = PLAN_BY_WRITABLE,
                 .option = s->tmp.option,
                 .source = s->tmp.source,
                 .spelled = s->tmp.spelled,
