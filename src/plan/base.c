@@ -259,6 +259,16 @@ static int hide_own_folders(struct entries *e, const struct resolved *s) {
         return r == -ENOMEM ? r : 0;
 }
 
+/* A home in a folder that every sandbox shows (/opt/me) is hidden there as another is, unless a rule of the
+ * user's shows it. */
+static enum entry_origin home_origin(const struct resolved *s) {
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (s->rules[i].origin != POLICY_BY_TOOLCHAINS &&
+                    path_is_beneath(s->home, s->rules[i].target))
+                        return ENTRY_OWN;
+        return ENTRY_HIDDEN;
+}
+
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         int r;
 
@@ -280,7 +290,7 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
          * ~/.gradle/gradle.properties does not exist.  A home that is a system folder (a daemon's
          * "/usr/sbin") gets none: the tmpfs would hide that folder's programs. */
         if (s->home && (streq(s->home, "/root") || !writable_denied(s->home)))
-                entries_add_tmpfs(e, ENTRY_OWN, s->home, 0700, s->policy->tmpfs_size);
+                entries_add_tmpfs(e, home_origin(s), s->home, 0700, s->policy->tmpfs_size);
         STRV_FOREACH (folder, s->ephemeral)
                 entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, s->policy->tmpfs_size);
         STRV_FOREACH (name, s->reserved) {
