@@ -243,10 +243,12 @@ static int hide_folder(struct entries *e, const struct resolved *s, const char *
         return 0;
 }
 
-/* Hides the folder of all run directories, which has the layers of other runs, and the one in which nsrun
- * remembers what earlier runs could write. */
+/* Hides the folder of all run directories, which has the layers of other runs, the one in which nsrun
+ * remembers what earlier runs could write, and that of sessions' records, also where a rule shows just the
+ * first of them. */
 static int hide_own_folders(struct entries *e, const struct resolved *s) {
-        int (*const find[])(char **ret, struct nsrun_error *err) = {rundir_find_base, exposed_find_base};
+        int (*const find[])(char **ret, struct nsrun_error *err) = {rundir_find_base, exposed_find_base,
+                                                                    records_find_base};
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(find) && r != -ENOMEM; i++) {
