@@ -42,6 +42,7 @@
 
 #define OP_MEMBERS(M)             \
         M(NUMBER, kind)           \
+        M(NOTHING, origin)        \
         M(TEXT, target)           \
         M(TEXT, source)           \
         M(NUMBER, mode)           \

@@ -16,6 +16,26 @@ enum policy_proc {
         POLICY_PROC_NONE
 };
 
+/* By whose wish a sandbox shows something of the host's: of a rule, and of an operation; plan/verify.c
+ * judges by it, and nobody here. */
+enum plan_origin {
+        PLAN_BY_NOBODY,    /* it shows nothing of the host's, or nobody has said */
+        PLAN_BY_SYSTEM,    /* the base view, read-only */
+        PLAN_BY_PROJECT,   /* the project's folder */
+        PLAN_BY_WRITABLE,  /* the user, who wants it to be written */
+        PLAN_BY_READABLE,  /* the user, to be read, or to be written to an overlay */
+        PLAN_BY_ARGUMENT,  /* the command line of an instance */
+        PLAN_BY_TABLE,     /* a row for a toolchain or an agent, read-only or an overlay */
+        PLAN_BY_AGENT,     /* an agent's row, writable */
+        PLAN_BY_GIT,       /* the project's git dir, outside of the project */
+        PLAN_BY_INSTANCE,  /* the instance's root or workspace */
+        PLAN_BY_RUNDIR,    /* the run's own scratch folder */
+        PLAN_BY_GRANT,     /* --kvm and its like */
+        PLAN_BY_PROTECTED, /* a protected name, read-only */
+        PLAN_BY_PIN,       /* a folder in a writable one, mounted on itself */
+        PLAN_BY_COMMAND,   /* a raw plan's command line or configuration */
+};
+
 enum plan_op_kind {
         PLAN_DIR,     /* a folder on one of the plan's own tmpfs: target, mode */
         PLAN_FILE,    /* a small synthetic file on one of the plan's own tmpfs: target, text, mode */
@@ -50,8 +70,9 @@ enum plan_op_kind {
 
 struct plan_op {
         enum plan_op_kind kind;
-        char *target; /* absolute in the new root, normalised, no symlink in it */
-        char *source; /* canonical host path */
+        enum plan_origin origin; /* of what it shows of the host's */
+        char *target;            /* absolute in the new root, normalised, no symlink in it */
+        char *source;            /* canonical host path */
         mode_t mode;
         uint64_t size; /* bytes, of PLAN_TMPFS, PLAN_DATA and a raw plan's PLAN_FILE */
         char *text; /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options

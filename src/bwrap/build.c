@@ -24,7 +24,7 @@ static struct plan_op *build_add_op(struct nsrun_plan *plan, enum plan_op_kind k
             asprintf(&path, "%s%s%s", target, *below ? "/" : "", below) < 0)
                 return NULL;
         op = &plan->ops[plan->n_ops++];
-        *op = (struct plan_op){.kind = kind, .target = path, .parent_mode = 0755};
+        *op = (struct plan_op){.kind = kind, .origin = PLAN_BY_COMMAND, .target = path, .parent_mode = 0755};
         return op;
 }
 

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/null.h"
 #include "child.h"
+#include "plan/verify.h"
 
 /* Makes copies, with numbers above 2, of the descriptors that become the child's 0, 1 and 2, and of nsrun's
  * own that have one of these numbers and would be overwritten. */
@@ -72,7 +73,9 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
 
         c.plan = plan;
         c.params = &own;
-        r = open_stdio(&c, &own, err);
+        r = plan_verify(plan, err);
+        if (r >= 0)
+                r = open_stdio(&c, &own, err);
         if (r >= 0)
                 r = open_descriptors(&c, &l.report_fd, err);
         if (r >= 0)

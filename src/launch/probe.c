@@ -358,9 +358,7 @@ static char *find_submount(const char *folder) {
 }
 
 void launch_explain_submounts(struct nsrun_error *err) {
-        char *at = err->id == NSRUN_ERROR_OVERLAY_OVER_MOUNTS
-                           ? strstr(err->hint, causes[NSRUN_ERROR_OVERLAY_OVER_MOUNTS].fix)
-                           : NULL;
+        char *at = strstr(err->hint, causes[NSRUN_ERROR_OVERLAY_OVER_MOUNTS].fix);
         _cleanup_free_ char *found = at ? find_submount(err->path) : NULL,
                             *folder = found ? str_visible(err->path) : NULL, *hint = NULL;
 

@@ -60,7 +60,7 @@ static struct plan_op *oci_mounts_add(struct nsrun_plan *plan, enum plan_op_kind
         if (ARRAY_GROW(plan->ops, plan->n_ops) < 0)
                 return NULL;
         op = &plan->ops[plan->n_ops++];
-        *op = (struct plan_op){.kind = kind, .parent_mode = 0755};
+        *op = (struct plan_op){.kind = kind, .origin = PLAN_BY_COMMAND, .parent_mode = 0755};
         op->target = strdup(target);
         op->source = source ? strdup(source) : NULL;
         op->text = text ? strdup(text) : NULL;

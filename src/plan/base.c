@@ -66,6 +66,7 @@ static int base_add_device(struct entries *e, const char *source, const char *ta
         if (!has_device(source))
                 return 0;
         op = entries_add(e, ENTRY_OWN, PLAN_BIND, target);
+        op->origin = PLAN_BY_SYSTEM;
         op->is_device = true;
         op->source = strdup(source);
         return op->source ? 0 : -ENOMEM;
@@ -77,6 +78,7 @@ static int base_add_blank(struct entries *e, const char *target, enum policy_pro
         bool has_null = has_device("/dev/null");
         struct plan_op *op = entries_add(e, ENTRY_OWN, has_null ? PLAN_BIND : PLAN_HIDE, target);
 
+        op->origin = PLAN_BY_SYSTEM;
         op->is_device = has_null;
         op->proc = proc;
         op->source = strdup(has_null ? "/dev/null" : target);
@@ -177,6 +179,7 @@ static int add_scratch(struct entries *e, enum entry_origin origin, const char *
                        const struct resolved *s, const char *source) {
         struct plan_op *op = entries_add(e, origin, PLAN_BIND, target);
 
+        op->origin = PLAN_BY_RUNDIR;
         op->is_directory = true;
         op->is_in_rundir = true;
         /* Mode and size of the tmpfs that the bubblewrap printer puts in the scratch folder's
@@ -214,6 +217,7 @@ static int collect_tmp(struct entries *e, const struct resolved *s, struct nsrun
                 return 0;
         }
         op = entries_add(e, ENTRY_EXPLICIT, PLAN_BIND, "/tmp");
+        op->origin = PLAN_BY_WRITABLE;
         op->is_directory = true;
         op->source = strdup(s->tmp.source);
         return op->source ? 0 : -ENOMEM;
@@ -239,10 +243,12 @@ static int hide_folder(struct entries *e, const struct resolved *s, const char *
         return 0;
 }
 
-/* Hides the folder of all run directories, which has the layers of other runs, and the one in which nsrun
- * remembers what earlier runs could write. */
+/* Hides the folder of all run directories, which has the layers of other runs, the one in which nsrun
+ * remembers what earlier runs could write, and that of sessions' records, also where a rule shows just the
+ * first of them. */
 static int hide_own_folders(struct entries *e, const struct resolved *s) {
-        int (*const find[])(char **ret, struct nsrun_error *err) = {rundir_find_base, exposed_find_base};
+        int (*const find[])(char **ret, struct nsrun_error *err) = {rundir_find_base, exposed_find_base,
+                                                                    records_find_base};
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(find) && r != -ENOMEM; i++) {
@@ -253,6 +259,16 @@ static int hide_own_folders(struct entries *e, const struct resolved *s) {
                         r = hide_folder(e, s, base);
         }
         return r == -ENOMEM ? r : 0;
+}
+
+/* A home in a folder that every sandbox shows (/opt/me) is hidden there as another is, unless a rule of the
+ * user's shows it. */
+static enum entry_origin home_origin(const struct resolved *s) {
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (s->rules[i].origin != POLICY_BY_TOOLCHAINS &&
+                    path_is_beneath(s->home, s->rules[i].target))
+                        return ENTRY_OWN;
+        return ENTRY_HIDDEN;
 }
 
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
@@ -276,7 +292,7 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
          * ~/.gradle/gradle.properties does not exist.  A home that is a system folder (a daemon's
          * "/usr/sbin") gets none: the tmpfs would hide that folder's programs. */
         if (s->home && (streq(s->home, "/root") || !writable_denied(s->home)))
-                entries_add_tmpfs(e, ENTRY_OWN, s->home, 0700, s->policy->tmpfs_size);
+                entries_add_tmpfs(e, home_origin(s), s->home, 0700, s->policy->tmpfs_size);
         STRV_FOREACH (folder, s->ephemeral)
                 entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, s->policy->tmpfs_size);
         STRV_FOREACH (name, s->reserved) {

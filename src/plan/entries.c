@@ -38,6 +38,7 @@ struct plan_op *entries_add(struct entries *e, enum entry_origin origin, enum pl
 void entries_add_shown(struct entries *e, char *source, unsigned mode, const char *path) {
         struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_BIND, path);
 
+        op->origin = PLAN_BY_SYSTEM;
         op->source = source;
         op->is_read_only = true;
         op->is_directory = S_ISDIR(mode);

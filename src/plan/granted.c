@@ -5,6 +5,7 @@
 static void granted_bind(struct entries *e, enum entry_origin origin, const struct resolved_shown *shown) {
         struct plan_op *op = entries_add(e, origin, PLAN_BIND, shown->target);
 
+        op->origin = PLAN_BY_GRANT;
         op->is_device = shown->kind == SHOWN_DEVICE;
         op->is_read_only = shown->kind != SHOWN_DEVICE;
         op->source = strdup(shown->source);

@@ -163,6 +163,20 @@ static int make_parents(struct ordering *o, const struct plan_op *cover, const c
         return 0;
 }
 
+/* Puts a pin before what lies on it already (an overlay, a tmpfs), which it would cover. */
+static int insert_pin(struct ordering *o, struct plan_op pin) {
+        struct nsrun_plan *plan = o->plan;
+        size_t at = plan->n_ops;
+
+        while (at > 0 && path_is_beneath(plan->ops[at - 1].target, pin.target))
+                at--;
+        if (append(o, pin) < 0)
+                return -ENOMEM;
+        memmove(plan->ops + at + 1, plan->ops + at, (plan->n_ops - 1 - at) * sizeof(pin));
+        plan->ops[at] = pin;
+        return 0;
+}
+
 /* Binds each folder between a writable bind and another one inside it to itself: a mount
  * point can't be renamed (EBUSY), so a command can't move a protected path, or one that
  * holds protected names, away and put another in its place. */
@@ -170,12 +184,12 @@ static int pin_parents(struct ordering *o, const struct plan_op *cover, const st
         const char *target = op->target, *from = target + strlen(cover->target);
 
         for (const char *slash = strchr(from + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-                struct plan_op pin = {.kind = PLAN_BIND, .is_directory = true};
+                struct plan_op pin = {.kind = PLAN_BIND, .origin = PLAN_BY_PIN, .is_directory = true};
                 int r;
 
                 pin.target = strndup(target, (size_t)(slash - target));
                 pin.source = strndup(op->source, strlen(op->source) - strlen(slash));
-                r = pin.target && pin.source ? append(o, pin) : -ENOMEM;
+                r = pin.target && pin.source ? insert_pin(o, pin) : -ENOMEM;
                 if (r < 0) {
                         plan_op_clear(&pin);
                         return r;

@@ -127,6 +127,14 @@ static char *layer_name(const char *target) {
         return slug && asprintf(&name, "overlay-%s", slug) >= 0 ? name : NULL;
 }
 
+static enum plan_origin origin_of(const struct resolved_rule *rule) {
+        if (rule->origin == POLICY_BY_DEFAULT)
+                return rule->giver;
+        if (rule->origin == POLICY_BY_TOOLCHAINS)
+                return PLAN_BY_TABLE;
+        return rule->access == POLICY_RW ? PLAN_BY_WRITABLE : PLAN_BY_READABLE;
+}
+
 static int collect_rule(struct entries *e, const struct resolved_rule *rule, uint64_t size) {
         enum entry_origin origin = policy_is_default(rule->origin) ? ENTRY_DEFAULT : ENTRY_EXPLICIT;
         _cleanup_free_ char *target = NULL;
@@ -136,6 +144,7 @@ static int collect_rule(struct entries *e, const struct resolved_rule *rule, uin
         if (!target)
                 return -ENOMEM;
         op = entries_add(e, origin, rule->access == POLICY_OVERLAY ? PLAN_OVERLAY : PLAN_BIND, target);
+        op->origin = origin_of(rule);
         op->is_read_only = rule->access == POLICY_RO;
         op->was_asked_for = origin == ENTRY_EXPLICIT;
         op->is_directory = rule->is_directory;

@@ -52,6 +52,7 @@
 
 #define OP_MEMBERS(M)             \
         M(NUMBER, kind)           \
+        M(NUMBER, origin)         \
         M(TEXT, target)           \
         M(TEXT, source)           \
         M(NUMBER, mode)           \
@@ -139,7 +140,7 @@
         M(NUMBER, host_uid)        \
         M(NUMBER, host_gid)        \
         M(TEXT, instance)          \
-        M(NOTHING, workspace)      \
+        M(TEXT, workspace)         \
         M(NOTHING, home)           \
         M(NOTHING, home_files)     \
         M(TEXT, project)           \

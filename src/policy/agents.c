@@ -83,10 +83,11 @@ static int place_folder(const struct resolved *s, const struct agent_folder *fol
 }
 
 /* Adds a rule, and remembers the folder for what is protected in it. */
-static int agent_add_rule(struct resolved *s, enum policy_access access, const char *path,
-                          struct nsrun_error *err) {
+static int agent_add_rule(struct resolved *s, enum plan_origin of_readable, enum policy_access access,
+                          const char *path, struct nsrun_error *err) {
         _cleanup_free_ char *canonical = NULL;
-        int r = resolve_default(s, access, path, of_agent, err);
+        int r = resolve_default(s, access == POLICY_RW ? PLAN_BY_AGENT : of_readable, access, path, of_agent,
+                                err);
 
         if (r < 0 || access != POLICY_RW)
                 return r;
@@ -106,7 +107,7 @@ static int add_own(struct resolved *s, const struct policy_agent *agent, struct 
 
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
                 STRV_FOREACH (path, lists[i].paths) {
-                        r = agent_add_rule(s, lists[i].access, *path, err);
+                        r = agent_add_rule(s, PLAN_BY_READABLE, lists[i].access, *path, err);
                         if (r < 0)
                                 return r;
                 }
@@ -130,7 +131,7 @@ int agent_add_rules(struct resolved *s, struct nsrun_error *err) {
 
                 if (r < 0)
                         return error_oom(err);
-                r = r > 0 ? agent_add_rule(s, row.shipped->folders[i].access, path, err) : 0;
+                r = r > 0 ? agent_add_rule(s, PLAN_BY_TABLE, row.shipped->folders[i].access, path, err) : 0;
                 if (r < 0)
                         return r;
         }

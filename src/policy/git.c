@@ -55,7 +55,7 @@ static int add_parts(struct resolved *s, const char *folder, const struct part *
                         return error_oom(err);
                 if (lstat(path, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
                         continue;
-                r = resolve_default(s, parts[i].access, path, option, err);
+                r = resolve_default(s, PLAN_BY_GIT, parts[i].access, path, option, err);
                 if (r < 0)
                         return r;
         }
@@ -79,9 +79,9 @@ static int hold_packed_refs(struct resolved *s, const char *common_dir) {
 static int git_add_dirs(struct resolved *s, const struct gitdir *g, struct nsrun_error *err) {
         int r;
 
-        r = resolve_default(s, POLICY_RO, g->dot_git, option, err);
+        r = resolve_default(s, PLAN_BY_GIT, POLICY_RO, g->dot_git, option, err);
         if (r >= 0)
-                r = resolve_default(s, POLICY_RW, g->git_dir, option, err);
+                r = resolve_default(s, PLAN_BY_GIT, POLICY_RW, g->git_dir, option, err);
         if (r >= 0)
                 r = add_parts(s, g->git_dir, own_parts, ARRAY_SIZE(own_parts), err);
         if (r < 0 || !g->common_dir)

@@ -246,6 +246,7 @@ int instance_add_rules(struct resolved *s, struct nsrun_error *err) {
         struct rule_request folder = {
                 .access = POLICY_RW,
                 .origin = POLICY_BY_DEFAULT,
+                .giver = PLAN_BY_INSTANCE,
                 .option = "the instance",
                 .is_to_be_made = true,
         };
@@ -322,6 +323,7 @@ static int instance_add(struct resolved *s, enum policy_access access, const cha
         const struct rule_request request = {
                 .access = access,
                 .origin = POLICY_BY_DEFAULT,
+                .giver = PLAN_BY_ARGUMENT,
                 .option = option,
                 .source = canonical,
                 .spelled = spelled,

@@ -131,6 +131,7 @@ int protect_add_rule(struct resolved *s, enum policy_access access, const char *
                      bool is_directory) {
         struct resolved_rule rule = {.access = access,
                                      .origin = POLICY_BY_DEFAULT,
+                                     .giver = access == POLICY_RW ? PLAN_BY_PIN : PLAN_BY_PROTECTED,
                                      .option = "a protected name",
                                      .is_directory = is_directory};
 

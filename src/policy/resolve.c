@@ -100,12 +100,13 @@ void resolved_clear(struct resolved *s) {
 /* Whether the sandbox can't have a tmpfs at `home`, since it would hide system folders or nsrun's
  * own. */
 static bool home_is_unusable(const char *home) {
-        static const char *const roots[] = {"/usr", "/opt", "/etc", "/sys", "/tmp", "/bin", "/sbin"};
+        static const char *const roots[] = {"/usr", "/etc", "/sys", "/bin", "/sbin"};
 
-        if (streq(home, "/") || startswith(home, "/lib") || refuse_is_own(home))
+        if (streq(home, "/") || streq(home, "/opt") || streq(home, "/tmp") || startswith(home, "/lib") ||
+            refuse_is_own(home))
                 return true;
         for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-                if (path_is_beneath(home, roots[i]) && (!streq(roots[i], "/tmp") || streq(home, "/tmp")))
+                if (path_is_beneath(home, roots[i]))
                         return true;
         return false;
 }
@@ -223,6 +224,7 @@ static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
         const struct rule_request request = {
                 .access = POLICY_RW,
                 .origin = POLICY_BY_DEFAULT,
+                .giver = PLAN_BY_PROJECT,
                 .option = p->project       ? "--project"
                           : is_instance(p) ? "the working directory"
                                            : "the project",
@@ -264,6 +266,7 @@ static int add_tmp_rule(struct resolved *s, struct nsrun_error *err) {
         const struct rule_request request = {
                 .access = POLICY_RW,
                 .origin = POLICY_BY_DEFAULT,
+                .giver = PLAN_BY_WRITABLE,
                 .option = s->tmp.option,
                 .source = s->tmp.source,
                 .spelled = s->tmp.spelled,

@@ -26,10 +26,11 @@ struct policy_request {
 struct resolved_rule {
         enum policy_access access;
         enum policy_origin origin;
-        const char *option; /* who asked for it, for messages: static, or one of the policy's labels */
-        char *source;       /* canonical; a folder that the run makes first may be missing */
-        char *target;       /* normalised */
-        char **aliases;     /* the target as each asker spelled it, where that differs: symlinks */
+        enum plan_origin giver; /* POLICY_BY_DEFAULT: which of nsrun's own it is */
+        const char *option;     /* who asked for it, for messages: static, or one of the policy's labels */
+        char *source;           /* canonical; a folder that the run makes first may be missing */
+        char *target;           /* normalised */
+        char **aliases;         /* the target as each asker spelled it, where that differs: symlinks */
         char *spelled; /* the source as the user spelled it, absolute but not normalised, if that differs; or
                           NULL */
         unsigned rank; /* of two rules of one origin the one of the higher rank wins */
@@ -195,6 +196,7 @@ int resolve_project(struct resolved *s, struct nsrun_error *err);
 struct rule_request {
         enum policy_access access;
         enum policy_origin origin;
+        enum plan_origin giver; /* POLICY_BY_DEFAULT: struct resolved_rule's */
         const char *option;
         const char *source;
         const char *target; /* absolute; NULL: the same path as the source */
@@ -209,8 +211,8 @@ struct rule_request {
  * what may not be exposed is refused. */
 int resolve_rule(struct resolved *s, const struct rule_request *request, struct nsrun_error *err);
 /* Resolves and adds a rule of nsrun's own, whose target is its source. */
-int resolve_default(struct resolved *s, enum policy_access access, const char *source, const char *option,
-                    struct nsrun_error *err);
+int resolve_default(struct resolved *s, enum plan_origin giver, enum policy_access access,
+                    const char *source, const char *option, struct nsrun_error *err);
 int resolve_link(struct resolved *s, const char *text, const char *path, struct nsrun_error *err);
 int resolve_tmpfs(struct resolved *s, const struct policy_tmpfs *tmpfs, struct nsrun_error *err);
 /* Leaves one rule for each target, and refuses contradictions. */

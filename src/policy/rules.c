@@ -117,6 +117,7 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
 int resolve_rule(struct resolved *s, const struct rule_request *request, struct nsrun_error *err) {
         struct resolved_rule rule = {.access = request->access,
                                      .origin = request->origin,
+                                     .giver = request->giver,
                                      .option = request->option,
                                      .rank = request->rank};
         int r;
@@ -131,10 +132,13 @@ int resolve_rule(struct resolved *s, const struct rule_request *request, struct 
         return r < 0 ? r : 0;
 }
 
-int resolve_default(struct resolved *s, enum policy_access access, const char *source, const char *option,
-                    struct nsrun_error *err) {
-        const struct rule_request request = {
-                .access = access, .origin = POLICY_BY_DEFAULT, .option = option, .source = source};
+int resolve_default(struct resolved *s, enum plan_origin giver, enum policy_access access,
+                    const char *source, const char *option, struct nsrun_error *err) {
+        const struct rule_request request = {.access = access,
+                                             .origin = POLICY_BY_DEFAULT,
+                                             .giver = giver,
+                                             .option = option,
+                                             .source = source};
 
         return resolve_rule(s, &request, err);
 }

@@ -235,7 +235,7 @@ static bool is_seen(const struct resolved *s, const char *path) {
         static const char *const roots[] = {"/usr", "/opt", "/bin", "/sbin", "/etc"};
 
         for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-                if (path_is_beneath(path, roots[i]))
+                if (path_is_beneath(path, roots[i]) && !(s->home && path_is_beneath(path, s->home)))
                         return true;
         if (startswith(path, "/lib") || (s->tmp.source && path_is_beneath(path, "/tmp")))
                 return true;

@@ -14,8 +14,14 @@
 
 /* ------------------------------------------------------------------- the plan of the trial */
 
+/* /proc with what covers parts of it, and the caches. */
 static bool is_tried(const struct plan_op *op) {
-        return op->kind == PLAN_PROC || (op->kind == PLAN_OVERLAY && !op->was_asked_for);
+        return path_is_beneath(op->target, "/proc") || (op->kind == PLAN_OVERLAY && !op->was_asked_for);
+}
+
+/* Whether an operation has folders of its own beneath its mount point. */
+static bool has_folders(const struct plan_op *op) {
+        return op->kind == PLAN_OVERLAY || op->kind == PLAN_PROC;
 }
 
 /* Adds an operation; NULL for want of memory. */
@@ -31,11 +37,11 @@ static struct plan_op *foretell_add(struct nsrun_plan *trial, enum plan_op_kind 
         return op->target ? op : NULL;
 }
 
-/* Whether there is an operation at the path, or an overlay above it, which has what its folder has. */
+/* Whether there is an operation at the path, or one above it that has folders of its own. */
 static bool foretell_has(const struct nsrun_plan *trial, const char *path) {
         for (size_t i = 0; i < trial->n_ops; i++)
                 if (streq(trial->ops[i].target, path) ||
-                    (trial->ops[i].kind == PLAN_OVERLAY && path_is_beneath(path, trial->ops[i].target)))
+                    (has_folders(&trial->ops[i]) && path_is_beneath(path, trial->ops[i].target)))
                         return true;
         return false;
 }
@@ -57,10 +63,12 @@ static int foretell_add_tried(struct nsrun_plan *trial, const struct plan_op *op
         trial->has_overlays |= op->kind == PLAN_OVERLAY;
         own->makes_target = true;
         for (size_t i = 0; i + 1 < trial->n_ops; i++)
-                if (trial->ops[i].kind == PLAN_OVERLAY && path_is_beneath(op->target, trial->ops[i].target))
+                if (has_folders(&trial->ops[i]) && path_is_beneath(op->target, trial->ops[i].target))
                         own->makes_target = false;
+        own->origin = op->origin;
         own->can_be_empty = op->can_be_empty;
-        own->is_directory = true;
+        own->is_device = op->is_device;
+        own->is_directory = op->kind == PLAN_OVERLAY;
         own->size = op->size;
         own->proc = op->proc;
         if ((op->source && !(own->source = strdup(op->source))) ||

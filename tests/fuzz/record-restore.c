@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Fuzzes records of sessions and plans as bytes.  The input is a list of edits of a good one: what
- * is read after them is refused, or stored again to the same bytes each time. */
+ * is read after them is refused, or stored again to the same bytes each time; and a plan is looked over,
+ * whatever it says, without a crash. */
 #include "fuzz.h"
 
 #include "plan/record.h"
+#include "plan/verify.h"
 
 static struct nsrun_plan *good_plan(void) {
         static const char *const argv[] = {"sh", "-c", "true", NULL};
@@ -101,6 +103,8 @@ static void check_plan(const char *bytes, size_t n) {
         CHECK(r == 0 || ((r == -EBADMSG || r == -ENOMEM) && err.what[0] && !plan));
         if (r < 0)
                 return;
+        r = plan_verify(plan, &err);
+        CHECK(r == 0 || ((r == -EINVAL || r == -ENOMEM) && err.what[0]));
         CHECK(plan_store(plan, &first, &n_first) == 0);
         CHECK(plan_restore(first, n_first, &again, &err) == 0);
         CHECK(plan_store(again, &second, &n_second) == 0);

@@ -166,6 +166,31 @@ TEST(several_overlays_each_have_a_layer_of_their_own) {
         assert_int_equal(rmdir(c), 0);
 }
 
+TEST(what_is_mounted_in_a_folder_stays_there_where_a_later_bind_pins_the_folder) {
+        const struct site *s = *state;
+        _cleanup_free_ char *sub = path_of(s->project, "sub"), *a = path_of(sub, "a"),
+                            *b = path_of(sub, "b"), *file = path_of(a, "file"), *text = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "sub");
+        make_folder(sub, "a");
+        make_folder(sub, "b");
+        make_file(a, "file", "host\n");
+        RUN(s, &o, "--overlay", a, "--ro", b, "--", "sh", "-c", "echo inside >sub/a/file && cat sub/a/file");
+        expect_out(&o, "inside\n");
+        text = file_text(file);
+        assert_string_equal(text, "host\n");
+        outcome_clear(&o);
+        RUN(s, &o, "--tmpfs", a, "--ro", b, "--", "ls", "sub/a");
+        expect_status(&o, 0);
+        expect_out(&o, "");
+        outcome_clear(&o);
+        /* The folder can't be moved away, either way. */
+        RUN(s, &o, "--overlay", a, "--ro", b, "--", "mv", "sub", "other");
+        assert_int_not_equal(o.status, 0);
+        expect_in(o.err, "busy");
+}
+
 TEST(caches_of_toolchains_are_overlays_by_default) {
         const struct site *s = *state;
         _cleanup_free_ char *npm = path_of(s->home, ".npm");

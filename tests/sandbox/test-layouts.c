@@ -235,6 +235,36 @@ TEST(a_stage_that_crashes_removes_nothing) {
         assert_int_equal(access(s->home, F_OK), 0);
 }
 
+/* -------------------------------------------------------- a home below /opt */
+
+static void stage_home_in_opt(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        stage_tmpfs("/opt", 0);
+        if (mkdir("/opt/me", 0755) < 0 || mkdir("/opt/me/.ssh", 0700) < 0 || mkdir("/opt/tool", 0755) < 0 ||
+            setenv("HOME", "/opt/me", 1) < 0)
+                stage_fail("/opt/me");
+        stage_make_file("/opt/me/.ssh/key", "secret\n");
+        stage_bind(host->site->outside, "/opt/tool");
+}
+
+TEST(a_home_below_opt_is_not_shown_with_opt) {
+        static const char script[] =
+                "cat ~/.ssh/key; ls -A /opt/me; ls /opt/tool; echo fine >~/x && cat ~/x";
+        const struct site *s = *state;
+        struct host host = {.site = s};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "program", "");
+        run_on(s, stage_home_in_opt, &host, NULL, OPTIONS("--ro", "/opt/me/.ssh"), script, &o);
+        expect_in(o.out, "secret\n.ssh\nprogram\nfine\n");
+        outcome_clear(&o);
+        run_on(s, stage_home_in_opt, &host, NULL, NO_OPTIONS, script, &o);
+        expect_out(&o, "program\nfine\n");
+        expect_in(o.err, "No such file or directory");
+}
+
 int main(void) {
         return run_all_tests();
 }

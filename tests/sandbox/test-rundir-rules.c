@@ -14,6 +14,7 @@ TEST(no_rule_lets_a_command_write_run_directories) {
         _cleanup_free_ char *base = path_of(s->cache, "nsrun"), *inside = path_of(s->cache, "other"),
                             *tmp = text_of("--tmp=%s", s->cache),
                             *elsewhere = text_of("%s:/elsewhere", s->cache);
+        _cleanup_free_ char *records = path_of(base, "sessions"), *file = path_of(records, "file");
         _cleanup_free_ char *tmp_line = text_of(WOULD_WRITE, "--tmp", s->cache, base),
                             *bind_line = text_of(WOULD_WRITE, "--bind", s->cache, base);
         const char *const sources[] = {s->root, base};
@@ -45,6 +46,13 @@ TEST(no_rule_lets_a_command_write_run_directories) {
                 if (i == 0)
                         make_folder(s->cache, "nsrun");
         }
+        make_folder(base, "sessions");
+        make_file(records, "file", "");
+        RUN(s, &o, "--no-project", "--ro", base, "--", "ls", "-A", records);
+        expect_status(&o, 0);
+        expect_out(&o, "");
+        assert_int_equal(unlink(file), 0);
+        assert_int_equal(rmdir(records), 0);
 }
 
 /* A new account: there is no ~/.cache/nsrun, and no filter is kept in it either. */

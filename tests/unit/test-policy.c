@@ -175,7 +175,8 @@ TEST_WITH(the_home_is_found, set_up, tear_down) {
                 {"HOME=/home/./u/", "/home/u"},    {"HOME=/", NULL},
                 {"HOME=/usr/sbin", NULL},          {"HOME=/tmp", NULL},
                 {"HOME=/tmp/h", "/tmp/h"},         {"HOME=/dev/shm", NULL},
-                {"HOME=/var/lib/x", "/var/lib/x"},
+                {"HOME=/var/lib/x", "/var/lib/x"}, {"HOME=/opt", NULL},
+                {"HOME=/opt/me", "/opt/me"},
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -20,6 +20,7 @@ static struct nsrun_plan *make_plan(void) {
         plan->ops = calloc(3, sizeof(*plan->ops));
         plan->n_ops = 2;
         plan->ops[0] = (struct plan_op){.kind = PLAN_OVERLAY,
+                                        .origin = PLAN_BY_TABLE,
                                         .target = strdup("/a"),
                                         .source = strdup("/b\xff"),
                                         .text = strdup(""),
@@ -91,6 +92,7 @@ TEST(what_is_stored_comes_back_the_same) {
         assert_int_equal(again.init.pid, 18);
         assert_int_equal(again.base_s, -2);
         assert_int_equal(again.plan->n_ops, 2);
+        assert_int_equal(again.plan->ops[0].origin, PLAN_BY_TABLE);
         assert_string_equal(again.plan->ops[0].source, "/b\xff");
         assert_string_equal(again.plan->ops[0].text, "");
         assert_null(again.plan->ops[1].source);
