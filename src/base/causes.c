@@ -249,7 +249,7 @@ const struct cause causes[NSRUN_ERROR_COUNT] = {
                         .when = "pidfd_open(2) fails with ENOSYS.",
                         .what = "no descriptors to watch the sandbox with",
                         .fix = "nsrun needs Linux 5.3 or later, and no seccomp filter that refuses pidfd_open",
-                        .test = "without_a_newer_call_the_sandbox_is_the_same",
+                        .test = "without_a_newer_call_the_sandbox_is_the_same_or_the_cause_is_named",
                 },
         [NSRUN_ERROR_FILTER_PIDFD] =
                 {
@@ -289,7 +289,7 @@ const struct cause causes[NSRUN_ERROR_COUNT] = {
                         .when = "move_mount(2) fails with EPERM.",
                         .what = "the bind can't be attached",
                         .fix = FILTER_HINT("move_mount"),
-                        .test = "behind_a_filter_the_sandbox_is_the_same",
+                        .test = "behind_a_filter_the_sandbox_is_the_same_or_the_cause_is_named",
                 },
         [NSRUN_ERROR_FILTER_UNSHARE] =
                 {

@@ -32,6 +32,25 @@ static void copy_bounded(char *to, size_t size, const char *from) {
                 memcpy(to + size - 4, "...", 3);
 }
 
+#if defined(__GLIBC__)
+static const char *unknown_error(int error) {
+        static char text[32];
+        char digits[12];
+        unsigned left = (unsigned)(error < 0 ? -error : error);
+        size_t n = 0;
+
+        do
+                digits[n++] = (char)('0' + left % 10);
+        while ((left /= 10) > 0);
+        strcpy(text, error < 0 ? "Unknown error -" : "Unknown error ");
+        for (size_t at = strlen(text); n > 0;) {
+                text[at++] = digits[--n];
+                text[at] = '\0';
+        }
+        return text;
+}
+#endif
+
 /* What musl's strerror(3) says otherwise than glibc's and than every program beside nsrun does. */
 const char *error_words(int error) {
         static const struct {
@@ -81,7 +100,7 @@ const char *error_words(int error) {
         /* strerror(3) translates, and may allocate for that. */
         const char *words = strerrordesc_np(error);
 
-        return words ? words : "Unknown error";
+        return words ? words : unknown_error(error);
 #else
         return strerror(error);
 #endif

@@ -33,7 +33,8 @@ static inline bool error_is_filtered(int r) {
 /* How the hint begins where a command is in a folder that PATH doesn't name. */
 #define PATH_HINT "PATH "
 
-/* The words of an errno, glibc's in every C library.  Safe between clone and exec. */
+/* The words of an errno, glibc's in every C library; of one that nobody has the next call may change them.
+ * Safe between clone and exec. */
 const char *error_words(int error);
 
 /* Fills *err (may be NULL; left alone when it is already filled) and returns r,

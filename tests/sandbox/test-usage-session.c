@@ -102,7 +102,7 @@ TEST_WITH(an_option_of_another_action_is_refused_and_nothing_done, setup, teardo
         outcome_clear(&o);
         NSRUN(s, &o, "session", "diff", "--stat", "usage");
         expect_status(&o, 0);
-        expect_out(&o, " old | 2 +1 -1\n 1 file changed, +1 -1\n");
+        expect_out(&o, " old | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n");
         expect_old(s, "old\n");
         outcome_clear(&o);
         NSRUN(s, &o, "session", "commit", "--force", "usage");
