@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* libnsrun: start a command in a sandbox made of raw Linux namespaces.
+/* libnsrun: a command in a sandbox of raw Linux namespaces.  cc x.c $(pkg-config --cflags --libs nsrun)
  *
  *     struct nsrun_policy *policy = NULL;
  *     struct nsrun_plan *plan = NULL;

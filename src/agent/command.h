@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One command from its start to its end: deadline, output, cancelling.  How it was started is its
- * struct command_source's concern (contained.h, plain.h).  For host programs with threads: no
+ * struct command_source's concern (contained.h).  For host programs with threads: no
  * signals, no globals. */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #define COMMAND_SOURCE_FDS 2
 
-/* A command that was started, with its output in a pipe: contained.h's or plain.h's. */
+/* A command that was started, with its output in a pipe: contained.h's. */
 struct command_source {
         int output_fd;               /* the pipe's reading end, which `end` closes */
         int fds[COMMAND_SOURCE_FDS]; /* once one is readable `take` is to be called; -1: none */

@@ -6,6 +6,8 @@
 
 #include <sys/mman.h>
 
+#include "base/path.h"
+
 /* Each of a record's numbers or texts takes a byte at least, what is made of it no more than this. */
 #define LISTS_PER_BYTE 32U
 #define LISTS_ROOM     65536U
@@ -153,6 +155,13 @@ static void reader_op_text(struct blueprint_reader *r, struct plan_op *op) {
         r->is_broken |= op->text && (op_has_bytes(op, r->is_raw) ? n != op->size : strlen(op->text) != n);
 }
 
+/* Whether a path has a folder above it that isn't the root. */
+static bool has_parent(const char *path) {
+        const char *last = strrchr(path, '/');
+
+        return last && last > path;
+}
+
 /* What no operation may lack, so that carrying it out has nothing to ask. */
 static bool op_can_be(const struct plan_op *op, bool is_raw) {
         if ((unsigned)op->kind > PLAN_SYSCTL || (unsigned)op->proc > POLICY_PROC_NONE || !op->target)
@@ -163,9 +172,12 @@ static bool op_can_be(const struct plan_op *op, bool is_raw) {
         case PLAN_FILE:
         case PLAN_SYMLINK:
         case PLAN_DATA:
-        case PLAN_SOCKET:
         case PLAN_SYSCTL:
                 if (!op->text)
+                        return false;
+                break;
+        case PLAN_SOCKET:
+                if (!op->text || !has_parent(op->target))
                         return false;
                 break;
         case PLAN_BIND:
@@ -217,14 +229,84 @@ static bool identity_can_be(const struct init_identity *id) {
                is_text(id->gid_map, sizeof(id->gid_map));
 }
 
+/* A byte that is neither 0 nor 1 is no bool, and nothing may be read of it as one. */
+static bool bools_can_be(const struct boundary_facts *f) {
+        static const size_t all[] = {
+                offsetof(struct boundary_facts, is_within),
+                offsetof(struct boundary_facts, joins_cgroup),
+                offsetof(struct boundary_facts, dies_with_thread),
+                offsetof(struct boundary_facts, is_session),
+                offsetof(struct boundary_facts, is_strict),
+                offsetof(struct boundary_facts, layers_on_disk),
+                offsetof(struct boundary_facts, scopes_init),
+                offsetof(struct boundary_facts, raw.is_private),
+                offsetof(struct boundary_facts, raw.becomes_root),
+                offsetof(struct boundary_facts, raw.has_root_outside),
+                offsetof(struct boundary_facts, raw.has_reaper),
+                offsetof(struct boundary_facts, raw.needs_first_directory),
+                offsetof(struct boundary_facts, raw.disables_userns),
+                offsetof(struct boundary_facts, network_own[0].is_v6),
+                offsetof(struct boundary_facts, network_own[1].is_v6),
+                offsetof(struct boundary_facts, init.has_command),
+                offsetof(struct boundary_facts, init.wants_started),
+                offsetof(struct boundary_facts, init.has_own_stdio),
+                offsetof(struct boundary_facts, init.is_plain),
+                offsetof(struct boundary_facts, init.is_nested),
+                offsetof(struct boundary_facts, init.is_outside),
+                offsetof(struct boundary_facts, init.kills_when_released),
+                offsetof(struct boundary_facts, init.kills_on_failure),
+                offsetof(struct boundary_facts, init.outlives_supervisor),
+                offsetof(struct boundary_facts, init.refuses_degraded),
+                offsetof(struct boundary_facts, init.command_dies_with_it),
+                offsetof(struct boundary_facts, init.refuses_magic_links),
+                offsetof(struct boundary_facts, init.runs_scripts),
+                offsetof(struct boundary_facts, init.sheds_inherited),
+                offsetof(struct boundary_facts, init.sends_listener),
+                offsetof(struct boundary_facts, init.filters_by_prctl),
+                offsetof(struct boundary_facts, init.session_is_scoped),
+                offsetof(struct boundary_facts, init.identity.is_late),
+                offsetof(struct boundary_facts, init.identity.makes_userns),
+                offsetof(struct boundary_facts, init.identity.needs_no_userns),
+                offsetof(struct boundary_facts, init.identity.takes_uid),
+                offsetof(struct boundary_facts, init.identity.takes_gid),
+                offsetof(struct boundary_facts, init.identity.keeps_capabilities),
+                offsetof(struct boundary_facts, init.identity.keeps_through_exec),
+                offsetof(struct boundary_facts, init.identity.new_session),
+                offsetof(struct boundary_facts, init.identity.has_sets),
+                offsetof(struct boundary_facts, init.identity.groups.is_set),
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+                if (((const unsigned char *)f)[all[i]] > 1)
+                        return false;
+        return true;
+}
+
+static bool limits_can_be(const struct init *init) {
+        if (init->n_limits > RLIMITS_COUNT)
+                return false;
+        for (size_t i = 0; i < init->n_limits; i++)
+                if ((unsigned)init->limits[i].resource >= RLIM_NLIMITS)
+                        return false;
+        return true;
+}
+
+/* The run directory's name is put into paths beneath it (mount_special.c), which are as long as they are. */
+static bool rundir_can_be(const struct blueprint *b) {
+        for (size_t i = 0; i < b->n_ops; i++)
+                if (b->ops[i].is_in_rundir && (!b->rundir || !path_is_beneath(b->ops[i].source, b->rundir)))
+                        return false;
+        return !b->rundir || b->rundir[0] == '/';
+}
+
 /* Whether the parts agree with each other, so that nobody has to ask again. */
 static bool blueprint_can_be(const struct blueprint *b) {
         const struct boundary_facts *f = &b->facts;
         const struct init *init = &f->init;
 
         if ((unsigned)f->life > BOUNDARY_RAW || (unsigned)init->terminal > INIT_TERMINAL_OWN ||
-            (unsigned)init->leftovers > INIT_LEFTOVERS_REAP || init->n_limits > RLIMITS_COUNT ||
-            init->report_fd < 0)
+            (unsigned)init->leftovers > INIT_LEFTOVERS_REAP || init->report_fd < 0 ||
+            init->terminal_fd > 2 || !limits_can_be(init))
                 return false;
         if (!is_text(f->uid_map, sizeof(f->uid_map)) || !is_text(f->gid_map, sizeof(f->gid_map)) ||
             !identity_can_be(&init->identity))
@@ -240,7 +322,8 @@ static bool blueprint_can_be(const struct blueprint *b) {
                 return false;
         if (b->pwd && strv_length(b->pwd) != strv_length(b->directories))
                 return false;
-        return !b->home || b->home[0] == '/';
+        return (!b->home || b->home[0] == '/') && (!b->cgroup_path || b->cgroup_path[0] == '/') &&
+               (!b->rundir_path || b->rundir_path[0] == '/') && rundir_can_be(b);
 }
 
 int blueprint_open(char *bytes, size_t n, struct blueprint *ret) {
@@ -252,7 +335,7 @@ int blueprint_open(char *bytes, size_t n, struct blueprint *ret) {
         memcpy(&b.facts, bytes, n < sizeof(b.facts) ? n : sizeof(b.facts));
         if (b.facts.init.size != sizeof(b.facts) || b.facts.init.version != INIT_VERSION)
                 return -EPROTO;
-        if (n < sizeof(b.facts))
+        if (n < sizeof(b.facts) || !bools_can_be(&b.facts))
                 return -EBADMSG;
         b.lists = mmap(NULL, b.lists_size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -78,6 +78,8 @@ nsrun_no_asan _Noreturn void boundary_run(char *bytes, size_t n, const struct bo
         int r = builder_open(&b, bytes, n, own, &err), report_fd;
 
         if (r < 0) {
+                if (n < offsetof(struct init, supervisor_fd))
+                        _exit(125);
                 memcpy(&report_fd, bytes + offsetof(struct init, report_fd), sizeof(report_fd));
                 report_failure(report_fd, -1, &err);
         }

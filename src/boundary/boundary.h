@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The boundary's door.  Whoever clones hands over bytes (blueprint.h) and nothing else; from here on no
- * other code of nsrun's runs in that process, nothing is allocated but by one mapping, and every system call
- * goes by descriptors. */
+ * other code of nsrun's runs in that process, and nothing is allocated but by two mappings. */
 #pragma once
 
 #include "blueprint.h"

@@ -29,7 +29,7 @@ bool exec_is_own_program(int proc, const char *path) {
 }
 
 /* How deep the kernel follows "#!" lines. */
-#define INTERPRETERS_MAX 5
+#define INTERPRETERS_MAX 6
 
 /* The interpreter that a script's first line names, terminated in place; NULL if the file is no
  * script. */
@@ -271,7 +271,7 @@ void exec_directly(struct reaper *p) {
         (void)exec_fail(p);
 }
 
-/* How the command is tied to its reaper, and kept from it: see join.c on domains. */
+/* How the command is tied to its reaper, and kept from it: see launch/join.c on domains. */
 static int leave_reaper(struct reaper *p) {
         const struct init *init = &p->init;
         int r = 0;

@@ -98,7 +98,9 @@ static void pass_on(const struct reaper *p, const struct signalfd_siginfo *info)
         pid_t command = p->command;
         int signal = (int)info->ssi_signo;
 
-        if ((info->ssi_pid != 0 && !init->is_plain && !init->is_outside) || info->ssi_code == SI_KERNEL)
+        /* The pid is the kernel's word in kill(2)'s signals alone: rt_sigqueueinfo(2) carries any. */
+        if ((!init->is_plain && !init->is_outside && (info->ssi_pid != 0 || info->ssi_code != SI_USER)) ||
+            info->ssi_code == SI_KERNEL)
                 return;
         if (command == 0)
                 return;

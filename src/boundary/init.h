@@ -134,10 +134,10 @@ struct reaper {
 
 /* Lives the rest of this process's life when everything is built: starts the command, reaps,
  * reports. */
+_Noreturn void init_finish(struct reaper *p);
 /* Collects what has ended.  Whether any child of this process lives: what the command has started. */
 bool init_has_others(void);
-_Noreturn void init_finish(struct reaper *p);
 
-/* stop.c: SIGSTOP for all that runs here; returns when none of them can read from the terminal any
+/* stop_job.c: SIGSTOP for all that runs here; returns when none of them can read from the terminal any
  * more, or after a second. */
 void stop_all(const struct reaper *p);

@@ -95,23 +95,26 @@ int init_exec(struct builder *b) {
 
 /* --------------------------------------------------------------- nsrun-init */
 
-/* The file's bytes in memory of this process's own. */
-static char *map_record(int fd, size_t *ret_n) {
+/* Copies the file's bytes, so that nobody who has the file changes what was looked at. */
+static char *copy_record(int fd, size_t *ret_n) {
         struct stat st;
         void *bytes;
 
         if (sys_fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct init) || st.st_size > BLUEPRINT_MOST)
                 return NULL;
-        bytes = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
         *ret_n = (size_t)st.st_size;
-        return bytes == MAP_FAILED ? NULL : bytes;
+        bytes = mmap(NULL, *ret_n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (bytes == MAP_FAILED || lseek(fd, 0, SEEK_SET) < 0 ||
+            sys_read(fd, bytes, *ret_n) != (ssize_t)*ret_n)
+                return NULL;
+        return bytes;
 }
 
 static void open_record(int fd, struct builder *b) {
         static const struct boundary_own nothing = {0};
         struct nsrun_error error = {0};
         size_t n;
-        char *bytes = map_record(fd, &n);
+        char *bytes = copy_record(fd, &n);
         int r = bytes ? builder_open(b, bytes, n, &nothing, &error) : -EBADMSG, report_fd;
 
         if (!bytes)

@@ -475,8 +475,10 @@ static int open_home(struct mounting *m) {
 static int mount_seal(struct mounting *m) {
         int r = m->unreadable_fd >= 0 ? sys_unlinkat(m->new_root, m->unreadable) : 0;
 
-        if (r >= 0)
-                r = sys_mount_setattr(m->new_root, 0, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
+        if (r < 0)
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, m->unreadable,
+                                 "the file in the place of hidden ones can't be removed", NULL);
+        r = sys_mount_setattr(m->new_root, 0, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, "/", "the root can't be made read-only",
                                  NULL);

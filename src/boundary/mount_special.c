@@ -138,7 +138,11 @@ static int await_proxy(const struct mounting *m, const struct plan_op *op) {
         do
                 n = sys_read(m->b->facts.dbus_socket, &byte, sizeof(byte));
         while (n == -EINTR);
-        return n < 0 ? (int)n : n == 0 ? -EPIPE : byte == DBUS_PROXY_READY ? 0 : -(int)byte;
+        return n < 0                      ? (int)n
+               : n == 0                   ? -EPIPE
+               : byte == DBUS_PROXY_READY ? 0
+               : byte == 0                ? -EPROTO
+                                          : -(int)byte;
 }
 
 static int mount_bus(const struct mounting *m, const struct plan_op *op) {

@@ -122,7 +122,7 @@ static char *filter_message(const struct nsrun_error *failure) {
 }
 
 char *bwrap_message(const struct nsrun_plan *plan, const struct nsrun_error *failure, int operation) {
-        /* The number is the sandbox's, whose command may have written it (launch/report.c). */
+        /* The number is the sandbox's, whose command may have written it (boundary/report.c). */
         const struct plan_op *op =
                 operation >= 0 && (size_t)operation < plan->n_ops ? &plan->ops[operation] : NULL;
         const char *error = error_words(failure->error);

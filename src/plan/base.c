@@ -320,8 +320,10 @@ void collect_links(struct entries *e) {
                 for (size_t j = 0; j < e->n && !is_taken; j++) {
                         const char *target = e->items[j].op.target;
 
-                        is_taken = target && (path_is_beneath(target, links[i].target) ||
-                                              streq(target, links[i].folder));
+                        /* What hides a folder is there only where another entry shows the folder. */
+                        is_taken =
+                                target && !e->items[j].op.is_hiding &&
+                                (path_is_beneath(target, links[i].target) || streq(target, links[i].folder));
                 }
                 if (!is_taken)
                         entries_add_symlink(e, ENTRY_OWN, links[i].text, links[i].target);

@@ -85,13 +85,13 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
         /* A synthetic file is in nobody's way. */
         if (cover && entry->origin == ENTRY_OWN && op->kind == PLAN_FILE && !can_be_made)
                 return 0;
+        if (op->is_hiding)
+                return !can_be_made && is_same_place(cover, op);
         if (cover && cover->kind == PLAN_SYMLINK)
                 return error_set(err, NSRUN_STAGE_PLAN, -ELOOP, op->target,
                                  "the target lies beneath a symlink of the sandbox", "name the real path");
         if (op->kind == PLAN_COVER)
                 return 1;
-        if (op->is_hiding)
-                return !can_be_made && is_same_place(cover, op);
         if (entry->origin == ENTRY_OWN && !can_be_made)
                 /* A rule shows a host folder there: the base view gives way, but for what it mounts
                  * on /proc. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See strict.h.  An overlay has dentries of its own: what the host changes below it is not always seen
- * inside.  So it covers one level of a folder, and the folders that are there are bound over it. */
+/* See protect_stubs.h.  An overlay has dentries of its own: what the host changes below it is not always
+ * seen inside.  So it covers one level of a folder, and the folders that are there are bound over it. */
 #include "protect_stubs.h"
 
 #include <dirent.h>

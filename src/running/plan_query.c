@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See query.h. */
+/* See plan_query.h. */
 #include "plan_query.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See marks.h.  overlayfs marks a folder that is renamed to a place beside a lower layer as opaque.  The
- * folders that were there at the start are mount points, and never renamed: theirs are the user's. */
+/* See overlay_marks.h.  overlayfs marks a folder that is renamed to a place beside a lower layer as opaque.
+ * The folders that were there at the start are mount points, and never renamed: theirs are the user's. */
 #include "overlay_marks.h"
 
 #include <dirent.h>

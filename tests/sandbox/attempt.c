@@ -124,6 +124,21 @@ static int try_queue(char **a) {
         return say(sigqueue(process_of(a[0]), SIGKILL, (union sigval){0}));
 }
 
+/* A SIGUSR1 that says that it comes from outside of the pid namespace, by each code that a process may say.
+ */
+static int try_forged_sender(char **a) {
+        int r = 0;
+
+        for (int code = -1; code >= -60 && r == 0; code--) {
+                siginfo_t info = {.si_signo = SIGUSR1, .si_code = code, .si_pid = 0};
+
+                /* SI_TKILL is refused. */
+                r = (int)syscall(SYS_rt_sigqueueinfo, process_of(a[0]), SIGUSR1, &info);
+                r = r < 0 && errno == EPERM && code == SI_TKILL ? 0 : r;
+        }
+        return say(r);
+}
+
 /* Everybody whom we may, but for ourselves. */
 static int try_kill_all(char **a) {
         pid_t pid = process_of(a[0]);
@@ -402,6 +417,7 @@ static const struct {
         {"disk", 0, try_disk},
         {"exec", 2, try_exec},
         {"first-thread", 0, try_first_thread},
+        {"forged-sender", 1, try_forged_sender},
         {"from-descriptor", 2, try_from_descriptor},
         {"handle", 2, try_handle},
         {"hard-link", 2, try_hard_link},

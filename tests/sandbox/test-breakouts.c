@@ -55,11 +55,9 @@ TEST(pid_1_tells_nothing_of_the_host) {
 }
 
 /* Else a command could have pid 1 signal whom it may not. */
-TEST(pid_1_passes_nothing_on_that_comes_from_inside) {
-        static const char script[] =
-                "trap 'echo inside' USR1; trap 'echo outside; exit 3' USR2; "
-                "kill -USR1 1; [ $PPID = 0 ] || kill -USR1 $PPID; echo ready; while :; do sleep 0.02; done";
-        const struct site *s = *state;
+/* Runs a script that sends pid 1 a SIGUSR1 and says "ready"; of the two signals the one from outside alone
+ * may reach it. */
+static void expect_nothing_passed_on(const struct site *s, const char *script) {
         _cleanup_free_ const char **argv = nsrun_argv(s, WORDS("--", "sh", "-c", script));
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *line = NULL;
@@ -73,6 +71,21 @@ TEST(pid_1_passes_nothing_on_that_comes_from_inside) {
         finish(&running, &o);
         expect_status(&o, 3);
         expect_out(&o, "outside\n");
+}
+
+TEST(pid_1_passes_nothing_on_that_comes_from_inside) {
+        expect_nothing_passed_on(
+                *state, "trap 'echo inside' USR1; trap 'echo outside; exit 3' USR2; kill -USR1 1; "
+                        "[ $PPID = 0 ] || kill -USR1 $PPID; echo ready; while :; do sleep 0.02; done");
+}
+
+TEST(pid_1_believes_no_sender_that_says_it_is_outside) {
+        const struct site *s = *state;
+
+        copy_helper(s, "attempt");
+        expect_nothing_passed_on(s,
+                                 "trap 'echo inside' USR1; trap 'echo outside; exit 3' USR2; "
+                                 "./attempt forged-sender 1 >&2; echo ready; while :; do sleep 0.02; done");
 }
 
 TEST(the_hosts_processes_are_out_of_reach) {

@@ -183,6 +183,14 @@ TEST(what_can_not_be_is_refused) {
         EXPECT_REFUSED(b.facts.init.report_fd = -1);
         EXPECT_REFUSED(b.facts.init.identity.groups.n = PLAN_GROUPS_MAX + 1);
         EXPECT_REFUSED(memset(b.facts.gid_map, '1', sizeof(b.facts.gid_map)));
+        EXPECT_REFUSED(b.facts.init.terminal_fd = 3);
+        EXPECT_REFUSED(b.facts.init.n_limits = 1; b.facts.init.limits[0].resource = RLIM_NLIMITS);
+        EXPECT_REFUSED(memset(&b.facts.is_strict, 2, 1));
+        EXPECT_REFUSED(memset(&b.facts.init.identity.is_late, 0xff, 1));
+        EXPECT_REFUSED(b.cgroup_path = (char *)"x");
+        EXPECT_REFUSED(op.is_in_rundir = true; op.source = (char *)"/run/abcdef/scratch");
+        EXPECT_REFUSED(op.is_in_rundir = true; op.source = (char *)"/r"; b.rundir = (char *)"/run/abcdef");
+        EXPECT_REFUSED(op.kind = PLAN_SOCKET; op.text = (char *)"dbus");
         EXPECT_REFUSED(b.argv = NULL);
         EXPECT_REFUSED(b.argv = words + 4);
         EXPECT_REFUSED(b.env = NULL);
@@ -202,7 +210,6 @@ TEST(what_can_not_be_is_refused) {
         EXPECT_REFUSED(op.kind = PLAN_BIND; op.source = (char *)"x");
         EXPECT_REFUSED(op.kind = PLAN_FILE);
         EXPECT_REFUSED(op.kind = PLAN_SYMLINK);
-        EXPECT_REFUSED(op.kind = PLAN_SOCKET);
         EXPECT_REFUSED(op.kind = PLAN_OVERLAY; op.source = (char *)"/s");
         EXPECT_REFUSED(op.has_source_fd = true; op.source_fd = -1);
         EXPECT_REFUSED(b.facts.life = BOUNDARY_RAW; b.directories = NULL);
