@@ -5,6 +5,7 @@
 #include "members.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/path.h"
 

@@ -4,6 +4,7 @@
 #include "../test.h"
 
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 #include "../seed.h"
 #include "launch/child.h"
