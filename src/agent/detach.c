@@ -7,7 +7,7 @@
 #include "bash.h"
 #include "plan/plan.h"
 #include "probe.h"
-#include "session/detached.h"
+#include "session/job_keeper.h"
 
 #define CHUNK ((size_t)16 * 1024)
 

@@ -4,7 +4,7 @@
 #include "base/path.h"
 #include "base/sized.h"
 #include "plan/plan.h"
-#include "policy/instance.h"
+#include "policy/instance_profile.h"
 #include "probe.h"
 
 struct nsrun_isolation {

@@ -4,11 +4,11 @@
 #include <sched.h>
 
 #include "builder.h"
-#include "counters.h"
 #include "harden.h"
-#include "init_exec.h"
+#include "init_handover.h"
 #include "mount.h"
 #include "report.h"
+#include "user_counters.h"
 
 static int learn_namespaces(struct builder *b) {
         struct launch_namespaces *n = &b->reaper.init.namespaces;

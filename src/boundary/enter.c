@@ -12,9 +12,9 @@
 
 #include "builder.h"
 #include "harden.h"
-#include "init_exec.h"
+#include "init_handover.h"
 #include "mount.h"
-#include "outside.h"
+#include "reaper_outside.h"
 #include "report.h"
 
 /* Closes the descriptors that the reaper has of the process that made it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a command left in the sandbox's own home: pid 1 looks, since nobody else can, and the supervisor, who
- * knows the plan, tells (sweep/home_leftovers.h). */
+ * knows the plan, tells (sweep/home_report.h). */
 #pragma once
 
 #include "init.h"

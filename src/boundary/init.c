@@ -14,7 +14,7 @@
 #include "exec.h"
 #include "harden.h"
 #include "home_leftovers.h"
-#include "outside.h"
+#include "reaper_outside.h"
 #include "report.h"
 
 /* How many children init_reap() takes in one go. */

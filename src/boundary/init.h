@@ -57,7 +57,7 @@ struct init {
         bool is_plain;      /* there is no sandbox: descendants.h instead of kill(-1) */
         bool is_nested;     /* pid 1 of a pid namespace below the session's, whose /proc has other numbers
                                for its processes; stays for those who live on */
-        bool is_outside;    /* not in the session's pid namespace: outside.h */
+        bool is_outside;    /* not in the session's pid namespace: reaper_outside.h */
         bool kills_when_released; /* CONTROL_RELEASE ends leftovers, too */
         bool kills_on_failure;    /* this process's own end doesn't end what the command has started */
         bool outlives_supervisor;

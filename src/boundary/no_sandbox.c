@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 
 #include "builder.h"
-#include "init_exec.h"
+#include "init_handover.h"
 #include "report.h"
 
 static int plain_settle(struct builder *b) {

@@ -8,7 +8,7 @@
 
 #include "decimal.h"
 #include "init.h"
-#include "outside.h"
+#include "reaper_outside.h"
 
 /* How long stop_all() waits for processes to stop, at most; and for one in an uninterruptible sleep.  Such a
  * sleep may be for the terminal's lock, before a read; or that of vfork(2), and with a child that has

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "host/gitdir.h"
 #include "host/gitignore.h"
-#include "host/nested.h"
+#include "host/subrepositories.h"
 #include "tracked.h"
 #include "tree.h"
 

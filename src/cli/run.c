@@ -11,7 +11,7 @@
 #include "plan/plan.h"
 #include "policy/refuse.h"
 #include "proposal.h"
-#include "run/status.h"
+#include "run/status_fd.h"
 #include "shell.h"
 #include "terminal/asking.h"
 

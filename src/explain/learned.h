@@ -3,7 +3,7 @@
  * asked for and must not have. */
 #pragma once
 
-#include "asked.h"
+#include "access_list.h"
 
 /* A path that the command used and that the plan in force doesn't give it. */
 struct learned_rule {

@@ -7,8 +7,8 @@
 
 #include <linux/seccomp.h>
 
-#include "asked.h"
-#include "printed.h"
+#include "access_list.h"
+#include "stderr_tap.h"
 
 struct watch {
         struct asked_list asked;

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "gitwalk.h"
-#include "nested.h"
+#include "subrepositories.h"
 
 enum {
         CONFIG_MAX = 1 << 20,

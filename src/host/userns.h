@@ -5,7 +5,7 @@
 
 #include "base/macro.h"
 
-/* By the bound that boundary/counters.c sets in each sandbox's user namespace: no cgroup namespaces. */
+/* By the bound that boundary/user_counters.c sets in each sandbox's user namespace: no cgroup namespaces. */
 bool userns_is_nsruns(void);
 
 /* Whether this process is an ordinary user for the kernel's files in /proc, whatever its ids are here: the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A launch's child before it is cloned: what the four lives of boundary/ have in common on the caller's
- * side. Each of own.c, join.c, plain.c and raw.c fills in the record's fixed part, by which its life goes;
- * the rest is written by child_write(). */
+ * side. Each of sandbox.c, join.c, plain.c and raw.c fills in the record's fixed part, by which its life
+ * goes; the rest is written by child_write(). */
 #pragma once
 
 #include <signal.h>

@@ -19,7 +19,7 @@
 #include "boundary/decimal.h"
 #include "boundary/enter.h"
 #include "boundary/harden.h"
-#include "boundary/outside.h"
+#include "boundary/reaper_outside.h"
 #include "child.h"
 #include "plan/record.h"
 

@@ -112,7 +112,7 @@ int launch_wait(const struct launch *l);
 /* Reads one report.  1: got one; 0: pid 1 is gone, and no report follows; -errno. */
 int launch_read_report(const struct launch *l, struct launch_report *ret);
 
-/* probe.c: why no user namespace can be had, by probing.  Fills *err, returns r. */
+/* why_refused.c: why no user namespace can be had, by probing.  Fills *err, returns r. */
 int launch_explain_namespaces(int r, struct nsrun_error *err);
 /* Puts into *err, which says that the id map can't be written, why it can't if that can be told. */
 int launch_explain_ids(struct nsrun_error *err);

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "boundary/raw/late.h"
+#include "boundary/raw/beneath_root.h"
 #include "spec.h"
 
 #define CGROUP2_MAGIC 0x63677270

@@ -35,8 +35,8 @@ struct plan_op *entries_add(struct entries *e, enum entry_origin origin, enum pl
 void entries_add_shown(struct entries *e, char *source, unsigned mode, const char *path);
 /* Adds a read-only bind of what `path` leads to, at `path`, if it exists on the host. */
 void entries_add_present(struct entries *e, const char *path);
-/* way.c: adds what a path of the system's leads to, read-only and where it is, with the links on the way, as
- * far as they aren't shown.  All rules are known.  -ENOMEM. */
+/* system_links.c: adds what a path of the system's leads to, read-only and where it is, with the links on
+ * the way, as far as they aren't shown.  All rules are known.  -ENOMEM. */
 int entries_add_way(struct entries *e, const struct resolved *s, const char *path);
 void entries_add_symlink(struct entries *e, enum entry_origin origin, const char *text, const char *target);
 void entries_add_file(struct entries *e, const char *target, const char *text);
@@ -51,7 +51,7 @@ void entries_clear(struct entries *e);
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err);
 /* granted.c: what --kvm and its like show. */
 void collect_granted(struct entries *e, const struct resolved *s);
-/* beside.c: what lies on the way to the project is read-only; all rules are known. */
+/* read_only_parents.c: what lies on the way to the project is read-only; all rules are known. */
 void collect_beside(struct entries *e, const struct resolved *s);
 /* Makes /var/tmp and /etc/mtab symlinks (to /tmp, to the mounts), unless another entry is there; all others
  * are known. */

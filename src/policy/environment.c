@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What of the caller's environment the command gets: all variables but those that point at things
  * which aren't in the sandbox and those that look like a secret, by their name or by their value
- * (credentials.h).  The table below is the one list of names; nsrun-protect(7), VARIABLES, repeats it. */
+ * (secret_values.h).  The table below is the one list of names; nsrun-protect(7), VARIABLES, repeats it. */
 #include "environment.h"
 
 #include <stdatomic.h>
 
-#include "credentials.h"
 #include "proxy.h"
+#include "secret_values.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -7,8 +7,8 @@
 
 #include "base/path.h"
 #include "environment.h"
+#include "host/git_author.h"
 #include "host/gitdir.h"
-#include "host/identity.h"
 #include "refuse.h"
 
 static const char option[] = "the project's git dir";

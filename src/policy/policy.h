@@ -22,7 +22,7 @@ enum policy_net {
 enum policy_backing {
         POLICY_BACKING_DISK,
         POLICY_BACKING_TMPFS,
-        POLICY_BACKING_AUTO /* backing.c decides; no plan has it */
+        POLICY_BACKING_AUTO /* overlay_backing.c decides; no plan has it */
 };
 enum policy_landlock {
         POLICY_LANDLOCK_AUTO,

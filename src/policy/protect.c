@@ -13,7 +13,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "host/glob.h"
-#include "host/nested.h"
+#include "host/subrepositories.h"
 #include "protect_git.h"
 #include "protect_stubs.h"
 

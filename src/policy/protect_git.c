@@ -13,7 +13,7 @@
 #include "host/gitorders.h"
 #include "host/gitwalk.h"
 #include "host/glob.h"
-#include "host/nested.h"
+#include "host/subrepositories.h"
 
 /* Of each git dir that .git has of a submodule or a linked worktree, and of one elsewhere: those that are
  * there when the command begins, as git makes new ones. */

@@ -45,7 +45,7 @@ int refuse_landlock(struct nsrun_error *err);
 /* What mends that, by what sys_landlock_abi() says. */
 const char *landlock_fix(int abi);
 
-/* rundirs.c: refuses rules that would let a command write the folder of run directories, and a
+/* own_folders.c: refuses rules that would let a command write the folder of run directories, and a
  * symlink on the way to it that a command could replace. */
 int refuse_rundirs(const struct resolved *s, struct nsrun_error *err);
 
@@ -67,7 +67,7 @@ int refuse_plain_config(const struct nsrun_policy *p, struct nsrun_error *err);
  * looked at; `sockets` are those of sockets_list(). */
 int refuse_source(const struct resolved_rule *rule, char *const *sockets, struct nsrun_error *err);
 
-/* secrets.c: refuses to make writable, an overlay or the project: a folder of the `home` (may be
+/* home_secrets.c: refuses to make writable, an overlay or the project: a folder of the `home` (may be
  * NULL) that holds keys or passwords, something in it, or a hidden folder around it; or the home as a whole.
  * Of `rule` the source, the spelling and the access are looked at. */
 int refuse_secrets(const struct resolved_rule *rule, const char *home, struct nsrun_error *err);

@@ -7,7 +7,7 @@
 #include "disk/reach.h"
 #include "environment.h"
 #include "host/project.h"
-#include "instance.h"
+#include "instance_profile.h"
 #include "refuse.h"
 
 /* Whether a command that could write to one of the `writable` folders may have planted `link` to

@@ -9,7 +9,7 @@
 
 #include "base/path.h"
 #include "base/sys.h"
-#include "host/sockets.h"
+#include "host/engine_sockets.h"
 
 /* Container engines as /proc/PID/comm names them, for a socket whose address doesn't tell: one that
  * was bound to a path relative to its server's working directory. */

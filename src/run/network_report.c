@@ -3,7 +3,7 @@
  * rule each of them goes back to, which is found out here, from the rules alone. */
 #include "explain/json_line.h"
 #include "network.h"
-#include "status.h"
+#include "status_fd.h"
 
 /* What nsrun-net has written, as text that is fit to print. */
 static void copy_counted(const char *from, size_t size, char *to) {

@@ -6,14 +6,14 @@
 #pragma once
 
 #include "desktop.h"
-#include "disk.h"
 #include "explain/denials.h"
 #include "launch/reopen.h"
 #include "network.h"
 #include "oom.h"
+#include "run_directory.h"
 #include "sweep/gitdirs.h"
-#include "sweep/hidden.h"
-#include "sweep/home_leftovers.h"
+#include "sweep/hidden_replaced.h"
+#include "sweep/home_report.h"
 #include "sweep/overlay_marks.h"
 #include "sweep/protected.h"
 

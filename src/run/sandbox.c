@@ -7,7 +7,7 @@
 #include "base/programs.h"
 #include "base/sys.h"
 #include "run.h"
-#include "start.h"
+#include "start_options.h"
 #include "terminal/asking.h"
 
 struct nsrun_sandbox {

@@ -13,10 +13,10 @@
 #include "base/sys.h"
 #include "deadline.h"
 #include "explain/watch.h"
-#include "reasons.h"
+#include "failure_reasons.h"
 #include "run.h"
 #include "running/plan_query.h"
-#include "status.h"
+#include "status_fd.h"
 #include "terminal/asking.h"
 #include "terminal/modes.h"
 

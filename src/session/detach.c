@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "base/sys.h"
-#include "detached.h"
+#include "job_keeper.h"
 #include "monitor.h"
 #include "session.h"
 

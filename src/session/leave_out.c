@@ -6,7 +6,7 @@
 
 #include "changes/git.h"
 #include "changes/ignored.h"
-#include "host/identity.h"
+#include "host/git_author.h"
 #include "policy/protect.h"
 
 /* Whether the caller's `paths` name a change that git would obey: by its own path, or by that of a

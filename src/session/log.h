@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The logs of a session's detached commands: what they print, and how they are.  Each is a file of the
- * session's record, where no command of the session sees it; its keeper (detached.c) alone writes it.  It
+ * session's record, where no command of the session sees it; its keeper (job_keeper.c) alone writes it.  It
  * has the last LOG_KEPT bytes, and is as long as that from its beginning. */
 #pragma once
 

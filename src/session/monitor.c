@@ -14,7 +14,7 @@
 #include "base/programs.h"
 #include "base/sys.h"
 #include "changes/changes.h"
-#include "detached.h"
+#include "job_keeper.h"
 #include "net/proxy.h"
 #include "plan/record.h"
 #include "run/run.h"

@@ -183,8 +183,8 @@ static bool is_number_in_namespace(const struct process_view *v, pid_t number) {
         return folder >= 0 && is_in_namespace(v, folder, number);
 }
 
-/* What a command has started is told by a uts namespace (boundary/outside.h), which none of it can leave but
- * by a user namespace of its own. */
+/* What a command has started is told by a uts namespace (boundary/reaper_outside.h), which none of it can
+ * leave but by a user namespace of its own. */
 static uint64_t read_process_mark(const struct process_view *v, int folder) {
         uint64_t uts;
 

@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "host/glob.h"
-#include "host/nested.h"
+#include "host/subrepositories.h"
 #include "repositories.h"
 
 enum {

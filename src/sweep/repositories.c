@@ -14,7 +14,7 @@
 #include "disarm_repository.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
-#include "host/nested.h"
+#include "host/subrepositories.h"
 
 enum {
         TOLD_MAX = 10,         /* of one folder */

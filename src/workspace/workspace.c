@@ -7,7 +7,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "host/identity.h"
+#include "host/git_author.h"
 #include "resolve.h"
 
 /* ----------------------------------------------------- run directories and their end */

@@ -9,7 +9,7 @@
 #include "base/programs.h"
 #include "boundary/init.h"
 #include "library.h"
-#include "run/disk.h"
+#include "run/run_directory.h"
 #include "session.h"
 
 /* Where no descriptor of the test's or of nsrun's comes to lie by itself. */

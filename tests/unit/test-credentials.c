@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* policy/credentials.c, and what policy/environment.c makes of it: values that give away a secret under a
+/* policy/secret_values.c, and what policy/environment.c makes of it: values that give away a secret under a
  * harmless name, and an environment of harmless ones. */
-#include "policy/credentials.h"
+#include "policy/secret_values.h"
 
 #include "environment.h"
 

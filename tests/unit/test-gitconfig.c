@@ -3,7 +3,7 @@
  * itself is asked about; the bounds of nsrun's reader, and where it differs from git with intent. */
 #include "host/gitconfig.h"
 
-#include "host/identity.h"
+#include "host/git_author.h"
 #include "scratch.h"
 
 struct corner {

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "changes/tracked.h"
-#include "host/nested.h"
+#include "host/subrepositories.h"
 #include "scratch.h"
 
 static int note_path(void *data, const char *path, bool is_repository) {

@@ -7,7 +7,7 @@
 
 #include "base/path.h"
 #include "policy/environment.h"
-#include "policy/instance.h"
+#include "policy/instance_profile.h"
 
 static struct nsrun_policy *make(const char *home, const char *named, const char *option) {
         char *const_home = NULL, *const_named = NULL;

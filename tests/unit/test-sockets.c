@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* policy/sockets.c: what counts as a container engine's control socket. */
-#include "host/sockets.h"
+#include "host/engine_sockets.h"
 
 #include "base/str.h"
 

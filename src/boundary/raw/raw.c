@@ -11,7 +11,7 @@
 #include "boundary/decimal.h"
 #include "boundary/exec.h"
 #include "boundary/harden.h"
-#include "boundary/init_exec.h"
+#include "boundary/init_handover.h"
 #include "boundary/report.h"
 
 static int await_maps(struct raw *w) {

@@ -7,8 +7,8 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
+#include "beneath_root.h"
 #include "boundary/decimal.h"
-#include "late.h"
 #include "raw.h"
 
 /* A bind is as its source is until this. */

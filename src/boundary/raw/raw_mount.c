@@ -4,8 +4,8 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
+#include "beneath_root.h"
 #include "boundary/decimal.h"
-#include "late.h"
 #include "raw.h"
 
 /* Names on the first tmpfs: of the file that PLAN_DATA binds elsewhere, and of the new root's

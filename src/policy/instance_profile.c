@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which folders an instance has, and which of the host's folders a command line asks for.  Only
  * instance_make() changes anything. */
-#include "instance.h"
+#include "instance_profile.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

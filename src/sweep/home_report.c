@@ -2,7 +2,7 @@
 /* The supervisor's half of boundary/home_leftovers.c: leaves out what the plan made, and says the rest in a
  * line.
  */
-#include "home_leftovers.h"
+#include "home_report.h"
 
 #include "base/path.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The keeper of a detached command.  The command has the writing end of a pipe and no file: it can neither
  * fill the disk nor change what it has printed. */
-#include "detached.h"
+#include "job_keeper.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,8 +13,8 @@
 #include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "listeners.h"
 #include "monitor.h"
-#include "ports.h"
 #include "run/deadline.h"
 #include "run/run.h"
 

@@ -4,9 +4,9 @@
 #include <sys/resource.h>
 
 #include "base/sys.h"
-#include "counters.h"
 #include "decimal.h"
 #include "report.h"
+#include "user_counters.h"
 
 static const char max_cgroup_namespaces[] = "/proc/sys/user/max_cgroup_namespaces";
 static const char max_mnt_namespaces[] = "/proc/sys/user/max_mnt_namespaces";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See hidden.h. */
-#include "hidden.h"
+/* See hidden_replaced.h. */
+#include "hidden_replaced.h"
 
 /* The path in "INODE:BIRTH:PATH", with the mark or without. */
 static const char *path_in(const char *identity) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See nested.h.  A command may own all that is read: every path is looked at by descriptors, and no symlink
- * is followed. */
-#include "nested.h"
+/* See subrepositories.h.  A command may own all that is read: every path is looked at by descriptors, and no
+ * symlink is followed. */
+#include "subrepositories.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reads struct nsrun_start_options. */
-#include "start.h"
+#include "start_options.h"
 
 #include "base/sized.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See credentials.h.  Pure; nsrun-protect(7), VARIABLES, says the same in words. */
-#include "credentials.h"
+/* See secret_values.h.  Pure; nsrun-protect(7), VARIABLES, says the same in words. */
+#include "secret_values.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See asked.h. */
-#include "asked.h"
+/* See access_list.h. */
+#include "access_list.h"
 
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/path.h"
+#include "host/engine_sockets.h"
 #include "host/listening.h"
-#include "host/sockets.h"
 #include "output.h"
 #include "policy/refuse.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lists the control sockets of container engines.  policy/refuse.c refuses rules that show one. */
-#include "sockets.h"
+#include "engine_sockets.h"
 
 #include <dirent.h>
 

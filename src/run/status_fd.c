@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writes the lines of --status-fd. */
-#include "status.h"
+#include "status_fd.h"
 
 #include "explain/json_line.h"
 

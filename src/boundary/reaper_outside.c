@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "outside.h"
+#include "reaper_outside.h"
 
 #include <fcntl.h>
 #include <sched.h>

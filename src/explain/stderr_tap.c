@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See printed.h. */
-#include "printed.h"
+/* See stderr_tap.h. */
+#include "stderr_tap.h"
 
 #include <sys/uio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See reasons.h. */
-#include "reasons.h"
+/* See failure_reasons.h. */
+#include "failure_reasons.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The run directory of a run, the program's or the library's.  launch/ fills in the overlays'
  * layers. */
-#include "disk.h"
+#include "run_directory.h"
 
 #include "base/degraded.h"
-#include "policy/instance.h"
+#include "policy/instance_profile.h"
 
 /* Makes the folder of all run directories, and that of nsrun's state, if the plan hides it and it doesn't
  * exist: launch/ leaves a tmpfs out that would hide nothing, so that a command could make the folder,

@@ -2,7 +2,7 @@
 /* The two ends of the way to nsrun-init.  Its one argument is the number of a file in memory, which has the
  * record.  Its fixed part is as it was left by whoever built the sandbox, and so are the descriptors that
  * are held, at the record's end. */
-#include "init_exec.h"
+#include "init_handover.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See settings.h.  A file stands inside where its program looks for it outside, so that what a project says
- * goes before, as it does there: a variable would outrank it, and have a project's own packages fetched from
- * elsewhere. */
-#include "settings.h"
+/* See tool_settings.h.  A file stands inside where its program looks for it outside, so that what a project
+ * says goes before, as it does there: a variable would outrank it, and have a project's own packages fetched
+ * from elsewhere. */
+#include "tool_settings.h"
 
 #include "base/array.h"
 #include "base/path.h"
-#include "credentials.h"
 #include "environment.h"
 #include "host/toolsettings.h"
 #include "refuse.h"
+#include "secret_values.h"
 
 /* Where the file lies, by the command's own variables.  *ret is NULL for a path that is none. */
 static int find_settings_file(const struct resolved *s, const struct toolsettings_file *file, char **ret) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Resolution beneath the new root: openat2(RESOLVE_IN_ROOT), and a walk by hand that does the same
  * where a seccomp filter (a container's) refuses that call. */
-#include "late.h"
+#include "beneath_root.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See identity.h.  policy/git.c decides whether they are wanted, and policy/environment.c makes variables of
- * them; the grammar of the files is gitconfig.c's. */
-#include "identity.h"
+/* See git_author.h.  policy/git.c decides whether they are wanted, and policy/environment.c makes variables
+ * of them; the grammar of the files is gitconfig.c's. */
+#include "git_author.h"
 
 #include <fcntl.h>
 #include <limits.h>

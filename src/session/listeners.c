@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A session's network as /proc/PID/net tells it.  Where it is the host's a socket's inode tells whose it is:
  * that of a process in the session's user namespace, which no process of the host is in. */
-#include "ports.h"
+#include "listeners.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
