@@ -11,7 +11,7 @@
 
 /* Each of a record's numbers or texts takes a byte at least, what is made of it no more than this. */
 #define LISTS_PER_BYTE 32U
-#define LISTS_ROOM     65536U
+#define LISTS_ROOM     4096U
 
 struct blueprint_reader {
         char *at, *end;
@@ -26,11 +26,11 @@ static void *reader_list(struct blueprint_reader *r, size_t n, size_t size) {
         void *list = r->lists;
 
         /* Each item takes a byte of the record. */
-        if (r->is_broken || n > (size_t)(r->end - r->at) + 1 || n * size + 16 > room) {
+        if (r->is_broken || n > (size_t)(r->end - r->at) + 1 || blueprint_list_size(n, size) > room) {
                 r->is_broken = true;
                 return NULL;
         }
-        r->lists += (n * size + 15) & ~(size_t)15;
+        r->lists += blueprint_list_size(n, size);
         return list;
 }
 
@@ -328,7 +328,7 @@ static bool blueprint_can_be(const struct blueprint *b) {
 }
 
 int blueprint_open(char *bytes, size_t n, struct blueprint *ret) {
-        struct blueprint b = {.lists_size = n * LISTS_PER_BYTE + LISTS_ROOM};
+        struct blueprint b = {.lists = NULL};
         struct blueprint_reader r;
 
         if (n < offsetof(struct init, supervisor_fd) || n > BLUEPRINT_MOST)
@@ -338,6 +338,9 @@ int blueprint_open(char *bytes, size_t n, struct blueprint *ret) {
                 return -EPROTO;
         if (n < sizeof(b.facts) || !bools_can_be(&b.facts))
                 return -EBADMSG;
+        if (b.facts.n_lists > (uint64_t)n * LISTS_PER_BYTE)
+                return -EBADMSG;
+        b.lists_size = b.facts.n_lists + LISTS_ROOM;
         b.lists = mmap(NULL, b.lists_size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (b.lists == MAP_FAILED)

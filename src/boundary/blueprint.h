@@ -11,9 +11,9 @@
 #include "network.h"
 #include "operation.h"
 
-/* More bytes than this are no record: a command's arguments and environment have 6 MiB at most, and a plan's
- * operations far less. */
-#define BLUEPRINT_MOST (UINT32_C(64) << 20)
+/* More bytes than this are no record.  A command's arguments and environment have 6 MiB at most, operations
+ * far less; files that bubblewrap's --file makes may be of any size. */
+#define BLUEPRINT_MOST (UINT32_C(1) << 30)
 
 enum boundary_life {
         BOUNDARY_SANDBOX, /* of its own, or a session's */
@@ -56,6 +56,8 @@ struct boundary_facts {
         uint64_t cgroup_dev, cgroup_inode; /* what stat(2) says of its folder */
         int network_socket;                /* struct boundary_network's */
         struct net_address network_own[2];
+        uint64_t
+                n_lists; /* bytes that the lists of the opened record take; filled in by whoever writes it */
         int ssh_socket, display_socket, browser_socket, dbus_socket; /* of PLAN_SOCKET; or -EBADF */
         uint64_t
                 n_processes; /* the bound of RLIMIT_NPROC, refused if the kernel wouldn't keep it; 0: none */

@@ -98,6 +98,11 @@ static const nsrun_unused struct plan_op every_op = {OP_MEMBERS(EMPTY)};
 static const nsrun_unused struct blueprint every_member = {BLUEPRINT_MEMBERS(EMPTY)};
 #pragma GCC diagnostic pop
 
+/* How many bytes of an opened record's memory a list takes. */
+static inline size_t blueprint_list_size(size_t n, size_t size) {
+        return (n * size + 15) & ~(size_t)15;
+}
+
 /* Whether an operation's text is bytes of a file, any of them, and not a string. */
 static inline bool op_has_bytes(const struct plan_op *op, bool is_raw) {
         return op->kind == PLAN_DATA || (op->kind == PLAN_FILE && is_raw);

@@ -60,6 +60,8 @@ int mount_name_rundir(struct mounting *m) {
                 if (op->is_in_rundir)
                         memcpy(op->source + named, path + named, n - named);
         }
+        /* nsrun-init opens the record again. */
+        memcpy(m->b->rundir + named, path + named, n - named);
         return 0;
 }
 

@@ -3,6 +3,7 @@
  * now, between which git tells the difference.  Folders, fifos, times and attributes have no place in a
  * patch: they are lines of a list beside it, and so is what git takes no name for. */
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -30,6 +31,9 @@ struct export {
         const struct changes *changes;
         struct tree upper, base;
         uint64_t left;
+        /* What stands for content that isn't written begins with this: were it known, a session could write
+         * that very content elsewhere, and git would take the two for one. */
+        char nonce[33];
         int *error; /* of each change: why it is left out (errno), or 0 */
 };
 
@@ -76,8 +80,8 @@ static int read_side(struct export *e, const struct change *c, bool is_new, stru
         s->mode = S_ISLNK(mode) ? 0120000 : (mode & 0100) ? 0100755 : 0100644;
         /* The same and nothing else's: git tells a rename by it. */
         if (is_same_content(c)) {
-                s->text = strdup(c->path);
-                s->size = s->n = strlen(c->path);
+                s->text = str_concat(e->nonce, c->path, "");
+                s->size = s->n = s->text ? strlen(s->text) : 0;
                 return s->text ? 0 : -ENOMEM;
         }
         dir = tree_parent(is_new ? &e->upper : &e->base, path, &name);
@@ -141,13 +145,15 @@ static bool is_too_large(const struct side *s) {
         return !s->text && s->size > 0;
 }
 
-static int write_side(FILE *to, const struct change *c, bool is_new, const struct side *s) {
+static int write_side(const struct export *e, FILE *to, const struct change *c, bool is_new,
+                      const struct side *s) {
         _cleanup_free_ char *path = changes_quote(c->from && !is_new ? c->from : c->path), *instead = NULL;
         int n = 0;
 
         /* A NUL makes it binary for git, and the first word another content. */
-        if (!path || (is_too_large(s) && (n = asprintf(&instead, "%s%c%llu bytes", is_new ? "new" : "old", 0,
-                                                       (unsigned long long)s->size)) < 0))
+        if (!path || (is_too_large(s) &&
+                      (n = asprintf(&instead, "%s%s%c%s%llu bytes", e->nonce, is_new ? "new" : "old", 0,
+                                    c->path, (unsigned long long)s->size)) < 0))
                 return -ENOMEM;
         (void)fprintf(to, "M %06o inline %s\ndata %zu\n", s->mode, path, instead ? (size_t)n : s->n);
         (void)fwrite(instead ? instead : s->text ? s->text : "", 1, instead ? (size_t)n : s->n, to);
@@ -172,7 +178,7 @@ static int export_side(struct export *e, size_t i, bool is_new) {
         if (r >= 0 && is_too_large(&s) && e->asked->counts)
                 r = -EFBIG;
         e->error[i] = r < 0 ? -r : 0;
-        return r < 0 || !s.mode ? 0 : write_side(e->asked->stream, c, is_new, &s);
+        return r < 0 || !s.mode ? 0 : write_side(e, e->asked->stream, c, is_new, &s);
 }
 
 static int export_sides(struct export *e, bool is_new) {
@@ -239,6 +245,16 @@ static int print_aside(const struct export *e, size_t i) {
         return 0;
 }
 
+static int draw_nonce(char to[33]) {
+        unsigned char bytes[16];
+
+        if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+                return -EIO;
+        for (size_t i = 0; i < sizeof(bytes); i++)
+                (void)snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+        return 0;
+}
+
 int changes_export(struct changes_export *asked, const struct changes_layer *layer,
                    const struct changes *c) {
         _cleanup_(export_clear) struct export e = {
@@ -249,7 +265,10 @@ int changes_export(struct changes_export *asked, const struct changes_layer *lay
                 .left = TOTAL_MAX,
                 .error = calloc(c->n + 1, sizeof(*e.error)),
         };
-        int r = e.error ? export_sides(&e, false) : -ENOMEM;
+        int r = e.error ? draw_nonce(e.nonce) : -ENOMEM;
+
+        if (r >= 0)
+                r = export_sides(&e, false);
 
         if (r >= 0)
                 r = export_sides(&e, true);

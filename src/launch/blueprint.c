@@ -6,7 +6,9 @@
 struct blueprint_writer {
         char *bytes;
         size_t n, room;
+        size_t lists; /* bytes that what is written takes when it is opened */
         bool is_raw;
+        bool is_too_large;
         bool has_failed;
 };
 
@@ -14,8 +16,9 @@ static bool writer_reserve(struct blueprint_writer *w, size_t more) {
         size_t room = w->room > 0 ? w->room : 16384;
         char *bytes;
 
-        if (w->has_failed || more > BLUEPRINT_MOST)
-                return !(w->has_failed = true);
+        w->is_too_large |= more > BLUEPRINT_MOST - w->n;
+        if (w->has_failed || w->is_too_large)
+                return false;
         while (room < w->n + more)
                 room *= 2;
         if (room > w->room) {
@@ -56,15 +59,20 @@ static void writer_text(struct blueprint_writer *w, const char *text) {
 }
 
 static void writer_texts(struct blueprint_writer *w, char *const *texts) {
-        writer_number(w, texts ? (uint64_t)strv_length(texts) + 1 : 0);
+        size_t n = texts ? strv_length(texts) + 1 : 0;
+
+        writer_number(w, n);
+        w->lists += blueprint_list_size(n, sizeof(*texts));
         STRV_FOREACH (text, texts)
                 writer_text(w, *text);
 }
 
 static void writer_filters(struct blueprint_writer *w, const struct sock_fprog *filters, size_t n) {
         writer_number(w, n);
+        w->lists += blueprint_list_size(n, sizeof(*filters));
         for (size_t i = 0; i < n; i++) {
                 writer_number(w, filters[i].len);
+                w->lists += blueprint_list_size(filters[i].len, sizeof(*filters[i].filter));
                 writer_items(w, filters[i].filter, filters[i].len * sizeof(*filters[i].filter));
         }
 }
@@ -75,8 +83,9 @@ static void writer_filters(struct blueprint_writer *w, const struct sock_fprog *
 #define WRITE_BYTES(w, of, member)   writer_bytes(w, (of)->member, op_text_length(of, (w)->is_raw));
 #define WRITE_TEXTS(w, of, member)   writer_texts(w, (of)->member);
 #define WRITE_FILTERS(w, of, member) writer_filters(w, (of)->member, (of)->n_##member);
-#define WRITE_ITEMS(w, of, member)          \
-        writer_number(w, (of)->n_##member); \
+#define WRITE_ITEMS(w, of, member)                                                  \
+        writer_number(w, (of)->n_##member);                                         \
+        (w)->lists += blueprint_list_size((of)->n_##member, sizeof(*(of)->member)); \
         writer_items(w, (of)->member, (of)->n_##member * sizeof(*(of)->member));
 #define WRITE_OPS(w, of, member) writer_ops(w, (of)->member, (of)->n_##member);
 #define WRITE_NOTHING(w, of, member)
@@ -93,6 +102,7 @@ static void writer_op(struct blueprint_writer *w, const struct plan_op *of) {
 
 static void writer_ops(struct blueprint_writer *w, const struct plan_op *ops, size_t n) {
         writer_number(w, n);
+        w->lists += blueprint_list_size(n, sizeof(*ops));
         for (size_t i = 0; i < n; i++)
                 writer_op(w, &ops[i]);
 }
@@ -101,15 +111,17 @@ static void writer_members(struct blueprint_writer *w, const struct blueprint *o
         BLUEPRINT_MEMBERS(WRITE)
 }
 
-int blueprint_write(const struct blueprint *b, char **ret, size_t *ret_n) {
+int blueprint_write(struct blueprint *b, char **ret, size_t *ret_n) {
         struct blueprint_writer w = {.is_raw = b->facts.life == BOUNDARY_RAW};
 
         writer_items(&w, &b->facts, sizeof(b->facts));
         writer_members(&w, b);
-        if (w.has_failed || w.n > BLUEPRINT_MOST) {
+        if (w.has_failed || w.is_too_large) {
                 free(w.bytes);
-                return w.n > BLUEPRINT_MOST ? -E2BIG : -ENOMEM;
+                return w.is_too_large ? -E2BIG : -ENOMEM;
         }
+        b->facts.n_lists = w.lists;
+        blueprint_settle(w.bytes, &b->facts);
         *ret = w.bytes;
         *ret_n = w.n;
         return 0;

@@ -182,8 +182,9 @@ int child_write(struct child *c, struct nsrun_error *err) {
         child_fill(c);
         r = blueprint_write(&c->b, &c->bytes, &c->n_bytes);
         if (r == -E2BIG)
-                return error_set(err, NSRUN_STAGE_EXEC, r, c->plan->argv ? c->plan->argv[0] : NULL,
-                                 "the command is too long", NULL);
+                return error_set(err, NSRUN_STAGE_PLAN, r, NULL,
+                                 "the command and the files that are made for it have more than a gigabyte",
+                                 NULL);
         return r < 0 ? error_oom(err) : 0;
 }
 

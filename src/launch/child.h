@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A launch's child before it is cloned: what the four lives of boundary/ have in common on the caller's
- * side. Each of sandbox.c, join.c, plain.c and raw.c fills in the record's fixed part, by which its life
- * goes; the rest is written by child_write(). */
+ * side. Each of sandbox.c, join.c, no_sandbox.c and raw.c fills in the record's fixed part, by which its
+ * life goes; the rest is written by child_write(). */
 #pragma once
 
 #include <signal.h>
@@ -81,8 +81,9 @@ enum init_terminal child_terminal(const struct child *c);
 /* Blocks all signals, so that none runs a host's handler in the child, and takes note of the command's mask.
  */
 int child_block_signals(struct child *c, sigset_t *ret_own, struct nsrun_error *err);
-/* blueprint.c: the bytes of *b, for free(3).  0; -ENOMEM; -E2BIG. */
-int blueprint_write(const struct blueprint *b, char **ret, size_t *ret_n);
+/* blueprint.c: the bytes of *b, for free(3), and in its fixed part how much they take when they are opened.
+ * 0; -ENOMEM; -E2BIG. */
+int blueprint_write(struct blueprint *b, char **ret, size_t *ret_n);
 /* Writes the record, when all but what the clone decides is filled in. */
 int child_write(struct child *c, struct nsrun_error *err);
 /* What the child has of this process's memory that isn't for the sandbox. */

@@ -17,10 +17,11 @@ static const char script[] =
         "shopt -s globstar dotglob nullglob; unset CDPATH; export LC_ALL=C; IFS=; exec 2>/dev/null\n"
         "fail() { printf %s \"$1\"; exit 2; }\n"
         "list() {\n"
-        "  [ ! \"$1\" ] || { printf '%s\\0' \"$1\"; return; }\n"
+        "  [ ! \"$1\" ] || { printf '%s\\0' \"${1/#-/./-}\"; return; }\n"
         "  [ \"$2\" ] || { find . -name .git -prune -o -type f -printf '%P\\0' | sort -z; return; }\n"
         "  for f in $2; do\n"
         "    case /$f/ in */.git/*) continue ;; esac\n"
+        "    f=${f/#-/./-}\n"
         "    if [ -L \"$f\" ]; then [ $# = 2 ]; else [ -e \"$f\" ] && [ ! -d \"$f\" ]; fi && printf '%s\\0' \"$f\"\n"
         "  done\n"
         "}\n"
@@ -157,6 +158,15 @@ static void show_lines(struct search *s) {
         }
 }
 
+static bool has_digit_class(const char *pattern) {
+        for (; *pattern; pattern++)
+                if (*pattern == '\\' && *++pattern && (*pattern | 0x20) == 'd')
+                        return true;
+                else if (!*pattern)
+                        break;
+        return false;
+}
+
 static int search(struct call *c, struct tool_answer *ret, const char *glob, const char *pattern,
                   struct nsrun_error *err) {
         struct search s = {.call = c, .answer = ret, .err = err};
@@ -165,8 +175,11 @@ static int search(struct call *c, struct tool_answer *ret, const char *glob, con
         int r = nsrun_workspace_stat(c->server->files, path, 1, &st, err);
 
         /* It would be the letter, and nothing would be found. */
-        if (pattern && strstr(pattern, "\\d"))
+        if (pattern && has_digit_class(pattern))
                 return tool_refuse(err, pattern, "grep -E has no \\d", "take [0-9]");
+        if (glob && *glob == '/')
+                return tool_refuse(err, glob, "a glob is relative to the path",
+                                   "name the folder as the path");
         if (r >= 0 && !pattern && !S_ISDIR(st.st_mode))
                 r = error_set(err, NSRUN_STAGE_WORKSPACE, -ENOTDIR, path, "the path can't be opened", NULL);
         if (r >= 0)

@@ -178,7 +178,7 @@ static int verify_source(const struct verifying *v, const struct plan_op *op, co
                 return verify_fail(v, op, "is an overlay, and nobody asked for that");
         if (op->is_device)
                 return is_known_device(op) ? 0 : verify_fail(v, op, "shows a device that nobody may have");
-        if (is_in_one_of(op->source, kernel))
+        if (is_in_one_of(op->source, kernel) && !is_scratch_folder)
                 return verify_fail(v, op, "shows the host's devices or processes");
         if (is_among(op->source, whole) && !is_named)
                 return verify_fail(v, op, "shows too much of the system");

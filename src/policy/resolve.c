@@ -116,6 +116,9 @@ int policy_find_home(const char *named, char **ret) {
 
         if (user_find_home(named, &home) < 0)
                 return -ENOMEM;
+        /* In /opt, which is shown as it is, nothing is made for one that isn't there. */
+        if (home && path_is_beneath(home, "/opt") && access(home, F_OK) < 0)
+                return 0;
         *ret = home && !home_is_unusable(home) ? TAKE_PTR(home) : NULL;
         return 0;
 }

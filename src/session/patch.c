@@ -2,6 +2,8 @@
 /* See patch.h. */
 #include "patch.h"
 
+#include <signal.h>
+
 #include "base/stream.h"
 #include "base/sys.h"
 #include "policy/policy.h"
@@ -22,6 +24,7 @@ static const char *const settings[][2] = {
         {"no-project", NULL},
         {"clean-env", NULL},
         {"net", "none"},
+        {"limit", "cputime=60"}, /* what a session wrote may take git for ever */
         {"env", "GIT_DIR=/tmp/changes"},
         {"env", "GIT_CONFIG_NOSYSTEM=1"},
         {"env", "GIT_CONFIG_GLOBAL=/dev/null"},
@@ -62,7 +65,7 @@ static int run_git(const char *form, int in, int out, int *ret_status, struct ns
                 r = nsrun_sandbox_wait(sandbox, &end, err);
         (void)nsrun_sandbox_free(sandbox);
         (void)nsrun_plan_free(plan);
-        *ret_status = end.code;
+        *ret_status = end.signal ? 128 + end.signal : end.code;
         return r;
 }
 
@@ -119,7 +122,11 @@ int patch_print(FILE *to, enum nsrun_diff form, const char *target, const struct
                 (void)fputs("# there is no git, which makes patches and counts lines: these have changed\n",
                             to);
                 r = changes_print_list(to, c, paths);
-        } else if (status != 0)
+        } else if (status == 128 + SIGXCPU || status == 128 + SIGKILL)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ETIMEDOUT), NULL,
+                                 "git has worked at the patch for a minute",
+                                 "name fewer paths, or leave --patch out");
+        else if (status != 0)
                 return error_setf(err, NSRUN_STAGE_SUPERVISE, -EIO, "git", NULL,
                                   "it makes no patch of the changes: its status is %d", status);
         else

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/programs.h"
-#include "boundary/init.h"
+#include "boundary/blueprint.h"
 #include "library.h"
 #include "run/run_directory.h"
 #include "session.h"
@@ -162,7 +162,7 @@ static void run_init(const struct init *init, struct launch_report *ret) {
 
                 (void)snprintf(number, sizeof(number), "%d", file);
                 (void)fcntl(pipe.write_end, F_SETFD, 0);
-                (void)execl(program_init(), "nsrun-init", number, "", "true", NULL);
+                (void)execl(program_init(), "nsrun-init", number, NULL);
                 _exit(1);
         }
         assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
@@ -174,8 +174,8 @@ static void run_init(const struct init *init, struct launch_report *ret) {
 }
 
 TEST(an_nsrun_init_of_another_version_says_so) {
-        const struct init other[] = {{.size = sizeof(struct init), .version = INIT_VERSION + 1},
-                                     {.size = sizeof(struct init) + 8, .version = INIT_VERSION}};
+        const struct init other[] = {{.size = sizeof(struct boundary_facts), .version = INIT_VERSION + 1},
+                                     {.size = sizeof(struct boundary_facts) + 8, .version = INIT_VERSION}};
 
         for (size_t i = 0; i < ARRAY_SIZE(other); i++) {
                 struct launch_report report = {0};

@@ -56,6 +56,8 @@ TEST(files_are_written_edited_and_read) {
                  "nothing was found\n", false},
                 {"grep", "{\"pattern\":\"(\"}", "Error: grep: Unmatched ( or \\(: (", true},
                 {"grep", "{\"pattern\":\"\\\\d\"}", "Error: grep -E has no \\d: \\d; take [0-9]", true},
+                {"grep", "{\"pattern\":\"one\",\"glob\":\"/etc/*\"}",
+                 "Error: a glob is relative to the path: /etc/*; name the folder as the path", true},
                 {"grep", "{\"pattern\":\"-e\",\"glob\":\"-*\"}", "nothing was found\n", false},
                 {"glob", "{\"pattern\":\"link\"}", "link\n", false},
                 {"glob", "{\"pattern\":\"a\",\"path\":\"top\"}",

@@ -68,14 +68,14 @@ static struct blueprint make_blueprint(void) {
         return b;
 }
 
-static char *write_blueprint(const struct blueprint *b, size_t *ret_n) {
+static char *write_blueprint(struct blueprint *b, size_t *ret_n) {
         char *bytes = NULL;
 
         assert_int_equal(blueprint_write(b, &bytes, ret_n), 0);
         return bytes;
 }
 
-static void expect_opens(const struct blueprint *b, int r) {
+static void expect_opens(struct blueprint *b, int r) {
         _cleanup_free_ char *bytes = NULL;
         struct blueprint opened;
         size_t n;
@@ -93,7 +93,7 @@ static void expect_texts(char *const *a, char *const *b) {
 }
 
 TEST(what_is_written_is_opened_the_same) {
-        const struct blueprint b = make_blueprint();
+        struct blueprint b = make_blueprint();
         _cleanup_free_ char *bytes = NULL;
         struct blueprint o;
         size_t n;
@@ -218,7 +218,7 @@ TEST(what_can_not_be_is_refused) {
 
 /* Cut anywhere, and with a byte more. */
 TEST(a_record_has_its_own_length) {
-        const struct blueprint b = make_blueprint();
+        struct blueprint b = make_blueprint();
         _cleanup_free_ char *bytes = NULL, *longer = NULL;
         struct blueprint o;
         size_t n;
@@ -237,7 +237,7 @@ TEST(a_record_has_its_own_length) {
 
 /* Numbers alone are the fixed part's: what lies behind it may be anything. */
 TEST(any_bytes_are_opened_or_refused) {
-        const struct blueprint b = make_blueprint();
+        struct blueprint b = make_blueprint();
         _cleanup_free_ char *bytes = NULL;
         unsigned n_opened = 0;
         size_t n, from = sizeof(b.facts);
