@@ -55,7 +55,7 @@ table && match($0, /^ *\.[a-z]+ =( |$)/) {
         sub(/^\./, "", field)
         sub(/^ *\.[a-z]+ = ?/, "")
 }
-table && /^ *FILTER_HINT\("[a-z0-9_ ]*"\)( "[^"]*")?,$/ {
+table && /^ *FILTER_HINT\("[a-z0-9_, ]*"\)( "[^"]*")?,$/ {
         sub(/^ *FILTER_HINT\("/, "")
         call = more = $0
         sub(/".*/, "", call)

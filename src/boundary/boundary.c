@@ -59,6 +59,10 @@ int builder_open(struct builder *b, char *bytes, size_t n, const struct boundary
         }
         if (r == -ENOMEM)
                 return error_oom(err);
+        /* Who has made the record is another program for nsrun-init alone. */
+        if (r == -EPROTO)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun-init is of another version",
+                                 "install nsrun completely");
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "internal error: what was to be built can't be read", NULL);

@@ -120,9 +120,6 @@ static void open_record(int fd, struct builder *b) {
         if (!bytes)
                 _exit(125);
         memcpy(&report_fd, bytes + offsetof(struct init, report_fd), sizeof(report_fd));
-        if (r == -EPROTO)
-                (void)error_set(&error, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun-init is of another version",
-                                "install nsrun completely");
         if (r < 0)
                 report_failure(report_fd, -1, &error);
         (void)sys_close(fd);

@@ -235,6 +235,20 @@ TEST(a_record_has_its_own_length) {
         assert_int_equal(blueprint_open(longer, n + 1, &o), -EBADMSG);
 }
 
+/* A text ends where its length says. */
+TEST(a_text_has_no_zero_in_it) {
+        struct blueprint b = make_blueprint(), o;
+        _cleanup_free_ char *bytes = NULL;
+        char *home;
+        size_t n;
+
+        bytes = write_blueprint(&b, &n);
+        home = memmem(bytes, n, b.home, strlen(b.home) + 1);
+        assert_non_null(home);
+        home[5] = '\0';
+        assert_int_equal(blueprint_open(bytes, n, &o), -EBADMSG);
+}
+
 /* Numbers alone are the fixed part's: what lies behind it may be anything. */
 TEST(any_bytes_are_opened_or_refused) {
         struct blueprint b = make_blueprint();
