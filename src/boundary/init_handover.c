@@ -141,6 +141,7 @@ static void take_identity(struct reaper *p) {
 
 /* Makes its memory unreadable first of all, before another process is in the namespace. */
 int init_exec_main(int argc, char **argv) {
+        extern char **environ;
         static struct builder b;
         struct reaper *p = &b.reaper;
         int fds[INIT_DESCRIPTORS], data;
@@ -151,6 +152,8 @@ int init_exec_main(int argc, char **argv) {
         /* All processes of a session can read it. */
         memset(argv[1], 0, strlen(argv[1]));
         open_record(data, &b);
+        /* Of which whoever built the sandbox has changed PWD. */
+        p->env = environ;
         list_descriptors(&p->init, fds);
         for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
                 if (fds[i] > 2 && fcntl(fds[i], F_SETFD, FD_CLOEXEC) < 0)

@@ -311,6 +311,23 @@ TEST(a_cover_forbids_nested_mount_namespaces) {
         }
 }
 
+/* What is changed of the record while the sandbox is built is what nsrun-init opens. */
+TEST(a_files_trailing_slash_and_another_working_folder_reach_the_command) {
+        static const char script[] =
+                "exec 5<\"$1\"; cd \"$2\"; exec \"$0\" --ro-bind / / --tmpfs /mnt --tmpfs /var --file 5 "
+                "/mnt/x/ --dev /dev sh -c 'cat /mnt/x; pwd; env | grep ^PWD='";
+        const struct site *s = *state;
+        _cleanup_free_ char *file = path_of(s->project, "file"), *gone = text_of("%s/gone", s->project);
+        const char *const argv[] = {"env", "HOME=/usr", "sh", "-c", script, our_bwrap(), file, gone, NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->project, "file", "text\n");
+        make_folder(s->project, "gone");
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "text\n/usr\nPWD=/usr\n");
+}
+
 /* A start that waited for a reader would wait for the command of another one. */
 TEST(a_fifo_in_the_place_of_a_file_is_an_error_at_once) {
         const struct site *s = *state;

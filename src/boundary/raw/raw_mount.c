@@ -149,12 +149,15 @@ static int raw_data(struct raw *w, const struct plan_op *op) {
 static int raw_file(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int parent = -EBADF, fd = -EBADF;
         size_t n = strlen(op->target);
-        char name[256];
+        char name[256], after;
         int r;
 
-        /* "--file FD /a/b/" makes the file /a/b. */
+        /* "--file FD /a/b/" makes the file /a/b.  The record is opened again by nsrun-init: the text stays.
+         */
         while (n > 1 && op->target[n - 1] == '/')
-                op->target[--n] = '\0';
+                n--;
+        after = op->target[n];
+        op->target[n] = '\0';
         parent = late_parent(w->mount.new_root, op->target, op->parent_mode, name);
         /* O_NONBLOCK: a fifo that a command left at the target must not make the launch wait.  O_NOFOLLOW:
          * nor may a link that it left lead the text into another file, which would be emptied. */
@@ -164,9 +167,10 @@ static int raw_file(struct raw *w, const struct plan_op *op) {
                                     op->mode);
         r = fd < 0 ? fd : raw_mount_write_all(fd, op->text, op->size);
         if (r < 0)
-                return raw_mount_fail(w, r, op->target,
-                                      fd < 0 ? "Can't create file" : "Can't write data to file");
-        return 0;
+                r = raw_mount_fail(w, r, op->target,
+                                   fd < 0 ? "Can't create file" : "Can't write data to file");
+        op->target[n] = after;
+        return r;
 }
 
 static int raw_folder(struct raw *w, const struct plan_op *op) {
