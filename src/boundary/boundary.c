@@ -70,8 +70,10 @@ int builder_open(struct builder *b, char *bytes, size_t n, const struct boundary
 }
 
 void builder_close(struct builder *b) {
-        if (b->memory)
+        if (b->memory) {
+                nsrun_forget_frames(b->memory, b->memory_size);
                 (void)munmap(b->memory, b->memory_size);
+        }
         b->memory = NULL;
         blueprint_close(&b->b);
 }
