@@ -31,9 +31,9 @@
 #ifndef NSRUN_HAS_ASAN
 #define NSRUN_HAS_ASAN 0
 #endif
-/* To be said of memory that was a child's stack before it is unmapped.  A child that shares its parent's memory
- * leaves by execve(2) or _exit(2) with frames open, and what AddressSanitizer has noted of these would be held
- * against whatever is mapped there next. */
+/* To be said of memory that was a child's stack before it is unmapped.  A child that shares its parent's
+ * memory leaves by execve(2) or _exit(2) with frames open, and what AddressSanitizer has noted of these
+ * would be held against whatever is mapped there next. */
 #if NSRUN_HAS_ASAN
 #include <stddef.h>
 void __asan_unpoison_memory_region(const volatile void *memory, size_t size);

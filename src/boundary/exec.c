@@ -235,7 +235,7 @@ static int not_found(struct reaper *p, int r, const char *file) {
 
 int exec_fail(struct reaper *p) {
         struct nsrun_error *err = &p->error;
-        const char *file = p->argv[0];
+        const char *file = p->file;
         int r = p->exec_error;
 
         if (r == -ENOENT || r == -ENOTDIR)

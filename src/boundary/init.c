@@ -292,7 +292,7 @@ static void send_listener(struct reaper *p) {
         if (r < 0)
                 report_note(p->init.report_fd,
                             "denied calls are denied and not told: the listener can't be handed over",
-                            p->argv[0]);
+                            p->file);
 }
 
 /* Prepares pid 1's own signals and process group. */
@@ -344,7 +344,7 @@ static pid_t start_command(struct reaper *p) {
         if ((command == -ENOMEM || command == -EAGAIN) && p->init.is_outside)
                 return outside_explain(command, NULL, false, &p->error);
         if (command < 0)
-                return error_set(&p->error, NSRUN_STAGE_SUPERVISE, command, p->argv[0],
+                return error_set(&p->error, NSRUN_STAGE_SUPERVISE, command, p->file,
                                  "no process for the command", NULL);
         if (p->exec_error < 0) {
                 siginfo_t info;
@@ -415,7 +415,7 @@ static int init_run(struct reaper *p) {
         if (p->init.sheds_inherited)
                 shed_inherited(p);
         if (command > 0 && p->init.refuses_magic_links && has_become_us(&p->init, command))
-                return init_give_up(p, error_set(&p->error, NSRUN_STAGE_EXEC, -ELOOP, p->argv[0],
+                return init_give_up(p, error_set(&p->error, NSRUN_STAGE_EXEC, -ELOOP, p->file,
                                                  "the command leads back to nsrun through /proc",
                                                  "name a program"));
         r = init_tell_started(p);

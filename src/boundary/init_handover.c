@@ -85,8 +85,8 @@ int init_exec(struct builder *b) {
          * from there. */
         r = sys_execveat(b->b.facts.init_fd, "", argv, b->b.env ? b->b.env : nothing, AT_EMPTY_PATH);
         if (r == -E2BIG)
-                return error_set(&b->reaper.error, NSRUN_STAGE_EXEC, r, b->b.argv ? b->b.argv[0] : NULL,
-                                 "the command is too long", NULL);
+                return error_set(&b->reaper.error, NSRUN_STAGE_EXEC, r, b->b.file, "the command is too long",
+                                 NULL);
         return error_set(
                 &b->reaper.error, NSRUN_STAGE_SUPERVISE, r, b->b.init_path, "nsrun-init can't be executed",
                 error_is_filtered(r) ? FILTER_HINT("execveat")

@@ -18,7 +18,7 @@ static const char script[] =
         "fail() { printf %s \"$1\"; exit 2; }\n"
         "list() {\n"
         "  [ ! \"$1\" ] || { printf '%s\\0' \"${1/#-/./-}\"; return; }\n"
-        "  [ \"$2\" ] || { find . -name .git -prune -o -type f -printf '%P\\0' | sort -z; return; }\n"
+        "  [ \"$2\" ] || { find . -name .git -prune -o -type f -print0 | sort -z; return; }\n"
         "  for f in $2; do\n"
         "    case /$f/ in */.git/*) continue ;; esac\n"
         "    f=${f/#-/./-}\n"
@@ -101,7 +101,8 @@ static int search_run(struct search *s, const char *path, const char *glob, cons
         return r;
 }
 
-/* The path that ends with a NUL at *at; NULL: there is none any more. */
+/* The path that ends with a NUL at *at, without the "./" before a name that begins with a dash; NULL: there is
+ * none any more. */
 static const char *next_path(const struct strbuf *output, size_t *at) {
         const char *path = *at < output->length ? output->text + *at : NULL;
         const char *end = path ? memchr(path, '\0', output->length - *at) : NULL;
@@ -109,7 +110,7 @@ static const char *next_path(const struct strbuf *output, size_t *at) {
         if (!end)
                 return NULL;
         *at += (size_t)(end - path) + 1;
-        return path;
+        return startswith(path, "./") ? path + 2 : path;
 }
 
 static void show_paths(struct search *s) {
@@ -158,25 +159,25 @@ static void show_lines(struct search *s) {
         }
 }
 
-static bool has_digit_class(const char *pattern) {
-        for (; *pattern; pattern++)
-                if (*pattern == '\\' && *++pattern && (*pattern | 0x20) == 'd')
-                        return true;
-                else if (!*pattern)
-                        break;
-        return false;
+/* The letter of the first \d or \D, which would be that letter, so that nothing would be found; or 0. */
+static char digit_class_of(const char *pattern) {
+        for (; (pattern = strchr(pattern, '\\')) && pattern[1]; pattern += 2)
+                if ((pattern[1] | 0x20) == 'd')
+                        return pattern[1];
+        return 0;
 }
 
 static int search(struct call *c, struct tool_answer *ret, const char *glob, const char *pattern,
                   struct nsrun_error *err) {
         struct search s = {.call = c, .answer = ret, .err = err};
         const char *path = tool_path(c);
+        char digits = pattern ? digit_class_of(pattern) : 0;
         struct stat st;
         int r = nsrun_workspace_stat(c->server->files, path, 1, &st, err);
 
-        /* It would be the letter, and nothing would be found. */
-        if (pattern && has_digit_class(pattern))
-                return tool_refuse(err, pattern, "grep -E has no \\d", "take [0-9]");
+        if (digits)
+                return tool_refuse(err, pattern, digits == 'd' ? "grep -E has no \\d" : "grep -E has no \\D",
+                                   digits == 'd' ? "take [0-9]" : "take [^0-9]");
         if (glob && *glob == '/')
                 return tool_refuse(err, glob, "a glob is relative to the path",
                                    "name the folder as the path");

@@ -117,6 +117,18 @@ static bool is_git_writable(const struct nsrun_plan *plan, const char *source) {
         return (plan->git_dir && streq(source, plan->git_dir)) || (below && is_among(below, parts));
 }
 
+/* Whether an operation shows a run directory's scratch folder: its own run's, or one that a library's host
+ * has made as a workspace's temp. */
+static bool is_scratch(const struct verifying *v, const struct plan_op *op) {
+        const char *rundir = op->is_in_rundir ? v->plan->rundir : v->own[OWN_RUNS];
+        const char *below = rundir ? path_below(op->source, rundir) : NULL;
+
+        if (op->is_in_rundir || !below)
+                return below && op->origin == PLAN_BY_RUNDIR && streq(below, RUNDIR_SCRATCH);
+        return op->origin == PLAN_BY_WRITABLE && startswith(below, "workspace-") &&
+               streq(below + strcspn(below, "/"), "/" RUNDIR_SCRATCH);
+}
+
 static int verify_writable(const struct verifying *v, const struct plan_op *op,
                            const struct plan_op *ground) {
         static const char *const never[] = {"/bin",   "/boot",  "/etc",    "/home", "/lib",
@@ -134,7 +146,7 @@ static int verify_writable(const struct verifying *v, const struct plan_op *op,
             (op->origin == PLAN_BY_PIN &&
              !(ground && op_is_writable(ground) && shows_same_place(ground, op))))
                 return verify_fail(v, op, "is writable, and lies elsewhere than it should");
-        return is_among(op->source, never) || is_in_one_of(op->source, kernel)
+        return is_among(op->source, never) || (is_in_one_of(op->source, kernel) && !is_scratch(v, op))
                        ? verify_fail(v, op, "makes the system writable")
                        : 0;
 }
@@ -149,18 +161,6 @@ static bool shows_secret(const struct plan_op *op, const struct plan_op *ground,
         if (op->origin == PLAN_BY_PROTECTED || op->origin == PLAN_BY_PIN)
                 return !shows_same_place(ground, op);
         return op->origin != PLAN_BY_GRANT || is_among(below, verify_secrets);
-}
-
-/* Whether an operation shows a run directory's scratch folder: its own run's, or one that a library's host
- * has made as a workspace's temp. */
-static bool is_scratch(const struct verifying *v, const struct plan_op *op) {
-        const char *rundir = op->is_in_rundir ? v->plan->rundir : v->own[OWN_RUNS];
-        const char *below = rundir ? path_below(op->source, rundir) : NULL;
-
-        if (op->is_in_rundir || !below)
-                return below && op->origin == PLAN_BY_RUNDIR && streq(below, RUNDIR_SCRATCH);
-        return op->origin == PLAN_BY_WRITABLE && startswith(below, "workspace-") &&
-               streq(below + strcspn(below, "/"), "/" RUNDIR_SCRATCH);
 }
 
 static int verify_source(const struct verifying *v, const struct plan_op *op, const struct plan_op *ground) {

@@ -24,7 +24,7 @@ static const char *const settings[][2] = {
         {"no-project", NULL},
         {"clean-env", NULL},
         {"net", "none"},
-        {"limit", "cputime=60"}, /* what a session wrote may take git for ever */
+        {"limit", "cputime=60:61"}, /* what a session wrote may take git for ever */
         {"env", "GIT_DIR=/tmp/changes"},
         {"env", "GIT_CONFIG_NOSYSTEM=1"},
         {"env", "GIT_CONFIG_GLOBAL=/dev/null"},
@@ -122,7 +122,7 @@ int patch_print(FILE *to, enum nsrun_diff form, const char *target, const struct
                 (void)fputs("# there is no git, which makes patches and counts lines: these have changed\n",
                             to);
                 r = changes_print_list(to, c, paths);
-        } else if (status == 128 + SIGXCPU || status == 128 + SIGKILL)
+        } else if (status == 128 + SIGXCPU)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ETIMEDOUT), NULL,
                                  "git has worked at the patch for a minute",
                                  "name fewer paths, or leave --patch out");

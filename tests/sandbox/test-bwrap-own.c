@@ -328,6 +328,32 @@ TEST(a_files_trailing_slash_and_another_working_folder_reach_the_command) {
         expect_out(&o, "text\n/usr\nPWD=/usr\n");
 }
 
+/* What is given by descriptors is in memory, and in what a sandbox is built from. */
+TEST(a_file_of_seventy_megabytes_reaches_the_command) {
+        static const char script[] =
+                "truncate -s 70M big; printf end >>big; exec \"$0\" --dev-bind / / --tmpfs /mnt --file 5 /mnt/x "
+                "--ro-bind-data 6 /mnt/y sh -c 'stat -c %s /mnt/x /mnt/y; tail -c 3 /mnt/x /mnt/y' 5<big 6<big";
+        const struct site *s = *state;
+        const char *const argv[] = {"sh", "-c", script, our_bwrap(), NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "73400323\n73400323\n==> /mnt/x <==\nend\n==> /mnt/y <==\nend");
+}
+
+TEST(a_command_that_isnt_there_is_named_whatever_it_is_to_call_itself) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--argv0", "/usr/bin/true", "/none", "x");
+        expect_status(&o, 1);
+        assert_string_equal(o.err, "bwrap: execvp /none: No such file or directory\n");
+        outcome_clear(&o);
+        BWRAP(s, &o, -1, "--dev-bind", "/", "/", "--argv0", "/none", "/usr/bin/true");
+        expect_status(&o, 0);
+}
+
 /* A start that waited for a reader would wait for the command of another one. */
 TEST(a_fifo_in_the_place_of_a_file_is_an_error_at_once) {
         const struct site *s = *state;

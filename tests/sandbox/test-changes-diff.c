@@ -122,6 +122,50 @@ LAYER_TEST(files_swapped_meanwhile_end_nothing) {
         sh_in_copy(y, GIT_APPLY "; [ $(cat a b c d z | tr -d '\\n') = 21112 ]; [ $(readlink l) = 1 ]");
 }
 
+/* What stands for content that git isn't given was once a file's path.  Who writes that elsewhere had git
+ * take the two for one, and tell of another change than a commit would make. */
+LAYER_TEST(nothing_that_is_written_stands_for_another_files_content) {
+        struct layer *y = layer_change(
+                state, "mkdir d; echo 1 >old; echo 2 >gone; echo 3 >mode; truncate -s 17M big d/large",
+                "mv old new; printf new >d/old; mkdir e; printf 'old\\0big17825792 bytes' >e/big; rm big;"
+                "chmod 755 mode; rm gone; printf mode >d/gone; truncate -s 18M d/large;"
+                "printf 'new\\0d/large18874368 bytes' >e/large");
+        _cleanup_free_ char *text = printed(y, NSRUN_DIFF_PATCH);
+        static const char *const wanted[] = {"rename from old\nrename to new\n",
+                                             "+++ b/d/old\n@@ -0,0 +1 @@\n+new\n",
+                                             "+++ b/d/gone\n@@ -0,0 +1 @@\n+mode\n",
+                                             "diff --git a/big b/big\ndeleted file mode 100644\n",
+                                             "diff --git a/e/big b/e/big\nnew file mode 100644\n",
+                                             "diff --git a/e/large b/e/large\nnew file mode 100644\n",
+                                             "diff --git a/gone b/gone\ndeleted file mode 100644\n"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+                if (!strstr(text, wanted[i]))
+                        fail_msg("no %s in %s", wanted[i], text);
+}
+
+/* A minute of the processor's time: two files in which no line is unique, and nearly all are other lines. */
+TEST_IF(getenv("NSRUN_TEST_LONG"), git_works_a_minute_at_a_patch_and_no_longer, layer_setup,
+        layer_teardown) {
+        _cleanup_changes_ struct changes c = {0};
+        _cleanup_free_ char *said = NULL;
+        struct nsrun_error err = {0};
+        struct layer *y;
+        FILE *to;
+
+        y = layer_change(state, "awk 'BEGIN {srand(1); for (i = 0; i < 7e6; i++) print int(rand() * 2)}' >a",
+                         "awk 'BEGIN {srand(2); for (i = 0; i < 7e6; i++) print int(rand() * 2)}' >a");
+        to = fopen("/dev/null", "we");
+        assert_non_null(to);
+        assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
+        assert_true(patch_print(to, NSRUN_DIFF_PATCH, "/overlay", &y->l, &c, NULL, &err) < 0);
+        (void)fclose(to);
+        said = nsrun_error_format(&err);
+        assert_string_equal(said,
+                            "git has worked at the patch for a minute; name fewer paths, or leave --patch "
+                            "out");
+}
+
 /* None of a file's names, nor what it says of itself, decides how it is shown. */
 LAYER_TEST(a_project_says_nothing_of_how_it_is_compared) {
         struct layer *y = layer_change(

@@ -265,6 +265,17 @@ TEST(a_home_below_opt_is_not_shown_with_opt) {
         expect_in(o.err, "No such file or directory");
 }
 
+/* A home that isn't there holds no secret that could be shown. */
+TEST(a_home_below_opt_that_is_not_there_keeps_nothing_from_starting) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(setenv("HOME", "/opt/nsrun-test-none", 1), 0);
+        RUN(s, &o, "--", "sh", "-c", "echo fine; ls -d /opt/nsrun-test-none 2>/dev/null");
+        assert_int_equal(setenv("HOME", s->home, 1), 0);
+        expect_in(o.out, "fine\n");
+}
+
 int main(void) {
         return run_all_tests();
 }

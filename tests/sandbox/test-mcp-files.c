@@ -56,6 +56,14 @@ TEST(files_are_written_edited_and_read) {
                  "nothing was found\n", false},
                 {"grep", "{\"pattern\":\"(\"}", "Error: grep: Unmatched ( or \\(: (", true},
                 {"grep", "{\"pattern\":\"\\\\d\"}", "Error: grep -E has no \\d: \\d; take [0-9]", true},
+                {"grep", "{\"pattern\":\"x\\\\\\\\d\\\\D\"}",
+                 "Error: grep -E has no \\D: x\\\\d\\D; take [^0-9]", true},
+                {"grep", "{\"pattern\":\"\\\\\\\\d|thr\"}", "a/b/c.txt:3:thrEE\n", false},
+                /* Not the standard input. */
+                {"write", "{\"path\":\"-\",\"content\":\"dash\\n\"}", "made -: 5 bytes", false},
+                {"grep", "{\"pattern\":\"dash\",\"path\":\"-\"}", "-:1:dash\n", false},
+                {"grep", "{\"pattern\":\"dash\"}", "-:1:dash\n", false},
+                {"glob", "{\"pattern\":\"-\"}", "-\n", false},
                 {"grep", "{\"pattern\":\"one\",\"glob\":\"/etc/*\"}",
                  "Error: a glob is relative to the path: /etc/*; name the folder as the path", true},
                 {"grep", "{\"pattern\":\"-e\",\"glob\":\"-*\"}", "nothing was found\n", false},
@@ -88,7 +96,7 @@ TEST(files_are_written_edited_and_read) {
                 _cleanup_free_ char *file =
                         text_of("{\"path\":\"%s/a/../a/b/c.txt\",\"limit\":2}", s->project);
 
-                expect_call(&c, "list", project, "a/\nlink@\nq/\ntop\n", false);
+                expect_call(&c, "list", project, "-\na/\nlink@\nq/\ntop\n", false);
                 expect_call(&c, "read", file, "onE\n2\n... [more follows: go on with offset 3] ...", false);
         }
         /* A regular expression that takes other machines for ever. */

@@ -28,6 +28,25 @@ TEST(tmp_and_the_host_path_are_one_folder) {
         expect_out(&o, "");
 }
 
+/* No device of the host's is shown by that. */
+TEST(a_cache_below_dev_shm_works_as_any_other) {
+        const struct site *s = *state;
+        _cleanup_free_ char *cache = text_of("/dev/shm/nsrun-test-%d", (int)getpid()),
+                            *old = strdup(s->cache);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(mkdir(cache, 0700), 0);
+        assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
+        RUN(s, &o, "--tmp=scratch", "--overlay", s->outside, "--", "sh", "-c",
+            "echo x >/tmp/f; cat \"$XDG_CACHE_HOME\"/nsrun/*/scratch/f; echo y >\"$0\"/f; cat \"$0\"/f",
+            s->outside);
+        assert_int_equal(setenv("XDG_CACHE_HOME", old, 1), 0);
+        expect_status(&o, 0);
+        expect_out(&o, "x\ny\n");
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){"rm", "-r", cache, NULL}, .cwd = s->root}, &o);
+}
+
 /* A run that waits, having printed its scratch folder's path. */
 static char *start_waiting(const struct site *s, const char *option, const char *value, struct running *ret,
                            int *ret_input) {
