@@ -101,8 +101,8 @@ static int search_run(struct search *s, const char *path, const char *glob, cons
         return r;
 }
 
-/* The path that ends with a NUL at *at, without the "./" before a name that begins with a dash; NULL: there is
- * none any more. */
+/* The path that ends with a NUL at *at, without the "./" before a name that begins with a dash; NULL: there
+ * is none any more. */
 static const char *next_path(const struct strbuf *output, size_t *at) {
         const char *path = *at < output->length ? output->text + *at : NULL;
         const char *end = path ? memchr(path, '\0', output->length - *at) : NULL;
