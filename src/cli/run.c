@@ -9,7 +9,7 @@
 #include "base/sys.h"
 #include "option.h"
 #include "plan/plan.h"
-#include "policy/refuse.h"
+#include "policy/refuse_config.h"
 #include "proposal.h"
 #include "run/status_fd.h"
 #include "shell.h"

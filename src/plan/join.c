@@ -3,6 +3,7 @@
  * directory and environment. */
 #include "base/path.h"
 #include "policy/environment.h"
+#include "policy/withheld.h"
 #include "record.h"
 
 /* Puts one entry of --env into the environment: "NAME=VALUE" as it stands, NAME with the value that

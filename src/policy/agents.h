@@ -4,7 +4,7 @@
  * table; a configuration adds rows of its own. */
 #pragma once
 
-#include "resolved.h"
+#include "policy.h"
 
 #define AGENT_FOLDERS_MOST 8
 #define AGENT_MOVES_MOST   2
@@ -41,18 +41,14 @@ struct agent_row {
 };
 bool agent_find(const struct nsrun_policy *p, const char *name, struct agent_row *ret);
 
-/* --agent: refuses a name that there is no row of. */
-struct option_spec;
-int agent_apply_option(void *target, const struct option_spec *spec, const char *value,
-                       struct nsrun_error *err);
+/* The row that --agent names. */
+bool agent_find_chosen(const struct nsrun_policy *p, struct agent_row *ret);
 
-/* Adds rules for the agent's folders, and fills s->agent_folders.  Nothing without --agent. */
-int agent_add_rules(struct resolved *s, struct nsrun_error *err);
-/* Decides s->agent_key: which variable is passed although it holds a key; NULL: none. */
-void agent_choose_key(struct resolved *s);
+/* The variable that is passed although it holds the agent's key; NULL: none. */
+const char *agent_key(const struct nsrun_policy *p);
 /* The agent's hosts, as --allow takes them; NULL: none. */
 const char *const *agent_hosts(const struct nsrun_policy *p);
-/* Globs that are protected at the top of the writable folder `path`; NULL: none. */
-const char *const *agent_protected(const struct resolved *s, const char *path);
+/* Globs that are protected at the top of its writable folders; NULL: none. */
+const char *const *agent_protected(const struct nsrun_policy *p);
 /* The policy's --seccomp, or what an agent with a sandbox of its own needs; NULL: nobody says. */
 const char *agent_seccomp(const struct nsrun_policy *p);

@@ -3,8 +3,8 @@
  * judged when the policy is resolved. */
 #include "config_keys.h"
 
-#include "environment.h"
 #include "seccomp/load.h"
+#include "withheld.h"
 
 /* ---------------------------------------------------------------- the keys */
 

@@ -3,8 +3,8 @@
 #include "config_reader.h"
 
 #include "base/path.h"
-#include "environment.h"
 #include "host/user.h"
+#include "withheld.h"
 
 static const char *place_of(struct config_reader *c, size_t at, char to[CONFIG_MOST_NAME + 64]) {
         struct json_place place = json_place_of(&c->cursor, c->text, at);

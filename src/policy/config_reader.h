@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/json_map.h"
-#include "config.h"
+#include "policy.h"
 
 /* As many bytes of a configuration file's name as a message has room for. */
 #define CONFIG_MOST_NAME 200

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A configuration's "toolchains" and "agents": rows that it adds to nsrun's tables. */
 #include "config_keys.h"
-#include "environment.h"
 #include "host/glob.h"
 #include "net/rules.h"
+#include "withheld.h"
 
 /* Adds one {"path", "cache", "variable"} of "toolchains". */
 static int apply_toolchain(struct config_reader *c, size_t node) {

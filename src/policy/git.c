@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "environment.h"
 #include "host/git_author.h"
 #include "host/gitdir.h"
 #include "refuse.h"
+#include "withheld.h"
 
 static const char option[] = "the project's git dir";
 
@@ -116,13 +116,6 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err) {
         return r;
 }
 
-/* Whether --env or --unsetenv names the variable `name`. */
-static bool is_explicit(const struct nsrun_policy *p, const char *name) {
-        size_t n = strlen(name);
-
-        return variables_find(&p->env, name, n) || variables_find(&p->unset, name, n);
-}
-
 /* Whether the committer's name is to be looked up: not where --env or --unsetenv decides one of its
  * variables, and not where the caller's environment has them all. */
 static bool is_wanted(const struct resolved *s) {
@@ -132,7 +125,7 @@ static bool is_wanted(const struct resolved *s) {
         if (!s->project || p->clean_env)
                 return false;
         for (size_t i = 0; i < IDENTITY_N_VARIABLES; i++) {
-                if (is_explicit(p, identity_variables[i]))
+                if (policy_sets(p, identity_variables[i]) || policy_unsets(p, identity_variables[i]))
                         return false;
                 n_known += environment_get(environment_inherited(p), identity_variables[i]) != NULL;
         }

@@ -8,9 +8,9 @@
 #include "agents.h"
 #include "base/array.h"
 #include "base/path.h"
-#include "environment.h"
-#include "options.h"
+
 #include "refuse.h"
+#include "withheld.h"
 
 int grant_refuse(const struct granting *g, const char *path, const char *what, const char *hint) {
         return error_setf(g->err, NSRUN_STAGE_POLICY, UNSAID(-ENOENT), path, hint, "%s: %s", g->option,
@@ -175,31 +175,17 @@ static int grant_fuse(const struct granting *g) {
                                     "setuid, gets no rights inside");
 }
 
-static const struct {
-        const char *name;
-        int (*find)(const struct granting *g);
-} grants[] = {
-        [GRANT_KVM] = {"kvm", grant_kvm},
-        [GRANT_FUSE] = {"fuse", grant_fuse},
-        [GRANT_GPU] = {"gpu", grant_gpu},
-        [GRANT_SOUND] = {"sound", grant_sound},
-        [GRANT_DISPLAY] = {"display", grant_display},
-        [GRANT_SSH_AGENT] = {"ssh-agent", grant_ssh_agent},
-        [GRANT_GPG_AGENT] = {"gpg-agent", grant_gpg_agent},
-        [GRANT_DBUS] = {"dbus", grant_dbus},
-        [GRANT_BROWSER] = {"browser", grant_browser},
+static int (*const finders[GRANTS_COUNT])(const struct granting *g) = {
+        [GRANT_KVM] = grant_kvm,
+        [GRANT_FUSE] = grant_fuse,
+        [GRANT_GPU] = grant_gpu,
+        [GRANT_SOUND] = grant_sound,
+        [GRANT_DISPLAY] = grant_display,
+        [GRANT_SSH_AGENT] = grant_ssh_agent,
+        [GRANT_GPG_AGENT] = grant_gpg_agent,
+        [GRANT_DBUS] = grant_dbus,
+        [GRANT_BROWSER] = grant_browser,
 };
-_Static_assert(ARRAY_SIZE(grants) == GRANTS_COUNT, "a row for each");
-
-int grant_apply_option(void *target, const struct option_spec *spec, nsrun_unused const char *value,
-                       nsrun_unused struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        for (unsigned i = 0; i < GRANTS_COUNT; i++)
-                if (streq(grants[i].name, spec->name))
-                        p->grants |= 1U << i;
-        return 0;
-}
 
 int grants_resolve(struct resolved *s, struct nsrun_error *err) {
         for (unsigned i = 0; i < GRANTS_COUNT; i++) {
@@ -209,8 +195,8 @@ int grants_resolve(struct resolved *s, struct nsrun_error *err) {
 
                 if (!(s->policy->grants & (1U << i)))
                         continue;
-                (void)snprintf(option, sizeof(option), "--%s", grants[i].name);
-                r = grants[i].find(&g);
+                (void)snprintf(option, sizeof(option), "--%s", policy_grants[i]);
+                r = finders[i](&g);
                 if (r < 0)
                         return r;
         }

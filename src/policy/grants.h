@@ -6,19 +6,6 @@
 
 #include "resolved.h"
 
-enum grant_kind {
-        GRANT_KVM,
-        GRANT_FUSE,
-        GRANT_GPU,
-        GRANT_SOUND,
-        GRANT_DISPLAY,
-        GRANT_SSH_AGENT,
-        GRANT_GPG_AGENT,
-        GRANT_DBUS,
-        GRANT_BROWSER,
-        GRANTS_COUNT
-};
-
 /* What all finders of grants work on. */
 struct granting {
         struct resolved *s;
@@ -26,9 +13,6 @@ struct granting {
         struct nsrun_error *err;
 };
 
-struct option_spec;
-int grant_apply_option(void *target, const struct option_spec *spec, const char *value,
-                       struct nsrun_error *err);
 /* Fills s->shown, s->granted and s->gives by the words that were given.  The writable folders are known. */
 int grants_resolve(struct resolved *s, struct nsrun_error *err);
 
@@ -60,21 +44,11 @@ const char *grant_variable(const struct granting *g, const char *name);
  * there: 1; 0: there is none. */
 int grant_find(const struct granting *g, const char *path, unsigned type, char **ret);
 
-/* grants_gpu.c */
+/* Each of a word: finds what it shows, in the file grants_WORD.c. */
 int grant_gpu(const struct granting *g);
-/* grants_sound.c */
 int grant_sound(const struct granting *g);
-/* grants_ssh.c */
 int grant_ssh_agent(const struct granting *g);
-int grant_ssh_apply(void *target, const struct option_spec *spec, const char *value,
-                    struct nsrun_error *err);
-/* grants_gpg.c */
 int grant_gpg_agent(const struct granting *g);
-/* grants_browser.c */
 int grant_browser(const struct granting *g);
-/* grants_dbus.c */
 int grant_dbus(const struct granting *g);
-int grant_dbus_apply(void *target, const struct option_spec *spec, const char *value,
-                     struct nsrun_error *err);
-/* grants_display.c */
 int grant_display(const struct granting *g);

@@ -12,29 +12,8 @@
 #include "desktop/dbus_proxy.h"
 #include "grants.h"
 #include "host/program.h"
-#include "options.h"
 
-#define PROGRAM   "xdg-dbus-proxy"
-#define MOST_RULE 1000 /* bytes */
-
-int grant_dbus_apply(void *target, const struct option_spec *spec, const char *value,
-                     struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-        struct dbus_rule rule;
-        int r = strlen(value) > MOST_RULE ? -EINVAL : dbus_rule_read(value, &rule);
-
-        if (r == -EPERM)
-                return option_refuse(spec, value, "the bus itself",
-                                     "name the services; what a client needs of the bus it always has", err);
-        if (r < 0)
-                return option_refuse(spec, value, "not a rule",
-                                     "give a name of the bus (org.example.Name, org.example.*), own=NAME, "
-                                     "see=NAME, call=NAME=INTERFACE.METHOD@/PATH or broadcast=NAME=...",
-                                     err);
-        if (!strv_contains(p->dbus, value) && strv_add(&p->dbus, value) < 0)
-                return error_oom(err);
-        return grant_apply_option(target, spec, value, err);
-}
+#define PROGRAM "xdg-dbus-proxy"
 
 /* "NAME, NAME" of the rules that are of these rights, each once; "" where there is none. */
 static char *dbus_names(const struct granting *g, unsigned wanted) {

@@ -5,22 +5,6 @@
 #include "base/str.h"
 #include "desktop/ssh_agent.h"
 #include "grants.h"
-#include "options.h"
-
-#define MOST_OF_KEY 1000 /* bytes */
-
-int grant_ssh_apply(void *target, const struct option_spec *spec, const char *value,
-                    struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        if (!*value || strlen(value) > MOST_OF_KEY || strchr(value, '\n'))
-                return option_refuse(
-                        spec, value, "not a key",
-                        "give SHA256:... as 'ssh-add -l' prints it, a key's comment, ask or all", err);
-        if (!strv_contains(p->ssh_agent, value) && strv_add(&p->ssh_agent, value) < 0)
-                return error_oom(err);
-        return grant_apply_option(target, spec, value, err);
-}
 
 static int ssh_say(const struct granting *g) {
         _cleanup_strbuf_ struct strbuf b = {0};

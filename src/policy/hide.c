@@ -465,21 +465,3 @@ int hide_names(struct resolved *s, struct nsrun_error *err) {
         free(h.linked);
         return r < 0 ? r : refuse_hidden_top(s, err);
 }
-
-int hide_apply_option(void *target, const struct option_spec *spec, const char *value,
-                      struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-        _cleanup_free_ char *normal = NULL;
-        int r = walk_normalise(value, &normal);
-
-        /* A shell leaves it as it is in --hide=~/NAME and in quotes; it would name nothing. */
-        if (value[0] == '~' && (!value[1] || value[1] == '/'))
-                return option_refuse(spec, value, "no shell has made a path of '~'",
-                                     "write the path, or '\\~' for a name that begins so", err);
-        if (r == -EINVAL)
-                return option_refuse(spec, value, "not a glob of names to hide",
-                                     "it has no empty part, '.' or '..', and doesn't begin with '!'", err);
-        if (r >= 0 && option_refuse_braces(spec, value, err) < 0)
-                return -EINVAL;
-        return r < 0 || strv_add(&p->hide, value) < 0 ? error_oom(err) : 0;
-}

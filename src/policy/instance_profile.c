@@ -8,9 +8,9 @@
 
 #include "base/path.h"
 #include "base/sys.h"
-#include "environment.h"
 #include "host/project.h"
 #include "refuse.h"
+#include "withheld.h"
 
 /* More absolute paths than anybody types on a command line; each costs a comparison with all rules. */
 #define MOST_ARGUMENTS 2048

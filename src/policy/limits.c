@@ -6,7 +6,8 @@
 #include <inttypes.h>
 
 #include "base/sys.h"
-#include "refuse.h"
+#include "refusal.h"
+#include "values.h"
 
 static const char size_hint[] = "give bytes, or a number with K, M, G or T, or \"unlimited\"";
 static const char number_hint[] = "give a whole number, or \"unlimited\"";

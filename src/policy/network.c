@@ -1,46 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The rules of --net=allow: read when they are given, and put together when a policy is resolved.  What a
- * rule is, is net/rules.c's. */
+/* What the options about the network come to: rules, which values.c has read, put together, and the proxy.
+ * Its user and its password are in no message. */
 #include "network.h"
 
 #include "agents.h"
 #include "net/layout.h"
-#include "proxy.h"
-#include "refuse.h"
-
-static int apply_list(struct nsrun_policy *p, const struct option_spec *spec, const char *value,
-                      struct nsrun_error *err) {
-        if (!net_list_find(value + 1))
-                return option_refuse(spec, value, "no list of that name", "'nsrun net list' has them all",
-                                     err);
-        return strv_add(p->config_label ? &p->network_config : &p->network, value) < 0 ? error_oom(err) : 0;
-}
-
-int network_apply_option(void *target, const struct option_spec *spec, const char *value,
-                         struct nsrun_error *err) {
-        bool is_deny = streq(spec->name, "deny"), is_publish = streq(spec->name, "publish");
-        struct nsrun_policy *p = target;
-        struct net_publish publish;
-        struct net_rule rule;
-        const char *why;
-        char *line;
-
-        if (!is_deny && !is_publish && value[0] == '@')
-                return apply_list(p, spec, value, err);
-        why = is_publish ? net_publish_parse(value, &publish) : net_rule_parse(value, is_deny, &rule);
-        if (why)
-                return option_refuse(
-                        spec, value, why,
-                        is_publish ? "write PORT, PORT:INSIDE or ADDRESS:PORT:INSIDE"
-                        : is_deny  ? "write a name, *.NAME, an address or ADDRESS/BITS"
-                                   : "write a name, *.NAME, an address, ADDRESS/BITS, localhost or "
-                                     "@LIST, and :PORT,PORT after it",
-                        err);
-        line = is_publish ? net_publish_format(&publish) : net_rule_format(&rule);
-        if (!line || strv_consume(p->config_label ? &p->network_config : &p->network, line) < 0)
-                return error_oom(err);
-        return 0;
-}
+#include "refusal.h"
+#include "withheld.h"
 
 /* Refuses options that would do nothing with the network that was chosen.  A configuration may have rules
  * for those runs that choose --net=allow. */
@@ -183,6 +149,171 @@ static int refuse_too_many(const struct net_rules *rules, struct nsrun_error *er
         return 0;
 }
 
+/* ---------------------------------------------------------------- the proxy of --net-via */
+
+/* In the order of what is meant for most: programs differ in that. */
+static const char *const proxy_variables[] = {"https_proxy", "HTTPS_PROXY", "all_proxy",
+                                              "ALL_PROXY",   "http_proxy",  "HTTP_PROXY"};
+
+/* What the environment says; *ret_name NULL: nothing. */
+static const char *find_in_environment(const struct nsrun_policy *p, const char **ret_name) {
+        for (size_t i = 0; i < ARRAY_SIZE(proxy_variables); i++) {
+                const char *value = environment_get(environment_inherited(p), proxy_variables[i]);
+
+                *ret_name = proxy_variables[i];
+                if (value && *value)
+                        return value;
+        }
+        *ret_name = NULL;
+        return NULL;
+}
+
+static int add_line(struct resolved *s, const char *prefix, char *text) {
+        char *line = text ? str_concat(prefix, text, "") : NULL;
+
+        free(text);
+        return line && strv_consume(&s->network, line) >= 0 ? 0 : -ENOMEM;
+}
+
+/* no_proxy's names.  What isn't one, an address as a rule, is of no matter here: addresses are reached
+ * directly. */
+static int add_directs(struct resolved *s, const char *list, bool *ret_all) {
+        _cleanup_free_ char *copy = strdup(list);
+        char *rest = NULL;
+        size_t n = 0;
+
+        *ret_all = false;
+        if (!copy)
+                return -ENOMEM;
+        for (char *word = strtok_r(copy, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest)) {
+                struct net_direct direct;
+
+                *ret_all |= streq(word, "*");
+                if (!net_direct_parse(word, &direct) || streq(direct.name, "localhost"))
+                        continue;
+                if (++n > NET_DIRECTS_MOST)
+                        return -E2BIG;
+                if (add_line(s, "direct ", net_direct_format(&direct)) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int add_proxy(struct resolved *s, const struct net_proxy *proxy) {
+        char *url = net_proxy_format(proxy, true);
+
+        s->via = url ? str_concat("via ", url, "") : NULL;
+        net_proxy_forget(&url);
+        return s->via ? add_line(s, "via ", net_proxy_format(proxy, false)) : -ENOMEM;
+}
+
+/* no_proxy is of the environment's proxy alone. */
+static int add_environments(struct resolved *s, struct net_proxy *proxy, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        const char *name, *value = find_in_environment(p, &name), *list, *why;
+        bool is_all = false;
+        int r = 0;
+
+        *proxy = (struct net_proxy){.kind = NET_PROXY_NONE};
+        why = value ? net_proxy_parse(value, proxy) : NULL;
+        if (why)
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                  "name the proxy with --net-via URL", "--net-via=env: %s: %s", name, why);
+        list = environment_get(environment_inherited(p), "no_proxy");
+        if (!list || !*list)
+                list = environment_get(environment_inherited(p), "NO_PROXY");
+        if (list && value)
+                r = add_directs(s, list, &is_all);
+        if (is_all)
+                proxy->kind = NET_PROXY_NONE;
+        return r == -E2BIG ? error_set(err, NSRUN_STAGE_POLICY, UNSAID(r), NULL,
+                                       "--net-via=env: no_proxy has too many names",
+                                       "name the proxy with --net-via URL")
+               : r < 0     ? error_oom(err)
+                           : 0;
+}
+
+static int add_via(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        struct net_proxy proxy = {.kind = NET_PROXY_NONE};
+        int r = 0;
+
+        if (!p->net_via || streq(p->net_via, "none"))
+                return 0;
+        if (streq(p->net_via, "env"))
+                r = add_environments(s, &proxy, err);
+        else if (net_proxy_parse(p->net_via, &proxy))
+                r = error_oom(err); /* it was parsed before */
+        if (r >= 0 && add_proxy(s, &proxy) < 0)
+                r = error_oom(err);
+        explicit_bzero(&proxy, sizeof(proxy));
+        return r;
+}
+
+static bool is_at_loopback(const struct net_proxy *proxy) {
+        struct net_address a;
+
+        return streq(proxy->host, "localhost") ||
+               (net_address_parse(proxy->host, &a) &&
+                (a.is_v6 ? a.bytes[15] == 1 && net_address_home(&a) : a.bytes[0] == 127));
+}
+
+static bool lets_proxy(const struct net_rule *rule, const struct net_proxy *proxy) {
+        struct net_address a;
+
+        switch (rule->kind) {
+        case NET_RULE_NAME:
+                return streq(rule->name, proxy->host);
+        case NET_RULE_HOST:
+                return is_at_loopback(proxy);
+        case NET_RULE_RANGE:
+                return net_proxy_address(proxy, &a) && net_range_holds(&rule->range, &a);
+        case NET_RULE_WILDCARD: /* nsrun-net refuses that one name */
+                break;
+        }
+        return false;
+}
+
+static int refuse_proxy(const struct net_rules *rules, struct nsrun_error *err) {
+        const struct net_proxy *proxy = rules->via;
+
+        if (!proxy || proxy->kind == NET_PROXY_NONE)
+                return 0;
+        for (size_t i = 0; i < rules->n; i++) {
+                _cleanup_free_ char *udp = NULL;
+
+                if (!rules->rules[i].is_udp)
+                        continue;
+                udp = net_rule_format(&rules->rules[i]);
+                return !udp ? error_oom(err)
+                            : error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                         "leave one of the two out",
+                                         "--%.200s and --net-via contradict: the proxy carries no UDP", udp);
+        }
+        for (size_t i = 0; i < rules->n; i++)
+                for (unsigned k = 0; k < rules->rules[i].n_ports; k++)
+                        if (!rules->rules[i].is_deny && rules->rules[i].ports[k] == proxy->port &&
+                            lets_proxy(&rules->rules[i], proxy)) {
+                                _cleanup_free_ char *rule = net_rule_format(&rules->rules[i]);
+
+                                return !rule ? error_oom(err)
+                                             : error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                                          "leave that port out of it",
+                                                          "--%.200s would let the command use the proxy of "
+                                                          "--net-via itself, for any host",
+                                                          rule);
+                        }
+        for (size_t i = 0; i < rules->n_publishes; i++)
+                if (rules->publishes[i].port == proxy->port && is_at_loopback(proxy))
+                        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                          "choose another PORT, with PORT:INSIDE",
+                                          "--publish %u would make a server inside the proxy of --net-via",
+                                          proxy->port);
+        return 0;
+}
+
+/* ---------------------------------------------------------------- all of it */
+
 int network_resolve(struct resolved *s, struct nsrun_error *err) {
         _cleanup_net_rules_ struct net_rules rules = {0};
         const struct nsrun_policy *p = s->policy;
@@ -211,7 +342,7 @@ int network_resolve(struct resolved *s, struct nsrun_error *err) {
         if (r >= 0 && s->is_session)
                 r = strv_add(&s->network, NET_RULES_LATER);
         if (r >= 0) {
-                r = proxy_resolve(s, err);
+                r = add_via(s, err);
                 if (r < 0)
                         return r;
                 r = net_rules_read(s->network, &rules);
@@ -224,7 +355,7 @@ int network_resolve(struct resolved *s, struct nsrun_error *err) {
         }
         net_layout_clear(&layout);
         if (r >= 0) {
-                r = proxy_refuse(&rules, err);
+                r = refuse_proxy(&rules, err);
                 return r < 0 ? r : network_refuse_taken(&rules, err);
         }
         if (r == -E2BIG)

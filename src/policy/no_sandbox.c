@@ -5,6 +5,7 @@
  * "no-sandbox". */
 #include "environment.h"
 #include "refuse.h"
+#include "withheld.h"
 
 const char policy_no_sandbox_warning[] =
         "--no-sandbox: the command runs as you and reads what you can: ~/.ssh, cloud credentials, "

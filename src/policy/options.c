@@ -3,50 +3,12 @@
  * Looks at values alone, never at the host. */
 #include "options.h"
 
-#include "agents.h"
 #include "config.h"
-#include "environment.h"
-#include "grants.h"
-#include "hide.h"
-#include "limits.h"
-#include "network.h"
-#include "protect.h"
-#include "proxy.h"
+#include "values.h"
+#include "withheld.h"
 
 /* Bytes of a page: the kernel rounds a lower bound up to it, and takes 0 for "no bound". */
 #define SMALLEST_TMPFS UINT64_C(4096)
-
-int option_refuse(const struct option_spec *spec, const char *value, const char *what, const char *hint,
-                  struct nsrun_error *err) {
-        /* The error is filled without an errno: its text, "Invalid argument", would add nothing to
-         * the message. */
-        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), value, hint, "--%s: %s", spec->name,
-                          what);
-}
-
-int option_choice(const struct option_spec *spec, const char *value, struct nsrun_error *err) {
-        char hint[128];
-        size_t length = strlen(value);
-        const char *choice = spec->argument;
-
-        for (int i = 0; *choice; i++) {
-                size_t n = strcspn(choice, "|");
-
-                if (n == length && memcmp(choice, value, n) == 0)
-                        return i;
-                choice += n + (choice[n] == '|');
-        }
-        (void)snprintf(hint, sizeof(hint), "choose one of %s", spec->argument);
-        return option_refuse(spec, value, "no such choice", hint, err);
-}
-
-int option_refuse_braces(const struct option_spec *spec, const char *value, struct nsrun_error *err) {
-        const char *open = strchr(value, '{'), *comma = open ? strchr(open, ',') : NULL;
-
-        return comma && strchr(comma, '}') ? option_refuse(spec, value, "braces are no wildcards here",
-                                                           "give the option once for each name", err)
-                                           : 0;
-}
 
 static int set_string(char **to, const char *value, struct nsrun_error *err) {
         char *copy = strdup(value);
@@ -554,4 +516,33 @@ enum option_turn option_turn(const struct option_spec *spec) {
                                spec->apply == apply_no_project
                        ? OPTION_TURN_FIRST
                        : OPTION_TURN_LAST;
+}
+
+int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        char from[80];
+        int r = spec->apply(p, spec, value, err);
+
+        (void)snprintf(from, sizeof(from), "--%s", spec->name);
+        if (r >= 0 && !p->config_label && policy_note(p, spec->name, value, from) < 0)
+                return error_oom(err);
+        if (r < 0 || strv_contains(p->given, spec->name))
+                return r;
+        return strv_add(&p->given, spec->name) < 0 ? error_oom(err) : r;
+}
+
+nsrun_public int nsrun_policy_set(struct nsrun_policy *p, const char *option, const char *value,
+                                  struct nsrun_error *err) {
+        for (size_t i = 0; i < n_policy_options; i++) {
+                const struct option_spec *spec = &policy_options[i];
+
+                if (!streq(spec->name, option))
+                        continue;
+                if (!value != !spec->argument)
+                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option,
+                                         value ? "this option takes no value" : "this option needs a value",
+                                         NULL);
+                return policy_apply_option(p, spec, value, err);
+        }
+        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option, "unknown option", NULL);
 }

@@ -5,10 +5,7 @@
 
 #include "base/array.h"
 #include "desktop/ssh_agent.h"
-#include "environment.h"
-#include "grants.h"
 #include "net/proxy.h"
-#include "options.h"
 
 #define DEFAULT_TMPFS_SIZE (UINT64_C(2) << 30)
 #define DEFAULT_HOSTNAME   "nsrun"
@@ -118,35 +115,6 @@ int policy_note(struct nsrun_policy *p, const char *key, const char *value, cons
         }
         p->said[p->n_said++] = said;
         return 0;
-}
-
-int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, const char *value,
-                        struct nsrun_error *err) {
-        char from[80];
-        int r = spec->apply(p, spec, value, err);
-
-        (void)snprintf(from, sizeof(from), "--%s", spec->name);
-        if (r >= 0 && !p->config_label && policy_note(p, spec->name, value, from) < 0)
-                return error_oom(err);
-        if (r < 0 || strv_contains(p->given, spec->name))
-                return r;
-        return strv_add(&p->given, spec->name) < 0 ? error_oom(err) : r;
-}
-
-nsrun_public int nsrun_policy_set(struct nsrun_policy *p, const char *option, const char *value,
-                                  struct nsrun_error *err) {
-        for (size_t i = 0; i < n_policy_options; i++) {
-                const struct option_spec *spec = &policy_options[i];
-
-                if (!streq(spec->name, option))
-                        continue;
-                if (!value != !spec->argument)
-                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option,
-                                         value ? "this option takes no value" : "this option needs a value",
-                                         NULL);
-                return policy_apply_option(p, spec, value, err);
-        }
-        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option, "unknown option", NULL);
 }
 
 nsrun_public int nsrun_policy_set_command(struct nsrun_policy *p, const char *const *argv,

@@ -121,6 +121,24 @@ struct policy_limits {
         uint64_t cpu;                                /* thousandths of a CPU */
 };
 
+/* What of the host's desktop one word shows (grants.h). */
+enum grant_kind {
+        GRANT_KVM,
+        GRANT_FUSE,
+        GRANT_GPU,
+        GRANT_SOUND,
+        GRANT_DISPLAY,
+        GRANT_SSH_AGENT,
+        GRANT_GPG_AGENT,
+        GRANT_DBUS,
+        GRANT_BROWSER,
+        GRANTS_COUNT
+};
+extern const char *const policy_grants[GRANTS_COUNT]; /* the options' names (values.c) */
+
+/* Stands between a toolchain's folder and the variable that names another. */
+#define CONFIG_OR_VARIABLE " or $"
+
 /* One thing that was said, for `nsrun config show`. */
 struct policy_said {
         char *key;   /* an option's name, or a configuration's key */
@@ -246,6 +264,14 @@ void policy_set_instance(struct nsrun_policy *p, char *root, char *workspace, st
 /* Notes what was said, if the policy keeps that.  -ENOMEM. */
 int policy_note(struct nsrun_policy *p, const char *key, const char *value, const char *from);
 
+/* Whether --env or --unsetenv names the variable. */
+static inline bool policy_sets(const struct nsrun_policy *p, const char *name) {
+        return variables_find(&p->env, name, strlen(name));
+}
+static inline bool policy_unsets(const struct nsrun_policy *p, const char *name) {
+        return variables_find(&p->unset, name, strlen(name));
+}
+
 /* Keeps a text for as long as the policy lives.  The policy takes `label`; NULL if memory runs out. */
 const char *policy_keep_label(struct nsrun_policy *p, char *label);
 
@@ -259,7 +285,3 @@ bool policy_asks(const struct nsrun_policy *p);
 
 /* no_sandbox.c: what "no-sandbox" means, for its user. */
 extern const char policy_no_sandbox_warning[];
-
-/* environment.c: why a variable of that name is withheld, "secret" or "unreachable"; NULL if it
- * isn't. */
-const char *policy_env_withheld(const char *name);

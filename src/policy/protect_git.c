@@ -14,6 +14,7 @@
 #include "host/gitwalk.h"
 #include "host/glob.h"
 #include "host/subrepositories.h"
+#include "protect_names.h"
 
 /* Of each git dir that .git has of a submodule or a linked worktree, and of one elsewhere: those that are
  * there when the command begins, as git makes new ones. */

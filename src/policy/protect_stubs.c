@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "disk/rundir.h"
-#include "protect.h"
+#include "protect_rules.h"
 #include "refuse.h"
 
 enum {

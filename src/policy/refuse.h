@@ -3,16 +3,8 @@
  * what to do; none changes anything. */
 #pragma once
 
+#include "refusal.h"
 #include "resolved.h"
-
-/* Fills *err and returns -EPERM.  The message has no errno: "Operation not permitted" would add
- * nothing. */
-int policy_refuse(struct nsrun_error *err, const char *path, const char *hint, const char *what, ...)
-        nsrun_printf(4, 5);
-
-/* What mends that a file or folder can't be opened with EACCES, if a folder on the way is closed or the file
- * is the user's own and its mode says so.  NULL: it isn't that, or no memory. */
-char *refuse_closed_fix(int r, const char *file);
 
 /* What a symlink, or a file that nsrun obeys, is judged by. */
 struct trust {
@@ -52,16 +44,6 @@ int refuse_rundirs(const struct resolved *s, struct nsrun_error *err);
 /* session.c: refuses rules that would show the folder of sessions' records, which say what a
  * session's commands may do: neither that folder, one in it, nor one that holds it. */
 int refuse_records(const struct resolved *s, struct nsrun_error *err);
-
-/* symlinks.c: refuses a configuration that a command may write, or that is reached through a symlink
- * which a command may have planted; and a rule that would let a command write a configuration for
- * later runs. */
-int refuse_config(const struct resolved *s, struct nsrun_error *err);
-
-/* symlinks.c: refuses what refuse_config() refuses of the configuration's file, for a policy with
- * isolation off, which isn't resolved.  The folders that count are those that a command could write
- * to in a sandbox. */
-int refuse_plain_config(const struct nsrun_policy *p, struct nsrun_error *err);
 
 /* Refuses a rule for what its source is.  Of `rule` only the canonical source and the access are
  * looked at; `sockets` are those of sockets_list(). */

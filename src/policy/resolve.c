@@ -3,6 +3,7 @@
  * decides which of two for one target stays. */
 #include <sys/stat.h>
 
+#include "agent_folders.h"
 #include "agents.h"
 #include "base/path.h"
 #include "config.h"
@@ -22,8 +23,10 @@
 #include "overlay_backing.h"
 #include "protect.h"
 #include "refuse.h"
+#include "refuse_config.h"
 #include "tool_settings.h"
 #include "toolchains.h"
+#include "withheld.h"
 
 void resolved_shown_clear(struct resolved_shown *shown) {
         free(shown->source);
@@ -610,8 +613,6 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 r = grants_resolve(s, err);
         if (r >= 0)
                 r = is_instance(p) ? move_home(s, err) : git_find_identity(s, err);
-        if (r >= 0)
-                agent_choose_key(s);
         if (r >= 0)
                 r = environment_resolve(s, err);
         if (r >= 0 && !is_instance(p))

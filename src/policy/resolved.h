@@ -135,17 +135,16 @@ struct resolved {
         char **dbus;          /* what desktop/dbus_proxy.h's process is told; NULL: without --dbus */
         char *wayland;        /* the compositor's socket, if it makes a security context */
 
-        char **agent_folders;  /* canonical paths of the writable folders of --agent's table */
-        const char *agent_key; /* the variable that is passed although it holds a key; or NULL */
-        char **network;        /* the rules of --net=allow: net/rules.h's lines, that of a proxy without its
-                                  password */
-        char *via;             /* that line with it; NULL: there is no proxy */
-        char *seccomp;         /* a shipped policy's name, "none", or a file's canonical path */
-        struct variables env;  /* the command's environment, but for PWD */
-        char **left_out;       /* names of inherited variables that are withheld, sorted */
-        char **secrets;        /* of these, those that look like a secret, but not with --clean-env */
-        char *git_settings;    /* of the user's, for git inside; NULL: none */
-        char *git_ignores;     /* the text of the user's own list of names that git ignores; NULL: none */
+        char **agent_folders; /* canonical paths of the writable folders of --agent's table */
+        char **network;       /* the rules of --net=allow: net/rules.h's lines, that of a proxy without its
+                                 password */
+        char *via;            /* that line with it; NULL: there is no proxy */
+        char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
+        struct variables env; /* the command's environment, but for PWD */
+        char **left_out;      /* names of inherited variables that are withheld, sorted */
+        char **secrets;       /* of these, those that look like a secret, but not with --clean-env */
+        char *git_settings;   /* of the user's, for git inside; NULL: none */
+        char *git_ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
         struct resolved_settings *settings; /* of npm and pip */
         size_t n_settings;
         char **identity;      /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */

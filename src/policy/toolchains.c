@@ -8,9 +8,9 @@
 
 #include "base/array.h"
 #include "base/path.h"
-#include "environment.h"
 #include "host/toolchains.h"
 #include "refuse.h"
+#include "withheld.h"
 
 void resolved_toolchain_clear(struct resolved_toolchain *t) {
         free(t->path);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "policy/environment.h"
+#include "policy/withheld.h"
 #include "scratch.h"
 
 static inline struct nsrun_policy *new_policy(const char *const *environment) {

@@ -7,6 +7,7 @@
 
 #include "base/path.h"
 #include "policy/environment.h"
+#include "policy/withheld.h"
 #include "policy/instance_profile.h"
 
 static struct nsrun_policy *make(const char *home, const char *named, const char *option) {

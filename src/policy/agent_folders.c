@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* --agent NAME: a row of the table, the configuration's or the shipped one, becomes rules.  Every rule is
+ * one of nsrun's own: an option or a configuration that names the same folder decides. */
+#include "agent_folders.h"
+
+#include "agents.h"
+#include "base/path.h"
+#include "refuse.h"
+#include "withheld.h"
+
+static const char of_agent[] = "--agent";
+
+/* Where a folder of the shipped table is: a variable's place, if the command gets that variable.  A value
+ * that is no absolute path moves nothing.  1: *ret; 0: nobody knows the home; -ENOMEM. */
+static int place_folder(const struct resolved *s, const struct agent_folder *folder, char **ret) {
+        for (size_t i = 0; i < AGENT_MOVES_MOST && folder->moved[i].variable; i++) {
+                const char *base = environment_passed(s->policy, folder->moved[i].variable);
+
+                if (!base || !path_is_absolute(base))
+                        continue;
+                *ret = *folder->moved[i].below ? path_join(base, folder->moved[i].below) : strdup(base);
+                return *ret ? 1 : -ENOMEM;
+        }
+        if (folder->path[0] != '~')
+                *ret = strdup(folder->path);
+        else if (s->home)
+                *ret = path_join(s->home, folder->path + 2);
+        else
+                return 0;
+        return *ret ? 1 : -ENOMEM;
+}
+
+/* Adds a rule, and remembers the folder for what is protected in it. */
+static int agent_add_rule(struct resolved *s, enum plan_origin of_readable, enum policy_access access,
+                          const char *path, struct nsrun_error *err) {
+        _cleanup_free_ char *canonical = NULL;
+        int r = resolve_default(s, access == POLICY_RW ? PLAN_BY_AGENT : of_readable, access, path, of_agent,
+                                err);
+
+        if (r < 0 || access != POLICY_RW)
+                return r;
+        if (path_canonical(path, &canonical, NULL) == -ENOMEM)
+                return error_oom(err);
+        return canonical && strv_add(&s->agent_folders, canonical) < 0 ? error_oom(err) : 0;
+}
+
+static int add_own(struct resolved *s, const struct policy_agent *agent, struct nsrun_error *err) {
+        const struct {
+                enum policy_access access;
+                char *const *paths;
+        } lists[] = {{POLICY_RW, agent->writable},
+                     {POLICY_OVERLAY, agent->overlay},
+                     {POLICY_RO, agent->readable}};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+                STRV_FOREACH (path, lists[i].paths) {
+                        r = agent_add_rule(s, PLAN_BY_READABLE, lists[i].access, *path, err);
+                        if (r < 0)
+                                return r;
+                }
+        return r;
+}
+
+int agent_add_rules(struct resolved *s, struct nsrun_error *err) {
+        struct agent_row row;
+
+        if (!agent_find_chosen(s->policy, &row))
+                return 0;
+        if (s->policy->profile == POLICY_PROFILE_INSTANCE)
+                return policy_refuse(
+                        err, NULL, "leave one of the two out",
+                        "--agent can't be had with the instance profile, which has a home of its own");
+        if (row.own)
+                return add_own(s, row.own, err);
+        for (size_t i = 0; i < AGENT_FOLDERS_MOST && row.shipped->folders[i].path; i++) {
+                _cleanup_free_ char *path = NULL;
+                int r = place_folder(s, &row.shipped->folders[i], &path);
+
+                if (r < 0)
+                        return error_oom(err);
+                r = r > 0 ? agent_add_rule(s, PLAN_BY_TABLE, row.shipped->folders[i].access, path, err) : 0;
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
