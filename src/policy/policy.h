@@ -275,6 +275,10 @@ static inline bool policy_unsets(const struct nsrun_policy *p, const char *name)
 /* Keeps a text for as long as the policy lives.  The policy takes `label`; NULL if memory runs out. */
 const char *policy_keep_label(struct nsrun_policy *p, char *label);
 
+static inline bool policy_is_instance(const struct nsrun_policy *p) {
+        return p->profile == POLICY_PROFILE_INSTANCE;
+}
+
 /* Whether isolation is off: nsrun_plan_new() refuses such a policy ("isolation is disabled"). */
 static inline bool policy_is_plain(const struct nsrun_policy *p) {
         return p->profile == POLICY_PROFILE_INSTANCE && p->isolation == POLICY_ISOLATION_OFF;
@@ -282,6 +286,3 @@ static inline bool policy_is_plain(const struct nsrun_policy *p) {
 
 /* Whether a sandbox of that policy asks a person at the terminal, which then isn't the command's. */
 bool policy_asks(const struct nsrun_policy *p);
-
-/* no_sandbox.c: what "no-sandbox" means, for its user. */
-extern const char policy_no_sandbox_warning[];

@@ -29,14 +29,6 @@ int refuse_untrusted_link(const struct trust *trust, const struct resolved_rule 
 int refuse_changeable(const struct trust *trust, const struct resolved_rule *file, const char *what,
                       struct nsrun_error *err);
 
-/* hardening.c: fills s->seccomp and refuses a seccomp policy file that a command may write.
- * Refuses --landlock=require where the kernel has no Landlock scopes. */
-int refuse_hardening(struct resolved *s, struct nsrun_error *err);
-/* That refusal alone. */
-int refuse_landlock(struct nsrun_error *err);
-/* What mends that, by what sys_landlock_abi() says. */
-const char *landlock_fix(int abi);
-
 /* own_folders.c: refuses rules that would let a command write the folder of run directories, and a
  * symlink on the way to it that a command could replace. */
 int refuse_rundirs(const struct resolved *s, struct nsrun_error *err);

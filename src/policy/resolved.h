@@ -6,22 +6,6 @@
 #include "disk/exposed.h"
 #include "policy.h"
 
-/* A policy, and what it is resolved for.  A caller that needs another command than the policy's
- * asks here, so that the policy stays as it is. */
-struct policy_request {
-        const struct nsrun_policy *policy;
-        bool is_session;      /* for a session's sandbox, which has no command of its own */
-        bool starts_here;     /* the command starts in the current folder, if that lies in the project */
-        bool is_shown;        /* for a plan that is shown, which may do without a command */
-        const char *terminal; /* the terminal that the command has instead of the caller's; or NULL */
-        bool is_plain;        /* without a sandbox: the caller knows that isolation is disabled */
-        char *const *argv;    /* the command; NULL: the policy's */
-        const char *const
-                *unset; /* names of variables that the command never gets, NULL at the end; NULL: none */
-        const char *const *usual; /* "NAME=VALUE" in place of inherited variables, unless the policy says
-                                     something of NAME; NULL at the end; NULL: none */
-};
-
 /* One path of the host that the sandbox sees. */
 struct resolved_rule {
         enum policy_access access;
@@ -164,30 +148,10 @@ struct resolved {
         char **instance_env;      /* the instance's variables, "HOME=…" and so on */
 };
 
-/* Finds the project, makes every path canonical, adds nsrun's own rules (toolchains, git dirs),
- * decides the environment and refuses what must be refused.  Changes neither the policy nor the
- * host.  For a policy with --session it only judges whether that session's command may ask for the
- * rest, and *ret is empty.  *ret is to be cleared whatever this returns. */
-int policy_resolve(const struct policy_request *request, struct resolved *ret, struct nsrun_error *err);
 void resolved_clear(struct resolved *s);
 #define _cleanup_resolved_ _cleanup_(resolved_clear)
 
 void resolved_shown_clear(struct resolved_shown *shown);
-
-/* The home folder that `named`, the value of HOME, gives, else the user's; NULL where the sandbox
- * can't have a tmpfs at that path.  -ENOMEM. */
-int policy_find_home(const char *named, char **ret);
-
-/* no_sandbox.c: resolves a policy without a sandbox, because "no-sandbox" was set or isolation is disabled.
- * -EINVAL: what can't be had without one. */
-int policy_resolve_plain(struct resolved *s, struct nsrun_error *err);
-
-/* session.c: refuses (-EPERM) options with --session that were decided when the session was
- * started. */
-int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err);
-
-/* resolve.c: which folder is the project, for no_sandbox.c too. */
-int resolve_project(struct resolved *s, struct nsrun_error *err);
 
 /* ------------------------------------------------- rules.c: for the files of this folder */
 

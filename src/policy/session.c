@@ -7,30 +7,6 @@
 #include "disk/rundir.h"
 #include "refuse.h"
 
-int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err) {
-        static const char *const allowed[] = {"session", "kill-leftovers", "env",      "unsetenv",
-                                              "chdir",   "new-session",    "no-config"};
-
-        STRV_FOREACH (name, p->given) {
-                bool is_allowed = false;
-
-                for (size_t i = 0; i < ARRAY_SIZE(allowed) && !is_allowed; i++)
-                        is_allowed = streq(*name, allowed[i]);
-                if (!is_allowed)
-                        return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, p->session,
-                                          "leave it out, or start another session with it",
-                                          "--%s can't be given with --session: what a session's commands "
-                                          "may do was decided when it was started",
-                                          *name);
-        }
-        if (p->has_workspace)
-                return error_set(err, NSRUN_STAGE_POLICY, -EPERM, p->session,
-                                 "a workspace can't be given with --session: what a session's commands see "
-                                 "was decided when it was started",
-                                 "start another session with it");
-        return 0;
-}
-
 static int policy_session_refuse_rule(const struct resolved_rule *rule, const char *base, bool is_hidden,
                                       struct nsrun_error *err) {
         /* Where is_hidden, the records lie in the cache folder, over which the sandbox has an empty

@@ -2,7 +2,7 @@
 /* What the tests of the command's environment share: a policy with an environment to inherit, resolved. */
 #pragma once
 
-#include "policy/environment.h"
+#include "resolve/environment.h"
 #include "policy/withheld.h"
 #include "scratch.h"
 

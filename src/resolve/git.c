@@ -8,8 +8,8 @@
 #include "base/path.h"
 #include "host/git_author.h"
 #include "host/gitdir.h"
-#include "refuse.h"
-#include "withheld.h"
+#include "policy/refuse.h"
+#include "policy/withheld.h"
 
 static const char option[] = "the project's git dir";
 

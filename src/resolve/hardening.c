@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Refusals about seccomp and Landlock.  The seccomp filter itself is loaded when the plan is made. */
-#include "agents.h"
+#include "hardening.h"
+
 #include "base/causes.h"
 #include "base/degraded.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "refuse.h"
+#include "policy/agents.h"
+#include "policy/refuse.h"
 #include "seccomp/load.h"
 
 static enum nsrun_error_id landlock_cause(int abi) {

@@ -3,8 +3,8 @@
  * and a grant set. */
 #include "environment.h"
 
-#include "agents.h"
-#include "withheld.h"
+#include "policy/agents.h"
+#include "policy/withheld.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

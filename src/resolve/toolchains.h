@@ -3,7 +3,7 @@
  * points at that the sandbox doesn't show. */
 #pragma once
 
-#include "resolved.h"
+#include "policy/resolved.h"
 
 /* Adds rules for the rows of the configuration and of the table that are on this host, and fills
  * s->toolchains.  The rules of all else must be there. */

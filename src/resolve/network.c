@@ -3,10 +3,10 @@
  * Its user and its password are in no message. */
 #include "network.h"
 
-#include "agents.h"
 #include "net/layout.h"
-#include "refusal.h"
-#include "withheld.h"
+#include "policy/agents.h"
+#include "policy/refusal.h"
+#include "policy/withheld.h"
 
 /* Refuses options that would do nothing with the network that was chosen.  A configuration may have rules
  * for those runs that choose --net=allow. */

@@ -3,9 +3,11 @@
  * here only by a host program's own call ("no-sandbox", or isolation that it left disabled), or by
  * a configuration that refuse_plain_config() has judged: no key of a configuration means
  * "no-sandbox". */
+#include "no_sandbox.h"
+
 #include "environment.h"
-#include "refuse.h"
-#include "withheld.h"
+#include "policy/withheld.h"
+#include "project.h"
 
 const char policy_no_sandbox_warning[] =
         "--no-sandbox: the command runs as you and reads what you can: ~/.ssh, cloud credentials, "
@@ -69,4 +71,28 @@ int policy_resolve_plain(struct resolved *s, struct nsrun_error *err) {
         /* The caller's HOME stays, even where a sandbox couldn't have a tmpfs at it. */
         free(TAKE_PTR(s->home));
         return r < 0 ? r : environment_resolve(s, err);
+}
+
+int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err) {
+        static const char *const allowed[] = {"session", "kill-leftovers", "env",      "unsetenv",
+                                              "chdir",   "new-session",    "no-config"};
+
+        STRV_FOREACH (name, p->given) {
+                bool is_allowed = false;
+
+                for (size_t i = 0; i < ARRAY_SIZE(allowed) && !is_allowed; i++)
+                        is_allowed = streq(*name, allowed[i]);
+                if (!is_allowed)
+                        return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, p->session,
+                                          "leave it out, or start another session with it",
+                                          "--%s can't be given with --session: what a session's commands "
+                                          "may do was decided when it was started",
+                                          *name);
+        }
+        if (p->has_workspace)
+                return error_set(err, NSRUN_STAGE_POLICY, -EPERM, p->session,
+                                 "a workspace can't be given with --session: what a session's commands see "
+                                 "was decided when it was started",
+                                 "start another session with it");
+        return 0;
 }

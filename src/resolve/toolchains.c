@@ -9,8 +9,8 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "host/toolchains.h"
-#include "refuse.h"
-#include "withheld.h"
+#include "policy/refuse.h"
+#include "policy/withheld.h"
 
 void resolved_toolchain_clear(struct resolved_toolchain *t) {
         free(t->path);

@@ -3,10 +3,10 @@
  * one of nsrun's own: an option or a configuration that names the same folder decides. */
 #include "agent_folders.h"
 
-#include "agents.h"
 #include "base/path.h"
-#include "refuse.h"
-#include "withheld.h"
+#include "policy/agents.h"
+#include "policy/refuse.h"
+#include "policy/withheld.h"
 
 static const char of_agent[] = "--agent";
 

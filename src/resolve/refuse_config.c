@@ -3,10 +3,11 @@
 #include "refuse_config.h"
 
 #include "base/path.h"
-#include "config.h"
 #include "host/project.h"
 #include "instance_profile.h"
-#include "withheld.h"
+#include "policy/config.h"
+#include "policy/withheld.h"
+#include "project.h"
 
 /* Whether a rule that isn't writable shows `source` at `target`, over what a writable one would
  * show there. */

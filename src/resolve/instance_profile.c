@@ -9,8 +9,8 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "host/project.h"
-#include "refuse.h"
-#include "withheld.h"
+#include "policy/refuse.h"
+#include "policy/withheld.h"
 
 /* More absolute paths than anybody types on a command line; each costs a comparison with all rules. */
 #define MOST_ARGUMENTS 2048

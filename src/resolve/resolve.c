@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* From what was asked to what it means here and now, step by step.  rules.c resolves one rule, and
  * decides which of two for one target stays. */
+#include "resolve.h"
+
 #include <sys/stat.h>
 
 #include "agent_folders.h"
-#include "agents.h"
 #include "base/path.h"
-#include "config.h"
 #include "environment.h"
 #include "git.h"
-#include "grants.h"
-#include "hide.h"
+#include "hardening.h"
 #include "host/engine_sockets.h"
 #include "host/project.h"
-#include "host/user.h"
 #include "host/userns.h"
 #include "instance_profile.h"
-#include "learn_view.h"
-#include "limits.h"
 #include "net/proxy.h"
 #include "network.h"
+#include "no_sandbox.h"
 #include "overlay_backing.h"
-#include "protect.h"
-#include "refuse.h"
+#include "policy/agents.h"
+#include "policy/config.h"
+#include "policy/grants.h"
+#include "policy/hide.h"
+#include "policy/learn_view.h"
+#include "policy/limits.h"
+#include "policy/protect.h"
+#include "policy/refuse.h"
+#include "policy/withheld.h"
+#include "project.h"
 #include "refuse_config.h"
 #include "tool_settings.h"
 #include "toolchains.h"
-#include "withheld.h"
 
 void resolved_shown_clear(struct resolved_shown *shown) {
         free(shown->source);
@@ -100,140 +104,15 @@ void resolved_clear(struct resolved *s) {
         *s = (struct resolved){0};
 }
 
-/* Whether the sandbox can't have a tmpfs at `home`, since it would hide system folders or nsrun's
- * own. */
-static bool home_is_unusable(const char *home) {
-        static const char *const roots[] = {"/usr", "/etc", "/sys", "/bin", "/sbin"};
-
-        if (streq(home, "/") || streq(home, "/opt") || streq(home, "/tmp") || startswith(home, "/lib") ||
-            refuse_is_own(home))
-                return true;
-        for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-                if (path_is_beneath(home, roots[i]))
-                        return true;
-        return false;
-}
-
-int policy_find_home(const char *named, char **ret) {
-        _cleanup_free_ char *home = NULL;
-
-        if (user_find_home(named, &home) < 0)
-                return -ENOMEM;
-        /* In /opt, which is shown as it is, nothing is made for one that isn't there. */
-        if (home && path_is_beneath(home, "/opt") && access(home, F_OK) < 0)
-                return 0;
-        *ret = home && !home_is_unusable(home) ? TAKE_PTR(home) : NULL;
-        return 0;
-}
-
-static bool is_instance(const struct nsrun_policy *p) {
-        return p->profile == POLICY_PROFILE_INSTANCE;
-}
-
-static int project_error(const struct nsrun_policy *p, int r, const char *path, struct nsrun_error *err) {
-        static const char hint[] = "choose a folder with --project DIR, or use --no-project";
-        _cleanup_free_ char *mode_fix = path ? refuse_closed_fix(r, path) : NULL,
-                            *fix = mode_fix ? str_concat(mode_fix, "; or ", hint) : NULL;
-
-        return error_set(err, NSRUN_STAGE_POLICY, r, path,
-                         p->project ? "the project can't be opened" : "the current folder can't be opened",
-                         fix ? fix : hint);
-}
-
-/* Finds the folder that was the project of the working directory before, below the one that is it now:
- * its .git is gone.  1: there is one, *ret; 0: there is none; -ENOMEM. */
-static int find_former_project(const struct resolved *s, char **ret) {
-        _cleanup_free_ char *at = s->cwd ? strdup(s->cwd) : NULL;
-
-        while (at && !streq(at, s->project) && path_is_beneath(at, s->project)) {
-                char *parent;
-
-                if (exposed_was_project(&s->known, at)) {
-                        *ret = TAKE_PTR(at);
-                        return 1;
-                }
-                parent = path_parent(at);
-                free(at);
-                at = parent;
-        }
-        return at || !s->cwd ? 0 : -ENOMEM;
-}
-
-/* Refuses a project that was found by looking upwards, and is wider than the one before: a command that
- * removes the .git of its project would have the next one write to the repository around it. */
-static int refuse_wider_project(const struct resolved *s, struct nsrun_error *err) {
-        _cleanup_free_ char *former = NULL, *wide = str_visible(s->project), *narrow = NULL;
-        char hint[sizeof(err->hint)];
-        int r;
-
-        if (s->known.state == EXPOSED_UNKNOWN && !streq(s->cwd, s->project))
-                return policy_refuse(
-                        err, s->project, "name it with --project, or remove the file",
-                        "which project this folder had before can't be known: nsrun's file of earlier "
-                        "runs ($XDG_STATE_HOME/nsrun/exposed) is damaged");
-        r = find_former_project(s, &former);
-        if (r == 0)
-                return 0;
-        narrow = r < 0 ? NULL : str_visible(former);
-        if (!narrow || !wide)
-                return error_oom(err);
-        (void)snprintf(hint, sizeof(hint),
-                       "a command may have removed it: --project %s goes on with that folder, --project %s "
-                       "takes the one around it",
-                       narrow, wide);
-        return policy_refuse(err, former, hint, "the project of earlier runs has no .git any more");
-}
-
-int resolve_project(struct resolved *s, struct nsrun_error *err) {
-        static const char hint[] = "choose a folder with --project DIR, or use --no-project";
-        const struct nsrun_policy *p = s->policy;
-        const char *reason;
-        unsigned mode = 0;
-        int r;
-
-        if (p->no_project)
-                return 0;
-        if (p->project)
-                r = path_canonical(p->project, &s->project, &mode);
-        else if (is_instance(p))
-                r = instance_find_start(s, &s->project);
-        else
-                r = s->cwd ? project_find(s->cwd, s->home, &s->project) : -ENOENT;
-        if (r < 0)
-                return project_error(p, r, p->project ? p->project : s->cwd, err);
-        r = p->project || is_instance(p) || s->plain ? 0 : refuse_wider_project(s, err);
-        if (r < 0)
-                return r;
-        if (p->project && (mode & S_IFMT) != S_IFDIR)
-                return project_error(p, -ENOTDIR, p->project, err);
-        reason = s->plain && (p->allows_all || !p->no_sandbox) ? NULL : project_denied(s->project, s->home);
-        if (reason)
-                return policy_refuse(err, s->project, hint, "%s can't be %s", reason,
-                                     is_instance(p) ? "the working directory" : "the project");
-        return 0;
-}
-
-/* The configuration's sections were chosen for one project: for another they would be the wrong ones. */
-static int refuse_other_project(const struct resolved *s, struct nsrun_error *err) {
-        const struct nsrun_policy *p = s->policy;
-        const char *then = p->config_project, *now = s->project;
-
-        if (!p->has_project_sections || is_instance(p) || (!then && !now) ||
-            (then && now && streq(then, now)))
-                return 0;
-        return policy_refuse(err, now ? now : then, "say which one before the configuration is read",
-                             "another project than the configuration was read for");
-}
-
 static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         const struct rule_request request = {
                 .access = POLICY_RW,
                 .origin = POLICY_BY_DEFAULT,
                 .giver = PLAN_BY_PROJECT,
-                .option = p->project       ? "--project"
-                          : is_instance(p) ? "the working directory"
-                                           : "the project",
+                .option = p->project              ? "--project"
+                          : policy_is_instance(p) ? "the working directory"
+                                                  : "the project",
                 .source = s->project,
                 .spelled = p->project,
         };
@@ -350,7 +229,7 @@ static int add_links(struct resolved *s, struct nsrun_error *err) {
 }
 
 static int add_rules(struct resolved *s, struct nsrun_error *err) {
-        bool has_instance = is_instance(s->policy);
+        bool has_instance = policy_is_instance(s->policy);
         int r;
 
         r = add_asked_rules(s, err);
@@ -401,13 +280,13 @@ static int add_exposed_projects(struct resolved *s) {
         _cleanup_free_ char *former = NULL;
         int r;
 
-        if (!s->project || is_instance(s->policy))
+        if (!s->project || policy_is_instance(s->policy))
                 return 0;
         if (!s->policy->project)
                 return !project_has_git(s->project) || exposed_was_project(&s->known, s->project)
                                ? 0
                                : add_exposed(s, 'p', s->project);
-        r = find_former_project(s, &former);
+        r = project_find_former(s, &former);
         if (r > 0 && !project_has_git(former))
                 r = add_exposed(s, 'n', former);
         return r < 0 ? r : 0;
@@ -489,11 +368,11 @@ static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) 
 static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err) {
         if (config_refuse_profile(p, err) < 0)
                 return -EINVAL;
-        if (is_instance(p) && p->protects_strictly)
+        if (policy_is_instance(p) && p->protects_strictly)
                 return policy_refuse(
                         err, NULL, "leave one of the two out",
                         "the instance profile protects no names: --protect=strict can't be had with it");
-        if (!is_instance(p)) {
+        if (!policy_is_instance(p)) {
                 if (p->instance)
                         return policy_refuse(err, p->instance, "add --profile=instance",
                                              "--instance is of no use without its profile");
@@ -586,18 +465,18 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
             sockets_list(inherited, s->home, &s->sockets) < 0)
                 return error_oom(err);
         resolve_proc(s);
-        r = is_instance(p) ? instance_find_workspace(s, err) : 0;
+        r = policy_is_instance(p) ? instance_find_workspace(s, err) : 0;
         if (r >= 0)
                 r = resolve_project(s, err);
         if (r >= 0)
-                r = refuse_other_project(s, err);
+                r = project_refuse_other(s, err);
         if (r >= 0)
                 r = resolve_tmp(s, err);
         if (r >= 0)
                 r = add_rules(s, err);
         if (r >= 0)
                 r = resolve_conflicts(s, err);
-        if (r >= 0 && !is_instance(p))
+        if (r >= 0 && !policy_is_instance(p))
                 r = protect_add_rules(s, err);
         if (r >= 0)
                 r = hide_names(s, err);
@@ -612,10 +491,10 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
         if (r >= 0)
                 r = grants_resolve(s, err);
         if (r >= 0)
-                r = is_instance(p) ? move_home(s, err) : git_find_identity(s, err);
+                r = policy_is_instance(p) ? move_home(s, err) : git_find_identity(s, err);
         if (r >= 0)
                 r = environment_resolve(s, err);
-        if (r >= 0 && !is_instance(p))
+        if (r >= 0 && !policy_is_instance(p))
                 r = settings_resolve(s, err);
-        return r < 0 || is_instance(p) ? r : toolchain_rules_find_unseen(s, err);
+        return r < 0 || policy_is_instance(p) ? r : toolchain_rules_find_unseen(s, err);
 }
