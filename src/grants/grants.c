@@ -5,12 +5,12 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 
-#include "agents.h"
 #include "base/array.h"
 #include "base/path.h"
+#include "policy/agents.h"
 
-#include "refuse.h"
-#include "withheld.h"
+#include "policy/refuse.h"
+#include "policy/withheld.h"
 
 int grant_refuse(const struct granting *g, const char *path, const char *what, const char *hint) {
         return error_setf(g->err, NSRUN_STAGE_POLICY, UNSAID(-ENOENT), path, hint, "%s: %s", g->option,

@@ -4,7 +4,7 @@
  * there; plan/granted.c makes entries of it. */
 #pragma once
 
-#include "resolved.h"
+#include "policy/resolved.h"
 
 /* What all finders of grants work on. */
 struct granting {
@@ -16,7 +16,7 @@ struct granting {
 /* Fills s->shown, s->granted and s->gives by the words that were given.  The writable folders are known. */
 int grants_resolve(struct resolved *s, struct nsrun_error *err);
 
-/* ------------------------------------------- for the files grants*.c of this folder */
+/* ------------------------------------------- for the files of this folder */
 
 /* Refuses a grant: "OPTION: what: path; hint". */
 int grant_refuse(const struct granting *g, const char *path, const char *what, const char *hint);
@@ -44,7 +44,7 @@ const char *grant_variable(const struct granting *g, const char *name);
  * there: 1; 0: there is none. */
 int grant_find(const struct granting *g, const char *path, unsigned type, char **ret);
 
-/* Each of a word: finds what it shows, in the file grants_WORD.c. */
+/* Each of a word: finds what it shows, in the file WORD.c. */
 int grant_gpu(const struct granting *g);
 int grant_sound(const struct granting *g);
 int grant_ssh_agent(const struct granting *g);
