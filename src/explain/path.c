@@ -10,7 +10,7 @@
 
 #include "base/path.h"
 #include "base/sys.h"
-#include "policy/learn_view.h"
+#include "protect/learn_view.h"
 #include "policy/options.h"
 
 /* Of a path with more parts than people make nothing is told: each is looked at. */

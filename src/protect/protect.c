@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "agents.h"
 #include "base/beneath.h"
 #include "base/path.h"
 #include "host/subrepositories.h"
+#include "policy/agents.h"
 #include "protect_find.h"
 #include "protect_git.h"
 #include "protect_names.h"

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "disk/records.h"
 #include "disk/rundir.h"
-#include "refuse.h"
+#include "policy/refuse.h"
 
 static const char wide_option[] = "the view of nsrun learn";
 
