@@ -9,8 +9,8 @@
 #include "base/path.h"
 #include "policy/agents.h"
 
-#include "policy/refuse.h"
 #include "policy/withheld.h"
+#include "rules/refuse.h"
 
 int grant_refuse(const struct granting *g, const char *path, const char *what, const char *hint) {
         return error_setf(g->err, NSRUN_STAGE_POLICY, UNSAID(-ENOENT), path, hint, "%s: %s", g->option,

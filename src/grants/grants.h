@@ -4,7 +4,7 @@
  * there; plan/granted.c makes entries of it. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* What all finders of grants work on. */
 struct granting {

@@ -2,7 +2,7 @@
 /* Hidden names: files and folders in what is exposed that the command can't read. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Fills s->hidden with what --hide names and is there.  All rules are known.  -E2BIG with *err filled: there
  * is more than can be looked through; other errors of openat(2): a folder can't be; -ENOMEM. */

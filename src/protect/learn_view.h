@@ -3,7 +3,7 @@
  * project, but for those of secrets.  What is written there is thrown away. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Makes the policy show them. */
 void policy_widen(struct nsrun_policy *p);

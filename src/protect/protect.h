@@ -3,7 +3,7 @@
  * (git, editors, shells, package managers, other agents). */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Adds a read-only rule for each protected name that is there, and fills s->protected.  All other rules are
  * known, one for each target.  -E2BIG with *err filled: a glob of --protect names more than can be looked

@@ -2,7 +2,7 @@
 /* Protected names of one folder are looked for: what is there becomes read-only. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 enum {
         PROTECT_REPOSITORIES_MAX = 500, /* with submodules' git dirs */

@@ -2,7 +2,7 @@
 /* Rules of protected names. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Adds one rule, unless another shows something else at `target`.  -ENOMEM. */
 int protect_add_rule(struct resolved *s, enum policy_access access, const char *source, const char *target,

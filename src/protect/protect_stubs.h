@@ -4,7 +4,7 @@
  * (boundary/mount_stubs.c); here is decided which names of which folders are stubs. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* A glob that is one name, as that name, for the caller to free.  -EINVAL: it has wildcards; -ENOMEM. */
 int strict_unescape(const char *glob, char **ret);

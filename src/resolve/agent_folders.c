@@ -5,8 +5,9 @@
 
 #include "base/path.h"
 #include "policy/agents.h"
-#include "policy/refuse.h"
 #include "policy/withheld.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
 
 static const char of_agent[] = "--agent";
 

@@ -2,7 +2,7 @@
 /* The folders of the agent that --agent names. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Adds rules for the agent's folders, and fills s->agent_folders.  Nothing without --agent. */
 int agent_add_rules(struct resolved *s, struct nsrun_error *err);

@@ -2,7 +2,7 @@
 /* The command's environment.  Changes neither the caller's environ nor the host. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Sets the variables of s->usual, unless --env or --unsetenv names them. */
 int environment_add_usual(const struct resolved *s, struct variables *env);

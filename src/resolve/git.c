@@ -8,8 +8,9 @@
 #include "base/path.h"
 #include "host/git_author.h"
 #include "host/gitdir.h"
-#include "policy/refuse.h"
 #include "policy/withheld.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
 
 static const char option[] = "the project's git dir";
 

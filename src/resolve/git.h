@@ -3,7 +3,7 @@
  * .git file leads to, and the name to commit under. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Adds nsrun's rules for the git dirs of a worktree or a submodule.  s->project must be known.
  * -EPERM with *err filled: the .git file isn't believed. */

@@ -7,7 +7,8 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "policy/agents.h"
-#include "policy/refuse.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
 #include "seccomp/load.h"
 
 static enum nsrun_error_id landlock_cause(int abi) {

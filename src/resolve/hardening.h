@@ -2,7 +2,7 @@
 /* The seccomp policy and Landlock. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Fills s->seccomp and refuses a seccomp policy file that a command may write.
  * Refuses --landlock=require where the kernel has no Landlock scopes. */

@@ -9,8 +9,9 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "host/project.h"
-#include "policy/refuse.h"
 #include "policy/withheld.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
 
 /* More absolute paths than anybody types on a command line; each costs a comparison with all rules. */
 #define MOST_ARGUMENTS 2048

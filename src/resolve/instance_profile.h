@@ -4,7 +4,7 @@
  * homes and system folders which picoclaw would expose stay hidden. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Number of an instance's folders, its root among them; and the one of them that is the command's HOME. */
 enum {

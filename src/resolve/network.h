@@ -3,7 +3,7 @@
 #pragma once
 
 #include "net/rules.h"
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Refuses ports of the sandbox's loopback that are published and that a rule takes there.  -EINVAL. */
 int network_refuse_taken(const struct net_rules *rules, struct nsrun_error *err);

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* What "no-sandbox" means, for its user. */
 extern const char policy_no_sandbox_warning[];

@@ -2,7 +2,7 @@
 /* Where overlays keep what is written during a run. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Fills s->backing and s->overlay_size, once all rules are known. */
 void resolve_backing(struct resolved *s);

@@ -8,7 +8,8 @@
 #include "host/project.h"
 #include "host/user.h"
 #include "instance_profile.h"
-#include "policy/refuse.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
 
 /* Whether the sandbox can't have a tmpfs at `home`, since it would hide system folders or nsrun's
  * own. */

@@ -2,7 +2,7 @@
 /* The home folder, and the folder that is the project. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* The home folder that `named`, the value of HOME, gives, else the user's; NULL where the sandbox
  * can't have a tmpfs at that path.  -ENOMEM. */

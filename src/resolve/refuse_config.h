@@ -2,7 +2,7 @@
 /* Refusals that keep configurations from what commands may write. */
 #pragma once
 
-#include "policy/refuse.h"
+#include "rules/refuse.h"
 
 /* Refuses a configuration that a command may write, or that is reached through a symlink
  * which a command may have planted; and a rule that would let a command write a configuration for

@@ -15,94 +15,24 @@
 #include "host/project.h"
 #include "host/userns.h"
 #include "instance_profile.h"
-#include "net/proxy.h"
 #include "network.h"
 #include "no_sandbox.h"
 #include "overlay_backing.h"
 #include "policy/agents.h"
 #include "policy/config.h"
 #include "policy/limits.h"
-#include "policy/refuse.h"
 #include "policy/withheld.h"
 #include "project.h"
 #include "protect/hide.h"
 #include "protect/learn_view.h"
 #include "protect/protect.h"
 #include "refuse_config.h"
+#include "rules/home_secrets.h"
+#include "rules/own_folders.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
 #include "tool_settings.h"
 #include "toolchains.h"
-
-void resolved_shown_clear(struct resolved_shown *shown) {
-        free(shown->source);
-        free(shown->target);
-        free(shown->text);
-        *shown = (struct resolved_shown){.source = NULL};
-}
-
-void resolved_clear(struct resolved *s) {
-        for (size_t i = 0; i < s->n_rules; i++)
-                resolved_rule_clear(&s->rules[i]);
-        free(s->rules);
-        for (size_t i = 0; i < s->n_links; i++)
-                policy_clear_link(&s->links[i]);
-        free(s->links);
-        for (size_t i = 0; i < s->n_tmpfs; i++)
-                free(s->tmpfs[i].path);
-        free(s->tmpfs);
-        resolved_rule_clear(&s->tmp);
-        free(s->plain);
-        free(s->cwd);
-        strv_free(s->sockets);
-        free(s->home);
-        free(s->project);
-        strv_free(s->writable);
-        for (size_t i = 0; i < s->n_toolchains; i++)
-                resolved_toolchain_clear(&s->toolchains[i]);
-        free(s->toolchains);
-        strv_free(s->unseen);
-        exposed_clear(&s->known);
-        strv_free(s->exposes);
-        for (size_t i = 0; i < s->n_shown; i++)
-                resolved_shown_clear(&s->shown[i]);
-        free(s->shown);
-        strv_free(s->granted);
-        strv_free(s->gives);
-        free(s->ssh_agent);
-        strv_free(s->dbus);
-        free(s->browser);
-        free(s->programs_first);
-        free(s->wayland);
-        strv_free(s->agent_folders);
-        strv_free(s->network);
-        net_proxy_forget(&s->via);
-        free(s->seccomp);
-        variables_clear(&s->env);
-        strv_free(s->left_out);
-        strv_free(s->secrets);
-        strv_free(s->identity);
-        free(s->git_settings);
-        free(s->git_ignores);
-        for (size_t i = 0; i < s->n_settings; i++) {
-                free(s->settings[i].path);
-                free(s->settings[i].text);
-        }
-        free(s->settings);
-        strv_free(s->ephemeral);
-        strv_free(s->reserved);
-        for (size_t i = 0; i < s->n_hidden; i++)
-                free(s->hidden[i].path);
-        free(s->hidden);
-        strv_free(s->protected);
-        strv_free(s->present);
-        strv_free(s->git_dirs);
-        strv_free(s->git_links);
-        free(s->git_dir);
-        free(s->git_common_dir);
-        free(s->instance_root);
-        free(s->instance_workspace);
-        strv_free(s->instance_env);
-        *s = (struct resolved){0};
-}
 
 static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;

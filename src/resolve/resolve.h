@@ -2,7 +2,7 @@
 /* From what was asked to what it means here and now. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* A policy, and what it is resolved for.  A caller that needs another command than the policy's
  * asks here, so that the policy stays as it is. */

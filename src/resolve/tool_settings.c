@@ -7,9 +7,9 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "host/toolsettings.h"
-#include "policy/refuse.h"
 #include "policy/secret_values.h"
 #include "policy/withheld.h"
+#include "rules/refuse.h"
 
 /* Where the file lies, by the command's own variables.  *ret is NULL for a path that is none. */
 static int find_settings_file(const struct resolved *s, const struct toolsettings_file *file, char **ret) {

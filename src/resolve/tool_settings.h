@@ -2,7 +2,7 @@
 /* Where the user's own settings of npm and pip come from, and where they are inside. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Fills s->settings: at its own place, for each file of host/toolsettings.c, what stands for it inside.  All
  * rules are known. */

@@ -9,14 +9,10 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "host/toolchains.h"
-#include "policy/refuse.h"
 #include "policy/withheld.h"
-
-void resolved_toolchain_clear(struct resolved_toolchain *t) {
-        free(t->path);
-        free(t->why);
-        *t = (struct resolved_toolchain){0};
-}
+#include "rules/home_secrets.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
 
 struct addition {
         struct resolved *resolved;

@@ -3,7 +3,7 @@
  * points at that the sandbox doesn't show. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "rules/resolved.h"
 
 /* Adds rules for the rows of the configuration and of the table that are on this host, and fills
  * s->toolchains.  The rules of all else must be there. */
@@ -15,5 +15,3 @@ int toolchain_rules_distrust(struct resolved *s, struct nsrun_error *err);
 
 /* Fills s->unseen.  The rules and s->env must be final. */
 int toolchain_rules_find_unseen(struct resolved *s, struct nsrun_error *err);
-
-void resolved_toolchain_clear(struct resolved_toolchain *t);

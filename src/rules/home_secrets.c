@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The folders of a home in which programs keep keys, tokens and passwords.  None becomes a project,
  * writable or an overlay, whatever a slip or a planted symlink asks for. */
+#include "home_secrets.h"
+
 #include <unistd.h>
 
 #include "base/path.h"

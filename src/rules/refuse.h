@@ -3,7 +3,7 @@
  * what to do; none changes anything. */
 #pragma once
 
-#include "refusal.h"
+#include "policy/refusal.h"
 #include "resolved.h"
 
 /* What a symlink, or a file that nsrun obeys, is judged by. */
@@ -29,24 +29,9 @@ int refuse_untrusted_link(const struct trust *trust, const struct resolved_rule 
 int refuse_changeable(const struct trust *trust, const struct resolved_rule *file, const char *what,
                       struct nsrun_error *err);
 
-/* own_folders.c: refuses rules that would let a command write the folder of run directories, and a
- * symlink on the way to it that a command could replace. */
-int refuse_rundirs(const struct resolved *s, struct nsrun_error *err);
-
-/* session.c: refuses rules that would show the folder of sessions' records, which say what a
- * session's commands may do: neither that folder, one in it, nor one that holds it. */
-int refuse_records(const struct resolved *s, struct nsrun_error *err);
-
 /* Refuses a rule for what its source is.  Of `rule` only the canonical source and the access are
  * looked at; `sockets` are those of sockets_list(). */
 int refuse_source(const struct resolved_rule *rule, char *const *sockets, struct nsrun_error *err);
-
-/* home_secrets.c: refuses to make writable, an overlay or the project: a folder of the `home` (may be
- * NULL) that holds keys or passwords, something in it, or a hidden folder around it; or the home as a whole.
- * Of `rule` the source, the spelling and the access are looked at. */
-int refuse_secrets(const struct resolved_rule *rule, const char *home, struct nsrun_error *err);
-/* Whether a path, relative to a home and normalised, is one of those folders of keys or lies in one. */
-bool secrets_hold(const char *below);
 
 /* Whether nsrun makes `target` (normalised) itself, or something beneath it. */
 bool refuse_is_own(const char *target);

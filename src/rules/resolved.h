@@ -4,7 +4,7 @@
 #pragma once
 
 #include "disk/exposed.h"
-#include "policy.h"
+#include "policy/policy.h"
 
 /* One path of the host that the sandbox sees. */
 struct resolved_rule {
@@ -151,35 +151,6 @@ struct resolved {
 void resolved_clear(struct resolved *s);
 #define _cleanup_resolved_ _cleanup_(resolved_clear)
 
-void resolved_shown_clear(struct resolved_shown *shown);
-
-/* ------------------------------------------------- rules.c: for the files of this folder */
-
-/* A rule that is to be resolved.  The caller keeps the strings; only `option` must live on. */
-struct rule_request {
-        enum policy_access access;
-        enum policy_origin origin;
-        enum plan_origin giver; /* POLICY_BY_DEFAULT: struct resolved_rule's */
-        const char *option;
-        const char *source;
-        const char *target; /* absolute; NULL: the same path as the source */
-        const char *
-                spelled; /* the source as the user named it, if the caller has followed its links; or NULL */
-        bool is_to_be_made; /* the source is a folder that the run makes before it is mounted */
-        bool is_optional;   /* the rule is left out where its source is missing */
-        unsigned rank;      /* struct policy_rule's */
-};
-
-/* Resolves a rule and adds it.  One of nsrun's own whose source is missing is left out; a rule for
- * what may not be exposed is refused. */
-int resolve_rule(struct resolved *s, const struct rule_request *request, struct nsrun_error *err);
-/* Resolves and adds a rule of nsrun's own, whose target is its source. */
-int resolve_default(struct resolved *s, enum plan_origin giver, enum policy_access access,
-                    const char *source, const char *option, struct nsrun_error *err);
-int resolve_link(struct resolved *s, const char *text, const char *path, struct nsrun_error *err);
-int resolve_tmpfs(struct resolved *s, const struct policy_tmpfs *tmpfs, struct nsrun_error *err);
-/* Leaves one rule for each target, and refuses contradictions. */
-int resolve_conflicts(struct resolved *s, struct nsrun_error *err);
-/* The absolute spelling of `spelled`; NULL for want of memory. */
-char *resolve_spelling(const struct resolved *s, const char *spelled);
 void resolved_rule_clear(struct resolved_rule *rule);
+void resolved_toolchain_clear(struct resolved_toolchain *t);
+void resolved_shown_clear(struct resolved_shown *shown);

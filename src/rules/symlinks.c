@@ -2,9 +2,10 @@
 /* Refusals for symlinks that a command may have planted.  A source that is reached through a
  * symlink in a writable folder is not what the user meant to expose, but what the last command
  * chose. */
+#include "refuse.h"
+
 #include "base/path.h"
 #include "disk/reach.h"
-#include "refuse.h"
 
 /* Whether a command that could write to one of the `writable` folders may have planted `link` to
  * choose the rule's source.  A link that leads to a place in the same folder shows a writable rule

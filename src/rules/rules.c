@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One rule: from the words that asked for it to canonical paths; and which of two rules for one
  * target stays.  Only reads the host. */
+#include "rules.h"
+
 #include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/path.h"
+#include "home_secrets.h"
 #include "refuse.h"
-
-void resolved_rule_clear(struct resolved_rule *rule) {
-        free(rule->source);
-        free(rule->target);
-        strv_free(rule->aliases);
-        free(rule->spelled);
-        strv_free(rule->stubs);
-        *rule = (struct resolved_rule){0};
-}
 
 char *resolve_spelling(const struct resolved *s, const char *spelled) {
         char *absolute = NULL;
