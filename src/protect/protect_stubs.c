@@ -12,6 +12,7 @@
 #include "disk/rundir.h"
 #include "protect_rules.h"
 #include "rules/refuse.h"
+#include "rules/rules.h"
 
 enum {
         FOLDERS_MAX = 10000,
@@ -66,12 +67,9 @@ static bool is_git_place(const struct resolved *s, const char *folder) {
 /* Adds a stub to the rule that shows `source` at `target`, or to a new one.  None where a rule shows
  * something else there. */
 static int add_stub(struct resolved *s, const char *source, const char *target, const char *stub) {
-        struct resolved_rule *rule = NULL;
+        struct resolved_rule *rule = rules_find(s, target);
         int r = 0;
 
-        for (size_t i = 0; i < s->n_rules && !rule; i++)
-                if (streq(s->rules[i].target, target))
-                        rule = &s->rules[i];
         if (rule && (rule->access != POLICY_RW || !rule->is_directory || !streq(rule->source, source)))
                 return 0;
         if (!rule) {
@@ -224,13 +222,6 @@ int strict_pin_link(struct resolved *s, const char *source, struct nsrun_error *
         return r;
 }
 
-static bool is_target(const struct resolved *s, const char *target) {
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (streq(s->rules[i].target, target))
-                        return true;
-        return false;
-}
-
 /* Adds a rule for each folder in that of rule i which has none. */
 static int bind_folders(struct resolved *s, size_t i) {
         _cleanup_free_ char *folder = strdup(s->rules[i].source), *target = strdup(s->rules[i].target);
@@ -254,7 +245,7 @@ static int bind_folders(struct resolved *s, size_t i) {
                         r = -ENOMEM;
                 else if (++n > FOLDERS_MAX)
                         r = -E2BIG;
-                else if (!is_target(s, at))
+                else if (!rules_find(s, at))
                         r = protect_add_rule(s, POLICY_RW, source, at, true);
         }
         (void)closedir(dir);

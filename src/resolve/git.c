@@ -97,7 +97,7 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err) {
         const char *why = NULL, *hint = NULL;
         int r;
 
-        if (!s->project)
+        if (!s->project || s->policy->has_workspace)
                 return 0;
         r = gitdir_find(s->project, &dirs, &why, &hint);
         if (r == -EPERM) {

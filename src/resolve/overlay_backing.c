@@ -36,13 +36,14 @@ static uint64_t memory_for_caches(const struct resolved *s) {
         return size >= MEMORY_LEAST ? size : 0;
 }
 
-void resolve_backing(struct resolved *s) {
+int resolve_backing(struct resolved *s, nsrun_unused struct nsrun_error *err) {
         s->backing = s->policy->backing;
         s->overlay_size = s->policy->tmpfs_size;
         if (s->backing != POLICY_BACKING_AUTO)
-                return;
+                return 0;
         s->overlay_size = memory_for_caches(s);
         s->backing = s->overlay_size ? POLICY_BACKING_TMPFS : POLICY_BACKING_DISK;
         if (!s->overlay_size)
                 s->overlay_size = s->policy->tmpfs_size;
+        return 0;
 }

@@ -5,4 +5,4 @@
 #include "rules/resolved.h"
 
 /* Fills s->backing and s->overlay_size, once all rules are known. */
-void resolve_backing(struct resolved *s);
+int resolve_backing(struct resolved *s, struct nsrun_error *err);

@@ -8,16 +8,7 @@
 #include "policy/config.h"
 #include "policy/withheld.h"
 #include "project.h"
-
-/* Whether a rule that isn't writable shows `source` at `target`, over what a writable one would
- * show there. */
-static bool links_is_kept(const struct resolved *s, const char *source, const char *target) {
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (s->rules[i].access != POLICY_RW && streq(s->rules[i].source, source) &&
-                    streq(s->rules[i].target, target))
-                        return true;
-        return false;
-}
+#include "rules/rules.h"
 
 /* Refuses the writable folder `source`, shown at `target`, if the configuration's `folder` lies in
  * it or around it: what a command wrote there a later run would obey, in any project. */
@@ -33,7 +24,7 @@ static int refuse_config_root(const struct resolved *s, const char *source, cons
                 place = path_join(target, *below ? below : ".");
                 if (!place)
                         return error_oom(err);
-                if (links_is_kept(s, folder, place))
+                if (rules_keep(s, folder, place))
                         return 0;
         }
         visible = str_visible(folder);

@@ -158,35 +158,9 @@ static int add_links(struct resolved *s, struct nsrun_error *err) {
         return r;
 }
 
-static int add_rules(struct resolved *s, struct nsrun_error *err) {
-        bool has_instance = policy_is_instance(s->policy);
-        int r;
-
-        r = add_asked_rules(s, err);
-        /* Before the project's, which may be the same: just this rule knows how the workspace was spelled.
-         */
-        if (r >= 0 && has_instance)
-                r = instance_add_rules(s, err);
-        if (r >= 0)
-                r = add_project_rule(s, err);
-        if (r >= 0)
-                r = agent_add_rules(s, err);
-        if (r >= 0)
-                r = add_tmp_rule(s, err);
-        if (r >= 0 && !has_instance && !s->policy->has_workspace)
-                r = git_add_rules(s, err);
-        if (r >= 0)
-                r = toolchain_rules_add(s, err);
-        if (r >= 0)
-                r = wide_add_rules(s, err);
-        if (r >= 0 && has_instance)
-                r = instance_add_command(s, err);
-        return r < 0 ? r : add_links(s, err);
-}
-
 /* Fills s->writable.  The project is in it even if it is read-only now: an earlier run may have
  * been able to write to it. */
-static int list_writable(struct resolved *s) {
+static int list_writable(struct resolved *s, struct nsrun_error *err) {
         int r = s->project ? strv_add(&s->writable, s->project) : 0;
 
         if (r >= 0 && s->tmp.source)
@@ -194,7 +168,7 @@ static int list_writable(struct resolved *s) {
         for (size_t i = 0; i < s->n_rules && r >= 0; i++)
                 if (s->rules[i].access == POLICY_RW)
                         r = strv_add(&s->writable, s->rules[i].source);
-        return r;
+        return r < 0 ? error_oom(err) : 0;
 }
 
 /* Adds a line "LETTER PATH" to what this run exposes. */
@@ -224,7 +198,7 @@ static int add_exposed_projects(struct resolved *s) {
 
 /* Fills s->exposes: folders that this run lets a command write, and a session's overlays that the user
  * asked for, which a commit writes. */
-static int list_exposes(struct resolved *s) {
+static int list_exposes(struct resolved *s, struct nsrun_error *err) {
         int r = add_exposed_projects(s);
 
         if (r >= 0 && s->tmp.source && !exposed_is_known(&s->known, s->tmp.source))
@@ -238,7 +212,7 @@ static int list_exposes(struct resolved *s) {
                     !exposed_is_known(&s->known, rule->source))
                         r = add_exposed(s, 'w', rule->source);
         }
-        return r;
+        return r < 0 ? error_oom(err) : 0;
 }
 
 static int refuse_all_untrusted_links(const struct resolved *s, struct nsrun_error *err) {
@@ -264,16 +238,6 @@ static int refuse_hidden_project(const struct resolved *s, struct nsrun_error *e
                              "the project would be hidden by the folder of --tmp");
 }
 
-static bool is_protected_at(const struct resolved *s, const char *source, const char *target) {
-        for (size_t i = 0; i < s->n_rules; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
-
-                if (rule->access != POLICY_RW && streq(rule->source, source) && streq(rule->target, target))
-                        return true;
-        }
-        return false;
-}
-
 /* Refuses a --tmp=FOLDER around something that a rule protects: the rule protects it at its own
  * path, and at /tmp a command could write it. */
 static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) {
@@ -287,7 +251,7 @@ static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) 
                 other = path_join("/tmp", below);
                 if (!other)
                         return error_oom(err);
-                if (!is_protected_at(s, rule->source, other))
+                if (!rules_keep(s, rule->source, other))
                         return policy_refuse(
                                 err, rule->source, "choose another folder for --tmp, or use --tmp=scratch",
                                 "what %s protects could be written by way of /tmp", rule->option);
@@ -332,28 +296,6 @@ static int refuse_request(const struct resolved *s, const struct policy_request 
         return s->policy->no_sandbox || request->is_plain ? 0 : refuse_profile(s->policy, err);
 }
 
-/* Refuses what can be judged only when all rules are known. */
-static int refuse_all(struct resolved *s, struct nsrun_error *err) {
-        int r;
-
-        r = network_resolve(s, err);
-        if (r >= 0)
-                r = refuse_hidden_project(s, err);
-        if (r >= 0)
-                r = refuse_tmp_around(s, err);
-        if (r >= 0)
-                r = refuse_all_untrusted_links(s, err);
-        if (r >= 0)
-                r = refuse_rundirs(s, err);
-        if (r >= 0)
-                r = refuse_hardening(s, err);
-        if (r >= 0)
-                r = refuse_records(s, err);
-        if (r >= 0)
-                r = refuse_limits(s->policy, err);
-        return r < 0 ? r : refuse_config(s, err);
-}
-
 /* Makes the instance's home the command's.  Until now s->home was the user's, whose secrets the
  * rules must not expose. */
 static int move_home(struct resolved *s, struct nsrun_error *err) {
@@ -361,6 +303,62 @@ static int move_home(struct resolved *s, struct nsrun_error *err) {
         s->home = path_join(s->instance_root, INSTANCE_HOME);
         return s->home && instance_environment(s->instance_root, &s->instance_env) >= 0 ? 0 : error_oom(err);
 }
+
+/* Which policies a step is for. */
+enum step_for {
+        FOR_ALL,
+        FOR_CODE,
+        FOR_INSTANCE
+};
+
+/* What is done one after the other; a step that only refuses has a const view. */
+static const struct {
+        int (*fill)(struct resolved *s, struct nsrun_error *err);
+        int (*refuse)(const struct resolved *s, struct nsrun_error *err);
+        enum step_for is_for;
+} steps[] = {
+        {.fill = instance_find_workspace, .is_for = FOR_INSTANCE},
+        {.fill = resolve_project},
+        {.refuse = project_refuse_other},
+        {.fill = resolve_tmp},
+
+        {.fill = add_asked_rules},
+        /* Before the project's, which may be the same: just this rule knows how the workspace was spelled.
+         */
+        {.fill = instance_add_rules, .is_for = FOR_INSTANCE},
+        {.fill = add_project_rule},
+        {.fill = agent_add_rules},
+        {.fill = add_tmp_rule},
+        {.fill = git_add_rules, .is_for = FOR_CODE},
+        {.fill = toolchain_rules_add},
+        {.fill = wide_add_rules},
+        {.fill = instance_add_command, .is_for = FOR_INSTANCE},
+        {.fill = add_links},
+        {.fill = resolve_conflicts},
+
+        /* All rules that were asked for are known. */
+        {.fill = protect_add_rules, .is_for = FOR_CODE},
+        {.fill = hide_names},
+        {.fill = list_writable},
+        {.fill = list_exposes},
+        {.fill = toolchain_rules_distrust},
+        {.fill = resolve_backing},
+        {.fill = network_resolve},
+        {.refuse = refuse_hidden_project},
+        {.refuse = refuse_tmp_around},
+        {.refuse = refuse_all_untrusted_links},
+        {.refuse = refuse_rundirs},
+        {.fill = refuse_hardening},
+        {.refuse = refuse_records},
+        {.refuse = refuse_config},
+
+        {.fill = grants_resolve},
+        {.fill = move_home, .is_for = FOR_INSTANCE},
+        {.fill = git_find_identity, .is_for = FOR_CODE},
+        {.fill = environment_resolve},
+        {.fill = settings_resolve, .is_for = FOR_CODE},
+        {.fill = toolchain_rules_find_unseen, .is_for = FOR_CODE},
+};
 
 int policy_resolve(const struct policy_request *request, struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = request->policy;
@@ -395,36 +393,9 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
             sockets_list(inherited, s->home, &s->sockets) < 0)
                 return error_oom(err);
         resolve_proc(s);
-        r = policy_is_instance(p) ? instance_find_workspace(s, err) : 0;
-        if (r >= 0)
-                r = resolve_project(s, err);
-        if (r >= 0)
-                r = project_refuse_other(s, err);
-        if (r >= 0)
-                r = resolve_tmp(s, err);
-        if (r >= 0)
-                r = add_rules(s, err);
-        if (r >= 0)
-                r = resolve_conflicts(s, err);
-        if (r >= 0 && !policy_is_instance(p))
-                r = protect_add_rules(s, err);
-        if (r >= 0)
-                r = hide_names(s, err);
-        if (r >= 0 && (list_writable(s) < 0 || list_exposes(s) < 0))
-                r = error_oom(err);
-        if (r >= 0)
-                r = toolchain_rules_distrust(s, err);
-        if (r >= 0)
-                resolve_backing(s);
-        if (r >= 0)
-                r = refuse_all(s, err);
-        if (r >= 0)
-                r = grants_resolve(s, err);
-        if (r >= 0)
-                r = policy_is_instance(p) ? move_home(s, err) : git_find_identity(s, err);
-        if (r >= 0)
-                r = environment_resolve(s, err);
-        if (r >= 0 && !policy_is_instance(p))
-                r = settings_resolve(s, err);
-        return r < 0 || policy_is_instance(p) ? r : toolchain_rules_find_unseen(s, err);
+        r = refuse_limits(p, err);
+        for (size_t i = 0; i < ARRAY_SIZE(steps) && r >= 0; i++)
+                if (steps[i].is_for == FOR_ALL || policy_is_instance(p) == (steps[i].is_for == FOR_INSTANCE))
+                        r = steps[i].fill ? steps[i].fill(s, err) : steps[i].refuse(s, err);
+        return r;
 }

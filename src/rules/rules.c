@@ -137,6 +137,21 @@ int resolve_default(struct resolved *s, enum plan_origin giver, enum policy_acce
         return resolve_rule(s, &request, err);
 }
 
+bool rules_keep(const struct resolved *s, const char *source, const char *target) {
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (s->rules[i].access != POLICY_RW && streq(s->rules[i].source, source) &&
+                    streq(s->rules[i].target, target))
+                        return true;
+        return false;
+}
+
+struct resolved_rule *rules_find(const struct resolved *s, const char *target) {
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (streq(s->rules[i].target, target))
+                        return &s->rules[i];
+        return NULL;
+}
+
 /* ------------------------------------------------------------------ two for one target */
 
 /* Sorts rules by target; those for one target by origin, then by rank, then in the order in which

@@ -31,3 +31,8 @@ int resolve_tmpfs(struct resolved *s, const struct policy_tmpfs *tmpfs, struct n
 int resolve_conflicts(struct resolved *s, struct nsrun_error *err);
 /* The absolute spelling of `spelled`; NULL for want of memory. */
 char *resolve_spelling(const struct resolved *s, const char *spelled);
+/* Whether a rule that isn't writable shows `source` at `target`, over what a writable one would show there.
+ */
+bool rules_keep(const struct resolved *s, const char *source, const char *target);
+/* The rule for that very target; NULL: there is none. */
+struct resolved_rule *rules_find(const struct resolved *s, const char *target);
