@@ -54,11 +54,12 @@ static bool is_agent_name(const char *name) {
         return n > 0 && !name[n] && name[0] != '-' && n <= 64;
 }
 
-static int fill_paths(struct config_reader *c, size_t i, char ***to) {
+static int fill_folder(struct config_reader *c, size_t i, struct policy_agent *agent,
+                       enum policy_access access) {
         char *path = NULL;
         int r = config_path(c, i, config_text(c, i), &path);
 
-        return r < 0 ? r : strv_consume(to, path) < 0 ? error_oom(c->err) : 0;
+        return r < 0 ? r : policy_add_agent_folder(agent, access, path) < 0 ? error_oom(c->err) : 0;
 }
 
 static int fill_keys(struct config_reader *c, size_t i, char ***to) {
@@ -122,20 +123,24 @@ static int apply_agent(struct config_reader *c, size_t node) {
         agent = policy_add_agent(c->policy, nodes[node].key);
         if (!agent || config_note(c, node, "agents", nodes[node].key, "") < 0)
                 return error_oom(c->err);
-        agent->is_nested = at[AGENT_NESTED] > 0 && json_is_true(nodes[at[AGENT_NESTED]].value);
+        agent->entry.is_nested = at[AGENT_NESTED] > 0 && json_is_true(nodes[at[AGENT_NESTED]].value);
         for (size_t k = 0; k < AGENT_NESTED; k++) {
+                static const enum policy_access accesses[] = {POLICY_RW, POLICY_OVERLAY, POLICY_RO};
                 const struct {
                         char ***to;
                         int (*fill)(struct config_reader *c, size_t i, char ***to);
-                } lists[AGENT_NESTED] = {
-                        {&agent->writable, fill_paths}, {&agent->overlay, fill_paths},
-                        {&agent->readable, fill_paths}, {&agent->protect, fill_globs},
-                        {&agent->keys, fill_keys},      {&agent->hosts, fill_hosts},
-                };
+                } lists[] = {{&agent->protect, fill_globs},
+                             {&agent->keys, fill_keys},
+                             {&agent->hosts, fill_hosts}};
 
                 for (size_t i = at[k] + 1; at[k] > 0 && i < nodes[at[k]].end && r >= 0; i = nodes[i].end)
-                        r = lists[k].fill(c, i, lists[k].to);
+                        r = k < ARRAY_SIZE(accesses) ? fill_folder(c, i, agent, accesses[k])
+                                                     : lists[k - ARRAY_SIZE(accesses)].fill(
+                                                               c, i, lists[k - ARRAY_SIZE(accesses)].to);
         }
+        agent->entry.protect = (const char *const *)agent->protect;
+        agent->entry.keys = (const char *const *)agent->keys;
+        agent->entry.hosts = (const char *const *)agent->hosts;
         return r;
 }
 

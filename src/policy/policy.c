@@ -25,9 +25,9 @@ nsrun_public int nsrun_policy_new(struct nsrun_policy **ret) {
 
 static void clear_agent(struct policy_agent *agent) {
         free(agent->name);
-        strv_free(agent->writable);
-        strv_free(agent->overlay);
-        strv_free(agent->readable);
+        for (size_t i = 0; i < agent->n_folders; i++)
+                free((char *)(uintptr_t)agent->folders[i].path);
+        free(agent->folders);
         strv_free(agent->protect);
         strv_free(agent->keys);
         strv_free(agent->hosts);
@@ -214,8 +214,22 @@ struct policy_agent *policy_add_agent(struct nsrun_policy *p, const char *name) 
                 free(copy);
                 return NULL;
         }
-        p->agents[p->n_agents] = (struct policy_agent){.name = copy};
+        p->agents[p->n_agents] = (struct policy_agent){
+                .name = copy, .entry = {.name = copy, .what = "of the configuration", .is_of_config = true}};
         return &p->agents[p->n_agents++];
+}
+
+int policy_add_agent_folder(struct policy_agent *agent, enum policy_access access, char *path) {
+        struct agent_folder *grown = reallocarray(agent->folders, agent->n_folders + 2, sizeof(*grown));
+
+        if (!grown) {
+                free(path);
+                return -ENOMEM;
+        }
+        grown[agent->n_folders++] = (struct agent_folder){.access = access, .path = path};
+        grown[agent->n_folders] = (struct agent_folder){.path = NULL};
+        agent->entry.folders = agent->folders = grown;
+        return 0;
 }
 
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path) {

@@ -87,12 +87,38 @@ struct policy_toolchain {
         const char *label;
 };
 
-/* A row that a configuration adds to the table of agents: agents.h says what each list is. */
+#define AGENT_MOVES_MOST 2
+
+/* A variable that names another place: the folder is `below` its value ("": the value itself). */
+struct agent_move {
+        const char *variable, *below;
+};
+
+/* A folder or file of an agent's.  One that is missing is left out. */
+struct agent_folder {
+        enum policy_access access;
+        const char *path; /* absolute, or "~/…" */
+        struct agent_move moved[AGENT_MOVES_MOST];
+};
+
+/* A row of the table of agents (agents.h).  Lists end with NULL, or are NULL. */
+struct agent_entry {
+        const char *name, *what;
+        const struct agent_folder *folders; /* the first without a path ends them; or NULL */
+        const char *const *protect;         /* globs at the top of its writable folders that are read-only */
+        const char *const *keys;            /* the first of these variables that is set is passed */
+        const char *const *hosts;           /* what --net=allow lets be reached beside the rules given */
+        bool is_nested; /* it brings a sandbox of its own: --seccomp=nested unless said */
+        bool is_of_config;
+};
+
+/* A row that a configuration adds, of what it owns. */
 struct policy_agent {
+        struct agent_entry entry;
         char *name;
-        char **writable, **overlay, **readable; /* absolute paths */
+        struct agent_folder *folders;
+        size_t n_folders;
         char **protect, **keys, **hosts;
-        bool is_nested;
 };
 
 struct policy_link {
@@ -253,6 +279,8 @@ int policy_add_toolchain(struct nsrun_policy *p, const char *path, const char *v
                          const char *label);
 /* Adds a row of this name, to be filled, to the table of agents.  NULL: no memory. */
 struct policy_agent *policy_add_agent(struct nsrun_policy *p, const char *name);
+/* Adds one of its folders.  The agent takes `path`. */
+int policy_add_agent_folder(struct policy_agent *agent, enum policy_access access, char *path);
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
 int policy_add_tmpfs(struct nsrun_policy *p, const char *path, uint64_t size);
 /* Before a configuration is read: its agent_profile counts. */

@@ -171,10 +171,9 @@ int grant_dbus_apply(void *target, const struct option_spec *spec, const char *v
 int agent_apply_option(void *target, const struct option_spec *spec, const char *value,
                        struct nsrun_error *err) {
         struct nsrun_policy *p = target;
-        struct agent_row row;
         char *copy;
 
-        if (!agent_find(p, value, &row))
+        if (!agent_find(p, value))
                 return option_refuse(spec, value, "no agent of that name",
                                      "'nsrun agents' has them all; a configuration adds one", err);
         copy = strdup(value);

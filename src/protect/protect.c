@@ -110,7 +110,8 @@ static int protect_nested(const struct protecting *p, unsigned depth) {
 
 static int protect_folder(struct protecting *p) {
         const struct nsrun_policy *policy = p->resolved->policy;
-        const char *const *globs = NULL;
+        const struct agent_entry *agent =
+                strv_contains(p->resolved->agent_folders, p->top) ? agent_chosen(policy) : NULL;
         int r = 0;
 
         if (strv_contains(policy->no_protect, "*"))
@@ -122,9 +123,7 @@ static int protect_folder(struct protecting *p) {
                 if (r < 0)
                         return protect_error(p, r, *glob);
         }
-        if (strv_contains(p->resolved->agent_folders, p->top))
-                globs = agent_protected(policy);
-        for (const char *const *glob = globs; glob && *glob && r >= 0; glob++)
+        for (const char *const *glob = agent ? agent->protect : NULL; glob && *glob && r >= 0; glob++)
                 r = protect_name(p, *glob);
         if (r >= 0)
                 r = protect_find(p);

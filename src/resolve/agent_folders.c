@@ -11,7 +11,7 @@
 
 static const char of_agent[] = "--agent";
 
-/* Where a folder of the shipped table is: a variable's place, if the command gets that variable.  A value
+/* Where a folder is: a variable's place, if the command gets that variable.  A value
  * that is no absolute path moves nothing.  1: *ret; 0: nobody knows the home; -ENOMEM. */
 static int place_folder(const struct resolved *s, const struct agent_folder *folder, char **ret) {
         for (size_t i = 0; i < AGENT_MOVES_MOST && folder->moved[i].variable; i++) {
@@ -45,42 +45,23 @@ static int agent_add_rule(struct resolved *s, enum plan_origin of_readable, enum
         return canonical && strv_add(&s->agent_folders, canonical) < 0 ? error_oom(err) : 0;
 }
 
-static int add_own(struct resolved *s, const struct policy_agent *agent, struct nsrun_error *err) {
-        const struct {
-                enum policy_access access;
-                char *const *paths;
-        } lists[] = {{POLICY_RW, agent->writable},
-                     {POLICY_OVERLAY, agent->overlay},
-                     {POLICY_RO, agent->readable}};
-        int r = 0;
-
-        for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-                STRV_FOREACH (path, lists[i].paths) {
-                        r = agent_add_rule(s, PLAN_BY_READABLE, lists[i].access, *path, err);
-                        if (r < 0)
-                                return r;
-                }
-        return r;
-}
-
 int agent_add_rules(struct resolved *s, struct nsrun_error *err) {
-        struct agent_row row;
+        const struct agent_entry *agent = agent_chosen(s->policy);
+        const struct agent_folder *folder = agent ? agent->folders : NULL;
 
-        if (!agent_find_chosen(s->policy, &row))
-                return 0;
-        if (s->policy->profile == POLICY_PROFILE_INSTANCE)
+        if (agent && policy_is_instance(s->policy))
                 return policy_refuse(
                         err, NULL, "leave one of the two out",
                         "--agent can't be had with the instance profile, which has a home of its own");
-        if (row.own)
-                return add_own(s, row.own, err);
-        for (size_t i = 0; i < AGENT_FOLDERS_MOST && row.shipped->folders[i].path; i++) {
+        for (; folder && folder->path; folder++) {
                 _cleanup_free_ char *path = NULL;
-                int r = place_folder(s, &row.shipped->folders[i], &path);
+                int r = place_folder(s, folder, &path);
 
                 if (r < 0)
                         return error_oom(err);
-                r = r > 0 ? agent_add_rule(s, PLAN_BY_TABLE, row.shipped->folders[i].access, path, err) : 0;
+                r = r > 0 ? agent_add_rule(s, agent->is_of_config ? PLAN_BY_READABLE : PLAN_BY_TABLE,
+                                           folder->access, path, err)
+                          : 0;
                 if (r < 0)
                         return r;
         }

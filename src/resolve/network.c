@@ -103,35 +103,37 @@ static int add_list(struct resolved *s, const char *name) {
         return 0;
 }
 
-/* The agent's hosts, as --allow takes them, that no other rule has. */
+/* Adds a rule, or those of a list, unless it is there. */
+static int add_rule_line(struct resolved *s, const char *line) {
+        return line[0] == '@'                    ? add_list(s, line + 1)
+               : strv_contains(s->network, line) ? 0
+                                                 : strv_add(&s->network, line);
+}
+
+static int add_lines(struct resolved *s, char *const *lines) {
+        int r = 0;
+
+        STRV_FOREACH (line, lines)
+                if (r >= 0)
+                        r = add_rule_line(s, *line);
+        return r;
+}
+
+/* The agent's hosts, as --allow takes them. */
 static int add_hosts_of_agent(struct resolved *s) {
-        const char *const *hosts = agent_hosts(s->policy);
+        const struct agent_entry *agent = agent_chosen(s->policy);
+        const char *const *hosts = agent ? agent->hosts : NULL;
         int r = 0;
 
         for (; hosts && *hosts && r >= 0; hosts++) {
                 _cleanup_free_ char *line = NULL;
                 struct net_rule rule;
 
-                if ((*hosts)[0] == '@') {
-                        r = add_list(s, *hosts + 1);
-                        continue;
-                }
-                line = net_rule_parse(*hosts, false, &rule) ? NULL : net_rule_format(&rule);
-                r = !line ? -ENOMEM : strv_contains(s->network, line) ? 0 : strv_add(&s->network, line);
-        }
-        return r;
-}
-
-static int add_lines(struct resolved *s, char *const *lines) {
-        int r = 0;
-
-        STRV_FOREACH (line, lines) {
-                if ((*line)[0] == '@')
-                        r = add_list(s, *line + 1);
-                else if (!strv_contains(s->network, *line))
-                        r = strv_add(&s->network, *line);
-                if (r < 0)
-                        return r;
+                if ((*hosts)[0] == '@')
+                        line = strdup(*hosts);
+                else
+                        line = net_rule_parse(*hosts, false, &rule) ? NULL : net_rule_format(&rule);
+                r = line ? add_rule_line(s, line) : -ENOMEM;
         }
         return r;
 }
