@@ -43,23 +43,17 @@ static int find_opener(const struct granting *g, char **ret) {
 
 static int show_client(const struct granting *g, const char *program) {
         static const char *const others[] = {BROWSER_OTHERS};
-        _cleanup_free_ char *target = NULL, *socket = NULL;
-        int r = grant_runtime_path(g, BROWSER_FOLDER "/" BROWSER_PROGRAM, &target);
+        int r = grant_place(g, SHOWN_FILE, program, BROWSER_FOLDER "/" BROWSER_PROGRAM, NULL, "BROWSER", "");
 
-        if (r >= 0)
-                r = grant_show(g, SHOWN_FILE, program, target, NULL);
         for (size_t i = 0; i < ARRAY_SIZE(others) && r >= 0; i++) {
-                _cleanup_free_ char *name = str_concat(BROWSER_FOLDER, "/", others[i]), *link = NULL;
+                _cleanup_free_ char *name = str_concat(BROWSER_FOLDER, "/", others[i]);
 
-                r = name ? grant_runtime_path(g, name, &link) : error_oom(g->err);
-                if (r >= 0)
-                        r = grant_show(g, SHOWN_LINK, NULL, link, BROWSER_PROGRAM);
+                r = name ? grant_place(g, SHOWN_LINK, NULL, name, BROWSER_PROGRAM, NULL, NULL)
+                         : error_oom(g->err);
         }
-        if (r >= 0)
-                r = grant_runtime_path(g, BROWSER_FOLDER "/" BROWSER_SOCKET, &socket);
-        if (r >= 0)
-                r = grant_show(g, SHOWN_SOCKET, NULL, socket, "browser");
-        return r < 0 ? r : grant_set(g, "BROWSER", target);
+        return r < 0 ? r
+                     : grant_place(g, SHOWN_SOCKET, NULL, BROWSER_FOLDER "/" BROWSER_SOCKET, "browser", NULL,
+                                   NULL);
 }
 
 int grant_browser(const struct granting *g) {

@@ -153,7 +153,7 @@ static int dbus_words(const struct granting *g, char *program, char *bus) {
 }
 
 int grant_dbus(const struct granting *g) {
-        _cleanup_free_ char *program = NULL, *bus = NULL, *target = NULL, *address = NULL;
+        _cleanup_free_ char *program = NULL, *bus = NULL;
         int r = program_find(PROGRAM, &program);
 
         if (r == -ENOMEM)
@@ -169,11 +169,7 @@ int grant_dbus(const struct granting *g) {
         if (r >= 0)
                 r = dbus_words(g, program, bus);
         if (r >= 0)
-                r = grant_runtime_path(g, DBUS_SOCKET_NAME, &target);
-        if (r >= 0)
-                r = grant_show(g, SHOWN_SOCKET, NULL, target, "dbus");
-        address = r < 0 ? NULL : str_concat("unix:path=", target, "");
-        if (r >= 0)
-                r = address ? grant_set(g, "DBUS_SESSION_BUS_ADDRESS", address) : error_oom(g->err);
+                r = grant_place(g, SHOWN_SOCKET, NULL, DBUS_SOCKET_NAME, "dbus", "DBUS_SESSION_BUS_ADDRESS",
+                                "unix:path=");
         return r < 0 ? r : dbus_say(g);
 }

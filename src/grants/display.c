@@ -30,7 +30,7 @@ static int say_wayland(const struct granting *g, bool has_context) {
 static int show_wayland(const struct granting *g) {
         const char *named = grant_variable(g, "WAYLAND_DISPLAY"),
                    *runtime = grant_variable(g, "XDG_RUNTIME_DIR");
-        _cleanup_free_ char *path = NULL, *source = NULL, *target = NULL;
+        _cleanup_free_ char *path = NULL, *source = NULL;
         _cleanup_close_ int fd = -EBADF;
         uint32_t name;
         int r;
@@ -54,10 +54,8 @@ static int show_wayland(const struct granting *g) {
         g->s->wayland = r > 0 ? strdup(source) : NULL;
         if (r > 0 && !g->s->wayland)
                 return error_oom(g->err);
-        r = grant_runtime_path(g, INSIDE, &target);
-        if (r >= 0)
-                r = grant_show(g, g->s->wayland ? SHOWN_SOCKET : SHOWN_FILE, g->s->wayland ? NULL : source,
-                               target, g->s->wayland ? "wayland" : NULL);
+        r = g->s->wayland ? grant_place(g, SHOWN_SOCKET, NULL, INSIDE, "wayland", NULL, NULL)
+                          : grant_place(g, SHOWN_FILE, source, INSIDE, NULL, NULL, NULL);
         if (r >= 0)
                 r = grant_set(g, "WAYLAND_DISPLAY", INSIDE);
         if (r >= 0)
@@ -82,19 +80,9 @@ static int show_authority(const struct granting *g) {
         const char *named = grant_variable(g, "XAUTHORITY");
         _cleanup_free_ char *path = named        ? strdup(named)
                                     : g->s->home ? path_join(g->s->home, ".Xauthority")
-                                                 : strdup(""),
-                            *target = NULL;
-        int r;
+                                                 : strdup("");
 
-        if (!path)
-                return error_oom(g->err);
-        r = grant_bind(g, path, S_IFREG, "Xauthority");
-        if (r <= 0)
-                return r;
-        r = grant_runtime_path(g, "Xauthority", &target);
-        if (r >= 0)
-                r = grant_set(g, "XAUTHORITY", target);
-        return r < 0 ? r : 1;
+        return path ? grant_bind(g, path, S_IFREG, "Xauthority", "XAUTHORITY", "") : error_oom(g->err);
 }
 
 /* 1: it is shown; 0: there is none. */

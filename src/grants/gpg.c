@@ -50,14 +50,9 @@ static int gpg_show_keyring(const struct granting *g, const char *home, const ch
 
 /* gpg(1) takes the folder in its XDG_RUNTIME_DIR only where nobody else may look into it. */
 static int gpg_show_socket(const struct granting *g, const char *source) {
-        _cleanup_free_ char *folder = NULL, *target = NULL;
-        int r = grant_runtime_path(g, "gnupg", &folder);
+        int r = grant_place(g, SHOWN_OWN_FOLDER, NULL, "gnupg", NULL, NULL, NULL);
 
-        if (r >= 0)
-                r = grant_show(g, SHOWN_OWN_FOLDER, NULL, folder, NULL);
-        if (r >= 0)
-                r = grant_runtime_path(g, "gnupg/S.gpg-agent", &target);
-        return r < 0 ? r : grant_show(g, SHOWN_FILE, source, target, NULL);
+        return r < 0 ? r : grant_place(g, SHOWN_FILE, source, "gnupg/S.gpg-agent", NULL, NULL, NULL);
 }
 
 int grant_gpg_agent(const struct granting *g) {

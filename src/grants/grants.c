@@ -135,18 +135,27 @@ int grant_find(const struct granting *g, const char *path, unsigned type, char *
         return 1;
 }
 
-int grant_bind(const struct granting *g, const char *path, unsigned type, const char *name) {
-        _cleanup_free_ char *source = NULL, *target = NULL;
-        int r;
+int grant_place(const struct granting *g, enum shown_kind kind, const char *source, const char *name,
+                const char *text, const char *variable, const char *prefix) {
+        _cleanup_free_ char *target = NULL, *value = NULL;
+        int r = grant_runtime_path(g, name, &target);
 
-        r = grant_find(g, path, type, &source);
-        if (r <= 0)
+        if (r >= 0)
+                r = grant_show(g, kind, source, target, text);
+        if (r < 0 || !variable)
                 return r;
-        r = grant_runtime_path(g, name, &target);
-        if (r < 0)
-                return r;
-        r = grant_show(g, SHOWN_FILE, source, target, NULL);
-        return r < 0 ? r : 1;
+        value = str_concat(prefix, target, "");
+        return value ? grant_set(g, variable, value) : error_oom(g->err);
+}
+
+int grant_bind(const struct granting *g, const char *path, unsigned type, const char *name,
+               const char *variable, const char *prefix) {
+        _cleanup_free_ char *source = NULL;
+        int r = grant_find(g, path, type, &source);
+
+        if (r > 0)
+                r = grant_place(g, SHOWN_FILE, source, name, NULL, variable, prefix);
+        return r < 0 ? r : source != NULL;
 }
 
 static int grant_kvm(const struct granting *g) {

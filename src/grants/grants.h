@@ -25,15 +25,20 @@ int grant_show(const struct granting *g, enum shown_kind kind, const char *sourc
                const char *text);
 /* Sets a variable of the command's. */
 int grant_set(const struct granting *g, const char *name, const char *value);
+/* Shows something as `name` in the sandbox's own XDG_RUNTIME_DIR; a variable (or NULL) is set to `prefix`
+ * and its path there. */
+int grant_place(const struct granting *g, enum shown_kind kind, const char *source, const char *name,
+                const char *text, const char *variable, const char *prefix);
 /* Says what is given away. */
 int grant_say(const struct granting *g, const char *format, ...) nsrun_printf(2, 3);
 /* Whether the path is a device node that this user can open for reading and writing. */
 bool grant_can_open(const char *path);
 /* Shows a device node; refuses one that isn't there, or that the user can't open. */
 int grant_device(const struct granting *g, const char *path, const char *module);
-/* Shows what the host has at `path`, if it is of this type (S_IFSOCK, S_IFREG), as `name` in the sandbox's
- * own XDG_RUNTIME_DIR: 1; 0: there is none.  Refuses what a command may have put there. */
-int grant_bind(const struct granting *g, const char *path, unsigned type, const char *name);
+/* The same of what the host has at `path`, if it is of this type (S_IFSOCK, S_IFREG): 1; 0: there is none.
+ * Refuses what a command may have put there. */
+int grant_bind(const struct granting *g, const char *path, unsigned type, const char *name,
+               const char *variable, const char *prefix);
 /* A path in the sandbox's own XDG_RUNTIME_DIR, which is made with the first grant that needs it, for the
  * caller to free. */
 int grant_runtime_path(const struct granting *g, const char *name, char **ret);

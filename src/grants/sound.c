@@ -37,14 +37,14 @@ static int find_pipewire(const struct granting *g) {
                           remote ? remote : "pipewire-0", &r);
         if (r < 0)
                 return error_oom(g->err);
-        return path ? grant_bind(g, path, S_IFSOCK, "pipewire-0") : 0;
+        return path ? grant_bind(g, path, S_IFSOCK, "pipewire-0", NULL, NULL) : 0;
 }
 
 /* The cookie has 256 bytes: what has another size is none. */
 static int show_cookie(const struct granting *g) {
         static const char *const usual[] = {".config/pulse/cookie", ".pulse-cookie"};
         const char *named = grant_variable(g, "PULSE_COOKIE");
-        _cleanup_free_ char *path = named ? strdup(named) : NULL, *target = NULL;
+        _cleanup_free_ char *path = named ? strdup(named) : NULL;
         struct stat st;
         int r = named && !path ? -ENOMEM : 0;
 
@@ -57,17 +57,13 @@ static int show_cookie(const struct granting *g) {
                 return error_oom(g->err);
         if (!path || stat(path, &st) < 0 || st.st_size != COOKIE_SIZE)
                 return 0;
-        r = grant_bind(g, path, S_IFREG, "pulse/cookie");
-        if (r <= 0)
-                return r;
-        r = grant_runtime_path(g, "pulse/cookie", &target);
-        return r < 0 ? r : grant_set(g, "PULSE_COOKIE", target);
+        return grant_bind(g, path, S_IFREG, "pulse/cookie", "PULSE_COOKIE", "");
 }
 
 /* 1: it is shown; 0: there is none. */
 static int find_pulse(const struct granting *g) {
         const char *server = grant_variable(g, "PULSE_SERVER"), *rest;
-        _cleanup_free_ char *path = NULL, *value = NULL, *inside = NULL;
+        _cleanup_free_ char *path = NULL;
         int r = 0;
 
         if (server) {
@@ -78,18 +74,10 @@ static int find_pulse(const struct granting *g) {
                 path = sound_path(grant_variable(g, "XDG_RUNTIME_DIR"), "pulse/native", &r);
         if (r < 0)
                 return error_oom(g->err);
-        r = path ? grant_bind(g, path, S_IFSOCK, "pulse/native") : 0;
+        r = path ? grant_bind(g, path, S_IFSOCK, "pulse/native", "PULSE_SERVER", "unix:") : 0;
         if (r <= 0)
                 return r;
-        r = grant_runtime_path(g, "pulse/native", &inside);
-        if (r < 0)
-                return r;
-        value = str_concat("unix:", inside, "");
-        if (!value)
-                return error_oom(g->err);
-        r = grant_set(g, "PULSE_SERVER", value);
-        if (r >= 0)
-                r = show_cookie(g);
+        r = show_cookie(g);
         return r < 0 ? r : 1;
 }
 

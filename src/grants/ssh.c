@@ -32,7 +32,6 @@ static int ssh_say(const struct granting *g) {
 int grant_ssh_agent(const struct granting *g) {
         const char *named = grant_variable(g, "SSH_AUTH_SOCK");
         char *const *keys = g->s->policy->ssh_agent;
-        _cleanup_free_ char *target = NULL;
         int r;
 
         if (strv_contains(keys, SSH_AGENT_ALL) &&
@@ -47,10 +46,6 @@ int grant_ssh_agent(const struct granting *g) {
                 return grant_refuse(g, named, "SSH_AUTH_SOCK names no socket",
                                     "start an agent: eval \"$(ssh-agent)\" && ssh-add");
         if (r >= 0)
-                r = grant_runtime_path(g, "ssh-agent", &target);
-        if (r >= 0)
-                r = grant_show(g, SHOWN_SOCKET, NULL, target, "ssh-agent");
-        if (r >= 0)
-                r = grant_set(g, "SSH_AUTH_SOCK", target);
+                r = grant_place(g, SHOWN_SOCKET, NULL, "ssh-agent", "ssh-agent", "SSH_AUTH_SOCK", "");
         return r < 0 ? r : ssh_say(g);
 }

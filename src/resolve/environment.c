@@ -62,52 +62,30 @@ static int policy_environment_compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the committer's name and address as git on the host has them.  A variable of the caller's
- * environment wins over them, as it does for git. */
-static int add_identity(const struct resolved *s, struct variables *passed) {
-        STRV_FOREACH (entry, s->identity) {
-                _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
-                int r;
+/* What goes before an entry that nsrun adds, beside --unsetenv. */
+enum gives_way {
+        GIVES_WAY_TO_NOTHING, /* it wins over inherited ones; --env, which is applied later, wins over it */
+        GIVES_WAY_TO_OPTIONS, /* --env */
+        GIVES_WAY_TO_ALL      /* whatever is passed, as git does; --unsetenv isn't looked at */
+};
 
-                if (!name)
-                        return -ENOMEM;
-                r = variables_value(passed, name) ? 0 : variables_set(passed, strdup(*entry));
-                if (r < 0)
-                        return r;
+static int add_entries(const struct nsrun_policy *p, const char *const *entries, enum gives_way way,
+                       struct variables *to) {
+        int r = 0;
+
+        for (; entries && *entries && r >= 0; entries++) {
+                size_t n = strcspn(*entries, "=");
+
+                if (variables_find(way == GIVES_WAY_TO_ALL ? to : &p->unset, *entries, n) ||
+                    (way == GIVES_WAY_TO_OPTIONS && variables_find(&p->env, *entries, n)))
+                        continue;
+                r = variables_set(to, strdup(*entries));
         }
-        return 0;
-}
-
-/* Sets a workspace's or an instance's variables, unless --unsetenv names them.  They win over
- * inherited ones, and --env, which is applied later, wins over them. */
-static int add_explicit(const struct nsrun_policy *p, char *const *entries, struct variables *passed) {
-        STRV_FOREACH (entry, entries) {
-                _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
-                int r;
-
-                if (!name)
-                        return -ENOMEM;
-                r = policy_unsets(p, name) ? 0 : variables_set(passed, strdup(*entry));
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        return r;
 }
 
 int environment_add_usual(const struct resolved *s, struct variables *env) {
-        for (const char *const *entry = s->usual; entry && *entry; entry++) {
-                _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
-                int r;
-
-                if (!name)
-                        return -ENOMEM;
-                if (policy_sets(s->policy, name) || policy_unsets(s->policy, name))
-                        continue;
-                r = variables_set(env, strdup(*entry));
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        return add_entries(s->policy, s->usual, GIVES_WAY_TO_OPTIONS, env);
 }
 
 /* Whatever PATH is, a grant's programs come before others of their names. */
@@ -143,15 +121,15 @@ static int policy_environment_make_environment(struct resolved *s, struct variab
                 if (r < 0)
                         return r;
         }
-        r = add_identity(s, passed);
+        r = add_entries(p, (const char *const *)s->identity, GIVES_WAY_TO_ALL, passed);
         if (r >= 0)
                 r = environment_add_usual(s, passed);
         if (r >= 0 && p->is_env_explicit)
-                r = add_explicit(p, p->workspace_env, passed);
+                r = add_entries(p, (const char *const *)p->workspace_env, GIVES_WAY_TO_NOTHING, passed);
         if (r >= 0)
-                r = add_explicit(p, s->instance_env, passed);
+                r = add_entries(p, (const char *const *)s->instance_env, GIVES_WAY_TO_NOTHING, passed);
         if (r >= 0)
-                r = add_explicit(p, s->granted, passed);
+                r = add_entries(p, (const char *const *)s->granted, GIVES_WAY_TO_NOTHING, passed);
         if (r < 0)
                 return r;
         STRV_FOREACH (entry, p->env.entries)
