@@ -26,16 +26,17 @@ int grant_show(const struct granting *g, enum shown_kind kind, const char *sourc
         shown.source = source ? strdup(source) : NULL;
         shown.text = text ? strdup(text) : NULL;
         if (!shown.target || (source && !shown.source) || (text && !shown.text) ||
-            ARRAY_GROW(s->shown, s->n_shown) < 0) {
+            ARRAY_GROW(s->grants.shown, s->grants.n_shown) < 0) {
                 resolved_shown_clear(&shown);
                 return error_oom(g->err);
         }
-        s->shown[s->n_shown++] = shown;
+        s->grants.shown[s->grants.n_shown++] = shown;
         return 0;
 }
 
 int grant_set(const struct granting *g, const char *name, const char *value) {
-        return strv_consume(&g->s->granted, str_concat(name, "=", value)) < 0 ? error_oom(g->err) : 0;
+        return strv_consume(&g->s->grants.variables, str_concat(name, "=", value)) < 0 ? error_oom(g->err)
+                                                                                       : 0;
 }
 
 int grant_say(const struct granting *g, const char *format, ...) {
@@ -50,7 +51,7 @@ int grant_say(const struct granting *g, const char *format, ...) {
         if (n < 0)
                 text = NULL;
         line = text ? str_concat(g->option, ": ", text) : NULL;
-        return !line || strv_consume(&g->s->gives, line) < 0 ? error_oom(g->err) : 0;
+        return !line || strv_consume(&g->s->grants.gives, line) < 0 ? error_oom(g->err) : 0;
 }
 
 const char *grant_variable(const struct granting *g, const char *name) {
@@ -89,7 +90,7 @@ int grant_runtime_path(const struct granting *g, const char *name, char **ret) {
         int r = 0;
 
         (void)snprintf(folder, sizeof(folder), "/run/user/%u", (unsigned)g->s->inner_uid);
-        if (!environment_get(g->s->granted, "XDG_RUNTIME_DIR")) {
+        if (!environment_get(g->s->grants.variables, "XDG_RUNTIME_DIR")) {
                 r = grant_show(g, SHOWN_OWN_FOLDER, NULL, folder, NULL);
                 if (r >= 0)
                         r = grant_set(g, "XDG_RUNTIME_DIR", folder);

@@ -13,7 +13,8 @@ struct granting {
         struct nsrun_error *err;
 };
 
-/* Fills s->shown, s->granted and s->gives by the words that were given.  The writable folders are known. */
+/* Fills s->grants.shown, s->grants.variables and s->grants.gives by the words that were given.  The writable
+ * folders are known. */
 int grants_resolve(struct resolved *s, struct nsrun_error *err);
 
 /* ------------------------------------------- for the files of this folder */

@@ -66,7 +66,9 @@ static int add_swept(struct resolved *s, const char *folder, const char *name) {
 
         if (!path)
                 return -ENOMEM;
-        return strv_contains(s->git_dirs, path) ? 0 : strv_consume(&s->git_dirs, TAKE_PTR(path));
+        return strv_contains(s->protection.git_dirs, path)
+                       ? 0
+                       : strv_consume(&s->protection.git_dirs, TAKE_PTR(path));
 }
 
 static int protect_worktree(void *data, const char *name, const struct stat *st) {
@@ -167,7 +169,7 @@ static int protect_in_top(struct protecting *top, const char *name) {
 
         if (!entry)
                 return -ENOMEM;
-        return strv_contains(top->resolved->protected, entry) ? 0 : protect_name(top, name);
+        return strv_contains(top->resolved->protection.names, entry) ? 0 : protect_name(top, name);
 }
 
 /* A git dir that lies in the folder around under another name, as .git says, a file or a symlink. */
@@ -227,8 +229,8 @@ static int protect_dot_git(struct protecting *p) {
         if (fstatat(p->fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return nested_is_bare(p->fd) ? protect_bare(p) : 0;
         /* A worktree's or a submodule's, outside: git.c has exposed it. */
-        if (is_project && s->git_dir)
-                return (p->git_dir = strdup(s->git_dir)) ? 0 : -ENOMEM;
+        if (is_project && s->git.dir)
+                return (p->git_dir = strdup(s->git.dir)) ? 0 : -ENOMEM;
         if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
                 return follow_dot_git(p, S_ISREG(st.st_mode));
         if (!S_ISDIR(st.st_mode))
@@ -238,7 +240,7 @@ static int protect_dot_git(struct protecting *p) {
                 return -ENOMEM;
         if (protect_is_left_open(p, ".git"))
                 return 0;
-        if (is_project && !(s->git_dir = strdup(p->git_dir)))
+        if (is_project && !(s->git.dir = strdup(p->git_dir)))
                 return -ENOMEM;
         r = add_swept(s, "/", p->git_dir);
         for (const char *const *name = protect_names; *name && r >= 0; name++)
@@ -377,8 +379,8 @@ int protect_git_orders(const struct protecting *p) {
 
         if (p->git_fd < 0 || protect_is_left_open(p, ".git"))
                 return 0;
-        if (s->git_common_dir && streq(p->git_dir, s->git_dir))
-                common = open(s->git_common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (s->git.common_dir && streq(p->git_dir, s->git.dir))
+                common = open(s->git.common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         r = gitorders_read(common >= 0 ? common : p->git_fd, take_order, &o);
         if (r != -ENOMEM && r != -E2BIG && p->users_hooks && *p->users_hooks)
                 r = protect_named(p, p->users_hooks, p->path, &path, &below);
@@ -398,7 +400,7 @@ static int note_link(void *data, int folder, const char *name, const char *path)
         if (!line)
                 return 0;
         if (l->n++ < LINKS_MAX)
-                return strv_consume(&l->resolved->git_links, line);
+                return strv_consume(&l->resolved->protection.git_links, line);
         free(line);
         return 0;
 }
@@ -406,16 +408,16 @@ static int note_link(void *data, int folder, const char *name, const char *path)
 int protect_list_links(struct resolved *s, struct nsrun_error *err) {
         struct listing l = {.resolved = s};
         struct gitwalk w = {.link = note_link, .data = &l};
-        int r = s->git_dir ? add_swept(s, "/", s->git_dir) : 0;
+        int r = s->git.dir ? add_swept(s, "/", s->git.dir) : 0;
 
-        STRV_FOREACH (path, s->git_dirs)
+        STRV_FOREACH (path, s->protection.git_dirs)
                 if (r >= 0)
                         r = gitwalk(&w, AT_FDCWD, *path, *path, true);
-        for (unsigned i = 0; i < 2 && s->git_common_dir && r >= 0; i++) {
-                _cleanup_free_ char *path = path_join(s->git_common_dir, i == 0 ? "logs" : "refs");
+        for (unsigned i = 0; i < 2 && s->git.common_dir && r >= 0; i++) {
+                _cleanup_free_ char *path = path_join(s->git.common_dir, i == 0 ? "logs" : "refs");
 
                 r = path ? gitwalk(&w, AT_FDCWD, path, path, false) : -ENOMEM;
         }
-        s->links_are_cut = w.is_cut || l.n > LINKS_MAX;
+        s->protection.links_are_cut = w.is_cut || l.n > LINKS_MAX;
         return r < 0 ? error_oom(err) : 0;
 }

@@ -42,7 +42,7 @@ static int agent_add_rule(struct resolved *s, enum plan_origin of_readable, enum
                 return r;
         if (path_canonical(path, &canonical, NULL) == -ENOMEM)
                 return error_oom(err);
-        return canonical && strv_add(&s->agent_folders, canonical) < 0 ? error_oom(err) : 0;
+        return canonical && strv_add(&s->files.agents, canonical) < 0 ? error_oom(err) : 0;
 }
 
 int agent_add_rules(struct resolved *s, struct nsrun_error *err) {

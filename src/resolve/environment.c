@@ -14,11 +14,13 @@ static int set_variable(struct variables *v, const char *name, const char *value
         return variables_set(v, asprintf(&entry, "%s=%s", name, value) < 0 ? NULL : entry);
 }
 
-/* Withholds a variable: its name goes into s->left_out, and into s->secrets. */
+/* Withholds a variable: its name goes into s->environment.left_out, and into s->secrets. */
 static int leave_out(struct resolved *s, const char *name, bool is_secret) {
-        int r = strv_contains(s->left_out, name) ? 0 : strv_add(&s->left_out, name);
+        int r = strv_contains(s->environment.left_out, name) ? 0 : strv_add(&s->environment.left_out, name);
 
-        return r < 0 || !is_secret || strv_contains(s->secrets, name) ? r : strv_add(&s->secrets, name);
+        return r < 0 || !is_secret || strv_contains(s->environment.secrets, name)
+                       ? r
+                       : strv_add(&s->environment.secrets, name);
 }
 
 /* Decides one inherited variable: it is passed, withheld, or dropped by --unsetenv.  `key` names one that is
@@ -34,25 +36,28 @@ static int inherit(struct resolved *s, const char *key, const char *entry) {
         name = strndup(entry, (size_t)(equals - entry));
         if (!name)
                 return -ENOMEM;
-        if (policy_unsets(p, name) || environment_get(s->granted, name))
+        if (policy_unsets(p, name) || environment_get(s->grants.variables, name))
                 return 0;
         if (!policy_sets(p, name) && !(key && streq(name, key)))
                 why = environment_withholds(p, !s->plain, name, equals + 1);
         if (why)
                 return leave_out(s, name, streq(why, "secret"));
         /* Of two entries of one name the first counts, as for getenv(3). */
-        return variables_find(&s->env, name, strlen(name)) ? 0 : variables_set(&s->env, strdup(entry));
+        return variables_find(&s->environment.variables, name, strlen(name))
+                       ? 0
+                       : variables_set(&s->environment.variables, strdup(entry));
 }
 
 /* git stops where a key or a value is missing that its count promises. */
 static int keep_git_whole(struct resolved *s) {
         static const char count[] = "GIT_CONFIG_COUNT";
 
-        STRV_FOREACH (name, s->secrets)
+        STRV_FOREACH (name, s->environment.secrets)
                 if (startswith(*name, "GIT_CONFIG_KEY_") || startswith(*name, "GIT_CONFIG_VALUE_")) {
-                        if (!variables_value(&s->env, count) || policy_sets(s->policy, count))
+                        if (!variables_value(&s->environment.variables, count) ||
+                            policy_sets(s->policy, count))
                                 return 0;
-                        variables_drop(&s->env, count, strlen(count));
+                        variables_drop(&s->environment.variables, count, strlen(count));
                         return leave_out(s, count, true);
                 }
         return 0;
@@ -90,8 +95,8 @@ int environment_add_usual(const struct resolved *s, struct variables *env) {
 
 /* Whatever PATH is, a grant's programs come before others of their names. */
 static int put_first(const struct resolved *s, struct variables *passed) {
-        const char *path = s->programs_first ? variables_value(passed, "PATH") : NULL;
-        _cleanup_free_ char *with = path ? str_concat(s->programs_first, ":", path) : NULL;
+        const char *path = s->grants.programs_first ? variables_value(passed, "PATH") : NULL;
+        _cleanup_free_ char *with = path ? str_concat(s->grants.programs_first, ":", path) : NULL;
 
         if (!path)
                 return 0;
@@ -121,15 +126,15 @@ static int policy_environment_make_environment(struct resolved *s, struct variab
                 if (r < 0)
                         return r;
         }
-        r = add_entries(p, (const char *const *)s->identity, GIVES_WAY_TO_ALL, passed);
+        r = add_entries(p, (const char *const *)s->git.identity, GIVES_WAY_TO_ALL, passed);
         if (r >= 0)
                 r = environment_add_usual(s, passed);
         if (r >= 0 && p->is_env_explicit)
                 r = add_entries(p, (const char *const *)p->workspace_env, GIVES_WAY_TO_NOTHING, passed);
         if (r >= 0)
-                r = add_entries(p, (const char *const *)s->instance_env, GIVES_WAY_TO_NOTHING, passed);
+                r = add_entries(p, (const char *const *)s->instance.variables, GIVES_WAY_TO_NOTHING, passed);
         if (r >= 0)
-                r = add_entries(p, (const char *const *)s->granted, GIVES_WAY_TO_NOTHING, passed);
+                r = add_entries(p, (const char *const *)s->grants.variables, GIVES_WAY_TO_NOTHING, passed);
         if (r < 0)
                 return r;
         STRV_FOREACH (entry, p->env.entries)
@@ -147,11 +152,11 @@ static void sort_names(char **names) {
 }
 
 int environment_resolve(struct resolved *s, struct nsrun_error *err) {
-        if (policy_environment_make_environment(s, &s->env) < 0)
+        if (policy_environment_make_environment(s, &s->environment.variables) < 0)
                 return error_oom(err);
         for (const char *const *name = s->unset; name && *name; name++)
-                variables_drop(&s->env, *name, strlen(*name));
-        sort_names(s->left_out);
-        sort_names(s->secrets);
+                variables_drop(&s->environment.variables, *name, strlen(*name));
+        sort_names(s->environment.left_out);
+        sort_names(s->environment.secrets);
         return 0;
 }

@@ -9,6 +9,6 @@
  * -EPERM with *err filled: the .git file isn't believed. */
 int git_add_rules(struct resolved *s, struct nsrun_error *err);
 
-/* Fills s->identity, unless the environment has all of it already, s->git_settings and s->git_ignores.
- * s->writable must be known. */
+/* Fills s->git.identity, unless the environment has all of it already, s->git.settings and s->git_ignores.
+ * s->files.writable must be known. */
 int git_find_identity(struct resolved *s, struct nsrun_error *err);

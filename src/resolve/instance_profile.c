@@ -100,16 +100,16 @@ int instance_find_root(const char *asked, char *const *environment, const char *
 int instance_find_workspace(struct resolved *s, struct nsrun_error *err) {
         const char *named = s->policy->instance_workspace;
 
-        return named ? find_named(&the_workspace, named, s->home, &s->instance_workspace, NULL, err) : 0;
+        return named ? find_named(&the_workspace, named, s->home, &s->instance.workspace, NULL, err) : 0;
 }
 
 int instance_find_start(const struct resolved *s, char **ret) {
         _cleanup_free_ char *here = NULL;
         int r = s->cwd ? path_canonical(s->cwd, &here, NULL) : -ENOENT;
 
-        if (s->instance_workspace && r != -ENOMEM &&
-            (r < 0 || !path_is_beneath(here, s->instance_workspace)))
-                return (*ret = strdup(s->instance_workspace)) ? 0 : -ENOMEM;
+        if (s->instance.workspace && r != -ENOMEM &&
+            (r < 0 || !path_is_beneath(here, s->instance.workspace)))
+                return (*ret = strdup(s->instance.workspace)) ? 0 : -ENOMEM;
         *ret = TAKE_PTR(here);
         return r;
 }
@@ -254,15 +254,15 @@ int instance_add_rules(struct resolved *s, struct nsrun_error *err) {
         int r;
 
         r = instance_find_root(s->policy->instance, environment_inherited(s->policy), s->home,
-                               &s->instance_root, &spelled, err);
+                               &s->instance.root, &spelled, err);
         if (r < 0)
                 return r;
-        folder.source = s->instance_root;
+        folder.source = s->instance.root;
         folder.spelled = spelled;
         r = resolve_rule(s, &folder, err);
-        if (r >= 0 && s->instance_workspace) {
+        if (r >= 0 && s->instance.workspace) {
                 folder.option = the_workspace.what;
-                folder.source = s->instance_workspace;
+                folder.source = s->instance.workspace;
                 folder.spelled = s->policy->instance_workspace;
                 r = resolve_rule(s, &folder, err);
         }
@@ -285,8 +285,8 @@ static bool is_in_base_view(const char *path) {
 
 /* Whether a rule decides already what the sandbox shows at `path`. */
 static bool is_covered(const struct resolved *s, const char *path) {
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (path_is_beneath(path, s->rules[i].target))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (path_is_beneath(path, s->files.rules[i].target))
                         return true;
         return false;
 }

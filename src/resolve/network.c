@@ -97,7 +97,7 @@ static int add_list(struct resolved *s, const char *name) {
                 struct net_rule rule;
                 char *line = net_rule_parse(*host, false, &rule) ? NULL : net_rule_format(&rule);
 
-                if (!line || strv_consume(&s->network, line) < 0)
+                if (!line || strv_consume(&s->net.rules, line) < 0)
                         return -ENOMEM;
         }
         return 0;
@@ -105,9 +105,9 @@ static int add_list(struct resolved *s, const char *name) {
 
 /* Adds a rule, or those of a list, unless it is there. */
 static int add_rule_line(struct resolved *s, const char *line) {
-        return line[0] == '@'                    ? add_list(s, line + 1)
-               : strv_contains(s->network, line) ? 0
-                                                 : strv_add(&s->network, line);
+        return line[0] == '@'                      ? add_list(s, line + 1)
+               : strv_contains(s->net.rules, line) ? 0
+                                                   : strv_add(&s->net.rules, line);
 }
 
 static int add_lines(struct resolved *s, char *const *lines) {
@@ -174,7 +174,7 @@ static int add_line(struct resolved *s, const char *prefix, char *text) {
         char *line = text ? str_concat(prefix, text, "") : NULL;
 
         free(text);
-        return line && strv_consume(&s->network, line) >= 0 ? 0 : -ENOMEM;
+        return line && strv_consume(&s->net.rules, line) >= 0 ? 0 : -ENOMEM;
 }
 
 /* no_proxy's names.  What isn't one, an address as a rule, is of no matter here: addresses are reached
@@ -204,9 +204,9 @@ static int add_directs(struct resolved *s, const char *list, bool *ret_all) {
 static int add_proxy(struct resolved *s, const struct net_proxy *proxy) {
         char *url = net_proxy_format(proxy, true);
 
-        s->via = url ? str_concat("via ", url, "") : NULL;
+        s->net.via = url ? str_concat("via ", url, "") : NULL;
         net_proxy_forget(&url);
-        return s->via ? add_line(s, "via ", net_proxy_format(proxy, false)) : -ENOMEM;
+        return s->net.via ? add_line(s, "via ", net_proxy_format(proxy, false)) : -ENOMEM;
 }
 
 /* no_proxy is of the environment's proxy alone. */
@@ -340,14 +340,14 @@ int network_resolve(struct resolved *s, struct nsrun_error *err) {
         if (r >= 0)
                 r = add_hosts_of_agent(s);
         if (r >= 0 && p->net_asks)
-                r = strv_add(&s->network, NET_RULES_ASK);
+                r = strv_add(&s->net.rules, NET_RULES_ASK);
         if (r >= 0 && s->is_session)
-                r = strv_add(&s->network, NET_RULES_LATER);
+                r = strv_add(&s->net.rules, NET_RULES_LATER);
         if (r >= 0) {
                 r = add_via(s, err);
                 if (r < 0)
                         return r;
-                r = net_rules_read(s->network, &rules);
+                r = net_rules_read(s->net.rules, &rules);
         }
         if (r >= 0) {
                 r = refuse_too_many(&rules, err);

@@ -4,5 +4,5 @@
 
 #include "rules/resolved.h"
 
-/* Fills s->backing and s->overlay_size, once all rules are known. */
+/* Fills s->files.backing and s->files.overlay_size, once all rules are known. */
 int resolve_backing(struct resolved *s, struct nsrun_error *err);

@@ -31,7 +31,7 @@ static int refuse_config_root(const struct resolved *s, const char *source, cons
         if (!visible)
                 return error_oom(err);
         /* Beneath a writable folder, but for that of --tmp, a rule can keep it. */
-        if (below && *below && source != s->tmp.source)
+        if (below && *below && source != s->files.tmp.source)
                 (void)snprintf(
                         hint, sizeof(hint),
                         "make the folder and keep it as it is: mkdir -p %s, and --ro for it; a config.json in "
@@ -45,12 +45,14 @@ static int refuse_config_root(const struct resolved *s, const char *source, cons
 }
 
 static int refuse_config_folder(const struct resolved *s, const char *folder, struct nsrun_error *err) {
-        int r = s->tmp.source ? refuse_config_root(s, s->tmp.source, "/tmp", "--tmp", folder, err) : 0;
+        int r = s->files.tmp.source
+                        ? refuse_config_root(s, s->files.tmp.source, "/tmp", "--tmp", folder, err)
+                        : 0;
 
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                if (s->rules[i].access == POLICY_RW)
-                        r = refuse_config_root(s, s->rules[i].source, s->rules[i].target, s->rules[i].option,
-                                               folder, err);
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
+                if (s->files.rules[i].access == POLICY_RW)
+                        r = refuse_config_root(s, s->files.rules[i].source, s->files.rules[i].target,
+                                               s->files.rules[i].option, folder, err);
         return r;
 }
 

@@ -54,11 +54,11 @@ static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
  * commands share more in /tmp than fits into memory. */
 static int resolve_tmp(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
-        struct resolved_rule *rule = &s->tmp;
+        struct resolved_rule *rule = &s->files.tmp;
         unsigned mode = 0;
         int r;
 
-        s->has_scratch =
+        s->files.has_scratch =
                 p->tmp_kind == POLICY_TMP_SCRATCH || (p->tmp_kind == POLICY_TMP_UNSAID && s->is_session);
         if (p->tmp_kind != POLICY_TMP_FOLDER)
                 return 0;
@@ -82,12 +82,12 @@ static int add_tmp_rule(struct resolved *s, struct nsrun_error *err) {
                 .access = POLICY_RW,
                 .origin = POLICY_BY_DEFAULT,
                 .giver = PLAN_BY_WRITABLE,
-                .option = s->tmp.option,
-                .source = s->tmp.source,
-                .spelled = s->tmp.spelled,
+                .option = s->files.tmp.option,
+                .source = s->files.tmp.source,
+                .spelled = s->files.tmp.spelled,
         };
 
-        return s->tmp.source ? resolve_rule(s, &request, err) : 0;
+        return s->files.tmp.source ? resolve_rule(s, &request, err) : 0;
 }
 
 /* The source of a rule for a path in the project; *ret stays NULL where it is to be left out. */
@@ -139,11 +139,11 @@ static void resolve_proc(struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
         const char *seccomp = agent_seccomp(p);
 
-        s->proc = p->proc != POLICY_PROC_UNSAID ? p->proc
-                  : userns_is_nsruns()          ? POLICY_PROC_AUTO
-                                                : POLICY_PROC_NEW;
-        s->has_whole_proc = seccomp && streq(seccomp, "nested") && s->inner_uid == s->uid &&
-                            s->inner_gid == s->gid && userns_has_ordinary_user();
+        s->files.proc = p->proc != POLICY_PROC_UNSAID ? p->proc
+                        : userns_is_nsruns()          ? POLICY_PROC_AUTO
+                                                      : POLICY_PROC_NEW;
+        s->files.has_whole_proc = seccomp && streq(seccomp, "nested") && s->inner_uid == s->uid &&
+                                  s->inner_gid == s->gid && userns_has_ordinary_user();
 }
 
 /* Adds what shows nothing of the host's. */
@@ -161,13 +161,13 @@ static int add_links(struct resolved *s, struct nsrun_error *err) {
 /* Fills s->writable.  The project is in it even if it is read-only now: an earlier run may have
  * been able to write to it. */
 static int list_writable(struct resolved *s, struct nsrun_error *err) {
-        int r = s->project ? strv_add(&s->writable, s->project) : 0;
+        int r = s->project ? strv_add(&s->files.writable, s->project) : 0;
 
-        if (r >= 0 && s->tmp.source)
-                r = strv_add(&s->writable, s->tmp.source);
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                if (s->rules[i].access == POLICY_RW)
-                        r = strv_add(&s->writable, s->rules[i].source);
+        if (r >= 0 && s->files.tmp.source)
+                r = strv_add(&s->files.writable, s->files.tmp.source);
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
+                if (s->files.rules[i].access == POLICY_RW)
+                        r = strv_add(&s->files.writable, s->files.rules[i].source);
         return r < 0 ? error_oom(err) : 0;
 }
 
@@ -175,7 +175,7 @@ static int list_writable(struct resolved *s, struct nsrun_error *err) {
 static int add_exposed(struct resolved *s, char letter, const char *path) {
         char *line = NULL;
 
-        return asprintf(&line, "%c %s", letter, path) < 0 ? -ENOMEM : strv_consume(&s->exposes, line);
+        return asprintf(&line, "%c %s", letter, path) < 0 ? -ENOMEM : strv_consume(&s->files.exposes, line);
 }
 
 /* Adds what is to be remembered of the project: it is one because of its .git; or the user named one
@@ -196,15 +196,15 @@ static int add_exposed_projects(struct resolved *s) {
         return r < 0 ? r : 0;
 }
 
-/* Fills s->exposes: folders that this run lets a command write, and a session's overlays that the user
+/* Fills s->files.exposes: folders that this run lets a command write, and a session's overlays that the user
  * asked for, which a commit writes. */
 static int list_exposes(struct resolved *s, struct nsrun_error *err) {
         int r = add_exposed_projects(s);
 
-        if (r >= 0 && s->tmp.source && !exposed_is_known(&s->known, s->tmp.source))
-                r = add_exposed(s, 'w', s->tmp.source);
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
+        if (r >= 0 && s->files.tmp.source && !exposed_is_known(&s->known, s->files.tmp.source))
+                r = add_exposed(s, 'w', s->files.tmp.source);
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i];
                 bool is_committed = s->is_session && rule->access == POLICY_OVERLAY &&
                                     rule->origin != POLICY_BY_TOOLCHAINS;
 
@@ -217,11 +217,11 @@ static int list_exposes(struct resolved *s, struct nsrun_error *err) {
 
 static int refuse_all_untrusted_links(const struct resolved *s, struct nsrun_error *err) {
         const struct trust trust = resolved_trust(s);
-        int r = s->tmp.spelled ? refuse_untrusted_link(&trust, &s->tmp, err) : 0;
+        int r = s->files.tmp.spelled ? refuse_untrusted_link(&trust, &s->files.tmp, err) : 0;
 
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                if (s->rules[i].spelled)
-                        r = refuse_untrusted_link(&trust, &s->rules[i], err);
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
+                if (s->files.rules[i].spelled)
+                        r = refuse_untrusted_link(&trust, &s->files.rules[i], err);
         return r;
 }
 
@@ -229,10 +229,11 @@ static int refuse_all_untrusted_links(const struct resolved *s, struct nsrun_err
  * host, so that the project would be hidden.  An explicit rule for the project says that FOLDER has
  * that mount point. */
 static int refuse_hidden_project(const struct resolved *s, struct nsrun_error *err) {
-        if (!s->tmp.source || !s->project || !path_is_beneath(s->project, "/tmp"))
+        if (!s->files.tmp.source || !s->project || !path_is_beneath(s->project, "/tmp"))
                 return 0;
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (!policy_is_default(s->rules[i].origin) && streq(s->rules[i].target, s->project))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (!policy_is_default(s->files.rules[i].origin) &&
+                    streq(s->files.rules[i].target, s->project))
                         return 0;
         return policy_refuse(err, s->project, "choose a project elsewhere, or use --tmp=scratch",
                              "the project would be hidden by the folder of --tmp");
@@ -241,9 +242,9 @@ static int refuse_hidden_project(const struct resolved *s, struct nsrun_error *e
 /* Refuses a --tmp=FOLDER around something that a rule protects: the rule protects it at its own
  * path, and at /tmp a command could write it. */
 static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) {
-        for (size_t i = 0; s->tmp.source && i < s->n_rules; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
-                const char *below = path_below(rule->source, s->tmp.source);
+        for (size_t i = 0; s->files.tmp.source && i < s->files.n_rules; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i];
+                const char *below = path_below(rule->source, s->files.tmp.source);
                 _cleanup_free_ char *other = NULL;
 
                 if (rule->access == POLICY_RW || !below || !*below || !streq(rule->target, rule->source))
@@ -300,8 +301,10 @@ static int refuse_request(const struct resolved *s, const struct policy_request 
  * rules must not expose. */
 static int move_home(struct resolved *s, struct nsrun_error *err) {
         free(s->home);
-        s->home = path_join(s->instance_root, INSTANCE_HOME);
-        return s->home && instance_environment(s->instance_root, &s->instance_env) >= 0 ? 0 : error_oom(err);
+        s->home = path_join(s->instance.root, INSTANCE_HOME);
+        return s->home && instance_environment(s->instance.root, &s->instance.variables) >= 0
+                       ? 0
+                       : error_oom(err);
 }
 
 /* Which policies a step is for. */

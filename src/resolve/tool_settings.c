@@ -32,7 +32,7 @@ static int find_settings_file(const struct resolved *s, const struct toolsetting
 /* Whether no command of this run or an earlier one could write the file, and nsrun makes nothing else at its
  * place. */
 static bool is_settings_place(const struct resolved *s, const char *path) {
-        STRV_FOREACH (folder, s->writable)
+        STRV_FOREACH (folder, s->files.writable)
                 if (path_is_beneath(path, *folder))
                         return false;
         if (exposed_is_known(&s->known, path))
@@ -51,9 +51,10 @@ static int add_settings(struct resolved *s, const struct toolsettings_file *file
          */
         if (r < 0 || !text || credentials_in(text))
                 return r;
-        if (ARRAY_GROW(s->settings, s->n_settings) < 0)
+        if (ARRAY_GROW(s->tools.settings, s->tools.n_settings) < 0)
                 return -ENOMEM;
-        s->settings[s->n_settings++] = (struct resolved_settings){TAKE_PTR(path), TAKE_PTR(text)};
+        s->tools.settings[s->tools.n_settings++] =
+                (struct resolved_settings){TAKE_PTR(path), TAKE_PTR(text)};
         return 0;
 }
 

@@ -4,6 +4,6 @@
 
 #include "rules/resolved.h"
 
-/* Fills s->settings: at its own place, for each file of host/toolsettings.c, what stands for it inside.  All
- * rules are known. */
+/* Fills s->tools.settings: at its own place, for each file of host/toolsettings.c, what stands for it
+ * inside.  All rules are known. */
 int settings_resolve(struct resolved *s, struct nsrun_error *err);

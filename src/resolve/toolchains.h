@@ -10,8 +10,8 @@
 int toolchain_rules_add(struct resolved *s, struct nsrun_error *err);
 
 /* Takes those rules out again whose folder is reached through a symlink that refuse_untrusted_link()
- * refuses.  s->writable must be filled. */
+ * refuses.  s->files.writable must be filled. */
 int toolchain_rules_distrust(struct resolved *s, struct nsrun_error *err);
 
-/* Fills s->unseen.  The rules and s->env must be final. */
+/* Fills s->unseen.  The rules and s->environment.variables must be final. */
 int toolchain_rules_find_unseen(struct resolved *s, struct nsrun_error *err);

@@ -69,10 +69,10 @@ static int refuse_own_folder(const struct resolved *s, const struct own_folder *
                 return 0; /* the environment names none, so no run has one */
         r = refuse_rundirs_link(s, own, base, err);
         /* The folder of --tmp is at /tmp, too, and nothing in it is hidden there. */
-        if (r >= 0 && s->tmp.source)
-                r = refuse_rundirs_rule(&s->tmp, own, base, err);
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                r = refuse_rundirs_rule(&s->rules[i], own, base, err);
+        if (r >= 0 && s->files.tmp.source)
+                r = refuse_rundirs_rule(&s->files.tmp, own, base, err);
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
+                r = refuse_rundirs_rule(&s->files.rules[i], own, base, err);
         return r;
 }
 
@@ -104,10 +104,10 @@ static int refuse_base(const struct resolved *s, const char *base, struct nsrun_
         int r = 0;
 
         /* At /tmp the folder of --tmp is shown without that tmpfs. */
-        if (s->tmp.source)
-                r = policy_session_refuse_rule(&s->tmp, base, false, err);
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                r = policy_session_refuse_rule(&s->rules[i], base, is_hidden, err);
+        if (s->files.tmp.source)
+                r = policy_session_refuse_rule(&s->files.tmp, base, false, err);
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
+                r = policy_session_refuse_rule(&s->files.rules[i], base, is_hidden, err);
         return r;
 }
 

@@ -32,7 +32,7 @@ static inline void resolve(struct resolved *s, const struct nsrun_policy *p) {
 }
 
 static inline void assert_value(const struct resolved *s, const char *name, const char *value) {
-        const char *is = variables_value(&s->env, name);
+        const char *is = variables_value(&s->environment.variables, name);
 
         if (!value) {
                 assert_null(is);
