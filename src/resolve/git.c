@@ -133,7 +133,7 @@ static bool is_wanted(const struct resolved *s) {
         return n_known < IDENTITY_N_VARIABLES;
 }
 
-int git_find_identity(struct resolved *s, struct nsrun_error *err) {
+int git_find_identity(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         _cleanup_identity_ struct identity id = {0};
         const struct identity_request request = {
@@ -148,13 +148,13 @@ int git_find_identity(struct resolved *s, struct nsrun_error *err) {
         if (p->has_workspace && !is_wanted(s))
                 return 0;
         if (p->has_workspace)
-                return p->is_env_explicit || strv_copy(p->workspace_env, &s->git.identity) >= 0
+                return p->is_env_explicit || strv_copy(p->workspace_env, &git->identity) >= 0
                                ? 0
                                : error_oom(err);
         r = identity_find(&request, &id);
         if (r >= 0 && is_wanted(s))
-                r = identity_to_environment(&id, &s->git.identity);
-        s->git.settings = TAKE_PTR(id.settings);
-        s->git.ignores = TAKE_PTR(id.ignores);
+                r = identity_to_environment(&id, &git->identity);
+        git->settings = TAKE_PTR(id.settings);
+        git->ignores = TAKE_PTR(id.ignores);
         return r < 0 ? error_oom(err) : 0;
 }

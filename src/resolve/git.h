@@ -9,6 +9,6 @@
  * -EPERM with *err filled: the .git file isn't believed. */
 int git_add_rules(struct resolved *s, struct nsrun_error *err);
 
-/* Fills s->git.identity, unless the environment has all of it already, s->git.settings and s->git_ignores.
+/* Fills s->git.identity, unless the environment has all of it already, s->git.settings and s->git.ignores.
  * s->files.writable must be known. */
-int git_find_identity(struct resolved *s, struct nsrun_error *err);
+int git_find_identity(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err);

@@ -70,7 +70,7 @@ int policy_resolve_plain(struct resolved *s, struct nsrun_error *err) {
                 r = resolve_project(s, err);
         /* The caller's HOME stays, even where a sandbox couldn't have a tmpfs at it. */
         free(TAKE_PTR(s->home));
-        return r < 0 ? r : environment_resolve(s, err);
+        return r < 0 ? r : environment_resolve(s, &s->environment, err);
 }
 
 int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err) {

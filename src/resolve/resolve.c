@@ -307,6 +307,35 @@ static int move_home(struct resolved *s, struct nsrun_error *err) {
                        : error_oom(err);
 }
 
+/* What fills one struct has a const view of the others. */
+static int fill_net(struct resolved *s, struct nsrun_error *err) {
+        return network_resolve(s, &s->net, err);
+}
+
+static int fill_seccomp(struct resolved *s, struct nsrun_error *err) {
+        return hardening_resolve(s, &s->seccomp, err);
+}
+
+static int fill_grants(struct resolved *s, struct nsrun_error *err) {
+        return grants_resolve(s, &s->grants, err);
+}
+
+static int fill_identity(struct resolved *s, struct nsrun_error *err) {
+        return git_find_identity(s, &s->git, err);
+}
+
+static int fill_environment(struct resolved *s, struct nsrun_error *err) {
+        return environment_resolve(s, &s->environment, err);
+}
+
+static int fill_settings(struct resolved *s, struct nsrun_error *err) {
+        return settings_resolve(s, &s->tools, err);
+}
+
+static int fill_unseen(struct resolved *s, struct nsrun_error *err) {
+        return toolchain_rules_find_unseen(s, &s->tools, err);
+}
+
 /* Which policies a step is for. */
 enum step_for {
         FOR_ALL,
@@ -346,21 +375,21 @@ static const struct {
         {.fill = list_exposes},
         {.fill = toolchain_rules_distrust},
         {.fill = resolve_backing},
-        {.fill = network_resolve},
+        {.fill = fill_net},
         {.refuse = refuse_hidden_project},
         {.refuse = refuse_tmp_around},
         {.refuse = refuse_all_untrusted_links},
         {.refuse = refuse_rundirs},
-        {.fill = refuse_hardening},
+        {.fill = fill_seccomp},
         {.refuse = refuse_records},
         {.refuse = refuse_config},
 
-        {.fill = grants_resolve},
+        {.fill = fill_grants},
         {.fill = move_home, .is_for = FOR_INSTANCE},
-        {.fill = git_find_identity, .is_for = FOR_CODE},
-        {.fill = environment_resolve},
-        {.fill = settings_resolve, .is_for = FOR_CODE},
-        {.fill = toolchain_rules_find_unseen, .is_for = FOR_CODE},
+        {.fill = fill_identity, .is_for = FOR_CODE},
+        {.fill = fill_environment},
+        {.fill = fill_settings, .is_for = FOR_CODE},
+        {.fill = fill_unseen, .is_for = FOR_CODE},
 };
 
 int policy_resolve(const struct policy_request *request, struct resolved *s, struct nsrun_error *err) {

@@ -40,7 +40,8 @@ static bool is_settings_place(const struct resolved *s, const char *path) {
         return path_is_beneath(path, s->home) || !(refuse_is_own(path) || path_is_beneath(path, "/tmp"));
 }
 
-static int add_settings(struct resolved *s, const struct toolsettings_file *file) {
+static int add_settings(const struct resolved *s, struct resolved_tools *tools,
+                        const struct toolsettings_file *file) {
         _cleanup_free_ char *path = NULL, *text = NULL;
         int r = find_settings_file(s, file, &path);
 
@@ -51,20 +52,19 @@ static int add_settings(struct resolved *s, const struct toolsettings_file *file
          */
         if (r < 0 || !text || credentials_in(text))
                 return r;
-        if (ARRAY_GROW(s->tools.settings, s->tools.n_settings) < 0)
+        if (ARRAY_GROW(tools->settings, tools->n_settings) < 0)
                 return -ENOMEM;
-        s->tools.settings[s->tools.n_settings++] =
-                (struct resolved_settings){TAKE_PTR(path), TAKE_PTR(text)};
+        tools->settings[tools->n_settings++] = (struct resolved_settings){TAKE_PTR(path), TAKE_PTR(text)};
         return 0;
 }
 
-int settings_resolve(struct resolved *s, struct nsrun_error *err) {
+int settings_resolve(const struct resolved *s, struct resolved_tools *tools, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
 
         if (!s->home || p->clean_env || p->has_workspace)
                 return 0;
         for (size_t i = 0; i < n_toolsettings_files; i++)
-                if (add_settings(s, &toolsettings_files[i]) < 0)
+                if (add_settings(s, tools, &toolsettings_files[i]) < 0)
                         return error_oom(err);
         return 0;
 }

@@ -6,4 +6,4 @@
 
 /* Fills s->tools.settings: at its own place, for each file of host/toolsettings.c, what stands for it
  * inside.  All rules are known. */
-int settings_resolve(struct resolved *s, struct nsrun_error *err);
+int settings_resolve(const struct resolved *s, struct resolved_tools *tools, struct nsrun_error *err);

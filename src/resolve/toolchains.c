@@ -272,7 +272,8 @@ static const char *find_why(const struct resolved *s, const char *variable) {
         return NULL;
 }
 
-static int find_unseen_variable(struct resolved *s, const char *name, const char *below) {
+static int find_unseen_variable(const struct resolved *s, struct resolved_tools *tools, const char *name,
+                                const char *below) {
         const char *value = variables_value(&s->environment.variables, name), *why = find_why(s, name);
         _cleanup_free_ char *path = NULL;
         char *line = NULL;
@@ -290,10 +291,10 @@ static int find_unseen_variable(struct resolved *s, const char *name, const char
         if (asprintf(&line, "%s=%s isn't visible inside%s%s", name, value, why ? ": " : "", why ? why : "") <
             0)
                 return -ENOMEM;
-        return strv_consume(&s->tools.unseen, line);
+        return strv_consume(&tools->unseen, line);
 }
 
-static int find_unseen_path(struct resolved *s) {
+static int find_unseen_path(const struct resolved *s, struct resolved_tools *tools) {
         const char *value = variables_value(&s->environment.variables, "PATH");
         _cleanup_strbuf_ struct strbuf names = {0};
         char *line = NULL, *list;
@@ -315,10 +316,11 @@ static int find_unseen_path(struct resolved *s) {
                 return -ENOMEM;
         r = asprintf(&line, "PATH names what isn't visible inside: %s", list);
         free(list);
-        return r < 0 ? -ENOMEM : strv_consume(&s->tools.unseen, line);
+        return r < 0 ? -ENOMEM : strv_consume(&tools->unseen, line);
 }
 
-int toolchain_rules_find_unseen(struct resolved *s, struct nsrun_error *err) {
+int toolchain_rules_find_unseen(const struct resolved *s, struct resolved_tools *tools,
+                                struct nsrun_error *err) {
         static const char *const variables[][2] = {
                 {"VIRTUAL_ENV", "bin/python"},
                 {"CONDA_PREFIX", "bin"},
@@ -328,8 +330,8 @@ int toolchain_rules_find_unseen(struct resolved *s, struct nsrun_error *err) {
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(variables) && r >= 0; i++)
-                r = find_unseen_variable(s, variables[i][0], variables[i][1]);
+                r = find_unseen_variable(s, tools, variables[i][0], variables[i][1]);
         if (r >= 0)
-                r = find_unseen_path(s);
+                r = find_unseen_path(s, tools);
         return r < 0 ? error_oom(err) : 0;
 }

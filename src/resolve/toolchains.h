@@ -6,12 +6,13 @@
 #include "rules/resolved.h"
 
 /* Adds rules for the rows of the configuration and of the table that are on this host, and fills
- * s->toolchains.  The rules of all else must be there. */
+ * s->tools.toolchains.  The rules of all else must be there. */
 int toolchain_rules_add(struct resolved *s, struct nsrun_error *err);
 
 /* Takes those rules out again whose folder is reached through a symlink that refuse_untrusted_link()
  * refuses.  s->files.writable must be filled. */
 int toolchain_rules_distrust(struct resolved *s, struct nsrun_error *err);
 
-/* Fills s->unseen.  The rules and s->environment.variables must be final. */
-int toolchain_rules_find_unseen(struct resolved *s, struct nsrun_error *err);
+/* Fills s->tools.unseen.  The rules and s->environment.variables must be final. */
+int toolchain_rules_find_unseen(const struct resolved *s, struct resolved_tools *tools,
+                                struct nsrun_error *err);

@@ -24,7 +24,7 @@ static inline void resolve_at(struct resolved *s, const struct nsrun_policy *p, 
         resolved_clear(s);
         s->policy = p;
         s->home = home ? strdup(home) : NULL;
-        assert_int_equal(environment_resolve(s, NULL), 0);
+        assert_int_equal(environment_resolve(s, &s->environment, NULL), 0);
 }
 
 static inline void resolve(struct resolved *s, const struct nsrun_policy *p) {
