@@ -93,7 +93,7 @@ static int add_hidden(const struct hiding *h, const char *path, const struct sta
  * lies in another rule's folder and is protected there. */
 static bool is_walked(const struct resolved_rule *rule) {
         return (rule->origin != POLICY_BY_TOOLCHAINS || wide_is_rule(rule)) &&
-               !streq(rule->option, "a protected name");
+               rule->giver != PLAN_BY_PROTECTED && rule->giver != PLAN_BY_PIN;
 }
 
 /* A link itself tells nothing.  What it leads to is hidden where that lies in an exposed folder; but not a

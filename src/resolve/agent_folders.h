@@ -4,5 +4,5 @@
 
 #include "rules/resolved.h"
 
-/* Adds rules for the agent's folders, and fills s->agent_folders.  Nothing without --agent. */
+/* Adds rules for the agent's folders, and fills s->files.agents.  Nothing without --agent. */
 int agent_add_rules(struct resolved *s, struct nsrun_error *err);

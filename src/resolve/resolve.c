@@ -158,7 +158,7 @@ static int add_links(struct resolved *s, struct nsrun_error *err) {
         return r;
 }
 
-/* Fills s->writable.  The project is in it even if it is read-only now: an earlier run may have
+/* Fills s->files.writable.  The project is in it even if it is read-only now: an earlier run may have
  * been able to write to it. */
 static int list_writable(struct resolved *s, struct nsrun_error *err) {
         int r = s->project ? strv_add(&s->files.writable, s->project) : 0;
@@ -215,14 +215,15 @@ static int list_exposes(struct resolved *s, struct nsrun_error *err) {
         return r < 0 ? error_oom(err) : 0;
 }
 
+static int refuse_link_of(nsrun_unused const struct resolved *s, const struct resolved_rule *rule,
+                          const void *trust, struct nsrun_error *err) {
+        return rule->spelled ? refuse_untrusted_link(trust, rule, err) : 0;
+}
+
 static int refuse_all_untrusted_links(const struct resolved *s, struct nsrun_error *err) {
         const struct trust trust = resolved_trust(s);
-        int r = s->files.tmp.spelled ? refuse_untrusted_link(&trust, &s->files.tmp, err) : 0;
 
-        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
-                if (s->files.rules[i].spelled)
-                        r = refuse_untrusted_link(&trust, &s->files.rules[i], err);
-        return r;
+        return rules_judge(s, refuse_link_of, &trust, err);
 }
 
 /* Refuses --tmp=FOLDER for a project below /tmp: no mount point can be made in a folder of the
@@ -307,34 +308,18 @@ static int move_home(struct resolved *s, struct nsrun_error *err) {
                        : error_oom(err);
 }
 
-/* What fills one struct has a const view of the others. */
-static int fill_net(struct resolved *s, struct nsrun_error *err) {
-        return network_resolve(s, &s->net, err);
-}
-
-static int fill_seccomp(struct resolved *s, struct nsrun_error *err) {
-        return hardening_resolve(s, &s->seccomp, err);
-}
-
-static int fill_grants(struct resolved *s, struct nsrun_error *err) {
-        return grants_resolve(s, &s->grants, err);
-}
-
-static int fill_identity(struct resolved *s, struct nsrun_error *err) {
-        return git_find_identity(s, &s->git, err);
-}
-
-static int fill_environment(struct resolved *s, struct nsrun_error *err) {
-        return environment_resolve(s, &s->environment, err);
-}
-
-static int fill_settings(struct resolved *s, struct nsrun_error *err) {
-        return settings_resolve(s, &s->tools, err);
-}
-
-static int fill_unseen(struct resolved *s, struct nsrun_error *err) {
-        return toolchain_rules_find_unseen(s, &s->tools, err);
-}
+/* A step that fills one member, with a const view of the others. */
+#define FILLS(member, function)                                                       \
+        static int fill_by_##function(struct resolved *s, struct nsrun_error *err) { \
+                return function(s, &s->member, err);                                  \
+        }
+FILLS(net, network_resolve)
+FILLS(seccomp, hardening_resolve)
+FILLS(grants, grants_resolve)
+FILLS(git, git_find_identity)
+FILLS(environment, environment_resolve)
+FILLS(tools, settings_resolve)
+FILLS(tools, toolchain_rules_find_unseen)
 
 /* Which policies a step is for. */
 enum step_for {
@@ -375,21 +360,21 @@ static const struct {
         {.fill = list_exposes},
         {.fill = toolchain_rules_distrust},
         {.fill = resolve_backing},
-        {.fill = fill_net},
+        {.fill = fill_by_network_resolve},
         {.refuse = refuse_hidden_project},
         {.refuse = refuse_tmp_around},
         {.refuse = refuse_all_untrusted_links},
         {.refuse = refuse_rundirs},
-        {.fill = fill_seccomp},
+        {.fill = fill_by_hardening_resolve},
         {.refuse = refuse_records},
         {.refuse = refuse_config},
 
-        {.fill = fill_grants},
+        {.fill = fill_by_grants_resolve},
         {.fill = move_home, .is_for = FOR_INSTANCE},
-        {.fill = fill_identity, .is_for = FOR_CODE},
-        {.fill = fill_environment},
-        {.fill = fill_settings, .is_for = FOR_CODE},
-        {.fill = fill_unseen, .is_for = FOR_CODE},
+        {.fill = fill_by_git_find_identity, .is_for = FOR_CODE},
+        {.fill = fill_by_environment_resolve},
+        {.fill = fill_by_settings_resolve, .is_for = FOR_CODE},
+        {.fill = fill_by_toolchain_rules_find_unseen, .is_for = FOR_CODE},
 };
 
 int policy_resolve(const struct policy_request *request, struct resolved *s, struct nsrun_error *err) {

@@ -145,6 +145,17 @@ bool rules_keep(const struct resolved *s, const char *source, const char *target
         return false;
 }
 
+int rules_judge(const struct resolved *s,
+                int (*judge)(const struct resolved *s, const struct resolved_rule *rule, const void *data,
+                             struct nsrun_error *err),
+                const void *data, struct nsrun_error *err) {
+        int r = s->files.tmp.source ? judge(s, &s->files.tmp, data, err) : 0;
+
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
+                r = judge(s, &s->files.rules[i], data, err);
+        return r;
+}
+
 struct resolved_rule *rules_find(const struct resolved *s, const char *target) {
         for (size_t i = 0; i < s->files.n_rules; i++)
                 if (streq(s->files.rules[i].target, target))
