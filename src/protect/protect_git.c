@@ -16,18 +16,8 @@
 #include "host/subrepositories.h"
 #include "protect_names.h"
 
-/* Of each git dir that .git has of a submodule or a linked worktree, and of one elsewhere: those that are
- * there when the command begins, as git makes new ones. */
-static const char *const of_modules[] = {
-        "branches",
-        "commondir",
-        "config",
-        "config.worktree",
-        "hooks",
-        "info/attributes",
-        "objects/info/alternates",
-        "remotes",
-};
+/* Of each git dir that .git has of a linked worktree; of a submodule's, and of one elsewhere, it is what
+ * protect_names has of .git.  Those that are there when the command begins, as git makes new ones. */
 static const char *const of_worktrees[] = {"commondir", "config.worktree", "gitdir"};
 
 enum {
@@ -48,14 +38,17 @@ static char *join_globs(const char *folder, const char *name) {
         return str_concat(folder, *folder ? "/" : "", name);
 }
 
-/* Each of `names` in the git dir `folder`, a glob. */
-static int protect_git_dir(struct protecting *p, const char *folder, const char *const *names, size_t n) {
+/* What git obeys of each git dir, in the git dir `folder`, a glob. */
+static int protect_git_dir(struct protecting *p, const char *folder,
+                           int (*protect)(struct protecting *p, const char *name)) {
         int r = 0;
 
-        for (size_t i = 0; i < n && r >= 0; i++) {
-                _cleanup_free_ char *name = join_globs(folder, names[i]);
+        for (const char *const *at = protect_names; *at && r >= 0; at++) {
+                const char *below = startswith(*at, ".git/");
+                _cleanup_free_ char *name = below ? join_globs(folder, below) : NULL;
 
-                r = name ? protect_name(p, name) : -ENOMEM;
+                if (below)
+                        r = name ? protect(p, name) : -ENOMEM;
         }
         return r;
 }
@@ -74,12 +67,14 @@ static int add_swept(struct resolved *s, const char *folder, const char *name) {
 static int protect_worktree(void *data, const char *name, const struct stat *st) {
         const struct git_dirs *dirs = data;
         _cleanup_free_ char *folder = glob_escape(name);
+        int r = folder ? 0 : -ENOMEM;
 
-        if (!folder)
-                return -ENOMEM;
-        return S_ISDIR(st->st_mode)
-                       ? protect_git_dir(dirs->protecting, folder, of_worktrees, ARRAY_SIZE(of_worktrees))
-                       : 0;
+        for (size_t i = 0; i < ARRAY_SIZE(of_worktrees) && S_ISDIR(st->st_mode) && r >= 0; i++) {
+                _cleanup_free_ char *glob = join_globs(folder, of_worktrees[i]);
+
+                r = glob ? protect_name(dirs->protecting, glob) : -ENOMEM;
+        }
+        return r;
 }
 
 static int each_below(struct git_dirs *dirs, const char *folder,
@@ -129,7 +124,7 @@ static int protect_module(void *data, const char *name, const struct stat *st) {
                 return protect_modules(p, folder, dirs->depth + 1);
         if (++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
                 return -E2BIG;
-        r = protect_git_dir(p, folder, of_modules, ARRAY_SIZE(of_modules));
+        r = protect_git_dir(p, folder, protect_name);
         if (r >= 0)
                 r = add_swept(p->resolved, p->path, name);
         modules = r < 0 ? NULL : join_globs(folder, "modules");
@@ -176,13 +171,8 @@ static int protect_in_top(struct protecting *top, const char *name) {
 static int protect_separate(const struct protecting *p) {
         _cleanup_free_ char *folder = glob_escape(path_below(p->git_dir, p->top));
         struct protecting top = top_of(p);
-        int r = folder ? 0 : -ENOMEM;
+        int r = folder ? protect_git_dir(&top, folder, protect_in_top) : -ENOMEM;
 
-        for (size_t i = 0; i < ARRAY_SIZE(of_modules) && r >= 0; i++) {
-                _cleanup_free_ char *name = join_globs(folder, of_modules[i]);
-
-                r = name ? protect_in_top(&top, name) : -ENOMEM;
-        }
         if (r >= 0)
                 r = protect_find(&top);
         strv_free(top.globs);
@@ -210,7 +200,7 @@ static int follow_dot_git(struct protecting *p, bool is_file) {
 
 /* A bare repository: the folder is its own git dir. */
 static int protect_bare(struct protecting *p) {
-        int r = protect_git_dir(p, "", of_modules, ARRAY_SIZE(of_modules));
+        int r = protect_git_dir(p, "", protect_name);
 
         p->git_dir = r < 0 ? NULL : strdup(p->path);
         if (r >= 0)
@@ -243,9 +233,8 @@ static int protect_dot_git(struct protecting *p) {
         if (is_project && !(s->git.dir = strdup(p->git_dir)))
                 return -ENOMEM;
         r = add_swept(s, "/", p->git_dir);
-        for (const char *const *name = protect_names; *name && r >= 0; name++)
-                if (startswith(*name, ".git/"))
-                        r = protect_name(p, *name);
+        if (r >= 0)
+                r = protect_git_dir(p, ".git", protect_name);
         return r < 0 ? r : protect_git_dirs(p);
 }
 
