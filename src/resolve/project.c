@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "host/project.h"
 #include "host/user.h"
-#include "instance_profile.h"
+#include "instance_folders.h"
 #include "rules/refuse.h"
 #include "rules/rules.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/path.h"
 #include "host/project.h"
-#include "instance_profile.h"
+#include "instance_folders.h"
 #include "policy/config.h"
 #include "policy/withheld.h"
 #include "project.h"

@@ -14,6 +14,7 @@
 #include "host/engine_sockets.h"
 #include "host/project.h"
 #include "host/userns.h"
+#include "instance_folders.h"
 #include "instance_profile.h"
 #include "network.h"
 #include "no_sandbox.h"
@@ -309,9 +310,9 @@ static int move_home(struct resolved *s, struct nsrun_error *err) {
 }
 
 /* A step that fills one member, with a const view of the others. */
-#define FILLS(member, function)                                                       \
+#define FILLS(member, function)                                                      \
         static int fill_by_##function(struct resolved *s, struct nsrun_error *err) { \
-                return function(s, &s->member, err);                                  \
+                return function(s, &s->member, err);                                 \
         }
 FILLS(net, network_resolve)
 FILLS(seccomp, hardening_resolve)

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "policy/withheld.h"
 #include "resolve/environment.h"
-#include "resolve/instance_profile.h"
+#include "resolve/instance_folders.h"
 #include "resolve/project.h"
 
 static struct nsrun_policy *make(const char *home, const char *named, const char *option) {
