@@ -10,8 +10,8 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "disk/rundir.h"
+#include "policy/refusal.h"
 #include "protect_rules.h"
-#include "rules/refuse.h"
 #include "rules/rules.h"
 
 enum {

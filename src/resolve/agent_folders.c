@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --agent NAME: a row of the table, the configuration's or the shipped one, becomes rules.  Every rule is
  * one of nsrun's own: an option or a configuration that names the same folder decides. */
-#include "agent_folders.h"
+#include "steps.h"
 
 #include "base/path.h"
 #include "policy/agents.h"
+#include "policy/refusal.h"
 #include "policy/withheld.h"
-#include "rules/refuse.h"
 #include "rules/rules.h"
 
 static const char of_agent[] = "--agent";

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rules and variables for git.  host/gitdir.c finds out where the git dirs are and whether the
  * project's .git file may be believed. */
-#include "git.h"
+#include "steps.h"
 
 #include <sys/stat.h>
 
 #include "base/path.h"
 #include "host/git_author.h"
 #include "host/gitdir.h"
+#include "policy/refusal.h"
 #include "policy/withheld.h"
-#include "rules/refuse.h"
 #include "rules/rules.h"
 
 static const char option[] = "the project's git dir";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What an instance shows, and which of the host's folders a command line asks for. */
-#include "instance_profile.h"
+#include "steps.h"
 
 #include <sys/stat.h>
 

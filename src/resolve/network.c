@@ -5,7 +5,6 @@
 
 #include "net/layout.h"
 #include "policy/agents.h"
-#include "policy/refusal.h"
 #include "policy/withheld.h"
 
 /* Refuses options that would do nothing with the network that was chosen.  A configuration may have rules

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/tmpfs.h"
 
-#include "overlay_backing.h"
+#include "steps.h"
 
 /* Of the memory that a program can take here overlays get this part, and less than so much is too little for
  * what a package manager downloads. */

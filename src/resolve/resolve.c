@@ -5,20 +5,16 @@
 
 #include <sys/stat.h>
 
-#include "agent_folders.h"
 #include "base/path.h"
 #include "environment.h"
-#include "git.h"
 #include "grants/grants.h"
 #include "hardening.h"
 #include "host/engine_sockets.h"
 #include "host/project.h"
 #include "host/userns.h"
 #include "instance_folders.h"
-#include "instance_profile.h"
 #include "network.h"
 #include "no_sandbox.h"
-#include "overlay_backing.h"
 #include "policy/agents.h"
 #include "policy/config.h"
 #include "policy/limits.h"
@@ -32,8 +28,7 @@
 #include "rules/own_folders.h"
 #include "rules/refuse.h"
 #include "rules/rules.h"
-#include "tool_settings.h"
-#include "toolchains.h"
+#include "steps.h"
 
 static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;

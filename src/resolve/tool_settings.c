@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See tool_settings.h.  A file stands inside where its program looks for it outside, so that what a project
+/* A file stands inside where its program looks for it outside, so that what a project
  * says goes before, as it does there: a variable would outrank it, and have a project's own packages fetched
  * from elsewhere. */
-#include "tool_settings.h"
+#include "steps.h"
 
 #include "base/array.h"
 #include "base/path.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See toolchains.h.  A folder of the table that can't be shown fails no run: `nsrun toolchains` says
+/* A folder of the table that can't be shown fails no run: `nsrun toolchains` says
  * why it is left out.  A variable is its user's, but what it names is judged like a path that the user
  * names, since a slip (a cache at $HOME) would show more than a cache. */
-#include "toolchains.h"
+#include "steps.h"
 
 #include <unistd.h>
 
