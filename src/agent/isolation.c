@@ -5,7 +5,7 @@
 #include "base/sized.h"
 #include "plan/plan.h"
 #include "probe.h"
-#include "resolve/instance_profile.h"
+#include "resolve/instance_folders.h"
 #include "resolve/project.h"
 
 struct nsrun_isolation {

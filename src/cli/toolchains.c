@@ -58,8 +58,8 @@ static void print_table(void) {
 }
 
 static void cli_toolchains_print_text(const struct resolved *s) {
-        for (size_t i = 0; i < s->n_toolchains; i++) {
-                const struct resolved_toolchain *t = &s->toolchains[i];
+        for (size_t i = 0; i < s->tools.n_toolchains; i++) {
+                const struct resolved_toolchain *t = &s->tools.toolchains[i];
 
                 (void)printf("%-17s  %-9s  ", t->tool,
                              t->why ? "left out" : access_name(t->access == POLICY_OVERLAY));
@@ -110,8 +110,8 @@ static int cli_toolchains_print_json(const struct resolved *s, bool wants_all, s
                 return r;
         json_add_number(&d, d.root, "version", 2);
         entries = json_add_array(&d, d.root, "toolchains");
-        for (size_t i = 0; i < s->n_toolchains; i++)
-                add_toolchain_object(&d, entries, &s->toolchains[i]);
+        for (size_t i = 0; i < s->tools.n_toolchains; i++)
+                add_toolchain_object(&d, entries, &s->tools.toolchains[i]);
         entries = wants_all ? json_add_array(&d, d.root, "table") : NULL;
         for (size_t i = 0; wants_all && i < n_toolchain_entries; i++)
                 add_table_row(&d, entries, &toolchain_entries[i]);

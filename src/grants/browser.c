@@ -58,7 +58,7 @@ static int show_client(const struct granting *g, const char *program) {
 
 int grant_browser(const struct granting *g) {
         _cleanup_free_ char *client = NULL;
-        int r = find_opener(g, &g->s->browser);
+        int r = find_opener(g, &g->to->browser);
 
         if (r == 0)
                 return grant_refuse(
@@ -69,7 +69,7 @@ int grant_browser(const struct granting *g) {
         if (r == 0)
                 return grant_refuse(g, program_init(), "nsrun-init isn't there", "install nsrun completely");
         if (r >= 0)
-                r = grant_runtime_path(g, BROWSER_FOLDER, &g->s->programs_first);
+                r = grant_runtime_path(g, BROWSER_FOLDER, &g->to->programs_first);
         if (r >= 0)
                 r = show_client(g, client);
         return r < 0 ? r
@@ -77,5 +77,5 @@ int grant_browser(const struct granting *g) {
                                g,
                                "links (http, https) that you say yes to, opened by %s on the host: what the "
                                "command has read can stand in one",
-                               g->s->browser);
+                               g->to->browser);
 }

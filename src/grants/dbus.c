@@ -138,7 +138,7 @@ static int dbus_find_bus(const struct granting *g, char **ret) {
 }
 
 static int dbus_words(const struct granting *g, char *program, char *bus) {
-        char ***words = &g->s->dbus;
+        char ***words = &g->to->dbus;
         int r = strv_add(words, program);
 
         if (r >= 0)

@@ -51,15 +51,15 @@ static int show_wayland(const struct granting *g) {
         if (r < 0)
                 return grant_refuse(g, source, "what listens there doesn't answer as a Wayland compositor",
                                     "look at WAYLAND_DISPLAY");
-        g->s->wayland = r > 0 ? strdup(source) : NULL;
-        if (r > 0 && !g->s->wayland)
+        g->to->wayland = r > 0 ? strdup(source) : NULL;
+        if (r > 0 && !g->to->wayland)
                 return error_oom(g->err);
-        r = g->s->wayland ? grant_place(g, SHOWN_SOCKET, NULL, INSIDE, "wayland", NULL, NULL)
-                          : grant_place(g, SHOWN_FILE, source, INSIDE, NULL, NULL, NULL);
+        r = g->to->wayland ? grant_place(g, SHOWN_SOCKET, NULL, INSIDE, "wayland", NULL, NULL)
+                           : grant_place(g, SHOWN_FILE, source, INSIDE, NULL, NULL, NULL);
         if (r >= 0)
                 r = grant_set(g, "WAYLAND_DISPLAY", INSIDE);
         if (r >= 0)
-                r = say_wayland(g, g->s->wayland);
+                r = say_wayland(g, g->to->wayland);
         return r < 0 ? r : 1;
 }
 

@@ -19,23 +19,23 @@ int grant_refuse(const struct granting *g, const char *path, const char *what, c
 
 int grant_show(const struct granting *g, enum shown_kind kind, const char *source, const char *target,
                const char *text) {
-        struct resolved *s = g->s;
+        struct resolved_grants *to = g->to;
         struct resolved_shown shown = {.kind = kind};
 
         shown.target = strdup(target);
         shown.source = source ? strdup(source) : NULL;
         shown.text = text ? strdup(text) : NULL;
         if (!shown.target || (source && !shown.source) || (text && !shown.text) ||
-            ARRAY_GROW(s->shown, s->n_shown) < 0) {
+            ARRAY_GROW(to->shown, to->n_shown) < 0) {
                 resolved_shown_clear(&shown);
                 return error_oom(g->err);
         }
-        s->shown[s->n_shown++] = shown;
+        to->shown[to->n_shown++] = shown;
         return 0;
 }
 
 int grant_set(const struct granting *g, const char *name, const char *value) {
-        return strv_consume(&g->s->granted, str_concat(name, "=", value)) < 0 ? error_oom(g->err) : 0;
+        return strv_consume(&g->to->variables, str_concat(name, "=", value)) < 0 ? error_oom(g->err) : 0;
 }
 
 int grant_say(const struct granting *g, const char *format, ...) {
@@ -50,7 +50,7 @@ int grant_say(const struct granting *g, const char *format, ...) {
         if (n < 0)
                 text = NULL;
         line = text ? str_concat(g->option, ": ", text) : NULL;
-        return !line || strv_consume(&g->s->gives, line) < 0 ? error_oom(g->err) : 0;
+        return !line || strv_consume(&g->to->gives, line) < 0 ? error_oom(g->err) : 0;
 }
 
 const char *grant_variable(const struct granting *g, const char *name) {
@@ -89,7 +89,7 @@ int grant_runtime_path(const struct granting *g, const char *name, char **ret) {
         int r = 0;
 
         (void)snprintf(folder, sizeof(folder), "/run/user/%u", (unsigned)g->s->inner_uid);
-        if (!environment_get(g->s->granted, "XDG_RUNTIME_DIR")) {
+        if (!environment_get(g->to->variables, "XDG_RUNTIME_DIR")) {
                 r = grant_show(g, SHOWN_OWN_FOLDER, NULL, folder, NULL);
                 if (r >= 0)
                         r = grant_set(g, "XDG_RUNTIME_DIR", folder);
@@ -196,10 +196,10 @@ static int (*const finders[GRANTS_COUNT])(const struct granting *g) = {
         [GRANT_BROWSER] = grant_browser,
 };
 
-int grants_resolve(struct resolved *s, struct nsrun_error *err) {
+int grants_resolve(const struct resolved *s, struct resolved_grants *to, struct nsrun_error *err) {
         for (unsigned i = 0; i < GRANTS_COUNT; i++) {
                 char option[32];
-                const struct granting g = {.s = s, .option = option, .err = err};
+                const struct granting g = {.s = s, .to = to, .option = option, .err = err};
                 int r;
 
                 if (!(s->policy->grants & (1U << i)))

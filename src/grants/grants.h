@@ -8,13 +8,14 @@
 
 /* What all finders of grants work on. */
 struct granting {
-        struct resolved *s;
+        const struct resolved *s;
+        struct resolved_grants *to;
         const char *option; /* "--kvm" */
         struct nsrun_error *err;
 };
 
-/* Fills s->shown, s->granted and s->gives by the words that were given.  The writable folders are known. */
-int grants_resolve(struct resolved *s, struct nsrun_error *err);
+/* What the words that were given show.  The writable folders are known. */
+int grants_resolve(const struct resolved *s, struct resolved_grants *to, struct nsrun_error *err);
 
 /* ------------------------------------------- for the files of this folder */
 

@@ -41,7 +41,7 @@ int grant_ssh_agent(const struct granting *g) {
         if (!named)
                 return grant_refuse(g, NULL, "no agent is running: SSH_AUTH_SOCK isn't set",
                                     "start one: eval \"$(ssh-agent)\" && ssh-add");
-        r = grant_find(g, named, S_IFSOCK, &g->s->ssh_agent);
+        r = grant_find(g, named, S_IFSOCK, &g->to->ssh_agent);
         if (r == 0)
                 return grant_refuse(g, named, "SSH_AUTH_SOCK names no socket",
                                     "start an agent: eval \"$(ssh-agent)\" && ssh-add");

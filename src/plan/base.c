@@ -147,16 +147,16 @@ static int collect_proc_for_root(struct entries *e) {
 static int collect_proc(struct entries *e, const struct resolved *s) {
         struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_PROC, "/proc");
 
-        op->proc = s->proc;
+        op->proc = s->files.proc;
         /* Since 4.2 the kernel lets a nested user namespace mount a full /proc only if the /proc
          * that it can see has nothing covered (mount_too_revealing()).  With subset=pid alone a
          * command could so mount a full one; this cover keeps it from that. */
-        if (s->proc == POLICY_PROC_SUBSET || s->proc == POLICY_PROC_AUTO) {
+        if (s->files.proc == POLICY_PROC_SUBSET || s->files.proc == POLICY_PROC_AUTO) {
                 op = entries_add(e, ENTRY_OWN, PLAN_COVER, "/proc/1/task");
                 op->proc = POLICY_PROC_SUBSET;
         }
-        if (s->proc == POLICY_PROC_NONE || s->proc == POLICY_PROC_SUBSET ||
-            (s->has_whole_proc && s->proc != POLICY_PROC_BIND))
+        if (s->files.proc == POLICY_PROC_NONE || s->files.proc == POLICY_PROC_SUBSET ||
+            (s->files.has_whole_proc && s->files.proc != POLICY_PROC_BIND))
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers); i++)
                 (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers[i]);
@@ -210,16 +210,16 @@ static int collect_scratch(struct entries *e, const struct resolved *s, struct n
 static int collect_tmp(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         struct plan_op *op;
 
-        if (s->has_scratch)
+        if (s->files.has_scratch)
                 return collect_scratch(e, s, err);
-        if (!s->tmp.source) {
+        if (!s->files.tmp.source) {
                 entries_add_tmpfs(e, ENTRY_OWN, "/tmp", 01777, s->policy->tmpfs_size);
                 return 0;
         }
         op = entries_add(e, ENTRY_EXPLICIT, PLAN_BIND, "/tmp");
         op->origin = PLAN_BY_WRITABLE;
         op->is_directory = true;
-        op->source = strdup(s->tmp.source);
+        op->source = strdup(s->files.tmp.source);
         return op->source ? 0 : -ENOMEM;
 }
 
@@ -227,13 +227,13 @@ static int collect_tmp(struct entries *e, const struct resolved *s, struct nsrun
  * inside a folder that a rule binds to another target. */
 static int hide_folder(struct entries *e, const struct resolved *s, const char *base) {
         entries_add_hidden(e, base, base);
-        for (size_t i = 0; i < s->n_rules; i++) {
-                const char *below = path_below(base, s->rules[i].source);
+        for (size_t i = 0; i < s->files.n_rules; i++) {
+                const char *below = path_below(base, s->files.rules[i].source);
                 _cleanup_free_ char *joined = NULL, *place = NULL;
 
-                if (!below || !*below || streq(s->rules[i].source, s->rules[i].target))
+                if (!below || !*below || streq(s->files.rules[i].source, s->files.rules[i].target))
                         continue;
-                if (asprintf(&joined, "%s/%s", s->rules[i].target, below) < 0)
+                if (asprintf(&joined, "%s/%s", s->files.rules[i].target, below) < 0)
                         joined = NULL;
                 place = joined ? path_normalise(joined) : NULL;
                 if (!place)
@@ -264,9 +264,9 @@ static int hide_own_folders(struct entries *e, const struct resolved *s) {
 /* A home in a folder that every sandbox shows (/opt/me) is hidden there as another is, unless a rule of the
  * user's shows it. */
 static enum entry_origin home_origin(const struct resolved *s) {
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (s->rules[i].origin != POLICY_BY_TOOLCHAINS &&
-                    path_is_beneath(s->home, s->rules[i].target))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (s->files.rules[i].origin != POLICY_BY_TOOLCHAINS &&
+                    path_is_beneath(s->home, s->files.rules[i].target))
                         return ENTRY_OWN;
         return ENTRY_HIDDEN;
 }
@@ -293,9 +293,9 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
          * "/usr/sbin") gets none: the tmpfs would hide that folder's programs. */
         if (s->home && (streq(s->home, "/root") || !writable_denied(s->home)))
                 entries_add_tmpfs(e, home_origin(s), s->home, 0700, s->policy->tmpfs_size);
-        STRV_FOREACH (folder, s->ephemeral)
+        STRV_FOREACH (folder, s->files.ephemeral)
                 entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, s->policy->tmpfs_size);
-        STRV_FOREACH (name, s->reserved) {
+        STRV_FOREACH (name, s->files.reserved) {
                 r = base_add_blank(e, *name, POLICY_PROC_UNSAID);
                 if (r < 0)
                         return r;

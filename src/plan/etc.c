@@ -89,8 +89,8 @@ static int add_nix(struct entries *e, const struct resolved *s, const struct use
         bool has_store = false;
         int r = 0;
 
-        for (size_t i = 0; i < s->n_rules; i++)
-                has_store |= streq(s->rules[i].target, "/nix/store");
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                has_store |= streq(s->files.rules[i].target, "/nix/store");
         if (!has_store)
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(nix_links) && r >= 0; i++)
@@ -188,21 +188,21 @@ static int add_git_settings(struct entries *e, const struct resolved *s) {
                           ignores[] = "[core]\n\texcludesFile = /etc/gitignore\n";
         _cleanup_free_ char *text = NULL;
 
-        if (!s->git_settings && !s->git_ignores)
+        if (!s->git.settings && !s->git.ignores)
                 return 0;
-        text = str_concat(head, s->git_settings ? s->git_settings : "", s->git_ignores ? ignores : "");
+        text = str_concat(head, s->git.settings ? s->git.settings : "", s->git.ignores ? ignores : "");
         if (!text)
                 return -ENOMEM;
         entries_add_file(e, "/etc/gitconfig", text);
-        if (s->git_ignores)
-                entries_add_file(e, "/etc/gitignore", s->git_ignores);
+        if (s->git.ignores)
+                entries_add_file(e, "/etc/gitignore", s->git.ignores);
         return 0;
 }
 
 /* The user's settings of other tools, where these look for them; the command may change them. */
 static void add_tool_settings(struct entries *e, const struct resolved *s) {
-        for (size_t i = 0; i < s->n_settings; i++) {
-                entries_add_file(e, s->settings[i].path, s->settings[i].text);
+        for (size_t i = 0; i < s->tools.n_settings; i++) {
+                entries_add_file(e, s->tools.settings[i].path, s->tools.settings[i].text);
                 if (!e->has_failed)
                         e->items[e->n - 1].op.mode = 0600;
         }

@@ -14,8 +14,8 @@ static void granted_bind(struct entries *e, enum entry_origin origin, const stru
 }
 
 void collect_granted(struct entries *e, const struct resolved *s) {
-        for (size_t i = 0; i < s->n_shown; i++) {
-                const struct resolved_shown *shown = &s->shown[i];
+        for (size_t i = 0; i < s->grants.n_shown; i++) {
+                const struct resolved_shown *shown = &s->grants.shown[i];
                 struct plan_op *op;
 
                 switch (shown->kind) {

@@ -65,15 +65,15 @@ static int hide_at(struct entries *e, const struct plan_op *shown, const struct 
 int collect_hidden(struct entries *e, const struct resolved *s) {
         size_t n = e->n;
 
-        for (size_t i = 0; i < n && s->n_hidden > 0; i++)
+        for (size_t i = 0; i < n && s->files.n_hidden > 0; i++)
                 if (shows_host(&e->items[i].op) && hide_find(s, e->items[i].op.source))
                         turn_into_hide(e, &e->items[i].op);
         for (size_t i = 0; i < n; i++)
-                for (size_t k = 0; k < s->n_hidden; k++) {
+                for (size_t k = 0; k < s->files.n_hidden; k++) {
                         /* entries_add() moves the entries. */
                         const struct plan_op shown = e->items[i].op;
 
-                        if (shows_host(&shown) && hide_at(e, &shown, &s->hidden[k]) < 0)
+                        if (shows_host(&shown) && hide_at(e, &shown, &s->files.hidden[k]) < 0)
                                 return -ENOMEM;
                 }
         return 0;
@@ -92,8 +92,8 @@ static bool is_in_overlay(const struct nsrun_plan *plan, const char *path) {
 }
 
 int plan_identify_hidden(struct nsrun_plan *plan, const struct resolved *s) {
-        for (size_t i = 0; i < s->n_hidden; i++) {
-                const struct resolved_hidden *hidden = &s->hidden[i];
+        for (size_t i = 0; i < s->files.n_hidden; i++) {
+                const struct resolved_hidden *hidden = &s->files.hidden[i];
                 _cleanup_free_ char *identity = hidden_identity(hidden->path, hidden->inode);
                 char *marked = NULL;
 

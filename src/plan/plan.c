@@ -179,15 +179,15 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
         if (r < 0)
                 return r == -ENOMEM ? error_oom(err) : r;
         r = collect_etc(e, s, err);
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++) {
-                r = collect_rule(e, &s->rules[i], s->overlay_size);
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++) {
+                r = collect_rule(e, &s->files.rules[i], s->files.overlay_size);
                 if (r < 0)
                         return error_oom(err);
         }
-        for (size_t i = 0; i < s->n_links && r >= 0; i++)
-                entries_add_symlink(e, ENTRY_EXPLICIT, s->links[i].text, s->links[i].path);
-        for (size_t i = 0; i < s->n_tmpfs && r >= 0; i++)
-                if (collect_tmpfs(e, &s->tmpfs[i]) < 0)
+        for (size_t i = 0; i < s->files.n_links && r >= 0; i++)
+                entries_add_symlink(e, ENTRY_EXPLICIT, s->files.links[i].text, s->files.links[i].path);
+        for (size_t i = 0; i < s->files.n_tmpfs && r >= 0; i++)
+                if (collect_tmpfs(e, &s->files.tmpfs[i]) < 0)
                         return error_oom(err);
         if (r >= 0) {
                 collect_granted(e, s);
@@ -203,11 +203,11 @@ static int plan_fill_environment(struct nsrun_plan *plan, const struct resolved 
         char *pwd = NULL;
         size_t n = 0;
 
-        plan->env = calloc(s->env.n + 2, sizeof(*plan->env));
+        plan->env = calloc(s->environment.variables.n + 2, sizeof(*plan->env));
         if (!plan->env)
                 return -ENOMEM;
         /* PWD names the working directory inside, whatever the caller's says. */
-        STRV_FOREACH (variable, s->env.entries)
+        STRV_FOREACH (variable, s->environment.variables.entries)
                 if (!startswith(*variable, "PWD=")) {
                         plan->env[n] = strdup(*variable);
                         if (!plan->env[n++])
@@ -287,14 +287,14 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
 
         plan->root_size = ROOT_SIZE;
         plan->net = p->net;
-        plan->backing = s->backing;
+        plan->backing = s->files.backing;
         plan->is_strict = p->protects_strictly && !s->plain;
         plan->refuses_degraded = p->refuses_degraded;
         plan->new_session = p->new_session;
         plan->is_session = s->is_session;
         plan->isolates_commands = s->policy->isolates_commands;
         plan->limits = p->limits;
-        plan->links_are_cut = s->links_are_cut;
+        plan->links_are_cut = s->protection.links_are_cut;
         plan->uid = s->plain ? s->uid : s->inner_uid;
         plan->gid = s->plain ? s->gid : s->inner_gid;
         plan->host_uid = s->uid;
@@ -302,45 +302,45 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         if (plan_find_start(s, s->project, otherwise, &plan->cwd) < 0 ||
             (p->hostname && !(plan->hostname = strdup(p->hostname))) ||
             (s->project && !(plan->project = strdup(s->project))) ||
-            (s->git_dir && !(plan->git_dir = strdup(s->git_dir))) ||
-            (s->git_common_dir && !(plan->git_common_dir = strdup(s->git_common_dir))))
+            (s->git.dir && !(plan->git_dir = strdup(s->git.dir))) ||
+            (s->git.common_dir && !(plan->git_common_dir = strdup(s->git.common_dir))))
                 return -ENOMEM;
         r = strv_copy(s->argv, &plan->argv);
         if (r >= 0)
-                r = strv_copy(s->network, &plan->network);
-        if (r >= 0 && s->via && !(plan->via = strdup(s->via)))
+                r = strv_copy(s->net.rules, &plan->network);
+        if (r >= 0 && s->net.via && !(plan->via = strdup(s->net.via)))
                 r = -ENOMEM;
         if (r >= 0)
-                r = strv_copy(s->protected, &plan->protected);
+                r = strv_copy(s->protection.names, &plan->protected);
         if (r >= 0)
-                r = strv_copy(s->present, &plan->present);
+                r = strv_copy(s->protection.present, &plan->present);
         if (r >= 0)
                 r = strv_copy(p->hide, &plan->hide);
         if (r >= 0)
                 r = plan_identify_hidden(plan, s);
         if (r >= 0)
-                r = strv_copy(s->exposes, &plan->exposes);
+                r = strv_copy(s->files.exposes, &plan->exposes);
         if (r >= 0)
-                r = strv_copy(s->git_dirs, &plan->git_dirs);
+                r = strv_copy(s->protection.git_dirs, &plan->git_dirs);
         if (r >= 0)
-                r = strv_copy(s->git_links, &plan->git_links);
+                r = strv_copy(s->protection.git_links, &plan->git_links);
         if (r >= 0)
-                r = strv_copy(s->left_out, &plan->left_out);
+                r = strv_copy(s->environment.left_out, &plan->left_out);
         if (r >= 0)
-                r = strv_copy(s->unseen, &plan->unseen);
+                r = strv_copy(s->tools.unseen, &plan->unseen);
         if (r >= 0)
-                r = strv_copy(s->secrets, &plan->secrets);
+                r = strv_copy(s->environment.secrets, &plan->secrets);
         if (r >= 0)
-                r = strv_copy(s->gives, &plan->gives);
-        if (r >= 0 && s->wayland && !(plan->wayland = strdup(s->wayland)))
+                r = strv_copy(s->grants.gives, &plan->gives);
+        if (r >= 0 && s->grants.wayland && !(plan->wayland = strdup(s->grants.wayland)))
                 r = -ENOMEM;
         if (r >= 0)
-                r = strv_copy(s->dbus, &plan->dbus);
-        if (r >= 0 && s->browser && !(plan->browser = strdup(s->browser)))
+                r = strv_copy(s->grants.dbus, &plan->dbus);
+        if (r >= 0 && s->grants.browser && !(plan->browser = strdup(s->grants.browser)))
                 r = -ENOMEM;
-        if (r >= 0 && s->ssh_agent && !(plan->ssh_agent = strdup(s->ssh_agent)))
+        if (r >= 0 && s->grants.ssh_agent && !(plan->ssh_agent = strdup(s->grants.ssh_agent)))
                 r = -ENOMEM;
-        if (r >= 0 && s->ssh_agent)
+        if (r >= 0 && s->grants.ssh_agent)
                 r = strv_copy(p->ssh_agent, &plan->ssh_keys);
         if (r >= 0)
                 r = plan_fill_environment(plan, s);
@@ -378,8 +378,8 @@ static int plan_build(const struct resolved *s, struct nsrun_plan **ret, struct 
         plan = calloc(1, sizeof(*plan));
         if (!plan)
                 return error_oom(err);
-        if ((s->instance_root && !(plan->instance = strdup(s->instance_root))) ||
-            (s->instance_workspace && !(plan->workspace = strdup(s->instance_workspace))))
+        if ((s->instance.root && !(plan->instance = strdup(s->instance.root))) ||
+            (s->instance.workspace && !(plan->workspace = strdup(s->instance.workspace))))
                 return error_oom(err);
         r = plan_collect(&e, s, err);
         if (r >= 0)

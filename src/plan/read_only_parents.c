@@ -8,12 +8,12 @@
 
 /* Whether programs have something of their own at `folder` or below. */
 static bool is_programs(const struct resolved *s, const char *folder) {
-        for (size_t i = 0; i < s->n_rules; i++)
-                if ((s->rules[i].origin == POLICY_BY_TOOLCHAINS ||
-                     s->rules[i].origin == POLICY_BY_READABLE) &&
-                    path_is_beneath(s->rules[i].target, folder))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if ((s->files.rules[i].origin == POLICY_BY_TOOLCHAINS ||
+                     s->files.rules[i].origin == POLICY_BY_READABLE) &&
+                    path_is_beneath(s->files.rules[i].target, folder))
                         return true;
-        STRV_FOREACH (ephemeral, s->ephemeral)
+        STRV_FOREACH (ephemeral, s->files.ephemeral)
                 if (path_is_beneath(*ephemeral, folder))
                         return true;
         return false;
@@ -42,14 +42,15 @@ static void close_way(struct entries *e, const struct resolved *s, const char *b
 }
 
 void collect_beside(struct entries *e, const struct resolved *s) {
-        for (size_t i = 0; i < s->n_rules && !e->has_failed; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
+        for (size_t i = 0; i < s->files.n_rules && !e->has_failed; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i];
 
                 if (rule->origin == POLICY_BY_TOOLCHAINS || rule->origin == POLICY_BY_READABLE)
                         continue;
                 if (s->home)
                         close_way(e, s, s->home, rule->target);
-                if (!s->has_scratch && !s->tmp.source && !(s->home && path_is_beneath(s->home, "/tmp")))
+                if (!s->files.has_scratch && !s->files.tmp.source &&
+                    !(s->home && path_is_beneath(s->home, "/tmp")))
                         close_way(e, s, "/tmp", rule->target);
         }
 }

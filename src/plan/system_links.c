@@ -20,8 +20,8 @@ static bool way_is_shown(const struct entries *e, const struct resolved *s, cons
                     (op->is_directory ? path_is_beneath(path, op->target) : streq(path, op->target)))
                         return true;
         }
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (path_is_beneath(path, s->rules[i].target))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (path_is_beneath(path, s->files.rules[i].target))
                         return true;
         return false;
 }

@@ -62,13 +62,16 @@ static int apply_keys(struct config_reader *c, size_t node, bool in_section, con
         return r;
 }
 
-/* The option that a key of the same name sets. */
-static const char *option_of(const struct config_reader *c, size_t node, char to[64]) {
-        (void)snprintf(to, 64, "%s", streq(c->map.nodes[node].key, "temp") ? "tmp" : c->map.nodes[node].key);
+const char *config_option_name(const char *key, char to[64]) {
+        (void)snprintf(to, 64, "%s", streq(key, "temp") ? "tmp" : key);
         for (char *at = to; *at; at++)
                 if (*at == '_')
                         *at = '-';
         return to;
+}
+
+static const char *option_of(const struct config_reader *c, size_t node, char to[64]) {
+        return config_option_name(c->map.nodes[node].key, to);
 }
 
 static int policy_config_apply_version(struct config_reader *c, size_t node) {
@@ -153,13 +156,9 @@ static int policy_config_apply_seccomp(struct config_reader *c, size_t node) {
 
 static int apply_temp(struct config_reader *c, size_t node) {
         const char *text = config_text(c, node);
-        _cleanup_free_ char *path = NULL;
-        int r;
 
-        if (text && (streq(text, "tmpfs") || streq(text, "scratch")))
-                return config_set(c, node, "tmp", text);
-        r = config_path(c, node, text, &path);
-        return r < 0 ? r : config_set(c, node, "tmp", path);
+        return text && (streq(text, "tmpfs") || streq(text, "scratch")) ? config_set(c, node, "tmp", text)
+                                                                        : apply_path_option(c, node);
 }
 
 /* Reads a path of the host: absolute, below ~, or ./NAME below the project; as a string, or as

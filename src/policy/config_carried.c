@@ -5,20 +5,16 @@
 
 /* The key that says what an option, or a key, said; NULL: none does. */
 static const struct config_key *key_of(const char *said) {
-        static const char *const names[][2] = {{"ro", "readable"},  {"rw", "writable"},
-                                               {"limit", "limits"}, {"tmp", "temp"},
-                                               {"unsetenv", "env"}, {"no-new-session", ""}};
-        char name[64];
+        static const char *const names[][2] = {
+                {"ro", "readable"}, {"rw", "writable"}, {"limit", "limits"}, {"unsetenv", "env"}};
+        char option[64];
 
-        (void)snprintf(name, sizeof(name), "%s", said);
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 if (streq(names[i][0], said))
-                        (void)snprintf(name, sizeof(name), "%s", names[i][1]);
-        for (char *at = name; *at; at++)
-                if (*at == '-')
-                        *at = '_';
+                        said = names[i][1];
         for (size_t i = 0; i < n_config_keys; i++)
-                if (streq(config_keys[i].name, name))
+                if (streq(config_keys[i].name, said) ||
+                    streq(config_option_name(config_keys[i].name, option), said))
                         return &config_keys[i];
         return NULL;
 }

@@ -39,6 +39,9 @@ extern const size_t n_config_keys;
 extern const struct config_key config_isolation_keys[];
 extern const size_t n_config_isolation_keys;
 
+/* The option that a key sets. */
+const char *config_option_name(const char *key, char to[64]);
+
 /* What stands in some of them. */
 extern const struct config_object config_exposed, config_expose_path, config_toolchain, config_agent;
 

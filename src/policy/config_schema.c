@@ -8,10 +8,7 @@
 static const struct option_spec *option_for(const char *key) {
         char name[64];
 
-        (void)snprintf(name, sizeof(name), "%s", streq(key, "temp") ? "tmp" : key);
-        for (char *at = name; *at; at++)
-                if (*at == '_')
-                        *at = '-';
+        (void)config_option_name(key, name);
         for (size_t i = 0; i < n_policy_options; i++)
                 if (streq(policy_options[i].name, name))
                         return &policy_options[i];

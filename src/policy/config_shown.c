@@ -2,7 +2,6 @@
 /* What is in force and who said so: the lines of `nsrun config show`. */
 #include "base/array.h"
 #include "config.h"
-#include "options.h"
 
 /* What holds for options with one value where nobody said anything. */
 static const char by_default[] = "default";

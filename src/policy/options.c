@@ -169,41 +169,45 @@ static int split_colons(const char *text, char ***ret) {
         return n;
 }
 
+/* The parts of a value, of which there are `least` to `most`; none is empty but a third, or the second of
+ * PATH:SIZE, which its reader judges.  Returns how many. */
+static int parts_of(const struct option_spec *spec, const char *value, int least, int most, const char *what,
+                    char ***ret, struct nsrun_error *err) {
+        int n = split_colons(value, ret);
+
+        if (n < 0)
+                return error_oom(err);
+        if (n < least || n > most || !(*ret)[0][0] || (least > 1 && !(*ret)[1][0]))
+                return option_refuse(spec, value, what, "a colon in a path is written '\\:'", err);
+        return n;
+}
+
 static int apply_bind(void *target, const struct option_spec *spec, const char *value,
                       struct nsrun_error *err) {
         _cleanup_strv_ char **parts = NULL;
         enum policy_access access = POLICY_RW;
         struct nsrun_policy *p = target;
-        int n, r;
+        int n = parts_of(spec, value, 2, 3, "not SRC:DEST or SRC:DEST:ro or SRC:DEST:rw", &parts, err);
 
-        n = split_colons(value, &parts);
         if (n < 0)
-                return error_oom(err);
-        if (n < 2 || n > 3 || !parts[0][0] || !parts[1][0])
-                return option_refuse(spec, value, "not SRC:DEST or SRC:DEST:ro or SRC:DEST:rw",
-                                     "a colon in a path is written '\\:'", err);
+                return n;
         if (n == 3 && streq(parts[2], "ro"))
                 access = POLICY_RO;
         else if (n == 3 && !streq(parts[2], "rw"))
                 return option_refuse(spec, value, "neither ro nor rw after the second colon",
                                      "a colon in a path is written '\\:'", err);
-        r = policy_add_rule(p, p->config_label ? POLICY_BY_CONFIG : POLICY_BY_OPTION, access, parts[0],
-                            parts[1], p->config_label ? p->config_label : "--bind");
-        return r < 0 ? error_oom(err) : 0;
+        return policy_add_rule(p, p->config_label ? POLICY_BY_CONFIG : POLICY_BY_OPTION, access, parts[0],
+                               parts[1], p->config_label ? p->config_label : "--bind") < 0
+                       ? error_oom(err)
+                       : 0;
 }
 
 static int apply_symlink(void *target, const struct option_spec *spec, const char *value,
                          struct nsrun_error *err) {
         _cleanup_strv_ char **parts = NULL;
-        int n;
+        int n = parts_of(spec, value, 2, 2, "not TEXT:PATH", &parts, err);
 
-        n = split_colons(value, &parts);
-        if (n < 0)
-                return error_oom(err);
-        if (n != 2 || !parts[0][0] || !parts[1][0])
-                return option_refuse(spec, value, "not TEXT:PATH", "a colon in a path is written '\\:'",
-                                     err);
-        return policy_add_link(target, parts[0], parts[1]) < 0 ? error_oom(err) : 0;
+        return n < 0 ? n : policy_add_link(target, parts[0], parts[1]) < 0 ? error_oom(err) : 0;
 }
 
 static int apply_tmp(void *target, const struct option_spec *spec, const char *value,
@@ -249,19 +253,10 @@ static int apply_tmpfs(void *target, const struct option_spec *spec, const char 
                        struct nsrun_error *err) {
         _cleanup_strv_ char **parts = NULL;
         uint64_t size = 0;
-        int n, r = 0;
+        int n = parts_of(spec, value, 1, 2, "not PATH or PATH:SIZE", &parts, err),
+            r = n == 2 ? read_tmpfs_size(spec, parts[1], &size, err) : n;
 
-        n = split_colons(value, &parts);
-        if (n < 0)
-                return error_oom(err);
-        if (n > 2 || !parts[0][0])
-                return option_refuse(spec, value, "not PATH or PATH:SIZE",
-                                     "a colon in a path is written '\\:'", err);
-        if (n == 2)
-                r = read_tmpfs_size(spec, parts[1], &size, err);
-        if (r >= 0 && policy_add_tmpfs(target, parts[0], size) < 0)
-                r = error_oom(err);
-        return r;
+        return r < 0 ? r : policy_add_tmpfs(target, parts[0], size) < 0 ? error_oom(err) : 0;
 }
 
 static int apply_net(void *target, const struct option_spec *spec, const char *value,
@@ -300,26 +295,18 @@ static int apply_id(void *target, const struct option_spec *spec, const char *va
         return 0;
 }
 
-static int policy_options_apply_env(void *target, const struct option_spec *spec, const char *value,
-                                    struct nsrun_error *err) {
+/* --env and --unsetenv: what the one says of a variable the other takes back. */
+static int apply_named(void *target, const struct option_spec *spec, const char *value,
+                       struct nsrun_error *err) {
         struct nsrun_policy *p = target;
-        size_t n = strcspn(value, "=");
+        bool is_set = streq(spec->name, "env");
+        size_t n = is_set ? strcspn(value, "=") : strlen(value);
 
         if (!environment_name_is_valid(value, n))
-                return option_refuse(spec, value, "not NAME or NAME=VALUE", NULL, err);
-        variables_drop(&p->unset, value, n);
-        return variables_set(&p->env, strdup(value)) < 0 ? error_oom(err) : 0;
-}
-
-static int apply_unsetenv(void *target, const struct option_spec *spec, const char *value,
-                          struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-        size_t n = strlen(value);
-
-        if (!environment_name_is_valid(value, n))
-                return option_refuse(spec, value, "not a variable's name", NULL, err);
-        variables_drop(&p->env, value, n);
-        return variables_set(&p->unset, strdup(value)) < 0 ? error_oom(err) : 0;
+                return option_refuse(spec, value,
+                                     is_set ? "not NAME or NAME=VALUE" : "not a variable's name", NULL, err);
+        variables_drop(is_set ? &p->unset : &p->env, value, n);
+        return variables_set(is_set ? &p->env : &p->unset, strdup(value)) < 0 ? error_oom(err) : 0;
 }
 
 static int apply_config(void *target, const struct option_spec *spec, const char *value,
@@ -420,9 +407,8 @@ const struct option_spec policy_options[] = {
          "keep the command from reading what GLOB names in any exposed folder ('.env', '*.pem', 'secrets/', '/top'), as .gitignore has it",
          hide_apply_option},
         {"env", 0, "NAME[=VALUE]", OPTION_COMPLETES_VARIABLE, of_environment,
-         "set NAME, or pass the caller's NAME although it would be withheld", policy_options_apply_env},
-        {"unsetenv", 0, "NAME", OPTION_COMPLETES_VARIABLE, of_environment, "don't pass NAME",
-         apply_unsetenv},
+         "set NAME, or pass the caller's NAME although it would be withheld", apply_named},
+        {"unsetenv", 0, "NAME", OPTION_COMPLETES_VARIABLE, of_environment, "don't pass NAME", apply_named},
         {"clean-env", 0, NULL, OPTION_COMPLETES_NOTHING, of_environment,
          "pass only HOME, USER, LOGNAME, SHELL, PATH, TERM, COLORTERM, LANG, LANGUAGE, LC_* and TZ",
          apply_member},

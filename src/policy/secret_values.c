@@ -70,22 +70,24 @@ static const char *const secret_places[] = {
         "://discord.com/api/webhooks/", "://discordapp.com/api/webhooks/", "://api.telegram.org/bot",
 };
 
-static char to_upper(char c) {
+char ascii_upper(char c) {
         return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-/* Whether `text` begins with `word`, which is in upper case.  strncasecmp(3) would depend on the locale of
- * the library's caller. */
-static bool begins_with_word(const char *text, const char *word) {
-        for (; *word; text++, word++)
-                if (to_upper(*text) != *word)
+bool begins_with(const char *text, const char *word, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (ascii_upper(text[i]) != word[i])
                         return false;
         return true;
 }
 
+static bool begins_with_word(const char *text, const char *word) {
+        return begins_with(text, word, strlen(word));
+}
+
 static int hex_digit(char c) {
         static const char digits[] = "0123456789ABCDEF";
-        const char *at = c ? strchr(digits, to_upper(c)) : NULL;
+        const char *at = c ? strchr(digits, ascii_upper(c)) : NULL;
 
         return at ? (int)(at - digits) : -1;
 }
@@ -96,7 +98,7 @@ static const char *skip_encoded(const char *text, const char *word) {
                 int high = *text == '%' ? hex_digit(text[1]) : -1, low = high < 0 ? -1 : hex_digit(text[2]);
                 char c = low < 0 ? *text : (char)(high * 16 + low);
 
-                if (to_upper(c) != *word)
+                if (ascii_upper(c) != *word)
                         return NULL;
                 text += low < 0 ? 1 : 3;
         }

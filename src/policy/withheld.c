@@ -166,24 +166,12 @@ static const char *const harmless[] = {"AWS_CA_BUNDLE", "AWS_DEFAULT_OUTPUT", "A
 static const char *const clean[] = {"HOME",      "USER", "LOGNAME",  "SHELL", "PATH", "TERM",
                                     "COLORTERM", "LANG", "LANGUAGE", "LC_*",  "TZ",   "PWD"};
 
-/* An ASCII letter in upper case.  toupper(3) would depend on the locale of the library's caller. */
-static char upper(char c) {
-        return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-
-static bool matches_at(const char *name, const char *word, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                if (upper(name[i]) != word[i])
-                        return false;
-        return true;
-}
-
 /* A bit for each byte of a name or a pattern but '*'; several bytes share one. */
 static uint32_t bytes_in(const char *text, size_t length) {
         uint32_t bytes = 0;
 
         for (size_t i = 0; i < length; i++)
-                bytes |= text[i] == '*' ? 0 : UINT32_C(1) << (upper(text[i]) & 31);
+                bytes |= text[i] == '*' ? 0 : UINT32_C(1) << (ascii_upper(text[i]) & 31);
         return bytes;
 }
 
@@ -208,7 +196,7 @@ static bool matches(const char *name, size_t length, const char *pattern) {
         const char *word = pattern + is_open_left;
         size_t n;
 
-        if (!is_open_left && upper(name[0]) != word[0])
+        if (!is_open_left && ascii_upper(name[0]) != word[0])
                 return false;
         n = strlen(word);
         is_open_right = n > 0 && word[n - 1] == '*';
@@ -216,11 +204,11 @@ static bool matches(const char *name, size_t length, const char *pattern) {
         if (n > length || (!is_open_left && !is_open_right && n != length))
                 return false;
         if (!is_open_left)
-                return matches_at(name, word, n);
+                return begins_with(name, word, n);
         if (!is_open_right)
-                return matches_at(name + length - n, word, n);
+                return begins_with(name + length - n, word, n);
         for (size_t i = 0; i + n <= length; i++)
-                if (matches_at(name + i, word, n))
+                if (begins_with(name + i, word, n))
                         return true;
         return false;
 }

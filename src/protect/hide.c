@@ -52,9 +52,9 @@ static int compare_hidden(const void *a, const void *b) {
 }
 
 const struct resolved_hidden *hide_find(const struct resolved *s, const char *path) {
-        for (size_t i = 0; i < s->n_hidden; i++)
-                if (path_is_beneath(path, s->hidden[i].path))
-                        return &s->hidden[i];
+        for (size_t i = 0; i < s->files.n_hidden; i++)
+                if (path_is_beneath(path, s->files.hidden[i].path))
+                        return &s->files.hidden[i];
         return NULL;
 }
 
@@ -62,14 +62,14 @@ const struct resolved_hidden *hide_find(const struct resolved *s, const char *pa
 static void sort_hidden(struct resolved *s) {
         size_t n = 0;
 
-        if (s->n_hidden > 0)
-                qsort(s->hidden, s->n_hidden, sizeof(*s->hidden), compare_hidden);
-        for (size_t i = 0; i < s->n_hidden; i++)
-                if (n > 0 && path_is_beneath(s->hidden[i].path, s->hidden[n - 1].path))
-                        free(s->hidden[i].path);
+        if (s->files.n_hidden > 0)
+                qsort(s->files.hidden, s->files.n_hidden, sizeof(*s->files.hidden), compare_hidden);
+        for (size_t i = 0; i < s->files.n_hidden; i++)
+                if (n > 0 && path_is_beneath(s->files.hidden[i].path, s->files.hidden[n - 1].path))
+                        free(s->files.hidden[i].path);
                 else
-                        s->hidden[n++] = s->hidden[i];
-        s->n_hidden = n;
+                        s->files.hidden[n++] = s->files.hidden[i];
+        s->files.n_hidden = n;
 }
 
 static int add_hidden(const struct hiding *h, const char *path, const struct stat *st) {
@@ -79,11 +79,11 @@ static int add_hidden(const struct hiding *h, const char *path, const struct sta
                                          .inode = st->st_ino,
                                          .n_names = S_ISDIR(st->st_mode) ? 1 : st->st_nlink};
 
-        if (s->n_hidden >= HIDDEN_MAX)
+        if (s->files.n_hidden >= HIDDEN_MAX)
                 return -E2BIG;
-        if (ARRAY_GROW(s->hidden, s->n_hidden) < 0 || !(hidden.path = strdup(path)))
+        if (ARRAY_GROW(s->files.hidden, s->files.n_hidden) < 0 || !(hidden.path = strdup(path)))
                 return -ENOMEM;
-        s->hidden[s->n_hidden++] = hidden;
+        s->files.hidden[s->files.n_hidden++] = hidden;
         return 0;
 }
 
@@ -93,7 +93,7 @@ static int add_hidden(const struct hiding *h, const char *path, const struct sta
  * lies in another rule's folder and is protected there. */
 static bool is_walked(const struct resolved_rule *rule) {
         return (rule->origin != POLICY_BY_TOOLCHAINS || wide_is_rule(rule)) &&
-               !streq(rule->option, "a protected name");
+               rule->giver != PLAN_BY_PROTECTED && rule->giver != PLAN_BY_PIN;
 }
 
 /* A link itself tells nothing.  What it leads to is hidden where that lies in an exposed folder; but not a
@@ -107,11 +107,12 @@ static int hide_linked(const struct hiding *h, const char *link, bool is_for_fol
 
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
-        for (size_t i = 0; i < s->n_rules; i++) {
-                if (path_is_beneath(s->rules[i].source, path) && s->rules[i].is_directory &&
-                    is_walked(&s->rules[i]))
+        for (size_t i = 0; i < s->files.n_rules; i++) {
+                if (path_is_beneath(s->files.rules[i].source, path) && s->files.rules[i].is_directory &&
+                    is_walked(&s->files.rules[i]))
                         return 0;
-                is_exposed |= is_walked(&s->rules[i]) && path_is_beneath(path, s->rules[i].source);
+                is_exposed |=
+                        is_walked(&s->files.rules[i]) && path_is_beneath(path, s->files.rules[i].source);
         }
         if (!is_exposed || lstat(path, &st) < 0 || (is_for_folders && !S_ISDIR(st.st_mode)))
                 return 0;
@@ -170,8 +171,8 @@ static int is_root_named(const struct hiding *h, const char *path, bool is_direc
 static bool is_within_another(const struct hiding *h, const struct resolved_rule *rule) {
         const struct resolved *s = h->resolved;
 
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (&s->rules[i] != rule && path_is_beneath(rule->target, s->rules[i].target))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (&s->files.rules[i] != rule && path_is_beneath(rule->target, s->files.rules[i].target))
                         return true;
         return false;
 }
@@ -220,11 +221,11 @@ static int walk_rule(struct hiding *h, const struct resolved_rule *rule, const i
 static int walk_rules(struct hiding *h, const ino_t *inodes, size_t n) {
         struct resolved *s = h->resolved;
 
-        for (size_t i = 0; i < s->n_rules; i++) {
-                int r = is_walked(&s->rules[i]) ? walk_rule(h, &s->rules[i], inodes, n) : 0;
+        for (size_t i = 0; i < s->files.n_rules; i++) {
+                int r = is_walked(&s->files.rules[i]) ? walk_rule(h, &s->files.rules[i], inodes, n) : 0;
 
                 if (r < 0)
-                        return hide_error(h->err, r, s->rules[i].source);
+                        return hide_error(h->err, r, s->files.rules[i].source);
         }
         return 0;
 }
@@ -286,8 +287,8 @@ static bool is_of_base(const struct resolved *s, const char *glob) {
                 if (rest && rest[strspn(rest, "/")] == '\0')
                         root = roots[i];
         }
-        for (size_t i = 0; i < s->n_rules && root; i++)
-                if (is_walked(&s->rules[i]) && path_is_beneath(s->rules[i].source, root))
+        for (size_t i = 0; i < s->files.n_rules && root; i++)
+                if (is_walked(&s->files.rules[i]) && path_is_beneath(s->files.rules[i].source, root))
                         return false;
         return root != NULL;
 }
@@ -345,8 +346,8 @@ static int find_all_linked(struct hiding *h) {
         const struct resolved *s = h->resolved;
         size_t n = 0;
 
-        for (size_t i = 0; i < s->n_hidden; i++) {
-                const struct resolved_hidden *hidden = &s->hidden[i];
+        for (size_t i = 0; i < s->files.n_hidden; i++) {
+                const struct resolved_hidden *hidden = &s->files.hidden[i];
                 int r = hidden->is_directory  ? find_linked_within(h, hidden->path)
                         : hidden->n_names > 1 ? add_linked(h, hidden->dev, hidden->inode, 0)
                                               : 0;
@@ -385,15 +386,16 @@ static int hide_other_names(struct hiding *h) {
 static void count_names(const struct hiding *h) {
         struct resolved *s = h->resolved;
 
-        for (size_t i = 0; i < s->n_hidden; i++) {
-                struct resolved_hidden *hidden = &s->hidden[i];
+        for (size_t i = 0; i < s->files.n_hidden; i++) {
+                struct resolved_hidden *hidden = &s->files.hidden[i];
                 const struct linked *linked = find_linked(h, hidden->dev, hidden->inode);
                 uint64_t n = linked ? linked->n_within : 0;
 
                 if (hidden->n_names <= 1)
                         continue;
-                for (size_t k = 0; k < s->n_hidden; k++)
-                        n += s->hidden[k].inode == hidden->inode && s->hidden[k].dev == hidden->dev;
+                for (size_t k = 0; k < s->files.n_hidden; k++)
+                        n += s->files.hidden[k].inode == hidden->inode &&
+                             s->files.hidden[k].dev == hidden->dev;
                 hidden->n_elsewhere = hidden->n_names > n ? hidden->n_names - n : 0;
         }
 }
@@ -415,18 +417,18 @@ static int hide_wide(struct hiding *h) {
                         return error_oom(h->err);
         }
         h->globs = globs;
-        for (size_t i = 0; i < s->n_rules; i++) {
-                struct resolved_rule *rule = &s->rules[i];
+        for (size_t i = 0; i < s->files.n_rules; i++) {
+                struct resolved_rule *rule = &s->files.rules[i];
                 int found = r >= 0 && wide_is_rule(rule) ? walk_rule(h, rule, NULL, 0) : 0;
 
                 if (found >= 0) {
-                        s->rules[kept++] = *rule;
+                        s->files.rules[kept++] = *rule;
                         continue;
                 }
                 resolved_rule_clear(rule);
                 r = found == -ENOMEM ? error_oom(h->err) : 0;
         }
-        s->n_rules = kept;
+        s->files.n_rules = kept;
         h->globs = NULL;
         return r;
 }
@@ -445,7 +447,7 @@ int hide_names(struct resolved *s, struct nsrun_error *err) {
         int r;
 
         r = hide_wide(&h);
-        if (r < 0 || (!s->policy->hide && s->n_hidden == 0))
+        if (r < 0 || (!s->policy->hide && s->files.n_hidden == 0))
                 return r;
         STRV_FOREACH (glob, s->policy->hide) {
                 char *normal = NULL;

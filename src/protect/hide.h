@@ -4,8 +4,8 @@
 
 #include "rules/resolved.h"
 
-/* Fills s->hidden with what --hide names and is there.  All rules are known.  -E2BIG with *err filled: there
- * is more than can be looked through; other errors of openat(2): a folder can't be; -ENOMEM. */
+/* Fills s->files.hidden with what --hide names and is there.  All rules are known.  -E2BIG with *err filled:
+ * there is more than can be looked through; other errors of openat(2): a folder can't be; -ENOMEM. */
 int hide_names(struct resolved *s, struct nsrun_error *err);
 
 /* What is hidden and is `path` or holds it; NULL: nothing. */

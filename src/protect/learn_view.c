@@ -9,8 +9,8 @@
 #include "base/path.h"
 #include "disk/records.h"
 #include "disk/rundir.h"
+#include "policy/refusal.h"
 #include "rules/home_secrets.h"
-#include "rules/refuse.h"
 #include "rules/rules.h"
 
 static const char wide_option[] = "the view of nsrun learn";

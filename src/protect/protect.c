@@ -41,7 +41,7 @@ static int note_head(const struct protecting *p) {
 
         if (fstatat(p->fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
-        return strv_consume(&p->resolved->present, str_concat(p->path, "//", "HEAD"));
+        return strv_consume(&p->resolved->protection.present, str_concat(p->path, "//", "HEAD"));
 }
 
 /* A repository, or a writable folder that is none. */
@@ -73,8 +73,8 @@ static int protect_one_nested(const struct protecting *above, const char *name, 
         if (protect_is_left_open(above, name))
                 return 0;
         /* A writable folder of its own has its turn. */
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (s->rules[i].access == POLICY_RW && streq(s->rules[i].source, path))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (s->files.rules[i].access == POLICY_RW && streq(s->files.rules[i].source, path))
                         return 0;
         if (++*p.n_repositories > PROTECT_REPOSITORIES_MAX)
                 return -E2BIG;
@@ -111,7 +111,7 @@ static int protect_nested(const struct protecting *p, unsigned depth) {
 static int protect_folder(struct protecting *p) {
         const struct nsrun_policy *policy = p->resolved->policy;
         const struct agent_entry *agent =
-                strv_contains(p->resolved->agent_folders, p->top) ? agent_chosen(policy) : NULL;
+                strv_contains(p->resolved->files.agents, p->top) ? agent_chosen(policy) : NULL;
         int r = 0;
 
         if (strv_contains(policy->no_protect, "*"))
@@ -135,17 +135,17 @@ static int protect_folder(struct protecting *p) {
 /* A folder of the host that the command may write to.  Not /tmp's; and of git dirs outside the project
  * git.c has said which parts are writable. */
 static bool is_protectable(const struct resolved *s, const struct resolved_rule *rule) {
-        if (rule->access != POLICY_RW || !rule->is_directory || rule->option == s->tmp.option)
+        if (rule->access != POLICY_RW || !rule->is_directory || rule->option == s->files.tmp.option)
                 return false;
-        return (!s->git_dir || !path_is_beneath(rule->source, s->git_dir)) &&
-               (!s->git_common_dir || !path_is_beneath(rule->source, s->git_common_dir));
+        return (!s->git.dir || !path_is_beneath(rule->source, s->git.dir)) &&
+               (!s->git.common_dir || !path_is_beneath(rule->source, s->git.common_dir));
 }
 
 int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ char *users_hooks = NULL;
         bool is_strict = s->policy->protects_strictly;
         unsigned n_repositories = 0;
-        size_t n = s->n_rules;
+        size_t n = s->files.n_rules;
         int r = is_strict ? strict_check(s, err) : 0;
 
         if (r >= 0 && s->home && protect_find_users_hooks(s->home, &users_hooks) < 0)
@@ -158,9 +158,9 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
                                        .n_repositories = &n_repositories,
                                        .err = err};
 
-                if (!is_protectable(s, &s->rules[i]))
+                if (!is_protectable(s, &s->files.rules[i]))
                         continue;
-                p.top = p.path = s->rules[i].source;
+                p.top = p.path = s->files.rules[i].source;
                 p.fd = p.top_fd = open(p.top, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                 /* Whoever mounts it says what is wrong. */
                 if (p.fd < 0)
@@ -172,7 +172,7 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
                 strv_free(p.globs);
         }
         if (r >= 0 && is_strict && (r = strict_keep_git_dir(s)) < 0)
-                r = error_set(err, NSRUN_STAGE_POLICY, r, s->git_dir,
+                r = error_set(err, NSRUN_STAGE_POLICY, r, s->git.dir,
                               "the protected names can't be looked for", NULL);
         if (r >= 0 && is_strict)
                 r = strict_finish(s, err);

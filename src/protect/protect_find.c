@@ -63,7 +63,7 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
         if (protect_is_left_open(p, name))
                 return 0;
         source = str_concat(p->path, "/", name);
-        if (!source || strv_consume(&s->present, str_concat(p->path, "//", name)) < 0)
+        if (!source || strv_consume(&s->protection.present, str_concat(p->path, "//", name)) < 0)
                 return -ENOMEM;
         if (s->policy->protects_strictly && strv_add(&p->found, name) < 0)
                 return -ENOMEM;
@@ -109,15 +109,15 @@ int protect_find(struct protecting *p) {
         const struct glob_search search = {
                 .found = protect_found, .closed = protect_leave_closed, .wants_type = true, .data = p};
         struct resolved *s = p->resolved;
-        size_t n = strv_length(s->protected), m = strv_length(p->globs);
-        char **grown = m > 0 ? reallocarray(s->protected, n + m + 1, sizeof(*grown)) : NULL;
+        size_t n = strv_length(s->protection.names), m = strv_length(p->globs);
+        char **grown = m > 0 ? reallocarray(s->protection.names, n + m + 1, sizeof(*grown)) : NULL;
         int r = 0;
 
         if (m == 0)
                 return 0;
         if (!grown)
                 return -ENOMEM;
-        s->protected = grown;
+        s->protection.names = grown;
         grown[n] = NULL;
         for (size_t i = 0; i < m; i++, grown[n] = NULL)
                 if (!(grown[n++] = str_concat(p->path, "//", p->globs[i])))

@@ -16,18 +16,8 @@
 #include "host/subrepositories.h"
 #include "protect_names.h"
 
-/* Of each git dir that .git has of a submodule or a linked worktree, and of one elsewhere: those that are
- * there when the command begins, as git makes new ones. */
-static const char *const of_modules[] = {
-        "branches",
-        "commondir",
-        "config",
-        "config.worktree",
-        "hooks",
-        "info/attributes",
-        "objects/info/alternates",
-        "remotes",
-};
+/* Of each git dir that .git has of a linked worktree; of a submodule's, and of one elsewhere, it is what
+ * protect_names has of .git.  Those that are there when the command begins, as git makes new ones. */
 static const char *const of_worktrees[] = {"commondir", "config.worktree", "gitdir"};
 
 enum {
@@ -48,14 +38,17 @@ static char *join_globs(const char *folder, const char *name) {
         return str_concat(folder, *folder ? "/" : "", name);
 }
 
-/* Each of `names` in the git dir `folder`, a glob. */
-static int protect_git_dir(struct protecting *p, const char *folder, const char *const *names, size_t n) {
+/* What git obeys of each git dir, in the git dir `folder`, a glob. */
+static int protect_git_dir(struct protecting *p, const char *folder,
+                           int (*protect)(struct protecting *p, const char *name)) {
         int r = 0;
 
-        for (size_t i = 0; i < n && r >= 0; i++) {
-                _cleanup_free_ char *name = join_globs(folder, names[i]);
+        for (const char *const *at = protect_names; *at && r >= 0; at++) {
+                const char *below = startswith(*at, ".git/");
+                _cleanup_free_ char *name = below ? join_globs(folder, below) : NULL;
 
-                r = name ? protect_name(p, name) : -ENOMEM;
+                if (below)
+                        r = name ? protect(p, name) : -ENOMEM;
         }
         return r;
 }
@@ -66,18 +59,22 @@ static int add_swept(struct resolved *s, const char *folder, const char *name) {
 
         if (!path)
                 return -ENOMEM;
-        return strv_contains(s->git_dirs, path) ? 0 : strv_consume(&s->git_dirs, TAKE_PTR(path));
+        return strv_contains(s->protection.git_dirs, path)
+                       ? 0
+                       : strv_consume(&s->protection.git_dirs, TAKE_PTR(path));
 }
 
 static int protect_worktree(void *data, const char *name, const struct stat *st) {
         const struct git_dirs *dirs = data;
         _cleanup_free_ char *folder = glob_escape(name);
+        int r = folder ? 0 : -ENOMEM;
 
-        if (!folder)
-                return -ENOMEM;
-        return S_ISDIR(st->st_mode)
-                       ? protect_git_dir(dirs->protecting, folder, of_worktrees, ARRAY_SIZE(of_worktrees))
-                       : 0;
+        for (size_t i = 0; i < ARRAY_SIZE(of_worktrees) && S_ISDIR(st->st_mode) && r >= 0; i++) {
+                _cleanup_free_ char *glob = join_globs(folder, of_worktrees[i]);
+
+                r = glob ? protect_name(dirs->protecting, glob) : -ENOMEM;
+        }
+        return r;
 }
 
 static int each_below(struct git_dirs *dirs, const char *folder,
@@ -127,7 +124,7 @@ static int protect_module(void *data, const char *name, const struct stat *st) {
                 return protect_modules(p, folder, dirs->depth + 1);
         if (++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
                 return -E2BIG;
-        r = protect_git_dir(p, folder, of_modules, ARRAY_SIZE(of_modules));
+        r = protect_git_dir(p, folder, protect_name);
         if (r >= 0)
                 r = add_swept(p->resolved, p->path, name);
         modules = r < 0 ? NULL : join_globs(folder, "modules");
@@ -167,20 +164,15 @@ static int protect_in_top(struct protecting *top, const char *name) {
 
         if (!entry)
                 return -ENOMEM;
-        return strv_contains(top->resolved->protected, entry) ? 0 : protect_name(top, name);
+        return strv_contains(top->resolved->protection.names, entry) ? 0 : protect_name(top, name);
 }
 
 /* A git dir that lies in the folder around under another name, as .git says, a file or a symlink. */
 static int protect_separate(const struct protecting *p) {
         _cleanup_free_ char *folder = glob_escape(path_below(p->git_dir, p->top));
         struct protecting top = top_of(p);
-        int r = folder ? 0 : -ENOMEM;
+        int r = folder ? protect_git_dir(&top, folder, protect_in_top) : -ENOMEM;
 
-        for (size_t i = 0; i < ARRAY_SIZE(of_modules) && r >= 0; i++) {
-                _cleanup_free_ char *name = join_globs(folder, of_modules[i]);
-
-                r = name ? protect_in_top(&top, name) : -ENOMEM;
-        }
         if (r >= 0)
                 r = protect_find(&top);
         strv_free(top.globs);
@@ -208,7 +200,7 @@ static int follow_dot_git(struct protecting *p, bool is_file) {
 
 /* A bare repository: the folder is its own git dir. */
 static int protect_bare(struct protecting *p) {
-        int r = protect_git_dir(p, "", of_modules, ARRAY_SIZE(of_modules));
+        int r = protect_git_dir(p, "", protect_name);
 
         p->git_dir = r < 0 ? NULL : strdup(p->path);
         if (r >= 0)
@@ -227,8 +219,8 @@ static int protect_dot_git(struct protecting *p) {
         if (fstatat(p->fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return nested_is_bare(p->fd) ? protect_bare(p) : 0;
         /* A worktree's or a submodule's, outside: git.c has exposed it. */
-        if (is_project && s->git_dir)
-                return (p->git_dir = strdup(s->git_dir)) ? 0 : -ENOMEM;
+        if (is_project && s->git.dir)
+                return (p->git_dir = strdup(s->git.dir)) ? 0 : -ENOMEM;
         if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
                 return follow_dot_git(p, S_ISREG(st.st_mode));
         if (!S_ISDIR(st.st_mode))
@@ -238,12 +230,11 @@ static int protect_dot_git(struct protecting *p) {
                 return -ENOMEM;
         if (protect_is_left_open(p, ".git"))
                 return 0;
-        if (is_project && !(s->git_dir = strdup(p->git_dir)))
+        if (is_project && !(s->git.dir = strdup(p->git_dir)))
                 return -ENOMEM;
         r = add_swept(s, "/", p->git_dir);
-        for (const char *const *name = protect_names; *name && r >= 0; name++)
-                if (startswith(*name, ".git/"))
-                        r = protect_name(p, *name);
+        if (r >= 0)
+                r = protect_git_dir(p, ".git", protect_name);
         return r < 0 ? r : protect_git_dirs(p);
 }
 
@@ -377,8 +368,8 @@ int protect_git_orders(const struct protecting *p) {
 
         if (p->git_fd < 0 || protect_is_left_open(p, ".git"))
                 return 0;
-        if (s->git_common_dir && streq(p->git_dir, s->git_dir))
-                common = open(s->git_common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (s->git.common_dir && streq(p->git_dir, s->git.dir))
+                common = open(s->git.common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         r = gitorders_read(common >= 0 ? common : p->git_fd, take_order, &o);
         if (r != -ENOMEM && r != -E2BIG && p->users_hooks && *p->users_hooks)
                 r = protect_named(p, p->users_hooks, p->path, &path, &below);
@@ -398,7 +389,7 @@ static int note_link(void *data, int folder, const char *name, const char *path)
         if (!line)
                 return 0;
         if (l->n++ < LINKS_MAX)
-                return strv_consume(&l->resolved->git_links, line);
+                return strv_consume(&l->resolved->protection.git_links, line);
         free(line);
         return 0;
 }
@@ -406,16 +397,16 @@ static int note_link(void *data, int folder, const char *name, const char *path)
 int protect_list_links(struct resolved *s, struct nsrun_error *err) {
         struct listing l = {.resolved = s};
         struct gitwalk w = {.link = note_link, .data = &l};
-        int r = s->git_dir ? add_swept(s, "/", s->git_dir) : 0;
+        int r = s->git.dir ? add_swept(s, "/", s->git.dir) : 0;
 
-        STRV_FOREACH (path, s->git_dirs)
+        STRV_FOREACH (path, s->protection.git_dirs)
                 if (r >= 0)
                         r = gitwalk(&w, AT_FDCWD, *path, *path, true);
-        for (unsigned i = 0; i < 2 && s->git_common_dir && r >= 0; i++) {
-                _cleanup_free_ char *path = path_join(s->git_common_dir, i == 0 ? "logs" : "refs");
+        for (unsigned i = 0; i < 2 && s->git.common_dir && r >= 0; i++) {
+                _cleanup_free_ char *path = path_join(s->git.common_dir, i == 0 ? "logs" : "refs");
 
                 r = path ? gitwalk(&w, AT_FDCWD, path, path, false) : -ENOMEM;
         }
-        s->links_are_cut = w.is_cut || l.n > LINKS_MAX;
+        s->protection.links_are_cut = w.is_cut || l.n > LINKS_MAX;
         return r < 0 ? error_oom(err) : 0;
 }

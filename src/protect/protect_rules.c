@@ -9,8 +9,8 @@
 static bool is_shown_otherwise(const struct resolved *s, const char *target) {
         const struct resolved_rule *around = NULL;
 
-        for (size_t i = 0; i < s->n_rules; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
+        for (size_t i = 0; i < s->files.n_rules; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i];
 
                 if (streq(rule->target, target))
                         return true;
@@ -31,7 +31,7 @@ int protect_add_rule(struct resolved *s, enum policy_access access, const char *
 
         if (is_shown_otherwise(s, target))
                 return 0;
-        if (ARRAY_GROW(s->rules, s->n_rules) < 0)
+        if (ARRAY_GROW(s->files.rules, s->files.n_rules) < 0)
                 return -ENOMEM;
         rule.source = strdup(source);
         rule.target = strdup(target);
@@ -39,17 +39,17 @@ int protect_add_rule(struct resolved *s, enum policy_access access, const char *
                 resolved_rule_clear(&rule);
                 return -ENOMEM;
         }
-        s->rules[s->n_rules++] = rule;
+        s->files.rules[s->files.n_rules++] = rule;
         return 0;
 }
 
 /* Where it is, and wherever else a writable rule shows it. */
 int protect_add_everywhere(struct resolved *s, const char *source, bool is_directory) {
-        const char *in_tmp = s->tmp.source ? path_below(source, s->tmp.source) : NULL;
-        size_t n = s->n_rules;
+        const char *in_tmp = s->files.tmp.source ? path_below(source, s->files.tmp.source) : NULL;
+        size_t n = s->files.n_rules;
 
         for (size_t i = 0; i < n; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
+                const struct resolved_rule *rule = &s->files.rules[i];
                 const char *below = rule->access == POLICY_RW ? path_below(source, rule->source) : NULL;
                 _cleanup_free_ char *target = below && *below ? path_join(rule->target, below) : NULL;
 

@@ -10,8 +10,8 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "disk/rundir.h"
+#include "policy/refusal.h"
 #include "protect_rules.h"
-#include "rules/refuse.h"
 #include "rules/rules.h"
 
 enum {
@@ -56,7 +56,7 @@ static bool is_folders_name(const char *name) {
 static bool is_git_place(const struct resolved *s, const char *folder) {
         static const char name[] = "/.git";
 
-        if (s->git_dir && path_is_beneath(folder, s->git_dir))
+        if (s->git.dir && path_is_beneath(folder, s->git.dir))
                 return true;
         for (const char *at = strstr(folder, name); at; at = strstr(at + 1, name))
                 if (at[strlen(name)] == '\0' || at[strlen(name)] == '/')
@@ -73,10 +73,10 @@ static int add_stub(struct resolved *s, const char *source, const char *target, 
         if (rule && (rule->access != POLICY_RW || !rule->is_directory || !streq(rule->source, source)))
                 return 0;
         if (!rule) {
-                size_t n = s->n_rules;
+                size_t n = s->files.n_rules;
 
                 r = protect_add_rule(s, POLICY_RW, source, target, true);
-                rule = s->n_rules > n ? &s->rules[n] : NULL;
+                rule = s->files.n_rules > n ? &s->files.rules[n] : NULL;
         }
         if (r < 0 || !rule || strv_contains(rule->stubs, stub))
                 return r;
@@ -85,9 +85,9 @@ static int add_stub(struct resolved *s, const char *source, const char *target, 
 }
 
 static int keep_free_in(struct resolved *s, const char *folder, const char *name, bool is_folder) {
-        const char *in_tmp = s->tmp.source ? path_below(folder, s->tmp.source) : NULL;
+        const char *in_tmp = s->files.tmp.source ? path_below(folder, s->files.tmp.source) : NULL;
         _cleanup_free_ char *stub = NULL;
-        size_t n = s->n_rules;
+        size_t n = s->files.n_rules;
         int r = 0;
 
         if (asprintf(&stub, "%s%s", name, is_folder ? "/" : "") < 0) {
@@ -95,9 +95,10 @@ static int keep_free_in(struct resolved *s, const char *folder, const char *name
                 return -ENOMEM;
         }
         for (size_t i = 0; i < n && r >= 0; i++) {
-                const char *below =
-                        s->rules[i].access == POLICY_RW ? path_below(folder, s->rules[i].source) : NULL;
-                _cleanup_free_ char *target = below ? path_join(s->rules[i].target, below) : NULL;
+                const char *below = s->files.rules[i].access == POLICY_RW
+                                            ? path_below(folder, s->files.rules[i].source)
+                                            : NULL;
+                _cleanup_free_ char *target = below ? path_join(s->files.rules[i].target, below) : NULL;
 
                 if (below)
                         r = target ? add_stub(s, folder, target, stub) : -ENOMEM;
@@ -148,10 +149,10 @@ int strict_keep_git_dir(struct resolved *s) {
                                             "info/attributes"};
         int r = 0;
 
-        if (!s->git_dir || !s->project || path_is_beneath(s->git_dir, s->project))
+        if (!s->git.dir || !s->project || path_is_beneath(s->git.dir, s->project))
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(names) && r >= 0; i++)
-                r = strict_keep_free(s, s->git_dir, names[i]);
+                r = strict_keep_free(s, s->git.dir, names[i]);
         return r;
 }
 
@@ -179,17 +180,17 @@ static int follow_once(const char *source, char **ret, unsigned *ret_mode) {
 
 /* Whether a command could write what is at `path`, or replace a folder on the way to it. */
 static bool is_writable_inside(const struct resolved *s, const char *path) {
-        if (s->tmp.source && path_is_beneath(path, s->tmp.source))
+        if (s->files.tmp.source && path_is_beneath(path, s->files.tmp.source))
                 return true;
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (s->rules[i].access == POLICY_RW && path_is_beneath(path, s->rules[i].source))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (s->files.rules[i].access == POLICY_RW && path_is_beneath(path, s->files.rules[i].source))
                         return true;
         return false;
 }
 
 static bool holds_a_root(const struct resolved *s, const char *path) {
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (s->rules[i].access == POLICY_RW && path_is_beneath(s->rules[i].source, path))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (s->files.rules[i].access == POLICY_RW && path_is_beneath(s->files.rules[i].source, path))
                         return true;
         return false;
 }
@@ -197,7 +198,7 @@ static bool holds_a_root(const struct resolved *s, const char *path) {
 int strict_pin_link(struct resolved *s, const char *source, struct nsrun_error *err) {
         _cleanup_free_ char *leads_to = NULL;
         unsigned mode = 0;
-        size_t n = s->n_rules;
+        size_t n = s->files.n_rules;
         int r = follow_once(source, &leads_to, &mode);
 
         if (r == -ENOMEM)
@@ -214,17 +215,18 @@ int strict_pin_link(struct resolved *s, const char *source, struct nsrun_error *
                 r = protect_add_everywhere(s, leads_to, S_ISDIR(mode));
         }
         if (r >= 0)
-                n = s->n_rules;
+                n = s->files.n_rules;
         if (r >= 0)
                 r = protect_add_everywhere(s, source, false);
-        for (; r >= 0 && n < s->n_rules; n++)
-                s->rules[n].is_link = true;
+        for (; r >= 0 && n < s->files.n_rules; n++)
+                s->files.rules[n].is_link = true;
         return r;
 }
 
 /* Adds a rule for each folder in that of rule i which has none. */
 static int bind_folders(struct resolved *s, size_t i) {
-        _cleanup_free_ char *folder = strdup(s->rules[i].source), *target = strdup(s->rules[i].target);
+        _cleanup_free_ char *folder = strdup(s->files.rules[i].source),
+                            *target = strdup(s->files.rules[i].target);
         DIR *dir = folder && target ? opendir(folder) : NULL;
         const struct dirent *entry;
         unsigned n = 0;
@@ -290,8 +292,8 @@ static int refuse_mounts(const struct resolved *s, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_POLICY, r, NULL,
                                  "--protect=strict needs a cache folder, and there is none",
                                  "let XDG_CACHE_HOME name one");
-        for (size_t i = 0; i < s->n_rules; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
+        for (size_t i = 0; i < s->files.n_rules; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i];
                 struct sys_file file = {0};
 
                 if (!rule->stubs || sys_statx(AT_FDCWD, rule->source, &file) < 0)
@@ -303,7 +305,7 @@ static int refuse_mounts(const struct resolved *s, struct nsrun_error *err) {
                                 "folder",
                                 option);
                 /* /tmp is mounted as it is. */
-                if (s->tmp.source && streq(s->tmp.source, rule->source))
+                if (s->files.tmp.source && streq(s->files.tmp.source, rule->source))
                         return policy_refuse(err, rule->source, "choose another folder for --tmp",
                                              "%s can't hold in a folder that is /tmp, too", option);
                 if (path_is_beneath(base, rule->source) || path_is_beneath(rule->source, base))
@@ -315,15 +317,15 @@ static int refuse_mounts(const struct resolved *s, struct nsrun_error *err) {
 }
 
 int strict_finish(struct resolved *s, struct nsrun_error *err) {
-        size_t n = s->n_rules;
+        size_t n = s->files.n_rules;
 
         for (size_t i = 0; i < n; i++) {
-                int r = s->rules[i].stubs ? bind_folders(s, i) : 0;
+                int r = s->files.rules[i].stubs ? bind_folders(s, i) : 0;
 
                 if (r == -ENOMEM)
                         return error_oom(err);
                 if (r < 0)
-                        return error_set(err, NSRUN_STAGE_POLICY, r, s->rules[i].source,
+                        return error_set(err, NSRUN_STAGE_POLICY, r, s->files.rules[i].source,
                                          r == -E2BIG ? "--protect=strict would bind too many folders"
                                                      : "--protect=strict can't list a writable folder",
                                          "leave strict out, or expose a folder in it instead");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --agent NAME: a row of the table, the configuration's or the shipped one, becomes rules.  Every rule is
  * one of nsrun's own: an option or a configuration that names the same folder decides. */
-#include "agent_folders.h"
+#include "steps.h"
 
 #include "base/path.h"
 #include "policy/agents.h"
+#include "policy/refusal.h"
 #include "policy/withheld.h"
-#include "rules/refuse.h"
 #include "rules/rules.h"
 
 static const char of_agent[] = "--agent";
@@ -42,7 +42,7 @@ static int agent_add_rule(struct resolved *s, enum plan_origin of_readable, enum
                 return r;
         if (path_canonical(path, &canonical, NULL) == -ENOMEM)
                 return error_oom(err);
-        return canonical && strv_add(&s->agent_folders, canonical) < 0 ? error_oom(err) : 0;
+        return canonical && strv_add(&s->files.agents, canonical) < 0 ? error_oom(err) : 0;
 }
 
 int agent_add_rules(struct resolved *s, struct nsrun_error *err) {

@@ -14,16 +14,17 @@ static int set_variable(struct variables *v, const char *name, const char *value
         return variables_set(v, asprintf(&entry, "%s=%s", name, value) < 0 ? NULL : entry);
 }
 
-/* Withholds a variable: its name goes into s->left_out, and into s->secrets. */
-static int leave_out(struct resolved *s, const char *name, bool is_secret) {
-        int r = strv_contains(s->left_out, name) ? 0 : strv_add(&s->left_out, name);
+/* Withholds a variable: its name goes into e->left_out, and into s->secrets. */
+static int leave_out(struct resolved_environment *e, const char *name, bool is_secret) {
+        int r = strv_contains(e->left_out, name) ? 0 : strv_add(&e->left_out, name);
 
-        return r < 0 || !is_secret || strv_contains(s->secrets, name) ? r : strv_add(&s->secrets, name);
+        return r < 0 || !is_secret || strv_contains(e->secrets, name) ? r : strv_add(&e->secrets, name);
 }
 
 /* Decides one inherited variable: it is passed, withheld, or dropped by --unsetenv.  `key` names one that is
  * passed although it holds an agent's key; or NULL. */
-static int inherit(struct resolved *s, const char *key, const char *entry) {
+static int inherit(const struct resolved *s, struct resolved_environment *e, const char *key,
+                   const char *entry) {
         const struct nsrun_policy *p = s->policy;
         const char *equals = strchr(entry, '='), *why = NULL;
         _cleanup_free_ char *name = NULL;
@@ -34,26 +35,28 @@ static int inherit(struct resolved *s, const char *key, const char *entry) {
         name = strndup(entry, (size_t)(equals - entry));
         if (!name)
                 return -ENOMEM;
-        if (policy_unsets(p, name) || environment_get(s->granted, name))
+        if (policy_unsets(p, name) || environment_get(s->grants.variables, name))
                 return 0;
         if (!policy_sets(p, name) && !(key && streq(name, key)))
                 why = environment_withholds(p, !s->plain, name, equals + 1);
         if (why)
-                return leave_out(s, name, streq(why, "secret"));
+                return leave_out(e, name, streq(why, "secret"));
         /* Of two entries of one name the first counts, as for getenv(3). */
-        return variables_find(&s->env, name, strlen(name)) ? 0 : variables_set(&s->env, strdup(entry));
+        return variables_find(&e->variables, name, strlen(name))
+                       ? 0
+                       : variables_set(&e->variables, strdup(entry));
 }
 
 /* git stops where a key or a value is missing that its count promises. */
-static int keep_git_whole(struct resolved *s) {
+static int keep_git_whole(const struct nsrun_policy *p, struct resolved_environment *e) {
         static const char count[] = "GIT_CONFIG_COUNT";
 
-        STRV_FOREACH (name, s->secrets)
+        STRV_FOREACH (name, e->secrets)
                 if (startswith(*name, "GIT_CONFIG_KEY_") || startswith(*name, "GIT_CONFIG_VALUE_")) {
-                        if (!variables_value(&s->env, count) || policy_sets(s->policy, count))
+                        if (!variables_value(&e->variables, count) || policy_sets(p, count))
                                 return 0;
-                        variables_drop(&s->env, count, strlen(count));
-                        return leave_out(s, count, true);
+                        variables_drop(&e->variables, count, strlen(count));
+                        return leave_out(e, count, true);
                 }
         return 0;
 }
@@ -90,25 +93,26 @@ int environment_add_usual(const struct resolved *s, struct variables *env) {
 
 /* Whatever PATH is, a grant's programs come before others of their names. */
 static int put_first(const struct resolved *s, struct variables *passed) {
-        const char *path = s->programs_first ? variables_value(passed, "PATH") : NULL;
-        _cleanup_free_ char *with = path ? str_concat(s->programs_first, ":", path) : NULL;
+        const char *path = s->grants.programs_first ? variables_value(passed, "PATH") : NULL;
+        _cleanup_free_ char *with = path ? str_concat(s->grants.programs_first, ":", path) : NULL;
 
         if (!path)
                 return 0;
         return with ? set_variable(passed, "PATH", with) : -ENOMEM;
 }
 
-static int policy_environment_make_environment(struct resolved *s, struct variables *passed) {
+static int make_environment(const struct resolved *s, struct resolved_environment *e) {
         const struct nsrun_policy *p = s->policy;
+        struct variables *passed = &e->variables;
         const char *key = s->plain ? NULL : agent_key(p);
         int r;
 
         STRV_FOREACH (entry, environment_inherited(p)) {
-                r = inherit(s, key, *entry);
+                r = inherit(s, e, key, *entry);
                 if (r < 0)
                         return r;
         }
-        r = keep_git_whole(s);
+        r = keep_git_whole(p, e);
         if (r < 0)
                 return r;
         if (s->home && !policy_unsets(p, "HOME")) {
@@ -121,15 +125,15 @@ static int policy_environment_make_environment(struct resolved *s, struct variab
                 if (r < 0)
                         return r;
         }
-        r = add_entries(p, (const char *const *)s->identity, GIVES_WAY_TO_ALL, passed);
+        r = add_entries(p, (const char *const *)s->git.identity, GIVES_WAY_TO_ALL, passed);
         if (r >= 0)
                 r = environment_add_usual(s, passed);
         if (r >= 0 && p->is_env_explicit)
                 r = add_entries(p, (const char *const *)p->workspace_env, GIVES_WAY_TO_NOTHING, passed);
         if (r >= 0)
-                r = add_entries(p, (const char *const *)s->instance_env, GIVES_WAY_TO_NOTHING, passed);
+                r = add_entries(p, (const char *const *)s->instance.variables, GIVES_WAY_TO_NOTHING, passed);
         if (r >= 0)
-                r = add_entries(p, (const char *const *)s->granted, GIVES_WAY_TO_NOTHING, passed);
+                r = add_entries(p, (const char *const *)s->grants.variables, GIVES_WAY_TO_NOTHING, passed);
         if (r < 0)
                 return r;
         STRV_FOREACH (entry, p->env.entries)
@@ -146,12 +150,12 @@ static void sort_names(char **names) {
                 qsort(names, strv_length(names), sizeof(*names), policy_environment_compare_names);
 }
 
-int environment_resolve(struct resolved *s, struct nsrun_error *err) {
-        if (policy_environment_make_environment(s, &s->env) < 0)
+int environment_resolve(const struct resolved *s, struct resolved_environment *e, struct nsrun_error *err) {
+        if (make_environment(s, e) < 0)
                 return error_oom(err);
         for (const char *const *name = s->unset; name && *name; name++)
-                variables_drop(&s->env, *name, strlen(*name));
-        sort_names(s->left_out);
-        sort_names(s->secrets);
+                variables_drop(&e->variables, *name, strlen(*name));
+        sort_names(e->left_out);
+        sort_names(e->secrets);
         return 0;
 }

@@ -7,5 +7,5 @@
 /* Sets the variables of s->usual, unless --env or --unsetenv names them. */
 int environment_add_usual(const struct resolved *s, struct variables *env);
 
-/* Fills s->env, s->left_out and s->secrets.  s->home, s->identity and s->instance_env must be known. */
-int environment_resolve(struct resolved *s, struct nsrun_error *err);
+/* s->home, git, the instance and the grants must be known. */
+int environment_resolve(const struct resolved *s, struct resolved_environment *e, struct nsrun_error *err);

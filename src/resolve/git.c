@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rules and variables for git.  host/gitdir.c finds out where the git dirs are and whether the
  * project's .git file may be believed. */
-#include "git.h"
+#include "steps.h"
 
 #include <sys/stat.h>
 
 #include "base/path.h"
 #include "host/git_author.h"
 #include "host/gitdir.h"
+#include "policy/refusal.h"
 #include "policy/withheld.h"
-#include "rules/refuse.h"
 #include "rules/rules.h"
 
 static const char option[] = "the project's git dir";
@@ -74,7 +74,7 @@ static int hold_packed_refs(struct resolved *s, const char *common_dir) {
                 free(path);
                 return 0;
         }
-        return strv_consume(&s->reserved, path);
+        return strv_consume(&s->files.reserved, path);
 }
 
 static int git_add_dirs(struct resolved *s, const struct gitdir *g, struct nsrun_error *err) {
@@ -87,7 +87,7 @@ static int git_add_dirs(struct resolved *s, const struct gitdir *g, struct nsrun
                 r = add_parts(s, g->git_dir, own_parts, ARRAY_SIZE(own_parts), err);
         if (r < 0 || !g->common_dir)
                 return r;
-        if (strv_add(&s->ephemeral, g->common_dir) < 0 || hold_packed_refs(s, g->common_dir) < 0)
+        if (strv_add(&s->files.ephemeral, g->common_dir) < 0 || hold_packed_refs(s, g->common_dir) < 0)
                 return error_oom(err);
         return add_parts(s, g->common_dir, common_parts, ARRAY_SIZE(common_parts), err);
 }
@@ -112,8 +112,8 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err) {
         if (r == 0)
                 return 0;
         r = git_add_dirs(s, &dirs, err);
-        s->git_dir = TAKE_PTR(dirs.git_dir);
-        s->git_common_dir = TAKE_PTR(dirs.common_dir);
+        s->git.dir = TAKE_PTR(dirs.git_dir);
+        s->git.common_dir = TAKE_PTR(dirs.common_dir);
         return r;
 }
 
@@ -133,13 +133,13 @@ static bool is_wanted(const struct resolved *s) {
         return n_known < IDENTITY_N_VARIABLES;
 }
 
-int git_find_identity(struct resolved *s, struct nsrun_error *err) {
+int git_find_identity(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         _cleanup_identity_ struct identity id = {0};
         const struct identity_request request = {
                 .project = s->project,
                 .environ = environment_inherited(p),
-                .untrusted = s->writable,
+                .untrusted = s->files.writable,
         };
         int r;
 
@@ -148,12 +148,13 @@ int git_find_identity(struct resolved *s, struct nsrun_error *err) {
         if (p->has_workspace && !is_wanted(s))
                 return 0;
         if (p->has_workspace)
-                return p->is_env_explicit || strv_copy(p->workspace_env, &s->identity) >= 0 ? 0
-                                                                                            : error_oom(err);
+                return p->is_env_explicit || strv_copy(p->workspace_env, &git->identity) >= 0
+                               ? 0
+                               : error_oom(err);
         r = identity_find(&request, &id);
         if (r >= 0 && is_wanted(s))
-                r = identity_to_environment(&id, &s->identity);
-        s->git_settings = TAKE_PTR(id.settings);
-        s->git_ignores = TAKE_PTR(id.ignores);
+                r = identity_to_environment(&id, &git->identity);
+        git->settings = TAKE_PTR(id.settings);
+        git->ignores = TAKE_PTR(id.ignores);
         return r < 0 ? error_oom(err) : 0;
 }

@@ -56,7 +56,7 @@ static int refuse_missing_file(const char *path, struct nsrun_error *err) {
 
 /* Makes the policy file's path canonical.  The file must not be one that a command can write: that
  * command would choose what the next one may do. */
-static int resolve_file(struct resolved *s, struct nsrun_error *err) {
+static int resolve_file(const struct resolved *s, char **ret, struct nsrun_error *err) {
         const struct trust trust = resolved_trust(s);
         struct resolved_rule rule = {.access = POLICY_RO, .option = "--seccomp"};
         const char *named = s->policy->seccomp;
@@ -76,11 +76,11 @@ static int resolve_file(struct resolved *s, struct nsrun_error *err) {
         rule.spelled = spelled;
         r = refuse_changeable(&trust, &rule, "the seccomp policy", err);
         if (r >= 0)
-                s->seccomp = TAKE_PTR(canonical);
+                *ret = TAKE_PTR(canonical);
         return r;
 }
 
-int refuse_hardening(struct resolved *s, struct nsrun_error *err) {
+int hardening_resolve(const struct resolved *s, char **ret, struct nsrun_error *err) {
         const char *seccomp = agent_seccomp(s->policy), *name = seccomp ? seccomp : "default";
         enum policy_landlock landlock = s->policy->landlock;
         int r = landlock == POLICY_LANDLOCK_REQUIRE ? refuse_landlock(err) : 0;
@@ -91,7 +91,7 @@ int refuse_hardening(struct resolved *s, struct nsrun_error *err) {
         if (r < 0)
                 return r;
         if (!streq(name, "none") && !seccomp_find_shipped(name))
-                return resolve_file(s, err);
-        s->seccomp = strdup(name);
-        return s->seccomp ? 0 : error_oom(err);
+                return resolve_file(s, ret, err);
+        *ret = strdup(name);
+        return *ret ? 0 : error_oom(err);
 }

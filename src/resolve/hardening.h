@@ -4,9 +4,9 @@
 
 #include "rules/resolved.h"
 
-/* Fills s->seccomp and refuses a seccomp policy file that a command may write.
+/* *ret is what s->seccomp becomes.  Refuses a seccomp policy file that a command may write.
  * Refuses --landlock=require where the kernel has no Landlock scopes. */
-int refuse_hardening(struct resolved *s, struct nsrun_error *err);
+int hardening_resolve(const struct resolved *s, char **ret, struct nsrun_error *err);
 /* That refusal alone. */
 int refuse_landlock(struct nsrun_error *err);
 /* What mends that, by what sys_landlock_abi() says. */

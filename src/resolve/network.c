@@ -5,7 +5,6 @@
 
 #include "net/layout.h"
 #include "policy/agents.h"
-#include "policy/refusal.h"
 #include "policy/withheld.h"
 
 /* Refuses options that would do nothing with the network that was chosen.  A configuration may have rules
@@ -90,38 +89,38 @@ int network_refuse_taken(const struct net_rules *rules, struct nsrun_error *err)
         return 0;
 }
 
-static int add_list(struct resolved *s, const char *name) {
+static int add_list(struct resolved_net *net, const char *name) {
         const struct net_list *list = net_list_find(name);
 
         for (const char *const *host = list ? list->hosts : NULL; host && *host; host++) {
                 struct net_rule rule;
                 char *line = net_rule_parse(*host, false, &rule) ? NULL : net_rule_format(&rule);
 
-                if (!line || strv_consume(&s->network, line) < 0)
+                if (!line || strv_consume(&net->rules, line) < 0)
                         return -ENOMEM;
         }
         return 0;
 }
 
 /* Adds a rule, or those of a list, unless it is there. */
-static int add_rule_line(struct resolved *s, const char *line) {
-        return line[0] == '@'                    ? add_list(s, line + 1)
-               : strv_contains(s->network, line) ? 0
-                                                 : strv_add(&s->network, line);
+static int add_rule_line(struct resolved_net *net, const char *line) {
+        return line[0] == '@'                    ? add_list(net, line + 1)
+               : strv_contains(net->rules, line) ? 0
+                                                 : strv_add(&net->rules, line);
 }
 
-static int add_lines(struct resolved *s, char *const *lines) {
+static int add_lines(struct resolved_net *net, char *const *lines) {
         int r = 0;
 
         STRV_FOREACH (line, lines)
                 if (r >= 0)
-                        r = add_rule_line(s, *line);
+                        r = add_rule_line(net, *line);
         return r;
 }
 
 /* The agent's hosts, as --allow takes them. */
-static int add_hosts_of_agent(struct resolved *s) {
-        const struct agent_entry *agent = agent_chosen(s->policy);
+static int add_hosts_of_agent(const struct nsrun_policy *p, struct resolved_net *net) {
+        const struct agent_entry *agent = agent_chosen(p);
         const char *const *hosts = agent ? agent->hosts : NULL;
         int r = 0;
 
@@ -133,7 +132,7 @@ static int add_hosts_of_agent(struct resolved *s) {
                         line = strdup(*hosts);
                 else
                         line = net_rule_parse(*hosts, false, &rule) ? NULL : net_rule_format(&rule);
-                r = line ? add_rule_line(s, line) : -ENOMEM;
+                r = line ? add_rule_line(net, line) : -ENOMEM;
         }
         return r;
 }
@@ -170,16 +169,16 @@ static const char *find_in_environment(const struct nsrun_policy *p, const char 
         return NULL;
 }
 
-static int add_line(struct resolved *s, const char *prefix, char *text) {
+static int add_line(struct resolved_net *net, const char *prefix, char *text) {
         char *line = text ? str_concat(prefix, text, "") : NULL;
 
         free(text);
-        return line && strv_consume(&s->network, line) >= 0 ? 0 : -ENOMEM;
+        return line && strv_consume(&net->rules, line) >= 0 ? 0 : -ENOMEM;
 }
 
 /* no_proxy's names.  What isn't one, an address as a rule, is of no matter here: addresses are reached
  * directly. */
-static int add_directs(struct resolved *s, const char *list, bool *ret_all) {
+static int add_directs(struct resolved_net *net, const char *list, bool *ret_all) {
         _cleanup_free_ char *copy = strdup(list);
         char *rest = NULL;
         size_t n = 0;
@@ -195,23 +194,23 @@ static int add_directs(struct resolved *s, const char *list, bool *ret_all) {
                         continue;
                 if (++n > NET_DIRECTS_MOST)
                         return -E2BIG;
-                if (add_line(s, "direct ", net_direct_format(&direct)) < 0)
+                if (add_line(net, "direct ", net_direct_format(&direct)) < 0)
                         return -ENOMEM;
         }
         return 0;
 }
 
-static int add_proxy(struct resolved *s, const struct net_proxy *proxy) {
+static int add_proxy(struct resolved_net *net, const struct net_proxy *proxy) {
         char *url = net_proxy_format(proxy, true);
 
-        s->via = url ? str_concat("via ", url, "") : NULL;
+        net->via = url ? str_concat("via ", url, "") : NULL;
         net_proxy_forget(&url);
-        return s->via ? add_line(s, "via ", net_proxy_format(proxy, false)) : -ENOMEM;
+        return net->via ? add_line(net, "via ", net_proxy_format(proxy, false)) : -ENOMEM;
 }
 
 /* no_proxy is of the environment's proxy alone. */
-static int add_environments(struct resolved *s, struct net_proxy *proxy, struct nsrun_error *err) {
-        const struct nsrun_policy *p = s->policy;
+static int add_environments(const struct nsrun_policy *p, struct resolved_net *net, struct net_proxy *proxy,
+                            struct nsrun_error *err) {
         const char *name, *value = find_in_environment(p, &name), *list, *why;
         bool is_all = false;
         int r = 0;
@@ -225,7 +224,7 @@ static int add_environments(struct resolved *s, struct net_proxy *proxy, struct 
         if (!list || !*list)
                 list = environment_get(environment_inherited(p), "NO_PROXY");
         if (list && value)
-                r = add_directs(s, list, &is_all);
+                r = add_directs(net, list, &is_all);
         if (is_all)
                 proxy->kind = NET_PROXY_NONE;
         return r == -E2BIG ? error_set(err, NSRUN_STAGE_POLICY, UNSAID(r), NULL,
@@ -235,18 +234,17 @@ static int add_environments(struct resolved *s, struct net_proxy *proxy, struct 
                            : 0;
 }
 
-static int add_via(struct resolved *s, struct nsrun_error *err) {
-        const struct nsrun_policy *p = s->policy;
+static int add_via(const struct nsrun_policy *p, struct resolved_net *net, struct nsrun_error *err) {
         struct net_proxy proxy = {.kind = NET_PROXY_NONE};
         int r = 0;
 
         if (!p->net_via || streq(p->net_via, "none"))
                 return 0;
         if (streq(p->net_via, "env"))
-                r = add_environments(s, &proxy, err);
+                r = add_environments(p, net, &proxy, err);
         else if (net_proxy_parse(p->net_via, &proxy))
                 r = error_oom(err); /* it was parsed before */
-        if (r >= 0 && add_proxy(s, &proxy) < 0)
+        if (r >= 0 && add_proxy(net, &proxy) < 0)
                 r = error_oom(err);
         explicit_bzero(&proxy, sizeof(proxy));
         return r;
@@ -316,7 +314,7 @@ static int refuse_proxy(const struct net_rules *rules, struct nsrun_error *err) 
 
 /* ---------------------------------------------------------------- all of it */
 
-int network_resolve(struct resolved *s, struct nsrun_error *err) {
+int network_resolve(const struct resolved *s, struct resolved_net *net, struct nsrun_error *err) {
         _cleanup_net_rules_ struct net_rules rules = {0};
         const struct nsrun_policy *p = s->policy;
         struct net_layout layout = {0};
@@ -334,20 +332,20 @@ int network_resolve(struct resolved *s, struct nsrun_error *err) {
                 r = refuse_contradiction(p->network, err);
         if (r < 0)
                 return r;
-        r = add_lines(s, p->network_config);
+        r = add_lines(net, p->network_config);
         if (r >= 0)
-                r = add_lines(s, p->network);
+                r = add_lines(net, p->network);
         if (r >= 0)
-                r = add_hosts_of_agent(s);
+                r = add_hosts_of_agent(p, net);
         if (r >= 0 && p->net_asks)
-                r = strv_add(&s->network, NET_RULES_ASK);
+                r = strv_add(&net->rules, NET_RULES_ASK);
         if (r >= 0 && s->is_session)
-                r = strv_add(&s->network, NET_RULES_LATER);
+                r = strv_add(&net->rules, NET_RULES_LATER);
         if (r >= 0) {
-                r = add_via(s, err);
+                r = add_via(p, net, err);
                 if (r < 0)
                         return r;
-                r = net_rules_read(s->network, &rules);
+                r = net_rules_read(net->rules, &rules);
         }
         if (r >= 0) {
                 r = refuse_too_many(&rules, err);

@@ -7,5 +7,6 @@
 
 /* Refuses ports of the sandbox's loopback that are published and that a rule takes there.  -EINVAL. */
 int network_refuse_taken(const struct net_rules *rules, struct nsrun_error *err);
-/* Fills s->network and s->via.  -EINVAL, -EPERM: rules without their network, or that contradict; -E2BIG. */
-int network_resolve(struct resolved *s, struct nsrun_error *err);
+/* What of the network can be reached.  -EINVAL, -EPERM: rules without their network, or that contradict;
+ * -E2BIG. */
+int network_resolve(const struct resolved *s, struct resolved_net *net, struct nsrun_error *err);

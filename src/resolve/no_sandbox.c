@@ -13,6 +13,19 @@ const char policy_no_sandbox_warning[] =
         "--no-sandbox: the command runs as you and reads what you can: ~/.ssh, cloud credentials, "
         "browser sessions; leave --no-sandbox away, or have a container around it";
 
+/* The first of the options that were given that isn't among those allowed; NULL: there is none. */
+static const char *first_but(char *const *given, const char *const *allowed, size_t n) {
+        STRV_FOREACH (name, given) {
+                bool is_allowed = false;
+
+                for (size_t i = 0; i < n; i++)
+                        is_allowed |= streq(*name, allowed[i]);
+                if (!is_allowed)
+                        return *name;
+        }
+        return NULL;
+}
+
 static int refuse_beside(const char *what, const char *why, struct nsrun_error *err) {
         return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, "leave one of the two out",
                           "%s can't be had with --no-sandbox: %s", what, why);
@@ -25,18 +38,14 @@ static int refuse_options(const struct nsrun_policy *p, struct nsrun_error *err)
         static const char *const allowed[] = {"no-sandbox", "project", "env",           "unsetenv",
                                               "clean-env",  "chdir",   "no-config",     "new-session",
                                               "limit",      "config",  "no-new-session"};
+        const char *name = first_but(p->given, allowed, ARRAY_SIZE(allowed));
         char option[64];
 
         if (p->no_project)
                 return refuse_beside("--no-project", "there is no empty folder to run in", err);
-        STRV_FOREACH (name, p->given) {
-                bool is_allowed = false;
-
-                for (size_t i = 0; i < ARRAY_SIZE(allowed) && !is_allowed; i++)
-                        is_allowed = streq(*name, allowed[i]);
-                (void)snprintf(option, sizeof(option), "--%s", *name);
-                if (!is_allowed)
-                        return refuse_beside(option, "nothing is confined", err);
+        if (name) {
+                (void)snprintf(option, sizeof(option), "--%s", name);
+                return refuse_beside(option, "nothing is confined", err);
         }
         if (p->profile == POLICY_PROFILE_INSTANCE)
                 return refuse_beside("the instance profile", "nothing is confined", err);
@@ -70,25 +79,20 @@ int policy_resolve_plain(struct resolved *s, struct nsrun_error *err) {
                 r = resolve_project(s, err);
         /* The caller's HOME stays, even where a sandbox couldn't have a tmpfs at it. */
         free(TAKE_PTR(s->home));
-        return r < 0 ? r : environment_resolve(s, err);
+        return r < 0 ? r : environment_resolve(s, &s->environment, err);
 }
 
 int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err) {
         static const char *const allowed[] = {"session", "kill-leftovers", "env",      "unsetenv",
                                               "chdir",   "new-session",    "no-config"};
+        const char *name = first_but(p->given, allowed, ARRAY_SIZE(allowed));
 
-        STRV_FOREACH (name, p->given) {
-                bool is_allowed = false;
-
-                for (size_t i = 0; i < ARRAY_SIZE(allowed) && !is_allowed; i++)
-                        is_allowed = streq(*name, allowed[i]);
-                if (!is_allowed)
-                        return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, p->session,
-                                          "leave it out, or start another session with it",
-                                          "--%s can't be given with --session: what a session's commands "
-                                          "may do was decided when it was started",
-                                          *name);
-        }
+        if (name)
+                return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, p->session,
+                                  "leave it out, or start another session with it",
+                                  "--%s can't be given with --session: what a session's commands "
+                                  "may do was decided when it was started",
+                                  name);
         if (p->has_workspace)
                 return error_set(err, NSRUN_STAGE_POLICY, -EPERM, p->session,
                                  "a workspace can't be given with --session: what a session's commands see "

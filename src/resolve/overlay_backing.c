@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/tmpfs.h"
 
-#include "overlay_backing.h"
+#include "steps.h"
 
 /* Of the memory that a program can take here overlays get this part, and less than so much is too little for
  * what a package manager downloads. */
@@ -13,10 +13,10 @@
 static bool has_caches_alone(const struct resolved *s) {
         size_t n = 0;
 
-        for (size_t i = 0; i < s->n_rules; i++) {
-                if (s->rules[i].access != POLICY_OVERLAY)
+        for (size_t i = 0; i < s->files.n_rules; i++) {
+                if (s->files.rules[i].access != POLICY_OVERLAY)
                         continue;
-                if (s->rules[i].origin != POLICY_BY_TOOLCHAINS)
+                if (s->files.rules[i].origin != POLICY_BY_TOOLCHAINS)
                         return false;
                 n++;
         }
@@ -37,13 +37,13 @@ static uint64_t memory_for_caches(const struct resolved *s) {
 }
 
 int resolve_backing(struct resolved *s, nsrun_unused struct nsrun_error *err) {
-        s->backing = s->policy->backing;
-        s->overlay_size = s->policy->tmpfs_size;
-        if (s->backing != POLICY_BACKING_AUTO)
+        s->files.backing = s->policy->backing;
+        s->files.overlay_size = s->policy->tmpfs_size;
+        if (s->files.backing != POLICY_BACKING_AUTO)
                 return 0;
-        s->overlay_size = memory_for_caches(s);
-        s->backing = s->overlay_size ? POLICY_BACKING_TMPFS : POLICY_BACKING_DISK;
-        if (!s->overlay_size)
-                s->overlay_size = s->policy->tmpfs_size;
+        s->files.overlay_size = memory_for_caches(s);
+        s->files.backing = s->files.overlay_size ? POLICY_BACKING_TMPFS : POLICY_BACKING_DISK;
+        if (!s->files.overlay_size)
+                s->files.overlay_size = s->policy->tmpfs_size;
         return 0;
 }

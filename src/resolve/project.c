@@ -7,9 +7,8 @@
 #include "base/path.h"
 #include "host/project.h"
 #include "host/user.h"
-#include "instance_profile.h"
+#include "instance_folders.h"
 #include "rules/refuse.h"
-#include "rules/rules.h"
 
 /* Whether the sandbox can't have a tmpfs at `home`, since it would hide system folders or nsrun's
  * own. */

@@ -4,24 +4,25 @@
 
 #include "base/path.h"
 #include "host/project.h"
-#include "instance_profile.h"
+#include "instance_folders.h"
 #include "policy/config.h"
 #include "policy/withheld.h"
 #include "project.h"
 #include "rules/rules.h"
 
-/* Refuses the writable folder `source`, shown at `target`, if the configuration's `folder` lies in
- * it or around it: what a command wrote there a later run would obey, in any project. */
-static int refuse_config_root(const struct resolved *s, const char *source, const char *target,
-                              const char *option, const char *folder, struct nsrun_error *err) {
-        const char *below = path_below(folder, source);
+/* Refuses a writable folder if the configuration's `folder` lies in it or around it: what a command wrote
+ * there a later run would obey, in any project. */
+static int refuse_config_root(const struct resolved *s, const struct resolved_rule *rule, const void *folder,
+                              struct nsrun_error *err) {
+        const char *below = path_below(folder, rule->source);
+        bool is_tmp = rule == &s->files.tmp;
         _cleanup_free_ char *place = NULL, *visible = NULL;
         char hint[sizeof(err->hint)];
 
-        if (!below && !path_is_beneath(source, folder))
+        if (rule->access != POLICY_RW || (!below && !path_is_beneath(rule->source, folder)))
                 return 0;
         if (below) {
-                place = path_join(target, *below ? below : ".");
+                place = path_join(is_tmp ? "/tmp" : rule->target, *below ? below : ".");
                 if (!place)
                         return error_oom(err);
                 if (rules_keep(s, folder, place))
@@ -31,7 +32,7 @@ static int refuse_config_root(const struct resolved *s, const char *source, cons
         if (!visible)
                 return error_oom(err);
         /* Beneath a writable folder, but for that of --tmp, a rule can keep it. */
-        if (below && *below && source != s->tmp.source)
+        if (below && *below && !is_tmp)
                 (void)snprintf(
                         hint, sizeof(hint),
                         "make the folder and keep it as it is: mkdir -p %s, and --ro for it; a config.json in "
@@ -40,25 +41,15 @@ static int refuse_config_root(const struct resolved *s, const char *source, cons
         else
                 (void)snprintf(hint, sizeof(hint), "name a folder that neither holds nor lies in %s",
                                visible);
-        return policy_refuse(err, source, hint,
-                             "%s would let a command write the configuration of later runs", option);
-}
-
-static int refuse_config_folder(const struct resolved *s, const char *folder, struct nsrun_error *err) {
-        int r = s->tmp.source ? refuse_config_root(s, s->tmp.source, "/tmp", "--tmp", folder, err) : 0;
-
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                if (s->rules[i].access == POLICY_RW)
-                        r = refuse_config_root(s, s->rules[i].source, s->rules[i].target, s->rules[i].option,
-                                               folder, err);
-        return r;
+        return policy_refuse(err, rule->source, hint,
+                             "%s would let a command write the configuration of later runs", rule->option);
 }
 
 static int refuse_config_folders(const struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ char *file = NULL, *parent = NULL, *folder = NULL;
         int r;
 
-        r = refuse_config_folder(s, "/etc/nsrun", err);
+        r = rules_judge(s, refuse_config_root, "/etc/nsrun", err);
         if (r < 0)
                 return r;
         if (config_find_user_file(s->policy, &file) < 0)
@@ -68,7 +59,7 @@ static int refuse_config_folders(const struct resolved *s, struct nsrun_error *e
         parent = path_parent(file);
         if (!parent || path_canonical_to_be(parent, &folder) < 0)
                 return error_oom(err);
-        return refuse_config_folder(s, folder, err);
+        return rules_judge(s, refuse_config_root, folder, err);
 }
 
 static int refuse_config_file(const struct nsrun_policy *p, const struct trust *trust,

@@ -5,19 +5,16 @@
 
 #include <sys/stat.h>
 
-#include "agent_folders.h"
 #include "base/path.h"
 #include "environment.h"
-#include "git.h"
 #include "grants/grants.h"
 #include "hardening.h"
 #include "host/engine_sockets.h"
 #include "host/project.h"
 #include "host/userns.h"
-#include "instance_profile.h"
+#include "instance_folders.h"
 #include "network.h"
 #include "no_sandbox.h"
-#include "overlay_backing.h"
 #include "policy/agents.h"
 #include "policy/config.h"
 #include "policy/limits.h"
@@ -31,8 +28,7 @@
 #include "rules/own_folders.h"
 #include "rules/refuse.h"
 #include "rules/rules.h"
-#include "tool_settings.h"
-#include "toolchains.h"
+#include "steps.h"
 
 static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
@@ -54,11 +50,11 @@ static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
  * commands share more in /tmp than fits into memory. */
 static int resolve_tmp(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
-        struct resolved_rule *rule = &s->tmp;
+        struct resolved_rule *rule = &s->files.tmp;
         unsigned mode = 0;
         int r;
 
-        s->has_scratch =
+        s->files.has_scratch =
                 p->tmp_kind == POLICY_TMP_SCRATCH || (p->tmp_kind == POLICY_TMP_UNSAID && s->is_session);
         if (p->tmp_kind != POLICY_TMP_FOLDER)
                 return 0;
@@ -82,12 +78,12 @@ static int add_tmp_rule(struct resolved *s, struct nsrun_error *err) {
                 .access = POLICY_RW,
                 .origin = POLICY_BY_DEFAULT,
                 .giver = PLAN_BY_WRITABLE,
-                .option = s->tmp.option,
-                .source = s->tmp.source,
-                .spelled = s->tmp.spelled,
+                .option = s->files.tmp.option,
+                .source = s->files.tmp.source,
+                .spelled = s->files.tmp.spelled,
         };
 
-        return s->tmp.source ? resolve_rule(s, &request, err) : 0;
+        return s->files.tmp.source ? resolve_rule(s, &request, err) : 0;
 }
 
 /* The source of a rule for a path in the project; *ret stays NULL where it is to be left out. */
@@ -139,11 +135,11 @@ static void resolve_proc(struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
         const char *seccomp = agent_seccomp(p);
 
-        s->proc = p->proc != POLICY_PROC_UNSAID ? p->proc
-                  : userns_is_nsruns()          ? POLICY_PROC_AUTO
-                                                : POLICY_PROC_NEW;
-        s->has_whole_proc = seccomp && streq(seccomp, "nested") && s->inner_uid == s->uid &&
-                            s->inner_gid == s->gid && userns_has_ordinary_user();
+        s->files.proc = p->proc != POLICY_PROC_UNSAID ? p->proc
+                        : userns_is_nsruns()          ? POLICY_PROC_AUTO
+                                                      : POLICY_PROC_NEW;
+        s->files.has_whole_proc = seccomp && streq(seccomp, "nested") && s->inner_uid == s->uid &&
+                                  s->inner_gid == s->gid && userns_has_ordinary_user();
 }
 
 /* Adds what shows nothing of the host's. */
@@ -158,16 +154,16 @@ static int add_links(struct resolved *s, struct nsrun_error *err) {
         return r;
 }
 
-/* Fills s->writable.  The project is in it even if it is read-only now: an earlier run may have
+/* Fills s->files.writable.  The project is in it even if it is read-only now: an earlier run may have
  * been able to write to it. */
 static int list_writable(struct resolved *s, struct nsrun_error *err) {
-        int r = s->project ? strv_add(&s->writable, s->project) : 0;
+        int r = s->project ? strv_add(&s->files.writable, s->project) : 0;
 
-        if (r >= 0 && s->tmp.source)
-                r = strv_add(&s->writable, s->tmp.source);
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                if (s->rules[i].access == POLICY_RW)
-                        r = strv_add(&s->writable, s->rules[i].source);
+        if (r >= 0 && s->files.tmp.source)
+                r = strv_add(&s->files.writable, s->files.tmp.source);
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
+                if (s->files.rules[i].access == POLICY_RW)
+                        r = strv_add(&s->files.writable, s->files.rules[i].source);
         return r < 0 ? error_oom(err) : 0;
 }
 
@@ -175,7 +171,7 @@ static int list_writable(struct resolved *s, struct nsrun_error *err) {
 static int add_exposed(struct resolved *s, char letter, const char *path) {
         char *line = NULL;
 
-        return asprintf(&line, "%c %s", letter, path) < 0 ? -ENOMEM : strv_consume(&s->exposes, line);
+        return asprintf(&line, "%c %s", letter, path) < 0 ? -ENOMEM : strv_consume(&s->files.exposes, line);
 }
 
 /* Adds what is to be remembered of the project: it is one because of its .git; or the user named one
@@ -196,15 +192,15 @@ static int add_exposed_projects(struct resolved *s) {
         return r < 0 ? r : 0;
 }
 
-/* Fills s->exposes: folders that this run lets a command write, and a session's overlays that the user
+/* Fills s->files.exposes: folders that this run lets a command write, and a session's overlays that the user
  * asked for, which a commit writes. */
 static int list_exposes(struct resolved *s, struct nsrun_error *err) {
         int r = add_exposed_projects(s);
 
-        if (r >= 0 && s->tmp.source && !exposed_is_known(&s->known, s->tmp.source))
-                r = add_exposed(s, 'w', s->tmp.source);
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
+        if (r >= 0 && s->files.tmp.source && !exposed_is_known(&s->known, s->files.tmp.source))
+                r = add_exposed(s, 'w', s->files.tmp.source);
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i];
                 bool is_committed = s->is_session && rule->access == POLICY_OVERLAY &&
                                     rule->origin != POLICY_BY_TOOLCHAINS;
 
@@ -215,24 +211,26 @@ static int list_exposes(struct resolved *s, struct nsrun_error *err) {
         return r < 0 ? error_oom(err) : 0;
 }
 
+static int refuse_link_of(nsrun_unused const struct resolved *s, const struct resolved_rule *rule,
+                          const void *trust, struct nsrun_error *err) {
+        return rule->spelled ? refuse_untrusted_link(trust, rule, err) : 0;
+}
+
 static int refuse_all_untrusted_links(const struct resolved *s, struct nsrun_error *err) {
         const struct trust trust = resolved_trust(s);
-        int r = s->tmp.spelled ? refuse_untrusted_link(&trust, &s->tmp, err) : 0;
 
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                if (s->rules[i].spelled)
-                        r = refuse_untrusted_link(&trust, &s->rules[i], err);
-        return r;
+        return rules_judge(s, refuse_link_of, &trust, err);
 }
 
 /* Refuses --tmp=FOLDER for a project below /tmp: no mount point can be made in a folder of the
  * host, so that the project would be hidden.  An explicit rule for the project says that FOLDER has
  * that mount point. */
 static int refuse_hidden_project(const struct resolved *s, struct nsrun_error *err) {
-        if (!s->tmp.source || !s->project || !path_is_beneath(s->project, "/tmp"))
+        if (!s->files.tmp.source || !s->project || !path_is_beneath(s->project, "/tmp"))
                 return 0;
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (!policy_is_default(s->rules[i].origin) && streq(s->rules[i].target, s->project))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (!policy_is_default(s->files.rules[i].origin) &&
+                    streq(s->files.rules[i].target, s->project))
                         return 0;
         return policy_refuse(err, s->project, "choose a project elsewhere, or use --tmp=scratch",
                              "the project would be hidden by the folder of --tmp");
@@ -241,9 +239,9 @@ static int refuse_hidden_project(const struct resolved *s, struct nsrun_error *e
 /* Refuses a --tmp=FOLDER around something that a rule protects: the rule protects it at its own
  * path, and at /tmp a command could write it. */
 static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) {
-        for (size_t i = 0; s->tmp.source && i < s->n_rules; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
-                const char *below = path_below(rule->source, s->tmp.source);
+        for (size_t i = 0; s->files.tmp.source && i < s->files.n_rules; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i];
+                const char *below = path_below(rule->source, s->files.tmp.source);
                 _cleanup_free_ char *other = NULL;
 
                 if (rule->access == POLICY_RW || !below || !*below || !streq(rule->target, rule->source))
@@ -300,9 +298,24 @@ static int refuse_request(const struct resolved *s, const struct policy_request 
  * rules must not expose. */
 static int move_home(struct resolved *s, struct nsrun_error *err) {
         free(s->home);
-        s->home = path_join(s->instance_root, INSTANCE_HOME);
-        return s->home && instance_environment(s->instance_root, &s->instance_env) >= 0 ? 0 : error_oom(err);
+        s->home = path_join(s->instance.root, INSTANCE_HOME);
+        return s->home && instance_environment(s->instance.root, &s->instance.variables) >= 0
+                       ? 0
+                       : error_oom(err);
 }
+
+/* A step that fills one member, with a const view of the others. */
+#define FILLS(member, function)                                                      \
+        static int fill_by_##function(struct resolved *s, struct nsrun_error *err) { \
+                return function(s, &s->member, err);                                 \
+        }
+FILLS(net, network_resolve)
+FILLS(seccomp, hardening_resolve)
+FILLS(grants, grants_resolve)
+FILLS(git, git_find_identity)
+FILLS(environment, environment_resolve)
+FILLS(tools, settings_resolve)
+FILLS(tools, toolchain_rules_find_unseen)
 
 /* Which policies a step is for. */
 enum step_for {
@@ -343,21 +356,21 @@ static const struct {
         {.fill = list_exposes},
         {.fill = toolchain_rules_distrust},
         {.fill = resolve_backing},
-        {.fill = network_resolve},
+        {.fill = fill_by_network_resolve},
         {.refuse = refuse_hidden_project},
         {.refuse = refuse_tmp_around},
         {.refuse = refuse_all_untrusted_links},
         {.refuse = refuse_rundirs},
-        {.fill = refuse_hardening},
+        {.fill = fill_by_hardening_resolve},
         {.refuse = refuse_records},
         {.refuse = refuse_config},
 
-        {.fill = grants_resolve},
+        {.fill = fill_by_grants_resolve},
         {.fill = move_home, .is_for = FOR_INSTANCE},
-        {.fill = git_find_identity, .is_for = FOR_CODE},
-        {.fill = environment_resolve},
-        {.fill = settings_resolve, .is_for = FOR_CODE},
-        {.fill = toolchain_rules_find_unseen, .is_for = FOR_CODE},
+        {.fill = fill_by_git_find_identity, .is_for = FOR_CODE},
+        {.fill = fill_by_environment_resolve},
+        {.fill = fill_by_settings_resolve, .is_for = FOR_CODE},
+        {.fill = fill_by_toolchain_rules_find_unseen, .is_for = FOR_CODE},
 };
 
 int policy_resolve(const struct policy_request *request, struct resolved *s, struct nsrun_error *err) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See tool_settings.h.  A file stands inside where its program looks for it outside, so that what a project
+/* A file stands inside where its program looks for it outside, so that what a project
  * says goes before, as it does there: a variable would outrank it, and have a project's own packages fetched
  * from elsewhere. */
-#include "tool_settings.h"
+#include "steps.h"
 
 #include "base/array.h"
 #include "base/path.h"
@@ -32,7 +32,7 @@ static int find_settings_file(const struct resolved *s, const struct toolsetting
 /* Whether no command of this run or an earlier one could write the file, and nsrun makes nothing else at its
  * place. */
 static bool is_settings_place(const struct resolved *s, const char *path) {
-        STRV_FOREACH (folder, s->writable)
+        STRV_FOREACH (folder, s->files.writable)
                 if (path_is_beneath(path, *folder))
                         return false;
         if (exposed_is_known(&s->known, path))
@@ -40,7 +40,8 @@ static bool is_settings_place(const struct resolved *s, const char *path) {
         return path_is_beneath(path, s->home) || !(refuse_is_own(path) || path_is_beneath(path, "/tmp"));
 }
 
-static int add_settings(struct resolved *s, const struct toolsettings_file *file) {
+static int add_settings(const struct resolved *s, struct resolved_tools *tools,
+                        const struct toolsettings_file *file) {
         _cleanup_free_ char *path = NULL, *text = NULL;
         int r = find_settings_file(s, file, &path);
 
@@ -51,19 +52,19 @@ static int add_settings(struct resolved *s, const struct toolsettings_file *file
          */
         if (r < 0 || !text || credentials_in(text))
                 return r;
-        if (ARRAY_GROW(s->settings, s->n_settings) < 0)
+        if (ARRAY_GROW(tools->settings, tools->n_settings) < 0)
                 return -ENOMEM;
-        s->settings[s->n_settings++] = (struct resolved_settings){TAKE_PTR(path), TAKE_PTR(text)};
+        tools->settings[tools->n_settings++] = (struct resolved_settings){TAKE_PTR(path), TAKE_PTR(text)};
         return 0;
 }
 
-int settings_resolve(struct resolved *s, struct nsrun_error *err) {
+int settings_resolve(const struct resolved *s, struct resolved_tools *tools, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
 
         if (!s->home || p->clean_env || p->has_workspace)
                 return 0;
         for (size_t i = 0; i < n_toolsettings_files; i++)
-                if (add_settings(s, &toolsettings_files[i]) < 0)
+                if (add_settings(s, tools, &toolsettings_files[i]) < 0)
                         return error_oom(err);
         return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See toolchains.h.  A folder of the table that can't be shown fails no run: `nsrun toolchains` says
+/* A folder of the table that can't be shown fails no run: `nsrun toolchains` says
  * why it is left out.  A variable is its user's, but what it names is judged like a path that the user
  * names, since a slip (a cache at $HOME) would show more than a cache. */
-#include "toolchains.h"
+#include "steps.h"
 
 #include <unistd.h>
 
@@ -53,7 +53,7 @@ static int judge_named(const struct resolved *s, const struct resolved_rule *rul
 static bool is_shown_already(const struct resolved *s, size_t n, const char *path,
                              enum policy_access access) {
         for (size_t i = 0; i < n; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
+                const struct resolved_rule *rule = &s->files.rules[i];
 
                 if (path_is_beneath(path, rule->source) && streq(rule->source, rule->target) &&
                     (rule->access == POLICY_RW || rule->access == access))
@@ -68,12 +68,12 @@ static bool may_be_ephemeral(const struct resolved *s, const char *base) {
         if (refuse_is_own(base) || path_is_beneath(base, "/tmp") || path_is_beneath(base, "/usr") ||
             path_is_beneath(base, "/opt") || path_is_beneath(base, "/etc") || startswith(base, "/lib") ||
             (s->home && (path_is_beneath(base, s->home) || path_is_beneath(s->home, base))) ||
-            strv_contains(s->ephemeral, base) || !strchr(base + 1, '/'))
+            strv_contains(s->files.ephemeral, base) || !strchr(base + 1, '/'))
                 return false;
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (path_is_beneath(base, s->rules[i].target) ||
-                    (s->rules[i].origin != POLICY_BY_TOOLCHAINS &&
-                     path_is_beneath(s->rules[i].target, base)))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (path_is_beneath(base, s->files.rules[i].target) ||
+                    (s->files.rules[i].origin != POLICY_BY_TOOLCHAINS &&
+                     path_is_beneath(s->files.rules[i].target, base)))
                         return false;
         return true;
 }
@@ -87,17 +87,17 @@ static int show(const struct addition *a, const struct toolchain_place *place, s
                 .option = a->option,
                 .source = place->path,
         };
-        size_t n = s->n_rules;
+        size_t n = s->files.n_rules;
         bool is_named = place->variable || a->is_of_config, is_around;
         struct resolved_rule *rule;
         int r;
 
         r = resolve_rule(s, &request, why);
-        if (r == 0 && s->n_rules == n)
+        if (r == 0 && s->files.n_rules == n)
                 r = policy_refuse(why, place->path, NULL, "nothing is there any more");
         if (r < 0)
                 return r == -ENOMEM ? r : 1;
-        rule = &s->rules[n];
+        rule = &s->files.rules[n];
         is_around = is_named && is_shown_already(s, n, rule->source, request.access);
         r = !is_around && (is_named || rule->spelled) ? judge_named(s, rule, why) : 0;
         /* nsrun_toolchains_readable(), which file tools have, follows no link. */
@@ -106,12 +106,12 @@ static int show(const struct addition *a, const struct toolchain_place *place, s
                                   "a symlink leads to it, which a command may have made");
         if (is_around || r < 0) {
                 resolved_rule_clear(rule);
-                s->n_rules--;
+                s->files.n_rules--;
                 return r == -ENOMEM ? r : r < 0;
         }
         if (place->base && !streq(place->base, place->path) && !rule->spelled &&
             may_be_ephemeral(s, place->base))
-                return strv_add(&s->ephemeral, place->base);
+                return strv_add(&s->files.ephemeral, place->base);
         return 0;
 }
 
@@ -125,11 +125,11 @@ static int note_place(const struct addition *a, const struct toolchain_place *pl
                 .why = why,
         };
 
-        if (!t.path || ARRAY_GROW(s->toolchains, s->n_toolchains) < 0) {
+        if (!t.path || ARRAY_GROW(s->tools.toolchains, s->tools.n_toolchains) < 0) {
                 resolved_toolchain_clear(&t);
                 return -ENOMEM;
         }
-        s->toolchains[s->n_toolchains++] = t;
+        s->tools.toolchains[s->tools.n_toolchains++] = t;
         return 0;
 }
 
@@ -191,8 +191,8 @@ int toolchain_rules_add(struct resolved *s, struct nsrun_error *err) {
 
 /* Writes down why the toolchain at `path` isn't shown after all. */
 static int leave_toolchain_out(struct resolved *s, const char *path, const char *why) {
-        for (size_t i = 0; i < s->n_toolchains; i++) {
-                struct resolved_toolchain *t = &s->toolchains[i];
+        for (size_t i = 0; i < s->tools.n_toolchains; i++) {
+                struct resolved_toolchain *t = &s->tools.toolchains[i];
 
                 if (!streq(t->path, path) || t->why)
                         continue;
@@ -208,19 +208,19 @@ int toolchain_rules_distrust(struct resolved *s, struct nsrun_error *err) {
         size_t kept = 0;
         int r = 0;
 
-        for (size_t i = 0; i < s->n_rules; i++) {
-                struct resolved_rule *rule = &s->rules[i];
+        for (size_t i = 0; i < s->files.n_rules; i++) {
+                struct resolved_rule *rule = &s->files.rules[i];
                 struct nsrun_error why = {0};
                 bool is_judged = r >= 0 && rule->origin == POLICY_BY_TOOLCHAINS && rule->spelled;
 
                 if (!is_judged || refuse_untrusted_link(&trust, rule, &why) >= 0) {
-                        s->rules[kept++] = *rule;
+                        s->files.rules[kept++] = *rule;
                         continue;
                 }
                 r = leave_toolchain_out(s, rule->spelled, why.what);
                 resolved_rule_clear(rule);
         }
-        s->n_rules = kept;
+        s->files.n_rules = kept;
         return r < 0 ? error_oom(err) : 0;
 }
 
@@ -233,10 +233,10 @@ static bool is_seen(const struct resolved *s, const char *path) {
         for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
                 if (path_is_beneath(path, roots[i]) && !(s->home && path_is_beneath(path, s->home)))
                         return true;
-        if (startswith(path, "/lib") || (s->tmp.source && path_is_beneath(path, "/tmp")))
+        if (startswith(path, "/lib") || (s->files.tmp.source && path_is_beneath(path, "/tmp")))
                 return true;
-        for (size_t i = 0; i < s->n_rules; i++) {
-                const struct resolved_rule *rule = &s->rules[i];
+        for (size_t i = 0; i < s->files.n_rules; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i];
 
                 if (path_is_beneath(path, rule->target))
                         return true;
@@ -265,15 +265,16 @@ static int is_unseen(const struct resolved *s, const char *path) {
 
 /* Why the toolchain that `variable` names isn't shown; NULL: no row of the table follows it. */
 static const char *find_why(const struct resolved *s, const char *variable) {
-        for (size_t i = 0; i < s->n_toolchains; i++)
-                if (s->toolchains[i].variable && streq(s->toolchains[i].variable, variable) &&
-                    s->toolchains[i].why)
-                        return s->toolchains[i].why;
+        for (size_t i = 0; i < s->tools.n_toolchains; i++)
+                if (s->tools.toolchains[i].variable && streq(s->tools.toolchains[i].variable, variable) &&
+                    s->tools.toolchains[i].why)
+                        return s->tools.toolchains[i].why;
         return NULL;
 }
 
-static int find_unseen_variable(struct resolved *s, const char *name, const char *below) {
-        const char *value = variables_value(&s->env, name), *why = find_why(s, name);
+static int find_unseen_variable(const struct resolved *s, struct resolved_tools *tools, const char *name,
+                                const char *below) {
+        const char *value = variables_value(&s->environment.variables, name), *why = find_why(s, name);
         _cleanup_free_ char *path = NULL;
         char *line = NULL;
         int r;
@@ -290,11 +291,11 @@ static int find_unseen_variable(struct resolved *s, const char *name, const char
         if (asprintf(&line, "%s=%s isn't visible inside%s%s", name, value, why ? ": " : "", why ? why : "") <
             0)
                 return -ENOMEM;
-        return strv_consume(&s->unseen, line);
+        return strv_consume(&tools->unseen, line);
 }
 
-static int find_unseen_path(struct resolved *s) {
-        const char *value = variables_value(&s->env, "PATH");
+static int find_unseen_path(const struct resolved *s, struct resolved_tools *tools) {
+        const char *value = variables_value(&s->environment.variables, "PATH");
         _cleanup_strbuf_ struct strbuf names = {0};
         char *line = NULL, *list;
         int r = 0;
@@ -315,10 +316,11 @@ static int find_unseen_path(struct resolved *s) {
                 return -ENOMEM;
         r = asprintf(&line, "PATH names what isn't visible inside: %s", list);
         free(list);
-        return r < 0 ? -ENOMEM : strv_consume(&s->unseen, line);
+        return r < 0 ? -ENOMEM : strv_consume(&tools->unseen, line);
 }
 
-int toolchain_rules_find_unseen(struct resolved *s, struct nsrun_error *err) {
+int toolchain_rules_find_unseen(const struct resolved *s, struct resolved_tools *tools,
+                                struct nsrun_error *err) {
         static const char *const variables[][2] = {
                 {"VIRTUAL_ENV", "bin/python"},
                 {"CONDA_PREFIX", "bin"},
@@ -328,8 +330,8 @@ int toolchain_rules_find_unseen(struct resolved *s, struct nsrun_error *err) {
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(variables) && r >= 0; i++)
-                r = find_unseen_variable(s, variables[i][0], variables[i][1]);
+                r = find_unseen_variable(s, tools, variables[i][0], variables[i][1]);
         if (r >= 0)
-                r = find_unseen_path(s);
+                r = find_unseen_path(s, tools);
         return r < 0 ? error_oom(err) : 0;
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "refuse.h"
+#include "policy/refusal.h"
 
 /* Paths relative to the home folder. */
 static const char *const secrets[] = {

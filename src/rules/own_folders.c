@@ -8,6 +8,7 @@
 #include "disk/records.h"
 #include "disk/rundir.h"
 #include "refuse.h"
+#include "rules.h"
 
 /* Whether the sandbox keeps a command out of `base` although `rule` shows it: plan/base.c then
  * hides it behind a tmpfs, and a mount point can't be renamed.  That is enough if the rule shows
@@ -24,16 +25,19 @@ struct own_folder {
         int (*find_base)(char **ret, struct nsrun_error *err);
         int (*find_parent)(char **ret, struct nsrun_error *err);
         const char *what, *variable;
+        char *base;
 };
 
-static int refuse_rundirs_rule(const struct resolved_rule *rule, const struct own_folder *own,
-                               const char *base, struct nsrun_error *err) {
+static int refuse_rundirs_rule(nsrun_unused const struct resolved *s, const struct resolved_rule *rule,
+                               const void *data, struct nsrun_error *err) {
+        const struct own_folder *own = data;
         _cleanup_free_ char *visible = NULL;
         char hint[sizeof(err->hint)];
 
-        if (rule->access != POLICY_RW || !path_is_beneath(base, rule->source) || is_hidden(rule, base))
+        if (rule->access != POLICY_RW || !path_is_beneath(own->base, rule->source) ||
+            is_hidden(rule, own->base))
                 return 0;
-        visible = str_visible(base);
+        visible = str_visible(own->base);
         if (!visible)
                 return error_oom(err);
         (void)snprintf(hint, sizeof(hint),
@@ -47,10 +51,10 @@ static int refuse_rundirs_rule(const struct resolved_rule *rule, const struct ow
 
 /* Refuses a symlink on the way to one of nsrun's folders that a command could replace: it would decide
  * where later runs keep their run directories, or what they know of earlier ones. */
-static int refuse_rundirs_link(const struct resolved *s, const struct own_folder *own, const char *base,
+static int refuse_rundirs_link(const struct resolved *s, const struct own_folder *own,
                                struct nsrun_error *err) {
         const struct trust trust = resolved_trust(s);
-        _cleanup_free_ char *spelled = NULL, *parent = path_parent(base);
+        _cleanup_free_ char *spelled = NULL, *parent = path_parent(own->base);
         struct resolved_rule rule = {.access = POLICY_RO, .option = own->what};
 
         if (!parent || own->find_parent(&spelled, NULL) < 0)
@@ -60,39 +64,40 @@ static int refuse_rundirs_link(const struct resolved *s, const struct own_folder
         return streq(spelled, parent) ? 0 : refuse_untrusted_link(&trust, &rule, err);
 }
 
-static int refuse_own_folder(const struct resolved *s, const struct own_folder *own,
-                             struct nsrun_error *err) {
-        _cleanup_free_ char *base = NULL;
-        int r;
-
-        if (own->find_base(&base, NULL) < 0)
-                return 0; /* the environment names none, so no run has one */
-        r = refuse_rundirs_link(s, own, base, err);
-        /* The folder of --tmp is at /tmp, too, and nothing in it is hidden there. */
-        if (r >= 0 && s->tmp.source)
-                r = refuse_rundirs_rule(&s->tmp, own, base, err);
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                r = refuse_rundirs_rule(&s->rules[i], own, base, err);
-        return r;
-}
-
 int refuse_rundirs(const struct resolved *s, struct nsrun_error *err) {
-        static const struct own_folder folders[] = {
-                {rundir_find_base, rundir_find_cache_home, "the cache folder", "XDG_CACHE_HOME"},
-                {exposed_find_base, exposed_find_state_home, "the state folder", "XDG_STATE_HOME"},
+        struct own_folder folders[] = {
+                {rundir_find_base, rundir_find_cache_home, "the cache folder", "XDG_CACHE_HOME", NULL},
+                {exposed_find_base, exposed_find_state_home, "the state folder", "XDG_STATE_HOME", NULL},
         };
         int r = 0;
 
-        for (size_t i = 0; i < ARRAY_SIZE(folders) && r >= 0; i++)
-                r = refuse_own_folder(s, &folders[i], err);
+        for (size_t i = 0; i < ARRAY_SIZE(folders) && r >= 0; i++) {
+                if (folders[i].find_base(&folders[i].base, NULL) < 0)
+                        continue; /* the environment names none, so no run has one */
+                r = refuse_rundirs_link(s, &folders[i], err);
+                /* The folder of --tmp is at /tmp, too, and nothing in it is hidden there. */
+                if (r >= 0)
+                        r = rules_judge(s, refuse_rundirs_rule, &folders[i], err);
+                free(folders[i].base);
+        }
         return r;
 }
 
-static int policy_session_refuse_rule(const struct resolved_rule *rule, const char *base, bool is_hidden,
-                                      struct nsrun_error *err) {
-        /* Where is_hidden, the records lie in the cache folder, over which the sandbox has an empty
-         * tmpfs: a rule for a folder above it doesn't show them. */
-        if (!path_is_beneath(rule->source, base) && (is_hidden || !path_is_beneath(base, rule->source)))
+/* A folder of sessions' records. */
+struct records {
+        const char *base;
+        bool is_hidden; /* it lies in the cache folder, over which the sandbox has an empty tmpfs: a rule for
+                           a folder above it doesn't show them */
+};
+
+static int refuse_records_rule(const struct resolved *s, const struct resolved_rule *rule, const void *data,
+                               struct nsrun_error *err) {
+        const struct records *records = data;
+        /* At /tmp the folder of --tmp is shown without that tmpfs. */
+        bool is_hidden = records->is_hidden && rule != &s->files.tmp;
+
+        if (!path_is_beneath(rule->source, records->base) &&
+            (is_hidden || !path_is_beneath(records->base, rule->source)))
                 return 0;
         return policy_refuse(err, rule->source, "name the files in it that the command needs",
                              "%s would expose the records of nsrun's sessions", rule->option);
@@ -100,15 +105,11 @@ static int policy_session_refuse_rule(const struct resolved_rule *rule, const ch
 
 static int refuse_base(const struct resolved *s, const char *base, struct nsrun_error *err) {
         _cleanup_free_ char *cache = NULL;
-        bool is_hidden = rundir_find_base(&cache, NULL) >= 0 && path_is_beneath(base, cache);
-        int r = 0;
+        const struct records records = {.base = base,
+                                        .is_hidden = rundir_find_base(&cache, NULL) >= 0 &&
+                                                     path_is_beneath(base, cache)};
 
-        /* At /tmp the folder of --tmp is shown without that tmpfs. */
-        if (s->tmp.source)
-                r = policy_session_refuse_rule(&s->tmp, base, false, err);
-        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
-                r = policy_session_refuse_rule(&s->rules[i], base, is_hidden, err);
-        return r;
+        return rules_judge(s, refuse_records_rule, &records, err);
 }
 
 int refuse_records(const struct resolved *s, struct nsrun_error *err) {

@@ -14,7 +14,7 @@ struct trust {
         const char *kept; /* a file that no run lets a command write, whatever folder it lies in; or NULL */
 };
 static inline struct trust resolved_trust(const struct resolved *s) {
-        return (struct trust){.writable = s->writable, .home = s->home, .known = &s->known};
+        return (struct trust){.writable = s->files.writable, .home = s->home, .known = &s->known};
 }
 
 /* symlinks.c: refuses a rule whose source is reached through a symlink that a command of this run or an

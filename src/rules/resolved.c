@@ -27,66 +27,66 @@ void resolved_shown_clear(struct resolved_shown *shown) {
 }
 
 void resolved_clear(struct resolved *s) {
-        for (size_t i = 0; i < s->n_rules; i++)
-                resolved_rule_clear(&s->rules[i]);
-        free(s->rules);
-        for (size_t i = 0; i < s->n_links; i++)
-                policy_clear_link(&s->links[i]);
-        free(s->links);
-        for (size_t i = 0; i < s->n_tmpfs; i++)
-                free(s->tmpfs[i].path);
-        free(s->tmpfs);
-        resolved_rule_clear(&s->tmp);
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                resolved_rule_clear(&s->files.rules[i]);
+        free(s->files.rules);
+        for (size_t i = 0; i < s->files.n_links; i++)
+                policy_clear_link(&s->files.links[i]);
+        free(s->files.links);
+        for (size_t i = 0; i < s->files.n_tmpfs; i++)
+                free(s->files.tmpfs[i].path);
+        free(s->files.tmpfs);
+        resolved_rule_clear(&s->files.tmp);
         free(s->plain);
         free(s->cwd);
         strv_free(s->sockets);
         free(s->home);
         free(s->project);
-        strv_free(s->writable);
-        for (size_t i = 0; i < s->n_toolchains; i++)
-                resolved_toolchain_clear(&s->toolchains[i]);
-        free(s->toolchains);
-        strv_free(s->unseen);
+        strv_free(s->files.writable);
+        for (size_t i = 0; i < s->tools.n_toolchains; i++)
+                resolved_toolchain_clear(&s->tools.toolchains[i]);
+        free(s->tools.toolchains);
+        strv_free(s->tools.unseen);
         exposed_clear(&s->known);
-        strv_free(s->exposes);
-        for (size_t i = 0; i < s->n_shown; i++)
-                resolved_shown_clear(&s->shown[i]);
-        free(s->shown);
-        strv_free(s->granted);
-        strv_free(s->gives);
-        free(s->ssh_agent);
-        strv_free(s->dbus);
-        free(s->browser);
-        free(s->programs_first);
-        free(s->wayland);
-        strv_free(s->agent_folders);
-        strv_free(s->network);
-        net_proxy_forget(&s->via);
+        strv_free(s->files.exposes);
+        for (size_t i = 0; i < s->grants.n_shown; i++)
+                resolved_shown_clear(&s->grants.shown[i]);
+        free(s->grants.shown);
+        strv_free(s->grants.variables);
+        strv_free(s->grants.gives);
+        free(s->grants.ssh_agent);
+        strv_free(s->grants.dbus);
+        free(s->grants.browser);
+        free(s->grants.programs_first);
+        free(s->grants.wayland);
+        strv_free(s->files.agents);
+        strv_free(s->net.rules);
+        net_proxy_forget(&s->net.via);
         free(s->seccomp);
-        variables_clear(&s->env);
-        strv_free(s->left_out);
-        strv_free(s->secrets);
-        strv_free(s->identity);
-        free(s->git_settings);
-        free(s->git_ignores);
-        for (size_t i = 0; i < s->n_settings; i++) {
-                free(s->settings[i].path);
-                free(s->settings[i].text);
+        variables_clear(&s->environment.variables);
+        strv_free(s->environment.left_out);
+        strv_free(s->environment.secrets);
+        strv_free(s->git.identity);
+        free(s->git.settings);
+        free(s->git.ignores);
+        for (size_t i = 0; i < s->tools.n_settings; i++) {
+                free(s->tools.settings[i].path);
+                free(s->tools.settings[i].text);
         }
-        free(s->settings);
-        strv_free(s->ephemeral);
-        strv_free(s->reserved);
-        for (size_t i = 0; i < s->n_hidden; i++)
-                free(s->hidden[i].path);
-        free(s->hidden);
-        strv_free(s->protected);
-        strv_free(s->present);
-        strv_free(s->git_dirs);
-        strv_free(s->git_links);
-        free(s->git_dir);
-        free(s->git_common_dir);
-        free(s->instance_root);
-        free(s->instance_workspace);
-        strv_free(s->instance_env);
+        free(s->tools.settings);
+        strv_free(s->files.ephemeral);
+        strv_free(s->files.reserved);
+        for (size_t i = 0; i < s->files.n_hidden; i++)
+                free(s->files.hidden[i].path);
+        free(s->files.hidden);
+        strv_free(s->protection.names);
+        strv_free(s->protection.present);
+        strv_free(s->protection.git_dirs);
+        strv_free(s->protection.git_links);
+        free(s->git.dir);
+        free(s->git.common_dir);
+        free(s->instance.root);
+        free(s->instance.workspace);
+        strv_free(s->instance.variables);
         *s = (struct resolved){0};
 }

@@ -67,6 +67,91 @@ struct resolved_shown {
         char *text; /* or NULL */
 };
 
+/* What of the host's files the sandbox shows: filled rule by rule, then by protect/. */
+struct resolved_files {
+        struct resolved_rule *rules;
+        size_t n_rules;
+        struct policy_link *links; /* paths normalised */
+        size_t n_links;
+        struct policy_tmpfs *tmpfs; /* paths normalised, all sizes said; no two with one path */
+        size_t n_tmpfs;
+        struct resolved_rule tmp;    /* the host's folder for /tmp, target unset; source NULL: none */
+        bool has_scratch;            /* /tmp is the scratch folder of the run directory */
+        enum policy_proc proc;       /* never UNSAID */
+        bool has_whole_proc;         /* a new /proc has nothing covered: nobody here could write there */
+        enum policy_backing backing; /* of overlays; never AUTO */
+        uint64_t overlay_size;       /* bytes that all overlays together can hold in memory */
+        char **ephemeral; /* folders that are a tmpfs of their own inside, with rules beneath them */
+        char **reserved;  /* names in `ephemeral` folders that nothing inside can take: empty files */
+        char **agents;    /* canonical paths of the writable folders of --agent's table */
+        char **writable;  /* The host's folders that this command may write to, or that an earlier one may
+                             have written to: the project, --tmp's folder and the sources of writable rules.
+                             Filled when all rules are known. */
+        char **exposes; /* lines for exposed_add(): what this run adds to what earlier ones let be written */
+        struct resolved_hidden *hidden; /* sorted by path_compare(); none lies in another */
+        size_t n_hidden;
+};
+
+/* Protected names, as what looks at them before and after the run has them. */
+struct resolved_protection {
+        char **names;       /* "FOLDER//GLOB": a name that may not be made or changed; no "//" in FOLDER */
+        char **present;     /* "FOLDER//NAME": of these names those that are there */
+        char **git_dirs;    /* git dirs in which the command may write, canonical */
+        char **git_links;   /* "PATH -> TEXT": the symlinks in them, and in the common git dir's folders */
+        bool links_are_cut; /* that list is not complete */
+};
+
+/* What git needs inside. */
+struct resolved_git {
+        char *dir;        /* the project's git dir, where the command may write to it; or NULL */
+        char *common_dir; /* a worktree's common git dir; or NULL */
+        char *settings;   /* of the user's; NULL: none */
+        char *ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
+        char **identity;  /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
+};
+
+/* What of the network can be reached, with --net=allow. */
+struct resolved_net {
+        char **rules; /* net/rules.h's lines, that of a proxy without its password */
+        char *via;    /* that line with it; NULL: there is no proxy */
+};
+
+struct resolved_environment {
+        struct variables variables; /* the command's, but for PWD */
+        char **left_out;            /* names of inherited variables that are withheld, sorted */
+        char **secrets;             /* of these, those that look like a secret, but not with --clean-env */
+};
+
+/* Toolchains and the settings of tools. */
+struct resolved_tools {
+        struct resolved_toolchain *toolchains; /* the configuration's rows, then the table's */
+        size_t n_toolchains;
+        char **unseen; /* what the environment points at that isn't visible inside, a line for each variable
+                        */
+        struct resolved_settings *settings; /* of npm and pip */
+        size_t n_settings;
+};
+
+struct resolved_grants {
+        struct resolved_shown *shown; /* what they show */
+        size_t n_shown;
+        char **variables;     /* those that they set, "NAME=VALUE" */
+        char **gives;         /* what they give away, a line each */
+        char *ssh_agent;      /* the host's socket, canonical; NULL: without --ssh-agent */
+        char *browser;        /* the host's program that opens links; NULL: without --browser */
+        char *programs_first; /* a folder inside that PATH begins with; or NULL */
+        char **dbus;          /* what desktop/dbus_proxy.h's process is told; NULL: without --dbus */
+        char *wayland;        /* the compositor's socket, if it makes a security context */
+};
+
+/* With the instance profile. */
+struct resolved_instance {
+        char *root;       /* canonical, perhaps not made yet */
+        char *workspace;  /* the same of its workspace, if one is named; else NULL */
+        char **variables; /* "HOME=…" and so on */
+};
+
+/* Each struct in it is filled by a room or a file of its own name, which has a const view of all others. */
 struct resolved {
         const struct nsrun_policy *policy; /* what was asked; it outlives this struct */
         char *const *argv;                 /* the command; NULL: a session's sandbox */
@@ -74,8 +159,8 @@ struct resolved {
         const char *terminal;
         bool is_session;
         bool starts_here;
-        char *plain; /* why there is no sandbox, in words for the user; of all below cwd, project, env, uid
-                        and gid are set then.  NULL: there is a sandbox */
+        char *plain; /* why there is no sandbox, in words for the user; of all below cwd, project,
+                        environment, uid and gid are set then.  NULL: there is a sandbox */
 
         char *cwd;      /* nsrun's working directory; NULL: the kernel can't name it */
         char **sockets; /* sockets of container engines, by sockets_list() */
@@ -84,68 +169,18 @@ struct resolved {
         gid_t gid;
         uid_t inner_uid; /* what those are in the sandbox's user namespace */
         gid_t inner_gid;
-        char *project; /* canonical; NULL: none */
-
-        struct resolved_rule *rules;
-        size_t n_rules;
-        struct policy_link *links; /* paths normalised */
-        size_t n_links;
-        struct policy_tmpfs *tmpfs; /* paths normalised, all sizes said; no two with one path */
-        size_t n_tmpfs;
-        struct resolved_rule tmp;    /* the host's folder for /tmp, target unset; source NULL: none */
-        enum policy_proc proc;       /* never UNSAID */
-        bool has_whole_proc;         /* a new /proc has nothing covered: nobody here could write there */
-        enum policy_backing backing; /* of overlays; never AUTO */
-        uint64_t overlay_size;       /* bytes that all overlays together can hold in memory */
-        bool has_scratch;            /* /tmp is the scratch folder of the run directory */
-        char **writable; /* The host's folders that this command may write to, or that an earlier one may
-                            have written to: the project, --tmp's folder and the sources of writable rules.
-                            Filled when all rules are known. */
-
-        struct resolved_toolchain *toolchains; /* the configuration's rows, then the table's */
-        size_t n_toolchains;
-        char **unseen; /* what the environment points at that isn't visible inside, a line for each variable
-                        */
+        char *project;        /* canonical; NULL: none */
         struct exposed known; /* what earlier runs let commands write */
-        char **exposes;       /* lines for exposed_add(): what this run adds to that */
-
-        struct resolved_shown *shown; /* what grants show */
-        size_t n_shown;
-        char **granted;       /* variables that they set, "NAME=VALUE" */
-        char **gives;         /* what they give away, a line each */
-        char *ssh_agent;      /* the host's socket, canonical; NULL: without --ssh-agent */
-        char *browser;        /* the host's program that opens links; NULL: without --browser */
-        char *programs_first; /* a folder inside that PATH begins with; or NULL */
-        char **dbus;          /* what desktop/dbus_proxy.h's process is told; NULL: without --dbus */
-        char *wayland;        /* the compositor's socket, if it makes a security context */
-
-        char **agent_folders; /* canonical paths of the writable folders of --agent's table */
-        char **network;       /* the rules of --net=allow: net/rules.h's lines, that of a proxy without its
-                                 password */
-        char *via;            /* that line with it; NULL: there is no proxy */
         char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
-        struct variables env; /* the command's environment, but for PWD */
-        char **left_out;      /* names of inherited variables that are withheld, sorted */
-        char **secrets;       /* of these, those that look like a secret, but not with --clean-env */
-        char *git_settings;   /* of the user's, for git inside; NULL: none */
-        char *git_ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
-        struct resolved_settings *settings; /* of npm and pip */
-        size_t n_settings;
-        char **identity;      /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
-        char **ephemeral;     /* folders that are a tmpfs of their own inside, with rules beneath them */
-        char *git_dir;        /* the project's git dir, where the command may write to it; or NULL */
-        char *git_common_dir; /* a worktree's common git dir; or NULL */
-        char **git_dirs;      /* git dirs in which the command may write, canonical */
-        char **git_links;     /* "PATH -> TEXT": the symlinks in them, and in the common git dir's folders */
-        bool links_are_cut;   /* that list is not complete */
-        char **reserved;      /* names in `ephemeral` folders that nothing inside can take: empty files */
-        char **protected;     /* "FOLDER//GLOB": a name that may not be made or changed; no "//" in FOLDER */
-        char **present;       /* "FOLDER//NAME": of these names those that are there */
-        struct resolved_hidden *hidden; /* sorted by path_compare(); none lies in another */
-        size_t n_hidden;
-        char *instance_root; /* the instance profile's root, canonical, perhaps not made yet; else NULL */
-        char *instance_workspace; /* the same of its workspace, if one is named; else NULL */
-        char **instance_env;      /* the instance's variables, "HOME=…" and so on */
+
+        struct resolved_files files;
+        struct resolved_protection protection;
+        struct resolved_git git;
+        struct resolved_net net;
+        struct resolved_environment environment;
+        struct resolved_tools tools;
+        struct resolved_grants grants;
+        struct resolved_instance instance;
 };
 
 void resolved_clear(struct resolved *s);

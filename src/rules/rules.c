@@ -117,10 +117,10 @@ int resolve_rule(struct resolved *s, const struct rule_request *request, struct 
         int r;
 
         r = make_rule(s, request, &rule, err);
-        if (r > 0 && ARRAY_GROW(s->rules, s->n_rules) < 0)
+        if (r > 0 && ARRAY_GROW(s->files.rules, s->files.n_rules) < 0)
                 r = error_oom(err);
         if (r > 0)
-                s->rules[s->n_rules++] = rule;
+                s->files.rules[s->files.n_rules++] = rule;
         else
                 resolved_rule_clear(&rule);
         return r < 0 ? r : 0;
@@ -138,17 +138,28 @@ int resolve_default(struct resolved *s, enum plan_origin giver, enum policy_acce
 }
 
 bool rules_keep(const struct resolved *s, const char *source, const char *target) {
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (s->rules[i].access != POLICY_RW && streq(s->rules[i].source, source) &&
-                    streq(s->rules[i].target, target))
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (s->files.rules[i].access != POLICY_RW && streq(s->files.rules[i].source, source) &&
+                    streq(s->files.rules[i].target, target))
                         return true;
         return false;
 }
 
+int rules_judge(const struct resolved *s,
+                int (*judge)(const struct resolved *s, const struct resolved_rule *rule, const void *data,
+                             struct nsrun_error *err),
+                const void *data, struct nsrun_error *err) {
+        int r = s->files.tmp.source ? judge(s, &s->files.tmp, data, err) : 0;
+
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
+                r = judge(s, &s->files.rules[i], data, err);
+        return r;
+}
+
 struct resolved_rule *rules_find(const struct resolved *s, const char *target) {
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (streq(s->rules[i].target, target))
-                        return &s->rules[i];
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (streq(s->files.rules[i].target, target))
+                        return &s->files.rules[i];
         return NULL;
 }
 
@@ -221,22 +232,22 @@ static int merge_sorted(struct resolved_rule **sorted, size_t n, size_t *ret_n, 
 static void compact(struct resolved *s) {
         size_t n = 0;
 
-        for (size_t i = 0; i < s->n_rules; i++)
-                if (s->rules[i].source)
-                        s->rules[n++] = s->rules[i];
-        s->n_rules = n;
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (s->files.rules[i].source)
+                        s->files.rules[n++] = s->files.rules[i];
+        s->files.n_rules = n;
 }
 
 /* An empty folder takes the place of a toolchain's; of anything else it would be the opposite. */
 static int resolve_tmpfs_conflicts(struct resolved *s, struct nsrun_error *err) {
-        for (size_t k = 0; k < s->n_tmpfs; k++) {
-                const char *path = s->tmpfs[k].path;
+        for (size_t k = 0; k < s->files.n_tmpfs; k++) {
+                const char *path = s->files.tmpfs[k].path;
 
-                for (size_t i = 0; i < s->n_links; i++)
-                        if (streq(s->links[i].path, path))
+                for (size_t i = 0; i < s->files.n_links; i++)
+                        if (streq(s->files.links[i].path, path))
                                 return refuse_two(path, "--symlink", "--tmpfs", err);
-                for (size_t i = 0; i < s->n_rules; i++) {
-                        struct resolved_rule *rule = &s->rules[i];
+                for (size_t i = 0; i < s->files.n_rules; i++) {
+                        struct resolved_rule *rule = &s->files.rules[i];
 
                         if (!rule->target || !streq(rule->target, path))
                                 continue;
@@ -266,22 +277,22 @@ static void drop_taken_aliases(struct resolved_rule *rule, struct resolved_rule 
 
 int resolve_conflicts(struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ struct resolved_rule **sorted =
-                calloc(s->n_rules + 1, sizeof(struct resolved_rule *));
+                calloc(s->files.n_rules + 1, sizeof(struct resolved_rule *));
         size_t n = 0;
         int r;
 
         if (!sorted)
                 return error_oom(err);
-        for (size_t i = 0; i < s->n_rules; i++)
-                sorted[i] = &s->rules[i];
-        qsort(sorted, s->n_rules, sizeof(*sorted), compare_rules);
-        r = merge_sorted(sorted, s->n_rules, &n, err);
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                sorted[i] = &s->files.rules[i];
+        qsort(sorted, s->files.n_rules, sizeof(*sorted), compare_rules);
+        r = merge_sorted(sorted, s->files.n_rules, &n, err);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < n; i++)
                 drop_taken_aliases(sorted[i], sorted, n);
-        for (size_t i = 0; i < s->n_links; i++) {
-                const char *path = s->links[i].path;
+        for (size_t i = 0; i < s->files.n_links; i++) {
+                const char *path = s->files.links[i].path;
                 struct resolved_rule **rule =
                         n > 0 ? bsearch(path, sorted, n, sizeof(*sorted), compare_target) : NULL;
 
@@ -307,14 +318,14 @@ int resolve_link(struct resolved *s, const char *text, const char *path, struct 
         r = refuse_target(s->policy, normalised, "--symlink", err);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < s->n_links; i++)
-                if (streq(s->links[i].path, normalised))
-                        return streq(s->links[i].text, text)
+        for (size_t i = 0; i < s->files.n_links; i++)
+                if (streq(s->files.links[i].path, normalised))
+                        return streq(s->files.links[i].text, text)
                                        ? 0
                                        : refuse_two(normalised, "--symlink", "--symlink", err);
-        if (ARRAY_GROW(s->links, s->n_links) < 0)
+        if (ARRAY_GROW(s->files.links, s->files.n_links) < 0)
                 return error_oom(err);
-        s->links[s->n_links++] = (struct policy_link){TAKE_PTR(text_copy), TAKE_PTR(normalised)};
+        s->files.links[s->files.n_links++] = (struct policy_link){TAKE_PTR(text_copy), TAKE_PTR(normalised)};
         return 0;
 }
 
@@ -330,11 +341,12 @@ int resolve_tmpfs(struct resolved *s, const struct policy_tmpfs *tmpfs, struct n
         r = refuse_target(s->policy, path, "--tmpfs", err);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < s->n_tmpfs; i++)
-                if (streq(s->tmpfs[i].path, path))
-                        return s->tmpfs[i].size == size ? 0 : refuse_two(path, "--tmpfs", "--tmpfs", err);
-        if (ARRAY_GROW(s->tmpfs, s->n_tmpfs) < 0)
+        for (size_t i = 0; i < s->files.n_tmpfs; i++)
+                if (streq(s->files.tmpfs[i].path, path))
+                        return s->files.tmpfs[i].size == size ? 0
+                                                              : refuse_two(path, "--tmpfs", "--tmpfs", err);
+        if (ARRAY_GROW(s->files.tmpfs, s->files.n_tmpfs) < 0)
                 return error_oom(err);
-        s->tmpfs[s->n_tmpfs++] = (struct policy_tmpfs){TAKE_PTR(path), size};
+        s->files.tmpfs[s->files.n_tmpfs++] = (struct policy_tmpfs){TAKE_PTR(path), size};
         return 0;
 }

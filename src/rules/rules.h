@@ -36,3 +36,8 @@ char *resolve_spelling(const struct resolved *s, const char *spelled);
 bool rules_keep(const struct resolved *s, const char *source, const char *target);
 /* The rule for that very target; NULL: there is none. */
 struct resolved_rule *rules_find(const struct resolved *s, const char *target);
+/* Judges the folder of --tmp, then each rule, until one is refused. */
+int rules_judge(const struct resolved *s,
+                int (*judge)(const struct resolved *s, const struct resolved_rule *rule, const void *data,
+                             struct nsrun_error *err),
+                const void *data, struct nsrun_error *err);

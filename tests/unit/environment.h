@@ -24,7 +24,7 @@ static inline void resolve_at(struct resolved *s, const struct nsrun_policy *p, 
         resolved_clear(s);
         s->policy = p;
         s->home = home ? strdup(home) : NULL;
-        assert_int_equal(environment_resolve(s, NULL), 0);
+        assert_int_equal(environment_resolve(s, &s->environment, NULL), 0);
 }
 
 static inline void resolve(struct resolved *s, const struct nsrun_policy *p) {
@@ -32,7 +32,7 @@ static inline void resolve(struct resolved *s, const struct nsrun_policy *p) {
 }
 
 static inline void assert_value(const struct resolved *s, const char *name, const char *value) {
-        const char *is = variables_value(&s->env, name);
+        const char *is = variables_value(&s->environment.variables, name);
 
         if (!value) {
                 assert_null(is);

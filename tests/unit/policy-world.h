@@ -119,10 +119,10 @@ static inline const struct resolved_rule *find_rule(struct world *w, const char 
         char *expanded = in(w, target);
         const struct resolved_rule *found = NULL;
 
-        for (size_t i = 0; i < w->s.n_rules; i++)
-                if (streq(w->s.rules[i].target, expanded)) {
+        for (size_t i = 0; i < w->s.files.n_rules; i++)
+                if (streq(w->s.files.rules[i].target, expanded)) {
                         assert_null(found); /* one rule for one target */
-                        found = &w->s.rules[i];
+                        found = &w->s.files.rules[i];
                 }
         free(expanded);
         return found;

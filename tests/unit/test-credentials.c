@@ -294,9 +294,9 @@ TEST(a_harmless_environment_passes_as_a_whole) {
         struct nsrun_policy *p = new_policy(environment);
 
         resolve(&s, p);
-        STRV_FOREACH (name, s.left_out)
+        STRV_FOREACH (name, s.environment.left_out)
                 fail_msg("%s is withheld", *name);
-        assert_null(s.secrets);
+        assert_null(s.environment.secrets);
         resolved_clear(&s);
         (void)nsrun_policy_free(p);
 }
@@ -375,14 +375,14 @@ TEST(what_is_withheld_for_its_value_is_named_a_secret) {
         assert_value(&s, "POSTGRES_URL", NULL);
         assert_value(&s, "https_proxy", "http://u:p@h:1");
         assert_value(&s, "PIP_INDEX_URL", "https://h/simple");
-        assert_int_equal(strv_length(s.left_out), 3);
-        assert_int_equal(strv_length(s.secrets), 2);
-        assert_string_equal(s.secrets[0], "MY_TOKEN");
-        assert_string_equal(s.secrets[1], "POSTGRES_URL");
+        assert_int_equal(strv_length(s.environment.left_out), 3);
+        assert_int_equal(strv_length(s.environment.secrets), 2);
+        assert_string_equal(s.environment.secrets[0], "MY_TOKEN");
+        assert_string_equal(s.environment.secrets[1], "POSTGRES_URL");
         set(p, "clean-env", NULL);
         resolve(&s, p);
-        assert_null(s.secrets);
-        assert_int_equal(strv_length(s.left_out), 4);
+        assert_null(s.environment.secrets);
+        assert_int_equal(strv_length(s.environment.left_out), 4);
         resolved_clear(&s);
         (void)nsrun_policy_free(p);
 }
@@ -397,12 +397,12 @@ TEST(git_gets_all_of_its_configuration_or_none) {
         resolve(&s, p);
         assert_value(&s, "GIT_CONFIG_COUNT", NULL);
         assert_value(&s, "GIT_CONFIG_KEY_0", "http.extraheader");
-        assert_int_equal(strv_length(s.secrets), 2);
-        assert_string_equal(s.secrets[0], "GIT_CONFIG_COUNT");
+        assert_int_equal(strv_length(s.environment.secrets), 2);
+        assert_string_equal(s.environment.secrets[0], "GIT_CONFIG_COUNT");
         set(p, "env", "GIT_CONFIG_VALUE_0");
         resolve(&s, p);
         assert_value(&s, "GIT_CONFIG_COUNT", "1");
-        assert_null(s.secrets);
+        assert_null(s.environment.secrets);
         resolved_clear(&s);
         (void)nsrun_policy_free(p);
 }

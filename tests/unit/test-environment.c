@@ -266,14 +266,14 @@ TEST(the_rest_is_inherited_in_order) {
                                                         "odd", "GITHUB_TOKEN=t", "PATH=/bin", "TMUX=y"));
 
         resolve(&s, p);
-        assert_int_equal(s.env.n, 4);
-        assert_string_equal(s.env.entries[0], "B=2");
-        assert_string_equal(s.env.entries[1], "A=1=1");
-        assert_string_equal(s.env.entries[2], "E=");
-        assert_string_equal(s.env.entries[3], "PATH=/bin");
-        assert_int_equal(strv_length(s.left_out), 2);
-        assert_string_equal(s.left_out[0], "GITHUB_TOKEN");
-        assert_string_equal(s.left_out[1], "TMUX");
+        assert_int_equal(s.environment.variables.n, 4);
+        assert_string_equal(s.environment.variables.entries[0], "B=2");
+        assert_string_equal(s.environment.variables.entries[1], "A=1=1");
+        assert_string_equal(s.environment.variables.entries[2], "E=");
+        assert_string_equal(s.environment.variables.entries[3], "PATH=/bin");
+        assert_int_equal(strv_length(s.environment.left_out), 2);
+        assert_string_equal(s.environment.left_out[0], "GITHUB_TOKEN");
+        assert_string_equal(s.environment.left_out[1], "TMUX");
         resolved_clear(&s);
         (void)nsrun_policy_free(p);
 }
@@ -284,12 +284,12 @@ TEST(an_empty_environment_gets_a_path) {
         struct nsrun_policy *p = new_policy(nothing);
 
         resolve(&s, p);
-        assert_int_equal(s.env.n, 1);
+        assert_int_equal(s.environment.variables.n, 1);
         assert_value(&s, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-        assert_null(s.left_out);
+        assert_null(s.environment.left_out);
         set(p, "unsetenv", "PATH");
         resolve(&s, p);
-        assert_int_equal(s.env.n, 0);
+        assert_int_equal(s.environment.variables.n, 0);
         resolved_clear(&s);
         (void)nsrun_policy_free(p);
 }
@@ -313,10 +313,10 @@ TEST(env_brings_back_sets_and_removes) {
         assert_value(&s, "EMPTY", "");
         assert_value(&s, "KEEP", "k");
         assert_value(&s, "GONE", NULL);
-        assert_null(s.left_out);
+        assert_null(s.environment.left_out);
         /* Twice is as once. */
         resolve(&s, p);
-        assert_int_equal(s.env.n, 6);
+        assert_int_equal(s.environment.variables.n, 6);
         resolved_clear(&s);
         (void)nsrun_policy_free(p);
 }
@@ -338,10 +338,10 @@ TEST(a_clean_environment_is_short) {
         assert_value(&s, "MINE", "1");
         assert_value(&s, "EDITOR", NULL);
         assert_value(&s, "LCX", NULL);
-        assert_int_equal(strv_length(s.left_out), 3);
-        assert_string_equal(s.left_out[0], "EDITOR");
-        assert_string_equal(s.left_out[1], "LCX");
-        assert_string_equal(s.left_out[2], "SECRET_X");
+        assert_int_equal(strv_length(s.environment.left_out), 3);
+        assert_string_equal(s.environment.left_out[0], "EDITOR");
+        assert_string_equal(s.environment.left_out[1], "LCX");
+        assert_string_equal(s.environment.left_out[2], "SECRET_X");
         resolved_clear(&s);
         (void)nsrun_policy_free(p);
 }

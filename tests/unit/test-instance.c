@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "policy/withheld.h"
 #include "resolve/environment.h"
-#include "resolve/instance_profile.h"
+#include "resolve/instance_folders.h"
 #include "resolve/project.h"
 
 static struct nsrun_policy *make(const char *home, const char *named, const char *option) {
@@ -380,11 +380,11 @@ TEST_WITH(a_linked_program_brings_its_package, set_up, tear_down) {
                 }
                 assert_int_equal(nsrun_policy_set_command(w->p, (const char *const[]){link, NULL}, NULL), 0);
                 resolve(w);
-                for (size_t j = 0; j < w->s.n_rules; j++) {
+                for (size_t j = 0; j < w->s.files.n_rules; j++) {
                         char *other = scratch_path(w->top, cases[i].other);
 
-                        if (path_is_beneath(other, w->s.rules[j].target))
-                                fail_msg("%s shows %s", link, w->s.rules[j].target);
+                        if (path_is_beneath(other, w->s.files.rules[j].target))
+                                fail_msg("%s shows %s", link, w->s.files.rules[j].target);
                         free(other);
                 }
                 if (cases[i].package) {

@@ -94,8 +94,8 @@ TEST_WITH(the_same_rule_twice_is_one, set_up, tear_down) {
         set(w, "symlink", "a:/./l");
         resolve(w);
         assert_rule(w, "@/data", POLICY_RO, "@/data", "@/link");
-        assert_int_equal(w->s.n_links, 1);
-        assert_string_equal(w->s.links[0].path, "/l");
+        assert_int_equal(w->s.files.n_links, 1);
+        assert_string_equal(w->s.files.links[0].path, "/l");
 }
 
 TEST_WITH(sources_are_canonical_and_targets_normalised, set_up, tear_down) {
@@ -162,7 +162,7 @@ TEST_WITH(many_rules_keep_their_order, set_up, tear_down) {
                 char target[32];
 
                 (void)snprintf(target, sizeof(target), "/many/%d", (i * 7919) % 2000);
-                assert_string_equal(w->s.rules[i].target, target);
+                assert_string_equal(w->s.files.rules[i].target, target);
         }
         free(source);
 }
@@ -200,13 +200,13 @@ TEST_WITH(tmp_can_be_a_folder, set_up, tear_down) {
         set(w, "tmp", "@/link");
         for (int i = 0; i < 2; i++) {
                 resolve(w);
-                assert_string_equal(w->s.tmp.source, expected);
+                assert_string_equal(w->s.files.tmp.source, expected);
                 assert_rule(w, "@/data", POLICY_RW, "@/data", "@/link");
         }
         /* An explicit rule for the same path goes before, whatever the link says. */
         set(w, "ro", "@/data");
         resolve(w);
-        assert_string_equal(w->s.tmp.source, expected);
+        assert_string_equal(w->s.files.tmp.source, expected);
         assert_rule(w, "@/data", POLICY_RO, "@/data", "@/link");
         free(expected);
 }
