@@ -8,7 +8,7 @@
 
 #include "base/causes.h"
 #include "base/file.h"
-#include "base/null.h"
+#include "base/stream.h"
 #include "child.h"
 #include "plan/verify.h"
 
