@@ -30,6 +30,7 @@
 /* A member that is not part of a record. */
 #define VISIT_NOTHING(s, of, member) (void)(of)->member
 #define VISIT(kind, member)          VISIT_##kind(s, of, member);
+#define VISIT_OP(told, kind, member) VISIT_##kind(s, of, member);
 
 /* Makes an initialiser that has one item for each row: the compiler complains
  * (missing-field-initializers) where the struct has a member without a row. */
@@ -45,49 +46,9 @@
         {                          \
                 [0] = {.hard = 0 } \
         }
-#define EMPTY_OVERLAYS                 0
 #define EMPTY_NOTHING                  0
 #define EMPTY(kind, member)            EMPTY_##kind,
 #define HAS_ALL_MEMBERS(type, members) static const nsrun_unused struct type every_##type = {members(EMPTY)}
-
-#define OP_MEMBERS(M)             \
-        M(NUMBER, kind)           \
-        M(NUMBER, origin)         \
-        M(TEXT, target)           \
-        M(TEXT, source)           \
-        M(NUMBER, mode)           \
-        M(NUMBER, size)           \
-        M(TEXT, text)             \
-        M(BOOL, was_asked_for)    \
-        M(BOOL, can_be_empty)     \
-        M(OVERLAYS, base_dev)     \
-        M(OVERLAYS, base_ino)     \
-        M(OVERLAYS, merged_dev)   \
-        M(OVERLAYS, merged_ino)   \
-        M(BOOL, is_read_only)     \
-        M(BOOL, is_device)        \
-        M(BOOL, is_directory)     \
-        M(BOOL, is_link)          \
-        M(TEXTS, stubs)           \
-        M(BOOL, is_git_dir)       \
-        M(BOOL, is_in_rundir)     \
-        M(BOOL, makes_target)     \
-        M(BOOL, makes_on_host)    \
-        M(NOTHING, layers)        \
-        M(NOTHING, work)          \
-        M(NOTHING, is_own_link)   \
-        M(NOTHING, parent_mode)   \
-        M(NOTHING, source_fd)     \
-        M(NOTHING, has_source_fd) \
-        M(NOTHING, is_optional)   \
-        M(NOTHING, is_ephemeral)  \
-        M(BOOL, is_hiding)        \
-        M(NUMBER, inode)          \
-        M(NOTHING, mount_flags)   \
-        M(NOTHING, attributes)    \
-        M(NOTHING, propagation)   \
-        M(NOTHING, is_shallow)    \
-        M(NUMBER, proc)
 
 #define RLIMIT_MEMBERS(M) \
         M(BOOL, is_set)   \
@@ -165,14 +126,13 @@
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
-HAS_ALL_MEMBERS(plan_op, OP_MEMBERS);
 HAS_ALL_MEMBERS(policy_rlimit, RLIMIT_MEMBERS);
 HAS_ALL_MEMBERS(policy_limits, LIMITS_MEMBERS);
 HAS_ALL_MEMBERS(nsrun_plan, PLAN_MEMBERS);
 #pragma GCC diagnostic pop
 
 static void visit_op(struct store *s, struct plan_op *of) {
-        OP_MEMBERS(VISIT)
+        OP_MEMBERS(VISIT_OP)
 }
 
 static void visit_ops(struct store *s, struct nsrun_plan *plan) {
