@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 
 #include "base/programs.h"
-#include "base/sized.h"
 #include "explain/output.h"
 #include "plan/plan.h"
 #include "probe.h"
+#include "run/sized.h"
 
 static const struct nsrun_bash_options no_options = NSRUN_BASH_OPTIONS_INIT;
 

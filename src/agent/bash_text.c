@@ -3,10 +3,10 @@
 #include <inttypes.h>
 
 #include "base/json.h"
-#include "base/sized.h"
 #include "bash.h"
 #include "plan/print.h"
 #include "run/deadline.h"
+#include "run/sized.h"
 
 /* The width of a prompt's lines; and the longest run of spaces that is shown as it is. */
 #define MOST_COLUMNS 72U

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "base/null.h"
+#include "base/stream.h"
 #include "base/sys.h"
 #include "run/deadline.h"
 

@@ -2,8 +2,8 @@
 /* What a model is told about the bash tool: a description, made from the plan by which its commands
  * run, and the schema of its parameters. */
 #include "base/json.h"
-#include "base/sized.h"
 #include "bash.h"
+#include "run/sized.h"
 
 #define SUMMARY "Runs a bash command"
 

@@ -2,11 +2,11 @@
 /* Instance isolation for host programs: picoclaw's pkg/isolation, function by function, on an
  * object of the host program's instead of process-wide state. */
 #include "base/path.h"
-#include "base/sized.h"
 #include "plan/plan.h"
 #include "probe.h"
 #include "resolve/instance_folders.h"
 #include "resolve/project.h"
+#include "run/sized.h"
 
 struct nsrun_isolation {
         bool is_enabled;

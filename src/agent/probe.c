@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "base/null.h"
 #include "base/path.h"
+#include "base/stream.h"
 #include "base/sys.h"
 #include "host/program.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A JSON value as json.c, json_read.c and json_map.c know it.  For everybody else: json.h. */
+/* A JSON value as json.c and json_read.c know it.  For everybody else: json.h. */
 #pragma once
 
 #include "json.h"

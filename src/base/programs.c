@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The programs' paths, as configure decided them. */
+/* What configure decided, and posix_spawn(3). */
 #include "programs.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
+
+#include "macro.h"
+#include "nsrun.h"
+
+nsrun_public const char *nsrun_version(void) {
+        return PACKAGE_VERSION;
+}
 
 static const char *programs_find(const char *variable, const char *installed) {
         const char *path = secure_getenv(variable);
@@ -20,4 +30,49 @@ const char *program_net(void) {
 
 const char *program_monitor(void) {
         return programs_find("NSRUN_MONITOR", NSRUN_MONITOR_PATH);
+}
+
+static int spawn_attributes(posix_spawnattr_t *attributes) {
+        sigset_t none, all;
+
+        (void)sigemptyset(&none);
+        (void)sigfillset(&all);
+        if (posix_spawnattr_setsigmask(attributes, &none) != 0 ||
+            posix_spawnattr_setsigdefault(attributes, &all) != 0)
+                return EINVAL;
+        /* A session of its own: the terminal's ^C is for the command, which may need the program to end. */
+        return posix_spawnattr_setflags(attributes,
+                                        POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+}
+
+static int spawn_files(const struct spawn *s, posix_spawn_file_actions_t *files) {
+        int r = s->folder ? posix_spawn_file_actions_addchdir_np(files, s->folder) : 0;
+
+        for (int fd = 0; fd < SPAWN_FIRST_FD && r == 0; fd++)
+                r = posix_spawn_file_actions_adddup2(files, s->null_fd, fd);
+        for (size_t i = 0; i < s->n_fds && r == 0; i++)
+                if (s->fds[i] >= 0)
+                        r = posix_spawn_file_actions_adddup2(files, s->fds[i], SPAWN_FIRST_FD + (int)i);
+        return r;
+}
+
+int spawn_apart(const struct spawn *s, pid_t *ret_pid) {
+        posix_spawn_file_actions_t files;
+        posix_spawnattr_t attributes;
+        int r;
+
+        if (posix_spawn_file_actions_init(&files) != 0)
+                return -ENOMEM;
+        if (posix_spawnattr_init(&attributes) != 0) {
+                (void)posix_spawn_file_actions_destroy(&files);
+                return -ENOMEM;
+        }
+        r = spawn_files(s, &files);
+        if (r == 0)
+                r = spawn_attributes(&attributes);
+        if (r == 0)
+                r = posix_spawn(ret_pid, s->program, &files, &attributes, s->argv, s->env);
+        (void)posix_spawnattr_destroy(&attributes);
+        (void)posix_spawn_file_actions_destroy(&files);
+        return -r;
 }

@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where nsrun's own other programs are: where they were installed, or in a build folder. */
+/* nsrun's own programs: their version, where the others are, installed or in a build folder, and how one is
+ * started. */
 #pragma once
+
+#include <sys/types.h>
 
 /* The environment's NSRUN_INIT, NSRUN_MONITOR and NSRUN_NET replace the paths. */
 const char *program_init(void);
 const char *program_net(void);
 const char *program_monitor(void);
+
+/* A program of nsrun's own, started on the host's side: with default signals, in a session of its own and
+ * with no stream of the caller's. */
+#define SPAWN_FIRST_FD 3
+
+struct spawn {
+        const char *program; /* its path */
+        char *const *argv, *const *env;
+        const char *folder; /* it starts there; NULL: where the caller is */
+        int null_fd;        /* its standard streams */
+        /* The descriptor that becomes number SPAWN_FIRST_FD + i; negative: none does.  Each is above all of
+         * those numbers. */
+        const int *fds;
+        size_t n_fds;
+};
+
+/* Returns 0 or a negative errno: those of execve(2), too.  The caller waits for *ret_pid. */
+int spawn_apart(const struct spawn *s, pid_t *ret_pid);

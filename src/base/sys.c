@@ -19,15 +19,16 @@ static int result(long r) {
         return r < 0 ? -errno : (int)r;
 }
 
-int sys_execve(const char *path, char *const *argv, char *const *envp) {
-        SYS_FAULT("execve");
-        return result(execve(path, argv, envp));
-}
+/* A call that is no more than that; and its name where it is made to fail. */
+#define SYS(name, fault, parameters, call) \
+        int sys_##name parameters {        \
+                SYS_FAULT(fault);          \
+                return result(call);       \
+        }
 
-int sys_execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags) {
-        SYS_FAULT("execveat");
-        return result(syscall(SYS_execveat, dir, path, argv, envp, flags));
-}
+SYS(execve, "execve", (const char *path, char *const *argv, char *const *envp), execve(path, argv, envp))
+SYS(execveat, "execveat", (int dir, const char *path, char *const *argv, char *const *envp, int flags),
+    syscall(SYS_execveat, dir, path, argv, envp, flags))
 
 int sys_waitid(int idtype, id_t id, siginfo_t *info, int options) {
         int r;
@@ -39,42 +40,19 @@ int sys_waitid(int idtype, id_t id, siginfo_t *info, int options) {
         return r;
 }
 
-int sys_kill(pid_t pid, int signal) {
-        SYS_FAULT("kill");
-        return result(kill(pid, signal));
-}
-
-int sys_pidfd_open(pid_t pid) {
-        SYS_FAULT("pidfd_open");
-        return result(syscall(SYS_pidfd_open, pid, 0));
-}
-
-int sys_pidfd_send_signal(int pidfd, int signal) {
-        SYS_FAULT("pidfd_send_signal");
-        return result(syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0));
-}
-
-int sys_setsid(void) {
-        SYS_FAULT("setsid");
-        return result(setsid());
-}
-
-int sys_setpgid(pid_t pid, pid_t group) {
-        SYS_FAULT("setpgid");
-        return result(setpgid(pid, group));
-}
+SYS(kill, "kill", (pid_t pid, int signal), kill(pid, signal))
+SYS(pidfd_open, "pidfd_open", (pid_t pid), syscall(SYS_pidfd_open, pid, 0))
+SYS(pidfd_send_signal, "pidfd_send_signal", (int pidfd, int signal),
+    syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0))
+SYS(setsid, "setsid", (void), setsid())
+SYS(setpgid, "setpgid", (pid_t pid, pid_t group), setpgid(pid, group))
 
 /* prlimit64(2) directly: the C library's prlimit() takes rlim_t, which may have 32 bits and another
  * infinity. */
-int sys_prlimit(int resource, const struct sys_rlimit *set, struct sys_rlimit *ret_old) {
-        SYS_FAULT("prlimit");
-        return result(syscall(SYS_prlimit64, 0, resource, set, ret_old));
-}
-
-int sys_open(int dir, const char *path, int flags, mode_t mode) {
-        SYS_FAULT("open");
-        return result(openat(dir, path, flags | O_CLOEXEC, mode));
-}
+SYS(prlimit, "prlimit", (int resource, const struct sys_rlimit *set, struct sys_rlimit *ret_old),
+    syscall(SYS_prlimit64, 0, resource, set, ret_old))
+SYS(open, "open", (int dir, const char *path, int flags, mode_t mode),
+    openat(dir, path, flags | O_CLOEXEC, mode))
 
 int sys_openat2(int dir, const char *path, int flags, mode_t mode, uint64_t resolve) {
         struct open_how how = {
@@ -91,15 +69,8 @@ int sys_close(int fd) {
         return result(close(fd));
 }
 
-int sys_close_range(unsigned first, unsigned last) {
-        SYS_FAULT("close_range");
-        return result(syscall(SYS_close_range, first, last, 0));
-}
-
-int sys_pipe(int ret[2]) {
-        SYS_FAULT("pipe2");
-        return result(pipe2(ret, O_CLOEXEC));
-}
+SYS(close_range, "close_range", (unsigned first, unsigned last), syscall(SYS_close_range, first, last, 0))
+SYS(pipe, "pipe2", (int ret[2]), pipe2(ret, O_CLOEXEC))
 
 int sys_dup_to(int from, int to) {
         SYS_FAULT("dup");
@@ -108,10 +79,7 @@ int sys_dup_to(int from, int to) {
         return result(dup2(from, to));
 }
 
-int sys_poll(struct pollfd *fds, nfds_t n, int timeout_ms) {
-        SYS_FAULT("poll");
-        return result(poll(fds, n, timeout_ms));
-}
+SYS(poll, "poll", (struct pollfd * fds, nfds_t n, int timeout_ms), poll(fds, n, timeout_ms))
 
 ssize_t sys_read(int fd, void *to, size_t n) {
         ssize_t r;
@@ -133,20 +101,9 @@ ssize_t sys_write(int fd, const void *from, size_t n) {
         return r < 0 ? -errno : r;
 }
 
-int sys_fstat(int fd, struct stat *ret) {
-        SYS_FAULT("fstat");
-        return result(fstat(fd, ret));
-}
-
-int sys_fstatfs(int fd, struct statfs *ret) {
-        SYS_FAULT("fstatfs");
-        return result(fstatfs(fd, ret));
-}
-
-int sys_stat(const char *path, struct stat *ret) {
-        SYS_FAULT("stat");
-        return result(stat(path, ret));
-}
+SYS(fstat, "fstat", (int fd, struct stat *ret), fstat(fd, ret))
+SYS(fstatfs, "fstatfs", (int fd, struct statfs *ret), fstatfs(fd, ret))
+SYS(stat, "stat", (const char *path, struct stat *ret), stat(path, ret))
 
 /* The kernel's struct statx: musl has none before 1.2.4, and <linux/stat.h> and
  * <sys/stat.h> don't go together there. */
@@ -225,15 +182,8 @@ int sys_is_executable(const char *path) {
         return r < 0 ? r : S_ISREG(st.st_mode) ? 0 : -EACCES;
 }
 
-int sys_access(const char *path, int mode) {
-        SYS_FAULT("access");
-        return result(access(path, mode));
-}
-
-int sys_chmod(const char *path, mode_t mode) {
-        SYS_FAULT("chmod");
-        return result(chmod(path, mode));
-}
+SYS(access, "access", (const char *path, int mode), access(path, mode))
+SYS(chmod, "chmod", (const char *path, mode_t mode), chmod(path, mode))
 
 ssize_t sys_readlinkat(int dir, const char *path, char *to, size_t size) {
         ssize_t n;
@@ -243,15 +193,8 @@ ssize_t sys_readlinkat(int dir, const char *path, char *to, size_t size) {
         return n < 0 ? -errno : n;
 }
 
-int sys_unlinkat(int dir, const char *path) {
-        SYS_FAULT("unlinkat");
-        return result(unlinkat(dir, path, 0));
-}
-
-int sys_rmdirat(int dir, const char *path) {
-        SYS_FAULT("rmdirat");
-        return result(unlinkat(dir, path, AT_REMOVEDIR));
-}
+SYS(unlinkat, "unlinkat", (int dir, const char *path), unlinkat(dir, path, 0))
+SYS(rmdirat, "rmdirat", (int dir, const char *path), unlinkat(dir, path, AT_REMOVEDIR))
 
 int sys_lock_shared(int fd) {
         struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
@@ -260,72 +203,24 @@ int sys_lock_shared(int fd) {
         return result(fcntl(fd, F_SETLK, &lock));
 }
 
-int sys_unshare(uint64_t flags) {
-        SYS_FAULT("unshare");
-        return result(syscall(SYS_unshare, flags));
-}
-
-int sys_setns(int fd, uint64_t kind) {
-        SYS_FAULT("setns");
-        return result(syscall(SYS_setns, fd, kind));
-}
-
-int sys_fchmod(int fd, mode_t mode) {
-        SYS_FAULT("fchmod");
-        return result(fchmod(fd, mode));
-}
-
-int sys_fchown(int fd, uid_t uid, gid_t gid) {
-        SYS_FAULT("fchown");
-        return result(fchown(fd, uid, gid));
-}
-
-int sys_mkdirat(int dir, const char *path, mode_t mode) {
-        SYS_FAULT("mkdirat");
-        return result(mkdirat(dir, path, mode));
-}
-
-int sys_symlinkat(const char *text, int dir, const char *path) {
-        SYS_FAULT("symlinkat");
-        return result(symlinkat(text, dir, path));
-}
-
-int sys_chdir(const char *path) {
-        SYS_FAULT("chdir");
-        return result(chdir(path));
-}
-
-int sys_fchdir(int fd) {
-        SYS_FAULT("fchdir");
-        return result(fchdir(fd));
-}
-
-int sys_mount(const char *source, const char *target, const char *type, unsigned long flags,
-              const char *data) {
-        SYS_FAULT("mount");
-        return result(mount(source, target, type, flags, data));
-}
-
-int sys_umount(const char *path, int flags) {
-        SYS_FAULT("umount2");
-        return result(umount2(path, flags));
-}
-
-int sys_pivot_root(const char *new_root, const char *put_old) {
-        SYS_FAULT("pivot_root");
-        return result(syscall(SYS_pivot_root, new_root, put_old));
-}
-
-int sys_open_tree(int dir, const char *path, unsigned flags) {
-        SYS_FAULT("open_tree");
-        return result(syscall(SYS_open_tree, dir, path, flags));
-}
-
-int sys_move_mount(int from, int to) {
-        SYS_FAULT("move_mount");
-        return result(syscall(SYS_move_mount, from, "", to, "",
-                              MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
-}
+SYS(unshare, "unshare", (uint64_t flags), syscall(SYS_unshare, flags))
+SYS(setns, "setns", (int fd, uint64_t kind), syscall(SYS_setns, fd, kind))
+SYS(fchmod, "fchmod", (int fd, mode_t mode), fchmod(fd, mode))
+SYS(fchown, "fchown", (int fd, uid_t uid, gid_t gid), fchown(fd, uid, gid))
+SYS(mkdirat, "mkdirat", (int dir, const char *path, mode_t mode), mkdirat(dir, path, mode))
+SYS(symlinkat, "symlinkat", (const char *text, int dir, const char *path), symlinkat(text, dir, path))
+SYS(chdir, "chdir", (const char *path), chdir(path))
+SYS(fchdir, "fchdir", (int fd), fchdir(fd))
+SYS(mount, "mount",
+    (const char *source, const char *target, const char *type, unsigned long flags, const char *data),
+    mount(source, target, type, flags, data))
+SYS(umount, "umount2", (const char *path, int flags), umount2(path, flags))
+SYS(pivot_root, "pivot_root", (const char *new_root, const char *put_old),
+    syscall(SYS_pivot_root, new_root, put_old))
+SYS(open_tree, "open_tree", (int dir, const char *path, unsigned flags),
+    syscall(SYS_open_tree, dir, path, flags))
+SYS(move_mount, "move_mount", (int from, int to),
+    syscall(SYS_move_mount, from, "", to, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH))
 
 int sys_mount_setattr(int fd, unsigned flags, uint64_t set) {
         struct mount_attr attributes = {.attr_set = set};
@@ -355,25 +250,10 @@ int sys_find_mount_calls(void) {
         return open != -EBADF ? open : move == -ENOSYS ? move : set != -EINVAL ? set : 0;
 }
 
-int sys_prctl(int option, unsigned long a, unsigned long b) {
-        SYS_FAULT("prctl");
-        return result(prctl(option, a, b, 0, 0));
-}
-
-int sys_set_uid(uid_t id) {
-        SYS_FAULT("setresuid");
-        return result(syscall(SYS_setresuid, id, id, id));
-}
-
-int sys_set_gid(gid_t id) {
-        SYS_FAULT("setresgid");
-        return result(syscall(SYS_setresgid, id, id, id));
-}
-
-int sys_set_groups(const gid_t *ids, size_t n) {
-        SYS_FAULT("setgroups");
-        return result(syscall(SYS_setgroups, n, ids));
-}
+SYS(prctl, "prctl", (int option, unsigned long a, unsigned long b), prctl(option, a, b, 0, 0))
+SYS(set_uid, "setresuid", (uid_t id), syscall(SYS_setresuid, id, id, id))
+SYS(set_gid, "setresgid", (gid_t id), syscall(SYS_setresgid, id, id, id))
+SYS(set_groups, "setgroups", (const gid_t *ids, size_t n), syscall(SYS_setgroups, n, ids))
 
 int sys_capset_empty(void) {
         return sys_capset(0, 0);
@@ -405,10 +285,7 @@ int sys_capget(uint64_t *ret) {
         return r;
 }
 
-int sys_sethostname(const char *name, size_t n) {
-        SYS_FAULT("sethostname");
-        return result(sethostname(name, n));
-}
+SYS(sethostname, "sethostname", (const char *name, size_t n), sethostname(name, n))
 
 int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old) {
         int r;
@@ -418,10 +295,7 @@ int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old) {
         return -r;
 }
 
-int sys_signalfd(const sigset_t *set) {
-        SYS_FAULT("signalfd");
-        return result(signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
+SYS(signalfd, "signalfd", (const sigset_t *set), signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK))
 
 /* struct sock_fprog has no const, though the kernel only reads the filter. */
 static struct sock_fprog filter_program(const struct sock_filter *code, size_t n) {
@@ -487,10 +361,7 @@ struct landlock_attributes {
         uint64_t handled_access_fs, handled_access_net, scoped;
 };
 
-int sys_landlock_abi(void) {
-        SYS_FAULT("landlock_create_ruleset");
-        return result(syscall(SYS_landlock_create_ruleset, NULL, 0, 1U));
-}
+SYS(landlock_abi, "landlock_create_ruleset", (void), syscall(SYS_landlock_create_ruleset, NULL, 0, 1U))
 
 int sys_landlock_scope(uint64_t scoped) {
         struct landlock_attributes attributes = {.scoped = scoped};
@@ -499,60 +370,9 @@ int sys_landlock_scope(uint64_t scoped) {
         return result(syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0U));
 }
 
-int sys_landlock_restrict(int ruleset) {
-        SYS_FAULT("landlock_restrict_self");
-        return result(syscall(SYS_landlock_restrict_self, ruleset, 0U));
-}
-
-int sys_socketpair(int ret[2]) {
-        SYS_FAULT("socketpair");
-        return result(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret));
-}
-
-union descriptor_message {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-};
-
-int sys_send_fd(int socket, int fd) {
-        union descriptor_message control = {.room = {0}};
-        char byte = 0;
-        struct iovec data = {.iov_base = &byte, .iov_len = 1};
-        struct msghdr message = {.msg_iov = &data,
-                                 .msg_iovlen = 1,
-                                 .msg_control = &control,
-                                 .msg_controllen = sizeof(control)};
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-        SYS_FAULT("sendmsg");
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(fd));
-        memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-        return result(sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 ? -errno : 0;
-}
-
-int sys_receive_fd(int socket) {
-        union descriptor_message control = {.room = {0}};
-        char byte = 0;
-        struct iovec data = {.iov_base = &byte, .iov_len = 1};
-        struct msghdr message = {.msg_iov = &data,
-                                 .msg_iovlen = 1,
-                                 .msg_control = &control,
-                                 .msg_controllen = sizeof(control)};
-        struct cmsghdr *header;
-        int r, fd;
-
-        SYS_FAULT("recvmsg");
-        r = result(recvmsg(socket, &message, MSG_CMSG_CLOEXEC));
-        if (r < 0)
-                return r;
-        header = r > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-        if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(fd)))
-                return -EPIPE;
-        memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-        return fd;
-}
+SYS(landlock_restrict, "landlock_restrict_self", (int ruleset),
+    syscall(SYS_landlock_restrict_self, ruleset, 0U))
+SYS(socketpair, "socketpair", (int ret[2]), socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret))
 
 union descriptors_message {
         struct cmsghdr header;
@@ -599,46 +419,43 @@ ssize_t sys_receive_fds(int socket, void *to, size_t size, int *ret_fds, size_t 
         if (header && header->cmsg_type == SCM_RIGHTS) {
                 size_t n_fds = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
-                if (n_fds > most)
-                        return -EBADMSG;
-                memcpy(ret_fds, CMSG_DATA(header), n_fds * sizeof(int));
-                *ret_n_fds = n_fds;
+                *ret_n_fds = n_fds < most ? n_fds : most;
+                memcpy(ret_fds, CMSG_DATA(header), *ret_n_fds * sizeof(int));
+                for (size_t i = most; i < n_fds; i++) {
+                        int surplus;
+
+                        memcpy(&surplus, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+                        (void)sys_close(surplus);
+                        n = -EBADMSG;
+                }
         }
         return message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -EBADMSG : n;
 }
 
-int sys_bind(int fd, const struct sockaddr *address, unsigned length) {
-        SYS_FAULT("bind");
-        return result(bind(fd, address, length));
+int sys_send_fd(int socket, int fd) {
+        return sys_send_fds(socket, "", 1, &fd, 1);
 }
 
-int sys_listen(int fd, int backlog) {
-        SYS_FAULT("listen");
-        return result(listen(fd, backlog));
+int sys_receive_fd(int socket) {
+        size_t n_fds = 0;
+        int fd = -EBADF;
+        char byte;
+        ssize_t n = sys_receive_fds(socket, &byte, 1, &fd, 1, &n_fds);
+
+        if (n > 0 && n_fds == 1)
+                return fd;
+        close_fdp(&fd);
+        return n < 0 ? (int)n : -EPIPE;
 }
 
-int sys_setsockopt(int fd, int level, int option, int value) {
-        SYS_FAULT("setsockopt");
-        return result(setsockopt(fd, level, option, &value, sizeof(value)));
-}
+SYS(bind, "bind", (int fd, const struct sockaddr *address, unsigned length), bind(fd, address, length))
+SYS(listen, "listen", (int fd, int backlog), listen(fd, backlog))
+SYS(setsockopt, "setsockopt", (int fd, int level, int option, int value),
+    setsockopt(fd, level, option, &value, sizeof(value)))
+SYS(eventfd, "eventfd", (void), eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
+SYS(memfd, "memfd_create", (const char *name), syscall(SYS_memfd_create, name, 1U /* MFD_CLOEXEC */))
+SYS(socket, "socket", (int domain, int type, int protocol), socket(domain, type | SOCK_CLOEXEC, protocol))
 
-int sys_eventfd(void) {
-        SYS_FAULT("eventfd");
-        return result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-}
-
-int sys_memfd(const char *name) {
-        SYS_FAULT("memfd_create");
-        return result(syscall(SYS_memfd_create, name, 1U /* MFD_CLOEXEC */));
-}
-
-int sys_socket(int domain, int type, int protocol) {
-        SYS_FAULT("socket");
-        return result(socket(domain, type | SOCK_CLOEXEC, protocol));
-}
-
-int sys_ioctl(int fd, unsigned long request, void *argument) {
-        SYS_FAULT("ioctl");
-        /* musl's request is an int, glibc's an unsigned long. */
-        return result(syscall(SYS_ioctl, fd, request, argument));
-}
+/* musl's request is an int, glibc's an unsigned long. */
+SYS(ioctl, "ioctl", (int fd, unsigned long request, void *argument),
+    syscall(SYS_ioctl, fd, request, argument))

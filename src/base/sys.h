@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Every system call that makes a sandbox, one thin function each: a negative
  * errno on failure, no state, safe between clone and exec.  The only place where
- * a test build (-DNSRUN_FAULTS, fault.c) makes the Nth call fail. */
+ * a test build (-DNSRUN_FAULTS, tests/sandbox/fault.c) makes the Nth call fail. */
 #pragma once
 
 #include <linux/filter.h>
@@ -46,7 +46,7 @@ struct sockaddr;
 #endif
 
 #ifdef NSRUN_FAULTS
-/* fault.c: counts the call; -errno where this one is to fail, else 0. */
+/* tests/sandbox/fault.c: counts the call; -errno where this one is to fail, else 0. */
 int fault_next(const char *call);
 #define SYS_FAULT(call)                        \
         do {                                   \

@@ -146,7 +146,8 @@ static struct sock_fprog *reader_filters(struct blueprint_reader *r, size_t *ret
 #define READ_OPS(r, of, member)     (of)->member = reader_ops(r, &(of)->n_##member);
 #define READ_NOTHING(r, of, member)
 #define READ_STRUCT(r, of, member)
-#define READ(kind, member) READ_##kind(r, of, member)
+#define READ(kind, member)            READ_##kind(r, of, member)
+#define READ_OP(kind, stored, member) READ_##kind(r, of, member)
 
 /* Bytes are counted by the operation's size, which was read before them. */
 static void reader_op_text(struct blueprint_reader *r, struct plan_op *op) {
@@ -200,7 +201,7 @@ static bool op_can_be(const struct plan_op *op, bool is_raw) {
 
 static void reader_op(struct blueprint_reader *r, struct plan_op *of) {
         *of = (struct plan_op){0};
-        OP_MEMBERS(READ)
+        OP_MEMBERS(READ_OP)
         r->is_broken |= !op_can_be(of, r->is_raw);
 }
 

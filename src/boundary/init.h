@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-#include "base/rlimits.h"
+#include "base/names.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "identity.h"

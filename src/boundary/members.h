@@ -40,45 +40,6 @@
         M(NOTHING, lists)       \
         M(NOTHING, lists_size)
 
-#define OP_MEMBERS(M)             \
-        M(NUMBER, kind)           \
-        M(NOTHING, origin)        \
-        M(TEXT, target)           \
-        M(TEXT, source)           \
-        M(NUMBER, mode)           \
-        M(NUMBER, size)           \
-        M(BYTES, text)            \
-        M(BOOL, was_asked_for)    \
-        M(BOOL, can_be_empty)     \
-        M(NOTHING, base_dev)      \
-        M(NOTHING, base_ino)      \
-        M(NOTHING, merged_dev)    \
-        M(NOTHING, merged_ino)    \
-        M(BOOL, is_read_only)     \
-        M(BOOL, is_device)        \
-        M(BOOL, is_directory)     \
-        M(BOOL, is_link)          \
-        M(TEXTS, stubs)           \
-        M(BOOL, is_git_dir)       \
-        M(BOOL, is_in_rundir)     \
-        M(BOOL, makes_target)     \
-        M(NOTHING, makes_on_host) \
-        M(TEXTS, layers)          \
-        M(TEXT, work)             \
-        M(BOOL, is_own_link)      \
-        M(NUMBER, parent_mode)    \
-        M(NUMBER, source_fd)      \
-        M(BOOL, has_source_fd)    \
-        M(BOOL, is_optional)      \
-        M(BOOL, is_ephemeral)     \
-        M(BOOL, is_hiding)        \
-        M(NUMBER, inode)          \
-        M(NUMBER, mount_flags)    \
-        M(NUMBER, attributes)     \
-        M(NUMBER, propagation)    \
-        M(BOOL, is_shallow)       \
-        M(NUMBER, proc)
-
 /* An initialiser that has one item for each row. */
 #define EMPTY_NUMBER  0
 #define EMPTY_BOOL    false
@@ -91,10 +52,11 @@
 #define EMPTY_NOTHING 0
 #define EMPTY_STRUCT \
         { .life = BOUNDARY_SANDBOX }
-#define EMPTY(kind, member) EMPTY_##kind,
+#define EMPTY(kind, member)            EMPTY_##kind,
+#define EMPTY_OP(kind, stored, member) EMPTY_##kind,
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
-static const nsrun_unused struct plan_op every_op = {OP_MEMBERS(EMPTY)};
+static const nsrun_unused struct plan_op every_op = {OP_MEMBERS(EMPTY_OP)};
 static const nsrun_unused struct blueprint every_member = {BLUEPRINT_MEMBERS(EMPTY)};
 #pragma GCC diagnostic pop
 

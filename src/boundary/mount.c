@@ -387,18 +387,10 @@ static int mount_operation(struct mounting *m, const struct plan_op *op) {
                 return mount_hide(m, op);
         case PLAN_SOCKET:
                 return mount_socket(m, op);
-        case PLAN_DATA:
-        case PLAN_MQUEUE:
-        case PLAN_CHMOD:
-        case PLAN_REMOUNT_RO:
-        case PLAN_PROTECT:
-        case PLAN_FILESYSTEM:
-        case PLAN_MASK:
-        case PLAN_SYSCTL:
-                break; /* raw/raw_mount.c carries those out */
+        default: /* raw/raw_mount.c carries those out */
+                return error_set(m->error, NSRUN_STAGE_MOUNT, -EINVAL, op->target,
+                                 "the plan holds an unknown operation", NULL);
         }
-        return error_set(m->error, NSRUN_STAGE_MOUNT, -EINVAL, op->target,
-                         "the plan holds an unknown operation", NULL);
 }
 
 static int mount_operations(struct mounting *m) {

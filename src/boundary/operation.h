@@ -114,5 +114,46 @@ struct plan_op {
                                       PLAN_BIND, PLAN_HIDE: AUTO where a full /proc alone has the file */
 };
 
+/* The members in their order, and of which form each is: in the record that the boundary is given
+ * (members.h), and in a session's (plan/record.c). */
+#define OP_MEMBERS(M)                    \
+        M(NUMBER, NUMBER, kind)          \
+        M(NOTHING, NUMBER, origin)       \
+        M(TEXT, TEXT, target)            \
+        M(TEXT, TEXT, source)            \
+        M(NUMBER, NUMBER, mode)          \
+        M(NUMBER, NUMBER, size)          \
+        M(BYTES, TEXT, text)             \
+        M(BOOL, BOOL, was_asked_for)     \
+        M(BOOL, BOOL, can_be_empty)      \
+        M(NOTHING, OVERLAYS, base_dev)   \
+        M(NOTHING, OVERLAYS, base_ino)   \
+        M(NOTHING, OVERLAYS, merged_dev) \
+        M(NOTHING, OVERLAYS, merged_ino) \
+        M(BOOL, BOOL, is_read_only)      \
+        M(BOOL, BOOL, is_device)         \
+        M(BOOL, BOOL, is_directory)      \
+        M(BOOL, BOOL, is_link)           \
+        M(TEXTS, TEXTS, stubs)           \
+        M(BOOL, BOOL, is_git_dir)        \
+        M(BOOL, BOOL, is_in_rundir)      \
+        M(BOOL, BOOL, makes_target)      \
+        M(NOTHING, BOOL, makes_on_host)  \
+        M(TEXTS, NOTHING, layers)        \
+        M(TEXT, NOTHING, work)           \
+        M(BOOL, NOTHING, is_own_link)    \
+        M(NUMBER, NOTHING, parent_mode)  \
+        M(NUMBER, NOTHING, source_fd)    \
+        M(BOOL, NOTHING, has_source_fd)  \
+        M(BOOL, NOTHING, is_optional)    \
+        M(BOOL, NOTHING, is_ephemeral)   \
+        M(BOOL, BOOL, is_hiding)         \
+        M(NUMBER, NUMBER, inode)         \
+        M(NUMBER, NOTHING, mount_flags)  \
+        M(NUMBER, NOTHING, attributes)   \
+        M(NUMBER, NOTHING, propagation)  \
+        M(BOOL, NOTHING, is_shallow)     \
+        M(NUMBER, NUMBER, proc)
+
 #define HIDDEN_WAS_MOVED      "a hidden name was moved while the sandbox was being built"
 #define HIDDEN_WAS_MOVED_HINT "start again"

@@ -2,7 +2,7 @@
 /* --cap-add and --cap-drop: names of capabilities, and what a row of them comes to.  Sets none. */
 #include <strings.h>
 
-#include "base/capabilities.h"
+#include "base/names.h"
 #include "options.h"
 
 /* The bits that "CAP_KILL" (in any case), a number or "ALL" stands for; 0 for any other word. */

@@ -119,16 +119,11 @@ struct changes_filter {
  * being moved ends the commit there.  Setuid and setgid bits are dropped, devices, sockets and new
  * fifos left out, all with a note.  -ENOENT: a path selects no change.  -EINTR, with
  * nothing done: a SIGHUP, SIGINT or SIGTERM that the caller blocks was pending before the
- * first path was moved. */
-int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
-                   struct changes_report *ret, struct nsrun_error *err);
-int changes_commit_some(const struct changes_layer *layer, char *const *paths, unsigned flags,
-                        const struct changes_filter *filter, struct changes_report *ret,
-                        struct nsrun_error *err);
-
-/* The same in two steps, so that several commits are all ready before one begins, and that what is ready can
- * be held against a digest.  A commit that is freed before changes_finish() has done nothing; `filter`,
- * `ret` and `err` are used until then. */
+ * first path was moved.
+ *
+ * In two steps, so that several commits are all ready before one begins, and that what is ready can be held
+ * against a digest.  A commit that is freed before changes_finish() has done nothing; `filter` (may be
+ * NULL), `report` and `err` are used until then. */
 struct changes_commit;
 int changes_prepare(const struct changes_layer *layer, char *const *paths, unsigned flags,
                     const struct changes_filter *filter, struct changes_report *report,

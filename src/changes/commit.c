@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* changes_commit() and changes_discard(): what surrounds the three steps of apply.h. The lock, the
- * refusal of conflicts, the stage and what a killed run left of it, the record. */
+/* changes_prepare(), changes_finish() and changes_discard(): what surrounds the three steps of apply.h. The
+ * lock, the refusal of conflicts, the stage and what a killed run left of it, the record. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/file.h>
@@ -453,23 +453,6 @@ int changes_digest(const struct changes_layer *layer, struct changes *c, char *c
                 digest_add_ops(&k.apply, sum);
         k.changes = (struct changes){0}; /* the caller's */
         return r;
-}
-
-int changes_commit_some(const struct changes_layer *layer, char *const *paths, unsigned flags,
-                        const struct changes_filter *filter, struct changes_report *ret,
-                        struct nsrun_error *err) {
-        struct changes_commit *k = NULL;
-        int r = changes_prepare(layer, paths, flags, filter, ret, &k, err);
-
-        if (r >= 0)
-                r = changes_finish(k);
-        (void)changes_commit_free(k);
-        return r;
-}
-
-int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
-                   struct changes_report *ret, struct nsrun_error *err) {
-        return changes_commit_some(layer, paths, flags, NULL, ret, err);
 }
 
 int changes_discard(const struct changes_layer *layer, char *const *paths, struct changes_report *ret,

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/causes.h"
-#include "base/null.h"
+#include "base/stream.h"
 #include "net/proxy.h"
 #include "option.h"
 #include "sh.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <signal.h>
 
-#include "base/signals.h"
+#include "base/names.h"
 #include "base/str.h"
 #include "option.h"
 #include "plan/print.h"

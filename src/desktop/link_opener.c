@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "base/null.h"
-#include "base/spawn.h"
+#include "base/programs.h"
 #include "base/str.h"
+#include "base/stream.h"
 
 /* Those that run on when nsrun ends are init's. */
 static void opener_reap(struct opener *o) {

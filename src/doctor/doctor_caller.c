@@ -6,8 +6,8 @@
 #include <sys/sysmacros.h>
 #include <termios.h>
 
-#include "base/null.h"
 #include "base/str.h"
+#include "base/stream.h"
 #include "base/sys.h"
 #include "doctor.h"
 

@@ -90,14 +90,15 @@ static void writer_filters(struct blueprint_writer *w, const struct sock_fprog *
 #define WRITE_OPS(w, of, member) writer_ops(w, (of)->member, (of)->n_##member);
 #define WRITE_NOTHING(w, of, member)
 #define WRITE_STRUCT(w, of, member)
-#define WRITE(kind, member) WRITE_##kind(w, of, member)
+#define WRITE(kind, member)            WRITE_##kind(w, of, member)
+#define WRITE_OP(kind, stored, member) WRITE_##kind(w, of, member)
 
 static size_t op_text_length(const struct plan_op *op, bool is_raw) {
         return !op->text ? 0 : op_has_bytes(op, is_raw) ? op->size : strlen(op->text);
 }
 
 static void writer_op(struct blueprint_writer *w, const struct plan_op *of) {
-        OP_MEMBERS(WRITE)
+        OP_MEMBERS(WRITE_OP)
 }
 
 static void writer_ops(struct blueprint_writer *w, const struct plan_op *ops, size_t n) {

@@ -15,6 +15,7 @@ void child_free(struct child *c) {
                 close_fdp(&f->stdio[i]);
         for (size_t i = 0; i < ARRAY_SIZE(c->lifted); i++)
                 close_fdp(&c->lifted[i]);
+        close_fdp(&c->socket);
         close_fdp(&init->report_fd);
         close_fdp(&init->supervisor_fd);
         close_fdp(&init->listener_socket);
@@ -125,7 +126,8 @@ int child_prepare(struct child *c, unsigned n_ours, struct nsrun_error *err) {
         struct boundary_facts *f = &c->b.facts;
         int r;
 
-        f->init.lock_fd = params->lock_fd;
+        /* A session has it already. */
+        f->init.lock_fd = c->plan->join ? -EBADF : params->lock_fd;
         f->init.terminal_fd = params->terminal_fd;
         f->init.wants_started = params->wants_started;
         f->init.has_own_stdio = params->stdio;
@@ -193,21 +195,25 @@ struct boundary_own child_own(const struct child *c) {
                                      .command_line_size = c->params->command_line_size};
 }
 
-nsrun_no_asan int child_clone(struct child *c, int *ret_pidfd) {
+nsrun_no_asan int child_clone(struct child *c, struct launch *l) {
         struct boundary_facts *f = &c->b.facts;
         const struct boundary_own own = child_own(c);
         int pid = -EOPNOTSUPP;
 
         if (c->params->cgroup && !f->joins_cgroup) {
                 blueprint_settle(c->bytes, f);
-                pid = sys_clone_into_cgroup(f->namespaces, c->params->cgroup->fd, ret_pidfd);
+                pid = sys_clone_into_cgroup(f->namespaces, c->params->cgroup->fd, &l->pidfd);
                 f->joins_cgroup = pid == -EOPNOTSUPP;
         }
         if (pid == -EOPNOTSUPP) {
                 blueprint_settle(c->bytes, f);
-                pid = sys_clone_namespaces(f->namespaces, ret_pidfd);
+                pid = sys_clone_namespaces(f->namespaces, &l->pidfd);
         }
         if (pid == 0)
                 boundary_run(c->bytes, c->n_bytes, &own);
-        return pid;
+        if (pid < 0)
+                return pid;
+        l->pid = pid;
+        l->namespaces = f->namespaces;
+        return 0;
 }

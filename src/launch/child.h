@@ -14,6 +14,7 @@ struct child {
         const struct launch_params *params;
         struct blueprint b; /* what the child is told */
         int lifted[2];      /* copies of the run directory's descriptors, if they had numbers 0, 1 or 2 */
+        int socket;         /* this side's end of a join's reaper_socket */
         int *held;          /* b.held's memory */
         struct sock_filter *owned_filter;
         struct sock_fprog filter;
@@ -54,14 +55,20 @@ struct child {
                                         .exec_fd = -EBADF,                      \
                                         .join_pidfd = -EBADF,                   \
                                         .console_socket = -EBADF}}},            \
-                .lifted = {-EBADF, -EBADF},                                     \
+                .lifted = {-EBADF, -EBADF}, .socket = -EBADF,                   \
         }
 
-/* The lives: each prepares the rest of the child, makes it and fills *l.  0, or -errno with *err. */
-int own_start(struct child *c, struct launch *l, struct nsrun_error *err);
-int join_start(struct child *c, struct launch *l, struct nsrun_error *err);
-int plain_start(struct child *c, struct launch *l, struct nsrun_error *err);
-int raw_start(struct child *c, struct launch *l, struct nsrun_error *err);
+/* What is one life's own; launch_start() has what all do.  Each function returns -errno with *err. */
+struct child_life {
+        bool refuses_folders, has_control, has_listener; /* child_refuse_folders() and the two after it */
+        unsigned n_ours; /* how many of the sandbox's processes are nsrun's and not the command's */
+        /* Fills in the record's fixed part. */
+        int (*describe)(struct child *c, struct launch *l, struct nsrun_error *err);
+        /* Makes the child, with all signals blocked, and fills *l.  Of one with explain() -errno alone. */
+        int (*make)(struct child *c, struct launch *l, struct nsrun_error *err);
+        int (*explain)(const struct child *c, int r, struct nsrun_error *err);
+};
+extern const struct child_life own_life, join_life, plain_life, raw_life;
 
 /* Refuses a folder as stream 0, 1 or 2, which would be a way out of the root: openat(0, "../..") walks the
  * host's tree from there. */
@@ -72,8 +79,7 @@ int child_open_control(struct child *c, struct launch *l, struct nsrun_error *er
 int child_open_listener(struct child *c, struct launch *l, struct nsrun_error *err);
 /* Makes a socket to the supervisor, by which the child sends a descriptor. */
 int child_open_socket(int *ret_own, int *ret_child, struct nsrun_error *err);
-/* Prepares what every life needs.  `n_ours`: how many of the sandbox's processes are nsrun's and
- * not the command's. */
+/* Prepares what every life needs. */
 int child_prepare(struct child *c, unsigned n_ours, struct nsrun_error *err);
 void child_free(struct child *c);
 /* Which terminal the command has, as the plan and the launch's params say. */
@@ -89,8 +95,8 @@ int child_write(struct child *c, struct nsrun_error *err);
 /* What the child has of this process's memory that isn't for the sandbox. */
 struct boundary_own child_own(const struct child *c);
 /* Clones into b.facts.namespaces, and into the cgroup if there is one: by clone3(2), or by the child's
- * first steps.  The child begins at the boundary's door. */
-int child_clone(struct child *c, int *ret_pidfd);
+ * first steps.  The child begins at the boundary's door.  0 with *l filled, or -errno. */
+int child_clone(struct child *c, struct launch *l);
 /* filter.c: the command's filter, with denials turned into questions where they are wanted. */
 int filter_prepare(struct child *c, struct nsrun_error *err);
 /* limits.c: the rlimits of the plan and of c->params. */

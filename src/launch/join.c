@@ -51,18 +51,18 @@ static int hear_failure(struct child *c, struct builder *b, const struct launch 
 }
 
 /* For a library's host: nsrun-init enters the session. */
-static int join_by_init(struct child *c, struct builder *b, int socket, struct launch *l) {
+static int join_by_init(struct child *c, struct builder *b, struct launch *l) {
         siginfo_t info;
         int r, pid = sys_vfork(enter_become_init, b, builder_stack_top(b, BUILDER_STACK_OUTER), false);
 
         if (pid < 0)
                 return pid;
         close_fdp(&c->b.facts.init.reaper_socket);
-        l->pidfd = r = sys_receive_fd(socket);
+        l->pidfd = r = sys_receive_fd(c->socket);
         if (r >= 0)
-                r = (int)sys_write(socket, "", 1);
+                r = (int)sys_write(c->socket, "", 1);
         /* A reaper that waits in await_supervisor() ends when this closes. */
-        (void)shutdown(socket, SHUT_RDWR);
+        (void)shutdown(c->socket, SHUT_RDWR);
         if (r == -EPIPE)
                 r = hear_failure(c, b, l);
         (void)sys_waitid(P_PID, (id_t)pid, &info, WEXITED);
@@ -115,28 +115,28 @@ static int join_directly(struct child *c, struct builder *b, struct launch *l, s
 
 /* Makes the reaper, by the record as both sides open it. */
 static int join_make(struct child *c, struct launch *l, struct nsrun_error *err) {
+        const struct plan_join *join = c->plan->join;
         const struct boundary_own own = child_own(c);
         _cleanup_(builder_close) struct builder b = {.memory = NULL};
-        _cleanup_close_ int socket = -EBADF;
-        sigset_t mask;
-        int r = 0;
+        int r;
 
-        if (c->params->init_path)
-                r = child_open_socket(&socket, &c->b.facts.init.reaper_socket, err);
-        if (r >= 0)
-                r = child_block_signals(c, &mask, err);
+        r = builder_open(&b, c->bytes, c->n_bytes, &own, err);
         if (r < 0)
                 return r;
-        r = child_write(c, err);
-        if (r >= 0)
-                r = builder_open(&b, c->bytes, c->n_bytes, &own, err);
-        if (r >= 0) {
-                r = c->params->init_path ? join_by_init(c, &b, socket, l) : join_directly(c, &b, l, err);
-                if (r < 0)
-                        r = join_fail(c, &b, r, err);
+        r = c->params->init_path ? join_by_init(c, &b, l) : join_directly(c, &b, l, err);
+        if (r < 0)
+                return join_fail(c, &b, r, err);
+        l->namespaces = join->namespaces;
+        l->is_nested = join->is_nested;
+        /* The plan may be freed before the command ends, so that the launch has a copy of its lock. */
+        l->activity_fd = fcntl(join->folder.activity_fd, F_DUPFD_CLOEXEC, 3);
+        /* The pid that enter.c got is of another pid namespace, or came from another process's
+         * memory: ask the pidfd.  The reaper may also have ended already. */
+        if (l->is_nested || l->pid <= 0) {
+                r = number_of_pidfd(l->pidfd);
+                l->pid = r < 0 ? 0 : r;
         }
-        (void)sys_sigmask(SIG_SETMASK, &mask, NULL);
-        return r;
+        return 0;
 }
 
 /* Commands that aren't kept apart are kept from the host's signals by the session's pid namespace, and from
@@ -170,7 +170,6 @@ static void describe_reaper(struct child *c, struct init *init) {
         init->command_scopes = command_scopes(plan);
         init->refuses_magic_links = true;
         init->runs_scripts = true;
-        init->lock_fd = -EBADF;
         init->session_pid = join->init.pid;
         init->session_namespaces = join->namespaces | CLONE_NEWUSER | CLONE_NEWPID;
         init->session_is_scoped = plan->is_scoped && join->isolates_commands;
@@ -190,22 +189,12 @@ static int open_proc(int *ret, struct nsrun_error *err) {
         return 0;
 }
 
-int join_start(struct child *c, struct launch *l, struct nsrun_error *err) {
+static int join_describe(struct child *c, struct launch *l, struct nsrun_error *err) {
         const struct plan_join *join = c->plan->join;
         static const struct builder nobody;
         struct init *init = &c->b.facts.init;
         int r;
 
-        r = child_refuse_folders(c, err);
-        if (r >= 0)
-                r = child_open_control(c, l, err);
-        if (r >= 0)
-                r = child_open_listener(c, l, err);
-        /* Two processes are nsrun's: the session's pid 1 and the command's reaper. */
-        if (r >= 0)
-                r = child_prepare(c, 2, err);
-        if (r < 0)
-                return r;
         describe_reaper(c, init);
         r = init->session_fd = record_open_process(&join->init);
         if (r >= 0)
@@ -214,23 +203,18 @@ int join_start(struct child *c, struct launch *l, struct nsrun_error *err) {
                 return join_fail(c, &nobody, r, err);
         if (!join->isolates_commands)
                 r = open_proc(&init->proc_fd, err);
-        if (r < 0)
-                return r;
+        if (r >= 0 && c->params->init_path)
+                r = child_open_socket(&c->socket, &init->reaper_socket, err);
         /* Before its first report is read: of a join's refusal nobody looks for the cause as of a start's.
          */
         l->is_join = true;
-        r = join_make(c, l, err);
-        if (r < 0)
-                return r;
-        l->namespaces = join->namespaces;
-        l->is_nested = join->is_nested;
-        /* The plan may be freed before the command ends, so that the launch has a copy of its lock. */
-        l->activity_fd = fcntl(join->folder.activity_fd, F_DUPFD_CLOEXEC, 3);
-        /* The pid that enter.c got is of another pid namespace, or came from another process's
-         * memory: ask the pidfd.  The reaper may also have ended already. */
-        if (l->is_nested || l->pid <= 0) {
-                r = number_of_pidfd(l->pidfd);
-                l->pid = r < 0 ? 0 : r;
-        }
-        return 0;
+        return r;
 }
+
+/* Two processes are nsrun's: the session's pid 1 and the command's reaper. */
+const struct child_life join_life = {.refuses_folders = true,
+                                     .has_control = true,
+                                     .has_listener = true,
+                                     .n_ours = 2,
+                                     .describe = join_describe,
+                                     .make = join_make};

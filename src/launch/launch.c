@@ -8,7 +8,7 @@
 
 #include "base/causes.h"
 #include "base/file.h"
-#include "base/null.h"
+#include "base/stream.h"
 #include "child.h"
 #include "plan/verify.h"
 
@@ -64,6 +64,30 @@ static int open_descriptors(struct child *c, int *ret_report, struct nsrun_error
         return 0;
 }
 
+static int launch_make(struct child *c, const struct child_life *life, struct launch *l,
+                       struct nsrun_error *err) {
+        sigset_t own;
+        int r = life->refuses_folders ? child_refuse_folders(c, err) : 0;
+
+        if (r >= 0 && life->has_control)
+                r = child_open_control(c, l, err);
+        if (r >= 0 && life->has_listener)
+                r = child_open_listener(c, l, err);
+        if (r >= 0)
+                r = life->describe(c, l, err);
+        if (r >= 0)
+                r = child_prepare(c, life->n_ours, err);
+        if (r >= 0)
+                r = child_write(c, err);
+        if (r >= 0)
+                r = child_block_signals(c, &own, err);
+        if (r < 0)
+                return r;
+        r = life->make(c, l, err);
+        (void)sys_sigmask(SIG_SETMASK, &own, NULL);
+        return r < 0 && life->explain ? life->explain(c, r, err) : r;
+}
+
 int launch_start(const struct nsrun_plan *plan, const struct launch_params *params, struct launch *ret,
                  struct nsrun_error *err) {
         struct launch_params own = *params;
@@ -79,10 +103,12 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
         if (r >= 0)
                 r = open_descriptors(&c, &l.report_fd, err);
         if (r >= 0)
-                r = plan->raw     ? raw_start(&c, &l, err)
-                    : plan->join  ? join_start(&c, &l, err)
-                    : plan->plain ? plain_start(&c, &l, err)
-                                  : own_start(&c, &l, err);
+                r = launch_make(&c,
+                                plan->raw     ? &raw_life
+                                : plan->join  ? &join_life
+                                : plan->plain ? &plain_life
+                                              : &own_life,
+                                &l, err);
         if (r < 0)
                 return r;
         *ret = l;

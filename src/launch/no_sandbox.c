@@ -6,10 +6,16 @@
 
 #include "child.h"
 
-static void describe_plain(struct child *c) {
+static int plain_describe(struct child *c, struct launch *l, struct nsrun_error *err) {
         struct boundary_facts *f = &c->b.facts;
         struct init *init = &f->init;
 
+        if (c->params->n_processes > 0)
+                return error_set(err, NSRUN_STAGE_HARDENING, -EOPNOTSUPP, NULL,
+                                 "--limit pids: without a sandbox only a cgroup could count the command's "
+                                 "processes",
+                                 c->params->processes_hint);
+        l->is_plain = true;
         f->life = BOUNDARY_PLAIN;
         f->cgroup_procs_fd = c->params->cgroup ? c->params->cgroup->procs_fd : -EBADF;
         init->has_command = true;
@@ -19,34 +25,20 @@ static void describe_plain(struct child *c) {
         init->kills_on_failure = true;
         init->command_dies_with_it = true;
         init->runs_scripts = true;
-}
-
-int plain_start(struct child *c, struct launch *l, struct nsrun_error *err) {
-        sigset_t own;
-        int r;
-
-        if (c->params->n_processes > 0)
-                return error_set(err, NSRUN_STAGE_HARDENING, -EOPNOTSUPP, NULL,
-                                 "--limit pids: without a sandbox only a cgroup could count the command's "
-                                 "processes",
-                                 c->params->processes_hint);
-        r = child_open_control(c, l, err);
-        if (r >= 0)
-                r = child_prepare(c, 1, err);
-        if (r < 0)
-                return r;
-        describe_plain(c);
-        r = child_write(c, err);
-        if (r >= 0)
-                r = child_block_signals(c, &own, err);
-        if (r < 0)
-                return r;
-        r = child_clone(c, &l->pidfd);
-        (void)sys_sigmask(SIG_SETMASK, &own, NULL);
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no process for the command",
-                                 r == -EAGAIN ? error_limit_hint(RLIMIT_NPROC, 64) : NULL);
-        l->pid = r;
-        l->is_plain = true;
         return 0;
 }
+
+static int plain_make(struct child *c, struct launch *l, nsrun_unused struct nsrun_error *err) {
+        return child_clone(c, l);
+}
+
+static int plain_explain(nsrun_unused const struct child *c, int r, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no process for the command",
+                         r == -EAGAIN ? error_limit_hint(RLIMIT_NPROC, 64) : NULL);
+}
+
+const struct child_life plain_life = {.has_control = true,
+                                      .n_ours = 1,
+                                      .describe = plain_describe,
+                                      .make = plain_make,
+                                      .explain = plain_explain};

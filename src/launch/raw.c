@@ -6,31 +6,27 @@
 
 /* Clones the child.  If that fails it tries again without the namespaces that the plan calls
  * optional. */
-static int raw_clone(struct child *c, int *ret_pidfd, struct nsrun_error *err) {
+static int raw_make(struct child *c, struct launch *l, nsrun_unused struct nsrun_error *err) {
         const struct plan_raw *raw = c->plan->raw;
         struct boundary_facts *f = &c->b.facts;
         bool dies = c->params->dies_with_thread;
-        sigset_t own;
-        int r, pid;
+        int r = 0;
 
-        r = child_block_signals(c, &own, err);
-        if (r < 0)
-                return r;
         f->namespaces = raw->namespaces;
         f->init.command_dies_with_it = dies && !(f->namespaces & CLONE_NEWPID);
         if (raw->join_pidfd >= 0 && (raw->join_namespaces & CLONE_NEWPID))
                 r = sys_setns(raw->join_pidfd, CLONE_NEWPID);
-        pid = r < 0 ? r : child_clone(c, ret_pidfd);
-        if (pid < 0 && (raw->namespaces & raw->optional)) {
+        r = r < 0 ? r : child_clone(c, l);
+        if (r < 0 && (raw->namespaces & raw->optional)) {
                 f->namespaces &= ~raw->optional;
                 f->init.command_dies_with_it = dies && !(f->namespaces & CLONE_NEWPID);
-                pid = child_clone(c, ret_pidfd);
+                r = child_clone(c, l);
         }
-        (void)sys_sigmask(SIG_SETMASK, &own, NULL);
-        if (pid < 0)
-                return error_set(err, NSRUN_STAGE_NAMESPACE, pid, NULL, "Creating new namespace failed",
-                                 NULL);
-        return pid;
+        return r;
+}
+
+static int raw_explain(nsrun_unused const struct child *c, int r, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL, "Creating new namespace failed", NULL);
 }
 
 static void format_map(char to[48], unsigned inside, unsigned outside) {
@@ -77,7 +73,7 @@ static void describe_identity(const struct nsrun_plan *plan, struct init_identit
         format_map(id->gid_map, plan->gid, raw->is_identity_late ? 0 : plan->gid);
 }
 
-static void describe_raw(struct child *c) {
+static int raw_describe(struct child *c, nsrun_unused struct launch *l, struct nsrun_error *err) {
         const struct nsrun_plan *plan = c->plan;
         const struct plan_raw *raw = plan->raw;
         struct boundary_facts *f = &c->b.facts;
@@ -116,27 +112,13 @@ static void describe_raw(struct child *c) {
         c->b.directories = raw->directories;
         c->b.pwd = raw->pwd;
         c->b.lock_files = raw->lock_files;
+        c->b.filters = raw->filters;
+        c->b.n_filters = raw->n_filters;
+        return hold_descriptors(c, err);
 }
 
-int raw_start(struct child *c, struct launch *l, struct nsrun_error *err) {
-        int r;
-
-        c->b.filters = c->plan->raw->filters;
-        c->b.n_filters = c->plan->raw->n_filters;
-        r = hold_descriptors(c, err);
-        if (r >= 0)
-                r = child_open_listener(c, l, err);
-        if (r >= 0)
-                r = child_prepare(c, 1, err);
-        if (r < 0)
-                return r;
-        describe_raw(c);
-        r = child_write(c, err);
-        if (r >= 0)
-                r = raw_clone(c, &l->pidfd, err);
-        if (r < 0)
-                return r;
-        l->pid = r;
-        l->namespaces = c->b.facts.namespaces;
-        return 0;
-}
+const struct child_life raw_life = {.has_listener = true,
+                                    .n_ours = 1,
+                                    .describe = raw_describe,
+                                    .make = raw_make,
+                                    .explain = raw_explain};

@@ -5,33 +5,32 @@
 #include "child.h"
 #include "host/userns.h"
 
-static int own_clone(struct child *c, int *ret_pidfd, struct nsrun_error *err) {
+static int own_make(struct child *c, struct launch *l, nsrun_unused struct nsrun_error *err) {
         struct boundary_facts *f = &c->b.facts;
         uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
                               (c->plan->net != POLICY_NET_HOST ? CLONE_NEWNET : 0U);
-        sigset_t own;
-        int r, pid;
+        int r;
 
-        r = child_block_signals(c, &own, err);
-        if (r < 0)
-                return r;
         /* A cgroup namespace can't be had from a kernel without cgroups (EINVAL), nor inside of another
          * nsrun sandbox, which forbids them (ENOSPC): neither has one that could be misused. */
         f->namespaces = namespaces | CLONE_NEWCGROUP;
-        pid = child_clone(c, ret_pidfd);
-        if (pid == -EINVAL || pid == -ENOSPC) {
+        r = child_clone(c, l);
+        if (r == -EINVAL || r == -ENOSPC) {
                 f->namespaces = namespaces;
-                f->is_within = pid == -ENOSPC && userns_is_nsruns();
-                pid = child_clone(c, ret_pidfd);
+                f->is_within = r == -ENOSPC && userns_is_nsruns();
+                r = child_clone(c, l);
         }
-        (void)sys_sigmask(SIG_SETMASK, &own, NULL);
+        return r;
+}
+
+static int own_explain(const struct child *c, int r, struct nsrun_error *err) {
         /* ENODEV: the cgroup is gone; EBUSY: it has children with controllers; EOPNOTSUPP: it is no domain,
          * since processes were put into the one above it. */
-        if (c->params->cgroup && !f->joins_cgroup &&
-            (pid == -EACCES || pid == -ENODEV || pid == -EBUSY || pid == -EOPNOTSUPP))
-                return error_set(err, NSRUN_STAGE_NAMESPACE, pid, NULL,
+        if (c->params->cgroup && !c->b.facts.joins_cgroup &&
+            (r == -EACCES || r == -ENODEV || r == -EBUSY || r == -EOPNOTSUPP))
+                return error_set(err, NSRUN_STAGE_NAMESPACE, r, NULL,
                                  "the sandbox can't be started in its cgroup", NULL);
-        return pid < 0 ? launch_explain_namespaces(pid, err) : pid;
+        return launch_explain_namespaces(r, err);
 }
 
 static void own_describe_network(struct child *c) {
@@ -49,7 +48,8 @@ static void own_describe_network(struct child *c) {
         c->b.n_sockets = network->layout->n_sockets;
 }
 
-static void describe_own(struct child *c) {
+static int own_describe(struct child *c, nsrun_unused struct launch *l,
+                        nsrun_unused struct nsrun_error *err) {
         const struct nsrun_plan *plan = c->plan;
         const struct launch_params *params = c->params;
         struct boundary_facts *f = &c->b.facts;
@@ -83,27 +83,13 @@ static void describe_own(struct child *c) {
         c->b.home = plan->home;
         c->b.rundir = plan->rundir;
         own_describe_network(c);
-}
-
-int own_start(struct child *c, struct launch *l, struct nsrun_error *err) {
-        int r;
-
-        r = child_refuse_folders(c, err);
-        if (r >= 0)
-                r = child_open_control(c, l, err);
-        if (r >= 0)
-                r = child_open_listener(c, l, err);
-        if (r >= 0)
-                r = child_prepare(c, 1, err);
-        if (r < 0)
-                return r;
-        describe_own(c);
-        r = child_write(c, err);
-        if (r >= 0)
-                r = own_clone(c, &l->pidfd, err);
-        if (r < 0)
-                return r;
-        l->pid = r;
-        l->namespaces = c->b.facts.namespaces;
         return 0;
 }
+
+const struct child_life own_life = {.refuses_folders = true,
+                                    .has_control = true,
+                                    .has_listener = true,
+                                    .n_ours = 1,
+                                    .describe = own_describe,
+                                    .make = own_make,
+                                    .explain = own_explain};

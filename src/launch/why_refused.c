@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 
 #include "base/causes.h"
-#include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "host/userns.h"
@@ -43,26 +42,26 @@ static int probe_namespace(int *ret_use) {
         return 0;
 }
 
-static bool file_says(const char *path, const char *text) {
-        _cleanup_close_ int fd = -EBADF;
-        char found[4097];
-        ssize_t n;
+/* The beginning of a file, with a NUL behind it: its length, or -errno. */
+static ssize_t read_beginning(const char *path, char *to, size_t size) {
+        _cleanup_close_ int fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        ssize_t n = fd < 0 ? fd : sys_read(fd, to, size - 1);
 
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = fd < 0 ? fd : sys_read(fd, found, sizeof(found) - 1);
-        if (n < 0)
-                return false;
-        found[n] = '\0';
-        return strstr(found, text) != NULL;
+        to[n > 0 ? n : 0] = '\0';
+        return n;
+}
+
+static bool file_says(const char *path, const char *text) {
+        char found[4097];
+
+        return read_beginning(path, found, sizeof(found)) >= 0 && strstr(found, text);
 }
 
 static bool file_starts(const char *path, char first) {
-        _cleanup_close_ int fd = -EBADF;
-        char found[2];
+        char found[3];
 
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
         /* Compares with "0\n" and "1\n": 15000 doesn't switch anything off. */
-        return fd >= 0 && sys_read(fd, found, 2) >= 1 && found[0] == first && found[1] == '\n';
+        return read_beginning(path, found, sizeof(found)) == 2 && found[0] == first && found[1] == '\n';
 }
 
 static const struct {
@@ -100,14 +99,9 @@ static size_t find_switch(uint64_t kinds, int r) {
 
 /* A counter's bound; 0 where it can't be read. */
 static unsigned long read_bound(const char *path) {
-        _cleanup_close_ int fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
         char found[32];
-        ssize_t n = fd < 0 ? fd : sys_read(fd, found, sizeof(found) - 1);
 
-        if (n <= 0)
-                return 0;
-        found[n] = '\0';
-        return strtoul(found, NULL, 10);
+        return read_beginning(path, found, sizeof(found)) > 0 ? strtoul(found, NULL, 10) : 0;
 }
 
 static bool is_refused_alone(uint64_t kind) {
@@ -216,76 +210,74 @@ static int explain_outer_nsrun(int r, uint64_t kinds, struct nsrun_error *err) {
 /* Whether one of the ids is none in the user namespace that this process runs in, by its map's lines "INNER
  * OUTER COUNT". */
 static bool is_unmapped(const char *path, unsigned id) {
-        _cleanup_close_ int fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
         char found[4097], *at = found;
-        ssize_t n = fd < 0 ? fd : sys_read(fd, found, sizeof(found) - 1);
+        ssize_t n = read_beginning(path, found, sizeof(found));
         unsigned long first, outer, count;
 
         if (n < 0 || (size_t)n == sizeof(found) - 1)
                 return false;
-        found[n] = '\0';
         for (int used; sscanf(at, "%lu %lu %lu%n", &first, &outer, &count, &used) == 3; at += used)
                 if (id >= first && id - first < count)
                         return false;
         return true;
 }
 
+/* Whether is_one() says so of a line of a table of mounts: 1, 0, or -errno. */
+static int any_mount(const char *path, bool (*is_one)(const char *line, void *data), void *data) {
+        _cleanup_free_ char *line = NULL;
+        FILE *table = fopen(path, "re");
+        bool is_found = false;
+        size_t size = 0;
+
+        if (!table)
+                return -errno;
+        while (!is_found && getline(&line, &size, table) >= 0)
+                is_found = is_one(line, data);
+        (void)fclose(table);
+        return is_found;
+}
+
+static bool is_root_mount(const char *line, nsrun_unused void *data) {
+        char point[4];
+
+        return sscanf(line, "%*s %*s %*s %*s %3s", point) == 1 && streq(point, "/");
+}
+
 /* Whether nothing is mounted at "/": this process's root is a folder of a mount.  Since 5.8 that is told
  * without a /proc. */
 static bool is_folders_chroot(void) {
         struct sys_file root;
-        _cleanup_free_ char *line = NULL;
-        FILE *table = fopen("/proc/self/mountinfo", "re");
-        bool has_root = !table && !(sys_statx(AT_FDCWD, "/", &root) >= 0 && root.is_below_mount);
-        size_t size = 0;
+        int r = any_mount("/proc/self/mountinfo", is_root_mount, NULL);
 
-        while (table && !has_root && getline(&line, &size, table) >= 0) {
-                char point[4];
-
-                has_root = sscanf(line, "%*s %*s %*s %*s %3s", point) == 1 && streq(point, "/");
-        }
-        if (table)
-                (void)fclose(table);
-        return !has_root;
+        return r < 0 ? sys_statx(AT_FDCWD, "/", &root) >= 0 && root.is_below_mount : r == 0;
 }
 
 /* The process that started another one; 0 if there is none, or it can't be told. */
 static int find_parent(int pid) {
         char path[32], text[256];
-        _cleanup_close_ int fd = -EBADF;
         const char *name_end;
-        size_t n = 0;
         int parent = 0;
 
         (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
-                return 0;
-        text[n] = '\0';
+        (void)read_beginning(path, text, sizeof(text));
         name_end = strrchr(text, ')');
         return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
+static bool is_below_root(const char *line, void *data) {
+        const uint64_t *mount = data;
+        unsigned long id;
+        char point[4];
+
+        return sscanf(line, "%lu %*s %*s %*s %3s", &id, point) == 2 && id == *mount && !streq(point, "/");
+}
+
 /* Whether a process sees a mount elsewhere than at "/". */
 static bool sees_below(int pid, uint64_t mount) {
-        _cleanup_free_ char *line = NULL;
         char path[32];
-        FILE *table;
-        bool is_found = false;
-        size_t size = 0;
 
         (void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
-        table = fopen(path, "re");
-        while (table && !is_found && getline(&line, &size, table) >= 0) {
-                unsigned long id;
-                char point[4];
-
-                is_found = sscanf(line, "%lu %*s %*s %*s %3s", &id, point) == 2 && id == mount &&
-                           !streq(point, "/");
-        }
-        if (table)
-                (void)fclose(table);
-        return is_found;
+        return any_mount(path, is_below_root, &mount) > 0;
 }
 
 /* Whether this process's root is a mount point, as after "chroot /mnt", of which one of those that started
@@ -300,24 +292,17 @@ static bool is_mounts_chroot(void) {
         return false;
 }
 
+static bool is_mask(const char *line, nsrun_unused void *data) {
+        char point[64];
+
+        /* What the kernel has empty folders for hides nothing. */
+        return sscanf(line, "%*s %*s %*s %*s %63s", point) == 1 && startswith(point, "/proc/") &&
+               !startswith(point, "/proc/sys/fs/binfmt_misc") && !startswith(point, "/proc/fs/nfsd");
+}
+
 /* Whether something is mounted below /proc, as containers mask parts of it. */
 static bool is_proc_masked(void) {
-        _cleanup_free_ char *line = NULL;
-        FILE *table = fopen("/proc/self/mountinfo", "re");
-        bool is_masked = false;
-        size_t size = 0;
-
-        while (table && !is_masked && getline(&line, &size, table) >= 0) {
-                char point[64];
-
-                /* What the kernel has empty folders for hides nothing. */
-                is_masked = sscanf(line, "%*s %*s %*s %*s %63s", point) == 1 &&
-                            startswith(point, "/proc/") && !startswith(point, "/proc/sys/fs/binfmt_misc") &&
-                            !startswith(point, "/proc/fs/nfsd");
-        }
-        if (table)
-                (void)fclose(table);
-        return is_masked;
+        return any_mount("/proc/self/mountinfo", is_mask, NULL) > 0;
 }
 
 /* Puts the bytes of a field of a mountinfo line where it stands: \\040 is a space. */
@@ -334,40 +319,41 @@ static void take_octal(char *text) {
         *to = '\0';
 }
 
-/* What is mounted below a folder, the first of it; NULL: nothing, or it can't be read. */
-static char *find_submount(const char *folder) {
-        _cleanup_free_ char *line = NULL;
-        FILE *table = fopen("/proc/self/mountinfo", "re");
-        char *found = NULL;
-        size_t size = 0;
+struct submount {
+        const char *folder;
+        char *found; /* what is mounted below it, the first of it; NULL: nothing, or it can't be read */
+};
 
-        while (table && !found && getline(&line, &size, table) >= 0) {
-                _cleanup_free_ char *point = NULL;
-                const char *rest;
+static bool is_submount(const char *line, void *data) {
+        struct submount *s = data;
+        _cleanup_free_ char *point = NULL;
+        const char *rest;
 
-                if (sscanf(line, "%*s %*s %*s %*s %ms", &point) != 1)
-                        continue;
-                take_octal(point);
-                rest = startswith(point, folder);
-                if (rest && rest[0] == '/' && rest[1])
-                        found = str_visible(point);
-        }
-        if (table)
-                (void)fclose(table);
-        return found;
+        if (sscanf(line, "%*s %*s %*s %*s %ms", &point) != 1)
+                return false;
+        take_octal(point);
+        rest = startswith(point, s->folder);
+        if (rest && rest[0] == '/' && rest[1])
+                s->found = str_visible(point);
+        return s->found;
 }
 
 void launch_explain_submounts(struct nsrun_error *err) {
-        char *at = strstr(err->hint, causes[NSRUN_ERROR_OVERLAY_OVER_MOUNTS].fix);
-        _cleanup_free_ char *found = at ? find_submount(err->path) : NULL,
-                            *folder = found ? str_visible(err->path) : NULL, *hint = NULL;
+        struct submount s = {.folder = err->path};
+        _cleanup_free_ char *found = NULL, *folder = NULL;
+        char hint[sizeof(err->hint)];
 
-        if (!folder ||
-            asprintf(&hint, "sudo umount %s, or use --ro or --rw for %s, which takes the overlay's place",
-                     found, folder) < 0)
+        if (err->id != NSRUN_ERROR_OVERLAY_OVER_MOUNTS)
                 return;
-        if (strlen(hint) < (size_t)(err->hint + sizeof(err->hint) - at))
-                memcpy(at, hint, strlen(hint) + 1);
+        (void)any_mount("/proc/self/mountinfo", is_submount, &s);
+        found = s.found;
+        folder = found ? str_visible(err->path) : NULL;
+        if (folder &&
+            (size_t)snprintf(hint, sizeof(hint),
+                             "sudo umount %s, or use --ro or --rw for %s, which takes the overlay's "
+                             "place",
+                             found, folder) < sizeof(hint))
+                memcpy(err->hint, hint, sizeof(hint));
 }
 
 /* A container's filter is rarely alone: what is in the way after it is said, too. */

@@ -70,7 +70,6 @@ static const char *parse_host(const char *from, const char *end, struct net_prox
                    *host_end = has_brackets ? close : memchr(from, ':', (size_t)(end - from)), *port;
         char host[NET_NAME_MOST + 1];
         struct net_address a;
-        unsigned long number = 0;
 
         if (has_brackets && !close)
                 return "'[' without ']'";
@@ -87,13 +86,8 @@ static const char *parse_host(const char *from, const char *end, struct net_prox
         port = host_end + has_brackets;
         if (port == end)
                 return NULL;
-        if (*port++ != ':' || port == end)
+        if (*port++ != ':' || net_port_parse(&port, &p->port) || port != end)
                 return "not a port";
-        for (; port < end && *port >= '0' && *port <= '9' && number <= UINT16_MAX; port++)
-                number = number * 10 + (unsigned long)(*port - '0');
-        if (port != end || number == 0 || number > UINT16_MAX)
-                return "not a port";
-        p->port = (uint16_t)number;
         return NULL;
 }
 
@@ -187,8 +181,6 @@ bool net_proxy_address(const struct net_proxy *p, struct net_address *ret) {
 bool net_direct_parse(const char *text, struct net_direct *ret) {
         char name[NET_NAME_MOST + 1];
         const char *colon;
-        unsigned long port = 0;
-        char *end;
 
         text += startswith(text, "*.") ? 2 : text[0] == '.';
         colon = strchr(text, ':');
@@ -197,13 +189,11 @@ bool net_direct_parse(const char *text, struct net_direct *ret) {
         (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ":"), text);
         if (net_name_normalise(name, ret->name))
                 return false;
-        if (colon) {
-                port = colon[1] >= '0' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
-                if (port == 0 || port > UINT16_MAX || *end)
-                        return false;
-        }
-        ret->port = (uint16_t)port;
-        return true;
+        ret->port = 0;
+        if (!colon)
+                return true;
+        colon++;
+        return !net_port_parse(&colon, &ret->port) && !*colon;
 }
 
 char *net_direct_format(const struct net_direct *d) {

@@ -44,7 +44,7 @@ const char *net_name_normalise(const char *text, char to[NET_NAME_MOST + 1]) {
         return NULL;
 }
 
-static const char *parse_port(const char **at, uint16_t *ret) {
+const char *net_port_parse(const char **at, uint16_t *ret) {
         unsigned long port = 0;
         const char *p = *at;
 
@@ -74,7 +74,7 @@ static void add_port(struct net_rule *rule, uint16_t port) {
 static const char *parse_ports(const char *text, struct net_rule *rule) {
         for (bool is_first = true; *text || is_first; is_first = false) {
                 uint16_t port;
-                const char *why = parse_port(&text, &port);
+                const char *why = net_port_parse(&text, &port);
 
                 if (why)
                         return why;
@@ -210,11 +210,11 @@ const char *net_publish_parse(const char *text, struct net_publish *ret) {
                         return "not an address";
                 at = end + skip + 1;
         }
-        why = parse_port(&at, &p.port);
+        why = net_port_parse(&at, &p.port);
         p.inside = p.port;
         if (!why && *at == ':') {
                 at++;
-                why = parse_port(&at, &p.inside);
+                why = net_port_parse(&at, &p.inside);
         }
         if (why || *at)
                 return why ? why : "not a port";

@@ -72,6 +72,8 @@ void net_rules_clear(struct net_rules *rules);
 /* A name fit for a rule, from the text of one: small letters, no dot at the end.  NULL, or why it is none.
  */
 const char *net_name_normalise(const char *text, char to[NET_NAME_MOST + 1]);
+/* Reads a port from 1 on, and moves *at behind it.  NULL, or why it is none. */
+const char *net_port_parse(const char **at, uint16_t *ret);
 /* Whether names and ranges of `a` are all among those of `b`. */
 bool net_rule_is_within(const struct net_rule *a, const struct net_rule *b);
 

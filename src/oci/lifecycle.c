@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/names.h"
 #include "base/path.h"
-#include "base/signals.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "command.h"

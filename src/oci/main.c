@@ -5,8 +5,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/null.h"
 #include "base/str.h"
+#include "base/stream.h"
 #include "base/sys.h"
 #include "command.h"
 

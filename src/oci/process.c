@@ -3,8 +3,7 @@
 #include <sys/resource.h>
 
 #include "base/array.h"
-#include "base/capabilities.h"
-#include "base/rlimits.h"
+#include "base/names.h"
 #include "base/str.h"
 #include "spec.h"
 

@@ -30,46 +30,25 @@ static void raw_free(struct plan_raw *raw) {
         free(raw);
 }
 
+#define FREE_NOTHING(member)
+#define FREE_NUMBER(member)
+#define FREE_BOOL(member)
+#define FREE_LIMITS(member)
+#define FREE_TEXT(member)           free(plan->member);
+#define FREE_TEXTS(member)          strv_free(plan->member);
+#define FREE_UNSTORED_TEXT(member)  FREE_TEXT(member)
+#define FREE_UNSTORED_TEXTS(member) FREE_TEXTS(member)
+#define FREE_SECRET(member)         net_proxy_forget(&plan->member);
+#define FREE_FILTER(member)         seccomp_loaded_clear(&plan->member);
+#define FREE(kind, member)          FREE_##kind(member)
+
 void plan_free(struct nsrun_plan *plan) {
         if (!plan)
                 return;
         for (size_t i = 0; i < plan->n_ops; i++)
                 plan_op_clear(&plan->ops[i]);
         free(plan->ops);
-        seccomp_loaded_clear(&plan->seccomp);
-        free(plan->seccomp_name);
-        free(plan->hostname);
-        free(plan->plain);
-        free(plan->cwd);
-        free(plan->rundir);
-        free(plan->home);
-        free(plan->instance);
-        free(plan->workspace);
-        free(plan->project);
-        free(plan->git_dir);
-        free(plan->git_common_dir);
-        strv_free(plan->argv);
-        strv_free(plan->env);
-        strv_free(plan->network);
-        net_proxy_forget(&plan->via);
-        strv_free(plan->left_out);
-        strv_free(plan->unseen);
-        strv_free(plan->secrets);
-        strv_free(plan->gives);
-        free(plan->ssh_agent);
-        free(plan->wayland);
-        strv_free(plan->ssh_keys);
-        strv_free(plan->dbus);
-        free(plan->browser);
-        strv_free(plan->protected);
-        strv_free(plan->present);
-        strv_free(plan->hide);
-        strv_free(plan->hidden);
-        strv_free(plan->exposes);
-        strv_free(plan->git_dirs);
-        strv_free(plan->git_links);
-        strv_free(plan->degraded);
-        free(plan->untold);
+        PLAN_MEMBERS(FREE)
         if (plan->join) {
                 records_close(&plan->join->folder);
                 free(plan->join->cgroup);
@@ -283,6 +262,34 @@ int plan_find_start(const struct resolved *s, const char *project, const char *o
 static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
         const char *otherwise = !s->plain ? POLICY_NO_PROJECT_DIR : s->cwd ? s->cwd : "/";
+        const struct {
+                const char *from;
+                char **to;
+        } texts[] = {{p->hostname, &plan->hostname},
+                     {s->project, &plan->project},
+                     {s->git.dir, &plan->git_dir},
+                     {s->git.common_dir, &plan->git_common_dir},
+                     {s->net.via, &plan->via},
+                     {s->grants.wayland, &plan->wayland},
+                     {s->grants.browser, &plan->browser},
+                     {s->grants.ssh_agent, &plan->ssh_agent}};
+        const struct {
+                char *const *from;
+                char ***to;
+        } lists[] = {{s->argv, &plan->argv},
+                     {s->net.rules, &plan->network},
+                     {s->protection.names, &plan->protected},
+                     {s->protection.present, &plan->present},
+                     {p->hide, &plan->hide},
+                     {s->files.exposes, &plan->exposes},
+                     {s->protection.git_dirs, &plan->git_dirs},
+                     {s->protection.git_links, &plan->git_links},
+                     {s->environment.left_out, &plan->left_out},
+                     {s->tools.unseen, &plan->unseen},
+                     {s->environment.secrets, &plan->secrets},
+                     {s->grants.gives, &plan->gives},
+                     {s->grants.dbus, &plan->dbus},
+                     {s->grants.ssh_agent ? p->ssh_agent : NULL, &plan->ssh_keys}};
         int r;
 
         plan->root_size = ROOT_SIZE;
@@ -299,49 +306,15 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         plan->gid = s->plain ? s->gid : s->inner_gid;
         plan->host_uid = s->uid;
         plan->host_gid = s->gid;
-        if (plan_find_start(s, s->project, otherwise, &plan->cwd) < 0 ||
-            (p->hostname && !(plan->hostname = strdup(p->hostname))) ||
-            (s->project && !(plan->project = strdup(s->project))) ||
-            (s->git.dir && !(plan->git_dir = strdup(s->git.dir))) ||
-            (s->git.common_dir && !(plan->git_common_dir = strdup(s->git.common_dir))))
+        if (plan_find_start(s, s->project, otherwise, &plan->cwd) < 0)
                 return -ENOMEM;
-        r = strv_copy(s->argv, &plan->argv);
-        if (r >= 0)
-                r = strv_copy(s->net.rules, &plan->network);
-        if (r >= 0 && s->net.via && !(plan->via = strdup(s->net.via)))
-                r = -ENOMEM;
-        if (r >= 0)
-                r = strv_copy(s->protection.names, &plan->protected);
-        if (r >= 0)
-                r = strv_copy(s->protection.present, &plan->present);
-        if (r >= 0)
-                r = strv_copy(p->hide, &plan->hide);
-        if (r >= 0)
-                r = plan_identify_hidden(plan, s);
-        if (r >= 0)
-                r = strv_copy(s->files.exposes, &plan->exposes);
-        if (r >= 0)
-                r = strv_copy(s->protection.git_dirs, &plan->git_dirs);
-        if (r >= 0)
-                r = strv_copy(s->protection.git_links, &plan->git_links);
-        if (r >= 0)
-                r = strv_copy(s->environment.left_out, &plan->left_out);
-        if (r >= 0)
-                r = strv_copy(s->tools.unseen, &plan->unseen);
-        if (r >= 0)
-                r = strv_copy(s->environment.secrets, &plan->secrets);
-        if (r >= 0)
-                r = strv_copy(s->grants.gives, &plan->gives);
-        if (r >= 0 && s->grants.wayland && !(plan->wayland = strdup(s->grants.wayland)))
-                r = -ENOMEM;
-        if (r >= 0)
-                r = strv_copy(s->grants.dbus, &plan->dbus);
-        if (r >= 0 && s->grants.browser && !(plan->browser = strdup(s->grants.browser)))
-                r = -ENOMEM;
-        if (r >= 0 && s->grants.ssh_agent && !(plan->ssh_agent = strdup(s->grants.ssh_agent)))
-                r = -ENOMEM;
-        if (r >= 0 && s->grants.ssh_agent)
-                r = strv_copy(p->ssh_agent, &plan->ssh_keys);
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+                if (texts[i].from && !(*texts[i].to = strdup(texts[i].from)))
+                        return -ENOMEM;
+        for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+                if (strv_copy(lists[i].from, lists[i].to) < 0)
+                        return -ENOMEM;
+        r = plan_identify_hidden(plan, s);
         if (r >= 0)
                 r = plan_fill_environment(plan, s);
         if (r >= 0)

@@ -154,6 +154,70 @@ struct nsrun_plan {
         struct plan_raw *raw;   /* NULL: the plan is one of nsrun's own, not of a bubblewrap command line */
 };
 
+/* The members in their order, and of which form each is: for a session's record (record.c), in which the
+ * operations come last, and for plan_free(). */
+#define PLAN_MEMBERS(M)            \
+        M(NOTHING, ops)            \
+        M(NOTHING, n_ops)          \
+        M(NUMBER, root_size)       \
+        M(NUMBER, net)             \
+        M(TEXTS, network)          \
+        M(SECRET, via)             \
+        M(NUMBER, backing)         \
+        M(TEXT, seccomp_name)      \
+        M(FILTER, seccomp)         \
+        M(BOOL, seccomp_log)       \
+        M(NUMBER, landlock)        \
+        M(NUMBER, landlock_abi)    \
+        M(BOOL, is_scoped)         \
+        M(LIMITS, limits)          \
+        M(BOOL, has_own_limits)    \
+        M(BOOL, new_session)       \
+        M(BOOL, has_overlays)      \
+        M(BOOL, is_strict)         \
+        M(BOOL, has_stubs)         \
+        M(TEXT, rundir)            \
+        M(TEXT, hostname)          \
+        M(TEXT, cwd)               \
+        M(TEXTS, argv)             \
+        M(TEXTS, env)              \
+        M(TEXTS, left_out)         \
+        M(UNSTORED_TEXTS, unseen)  \
+        M(TEXTS, secrets)          \
+        M(TEXTS, gives)            \
+        M(TEXT, ssh_agent)         \
+        M(TEXTS, ssh_keys)         \
+        M(TEXT, browser)           \
+        M(TEXTS, dbus)             \
+        M(TEXT, wayland)           \
+        M(NUMBER, uid)             \
+        M(NUMBER, gid)             \
+        M(NUMBER, host_uid)        \
+        M(NUMBER, host_gid)        \
+        M(TEXT, instance)          \
+        M(TEXT, workspace)         \
+        M(UNSTORED_TEXT, home)     \
+        M(NOTHING, home_files)     \
+        M(TEXT, project)           \
+        M(TEXT, git_dir)           \
+        M(TEXT, git_common_dir)    \
+        M(TEXTS, git_dirs)         \
+        M(TEXTS, git_links)        \
+        M(BOOL, links_are_cut)     \
+        M(TEXTS, protected)        \
+        M(TEXTS, present)          \
+        M(TEXTS, hide)             \
+        M(TEXTS, hidden)           \
+        M(TEXTS, exposes)          \
+        M(BOOL, isolates_commands) \
+        M(BOOL, is_session)        \
+        M(BOOL, refuses_degraded)  \
+        M(TEXTS, degraded)         \
+        M(UNSTORED_TEXT, untold)   \
+        M(UNSTORED_TEXT, plain)    \
+        M(NOTHING, join)           \
+        M(NOTHING, raw)
+
 /* Makes the plan of what a policy came to.  0, or -errno with *err filled. */
 int plan_from(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err);
 /* policy_resolve() and that. */

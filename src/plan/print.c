@@ -123,16 +123,7 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 if (op->text)
                         strbuf_addf(b, ", %s", op->text);
                 return;
-        case PLAN_DIR:
-        case PLAN_DEVPTS:
-        case PLAN_DATA:
-        case PLAN_MQUEUE:
-        case PLAN_CHMOD:
-        case PLAN_REMOUNT_RO:
-        case PLAN_PROTECT:
-        case PLAN_FILESYSTEM:
-        case PLAN_MASK:
-        case PLAN_SYSCTL:
+        default:
                 return;
         }
 }

@@ -135,17 +135,7 @@ static void print_bwrap_add_op(struct printing *p, const struct plan_op *op) {
                 if (!p->has_proc)
                         ADD(p, "--ro-bind-try", op->target, op->target);
                 return;
-        case PLAN_DEVPTS:
-        case PLAN_CGROUP: /* bubblewrap makes none */
-        case PLAN_SOCKET:
-        case PLAN_DATA:
-        case PLAN_MQUEUE:
-        case PLAN_CHMOD:
-        case PLAN_REMOUNT_RO:
-        case PLAN_PROTECT:
-        case PLAN_FILESYSTEM:
-        case PLAN_MASK:
-        case PLAN_SYSCTL:
+        default: /* bubblewrap makes none */
                 return;
         }
 }

@@ -267,19 +267,9 @@ static int oci_add_op(struct oci_writer *w, const struct plan_op *op) {
         case PLAN_HIDE:
                 leave_unsaid(w, "a hidden file is empty, where it could not be opened");
                 return 0;
-        case PLAN_SOCKET:
-        case PLAN_COVER:
-        case PLAN_DATA:
-        case PLAN_MQUEUE:
-        case PLAN_CHMOD:
-        case PLAN_REMOUNT_RO:
-        case PLAN_PROTECT:
-        case PLAN_FILESYSTEM:
-        case PLAN_MASK:
-        case PLAN_SYSCTL:
+        default:
                 return 0;
         }
-        return 0;
 }
 
 /* The targets of covers, or of what is masked: the spec's readonlyPaths and maskedPaths. */

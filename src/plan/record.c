@@ -18,6 +18,7 @@
 #define VISIT_BOOL(s, of, member)    store_bool(s, &(of)->member)
 #define VISIT_TEXT(s, of, member)    store_string(s, &(of)->member)
 #define VISIT_TEXTS(s, of, member)   store_strv(s, &(of)->member)
+#define VISIT_SECRET(s, of, member)  store_string(s, &(of)->member)
 #define VISIT_FILTER(s, of, member)  visit_filter(s, &(of)->member)
 #define VISIT_LIMITS(s, of, member)  visit_limits(s, &(of)->member)
 #define VISIT_RLIMITS(s, of, member) visit_rlimits(s, (of)->member)
@@ -28,15 +29,21 @@
                         STORE_NUMBER(s, (of)->member); \
         } while (0)
 /* A member that is not part of a record. */
-#define VISIT_NOTHING(s, of, member) (void)(of)->member
-#define VISIT(kind, member)          VISIT_##kind(s, of, member);
+#define VISIT_NOTHING(s, of, member)        (void)(of)->member
+#define VISIT_UNSTORED_TEXT(s, of, member)  (void)(of)->member
+#define VISIT_UNSTORED_TEXTS(s, of, member) (void)(of)->member
+#define VISIT(kind, member)                 VISIT_##kind(s, of, member);
+#define VISIT_OP(told, kind, member)        VISIT_##kind(s, of, member);
 
 /* Makes an initialiser that has one item for each row: the compiler complains
  * (missing-field-initializers) where the struct has a member without a row. */
-#define EMPTY_NUMBER 0
-#define EMPTY_BOOL   false
-#define EMPTY_TEXT   NULL
-#define EMPTY_TEXTS  NULL
+#define EMPTY_NUMBER         0
+#define EMPTY_BOOL           false
+#define EMPTY_TEXT           NULL
+#define EMPTY_TEXTS          NULL
+#define EMPTY_SECRET         NULL
+#define EMPTY_UNSTORED_TEXT  NULL
+#define EMPTY_UNSTORED_TEXTS NULL
 #define EMPTY_FILTER \
         { .code = NULL }
 #define EMPTY_LIMITS \
@@ -45,49 +52,9 @@
         {                          \
                 [0] = {.hard = 0 } \
         }
-#define EMPTY_OVERLAYS                 0
 #define EMPTY_NOTHING                  0
 #define EMPTY(kind, member)            EMPTY_##kind,
 #define HAS_ALL_MEMBERS(type, members) static const nsrun_unused struct type every_##type = {members(EMPTY)}
-
-#define OP_MEMBERS(M)             \
-        M(NUMBER, kind)           \
-        M(NUMBER, origin)         \
-        M(TEXT, target)           \
-        M(TEXT, source)           \
-        M(NUMBER, mode)           \
-        M(NUMBER, size)           \
-        M(TEXT, text)             \
-        M(BOOL, was_asked_for)    \
-        M(BOOL, can_be_empty)     \
-        M(OVERLAYS, base_dev)     \
-        M(OVERLAYS, base_ino)     \
-        M(OVERLAYS, merged_dev)   \
-        M(OVERLAYS, merged_ino)   \
-        M(BOOL, is_read_only)     \
-        M(BOOL, is_device)        \
-        M(BOOL, is_directory)     \
-        M(BOOL, is_link)          \
-        M(TEXTS, stubs)           \
-        M(BOOL, is_git_dir)       \
-        M(BOOL, is_in_rundir)     \
-        M(BOOL, makes_target)     \
-        M(BOOL, makes_on_host)    \
-        M(NOTHING, layers)        \
-        M(NOTHING, work)          \
-        M(NOTHING, is_own_link)   \
-        M(NOTHING, parent_mode)   \
-        M(NOTHING, source_fd)     \
-        M(NOTHING, has_source_fd) \
-        M(NOTHING, is_optional)   \
-        M(NOTHING, is_ephemeral)  \
-        M(BOOL, is_hiding)        \
-        M(NUMBER, inode)          \
-        M(NOTHING, mount_flags)   \
-        M(NOTHING, attributes)    \
-        M(NOTHING, propagation)   \
-        M(NOTHING, is_shallow)    \
-        M(NUMBER, proc)
 
 #define RLIMIT_MEMBERS(M) \
         M(BOOL, is_set)   \
@@ -100,79 +67,15 @@
         M(NUMBER, pids)     \
         M(NUMBER, cpu)
 
-/* The plan's operations are stored last, by visit_ops(). */
-#define PLAN_MEMBERS(M)            \
-        M(NOTHING, ops)            \
-        M(NOTHING, n_ops)          \
-        M(NUMBER, root_size)       \
-        M(NUMBER, net)             \
-        M(TEXTS, network)          \
-        M(TEXT, via)               \
-        M(NUMBER, backing)         \
-        M(TEXT, seccomp_name)      \
-        M(FILTER, seccomp)         \
-        M(BOOL, seccomp_log)       \
-        M(NUMBER, landlock)        \
-        M(NUMBER, landlock_abi)    \
-        M(BOOL, is_scoped)         \
-        M(LIMITS, limits)          \
-        M(BOOL, has_own_limits)    \
-        M(BOOL, new_session)       \
-        M(BOOL, has_overlays)      \
-        M(BOOL, is_strict)         \
-        M(BOOL, has_stubs)         \
-        M(TEXT, rundir)            \
-        M(TEXT, hostname)          \
-        M(TEXT, cwd)               \
-        M(TEXTS, argv)             \
-        M(TEXTS, env)              \
-        M(TEXTS, left_out)         \
-        M(NOTHING, unseen)         \
-        M(TEXTS, secrets)          \
-        M(TEXTS, gives)            \
-        M(TEXT, ssh_agent)         \
-        M(TEXTS, ssh_keys)         \
-        M(TEXT, browser)           \
-        M(TEXTS, dbus)             \
-        M(TEXT, wayland)           \
-        M(NUMBER, uid)             \
-        M(NUMBER, gid)             \
-        M(NUMBER, host_uid)        \
-        M(NUMBER, host_gid)        \
-        M(TEXT, instance)          \
-        M(TEXT, workspace)         \
-        M(NOTHING, home)           \
-        M(NOTHING, home_files)     \
-        M(TEXT, project)           \
-        M(TEXT, git_dir)           \
-        M(TEXT, git_common_dir)    \
-        M(TEXTS, git_dirs)         \
-        M(TEXTS, git_links)        \
-        M(BOOL, links_are_cut)     \
-        M(TEXTS, protected)        \
-        M(TEXTS, present)          \
-        M(TEXTS, hide)             \
-        M(TEXTS, hidden)           \
-        M(TEXTS, exposes)          \
-        M(BOOL, isolates_commands) \
-        M(BOOL, is_session)        \
-        M(BOOL, refuses_degraded)  \
-        M(TEXTS, degraded)         \
-        M(NOTHING, untold)         \
-        M(NOTHING, plain)          \
-        M(NOTHING, join)           \
-        M(NOTHING, raw)
-
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
-HAS_ALL_MEMBERS(plan_op, OP_MEMBERS);
 HAS_ALL_MEMBERS(policy_rlimit, RLIMIT_MEMBERS);
 HAS_ALL_MEMBERS(policy_limits, LIMITS_MEMBERS);
 HAS_ALL_MEMBERS(nsrun_plan, PLAN_MEMBERS);
 #pragma GCC diagnostic pop
 
 static void visit_op(struct store *s, struct plan_op *of) {
-        OP_MEMBERS(VISIT)
+        OP_MEMBERS(VISIT_OP)
 }
 
 static void visit_ops(struct store *s, struct nsrun_plan *plan) {

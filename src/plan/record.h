@@ -6,8 +6,8 @@
 
 #include <time.h>
 
-#include "base/store.h"
 #include "plan.h"
+#include "store.h"
 
 struct plan_record {
         char *id;

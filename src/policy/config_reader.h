@@ -3,7 +3,7 @@
  * value is told with "FILE:LINE:COLUMN". */
 #pragma once
 
-#include "base/json_map.h"
+#include "base/json.h"
 #include "policy.h"
 
 /* As many bytes of a configuration file's name as a message has room for. */

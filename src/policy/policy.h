@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/macro.h"
-#include "base/rlimits.h"
+#include "base/names.h"
 #include "base/str.h"
 #include "base/variables.h"
 #include "boundary/operation.h"

@@ -6,8 +6,8 @@
 #include <fcntl.h>
 
 #include "base/degraded.h"
-#include "base/null.h"
 #include "base/path.h"
+#include "base/stream.h"
 #include "base/sys.h"
 #include "disk/rundir.h"
 #include "run.h"

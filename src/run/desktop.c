@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "base/spawn.h"
+#include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "desktop/browser.h"

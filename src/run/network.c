@@ -8,10 +8,9 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "base/null.h"
 #include "base/programs.h"
-#include "base/spawn.h"
 #include "base/str.h"
+#include "base/stream.h"
 #include "base/sys.h"
 #include "net/control.h"
 #include "terminal/asking.h"

@@ -2,7 +2,7 @@
 /* Reads struct nsrun_start_options. */
 #include "start_options.h"
 
-#include "base/sized.h"
+#include "sized.h"
 
 int start_read_options(const struct nsrun_start_options *options, struct nsrun_start_options *ret,
                        struct nsrun_error *err) {

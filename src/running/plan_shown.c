@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/store.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "plan/record.h"
+#include "plan/store.h"
 
 #define SHOWN_NAME "nsrun-plan-of-%d"
 #define SHOWN_LINK "/memfd:" SHOWN_NAME " (deleted)"

@@ -2,11 +2,11 @@
 /* What a session's overlays changed: shown, with a digest of all that were asked about, committed,
  * discarded. */
 #include "base/json.h"
-#include "base/sized.h"
 #include "base/stream.h"
 #include "leave_out.h"
 #include "patch.h"
 #include "protect/protect_names.h"
+#include "run/sized.h"
 
 /* How often a digest is tried where commands go on changing what it is of. */
 #define DIGEST_TRIES 5

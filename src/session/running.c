@@ -6,11 +6,11 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/sized.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "disk/occupied.h"
 #include "processes.h"
+#include "run/sized.h"
 
 /* Signals go from 1 on. */
 #define SIGNAL_MOST 64

@@ -9,12 +9,11 @@
 #include "base/causes.h"
 #include "base/degraded.h"
 #include "base/file.h"
-#include "base/null.h"
 #include "base/programs.h"
-#include "base/sized.h"
-#include "base/spawn.h"
+#include "base/stream.h"
 #include "base/sys.h"
 #include "monitor.h"
+#include "run/sized.h"
 #include "session.h"
 
 /* Moves a descriptor above those numbers at which the monitor gets its own, so that no dup2(2)

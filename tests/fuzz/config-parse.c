@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 
-#include "base/json_map.h"
+#include "base/json.h"
 #include "policy/config.h"
 
 /* "/c:LINE:COLUMN: ": a place that the text has. */

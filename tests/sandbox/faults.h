@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "base/fault.h"
+#include "fault.h"
 #include "harness.h"
 
 static inline const char *faults_program(void) {

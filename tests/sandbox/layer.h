@@ -231,7 +231,24 @@ static inline void layer_expect(const struct layer *y, const char *list) {
         assert_string_equal(found, list);
 }
 
-/* Commits one path, or all if `path` is NULL, and fails the test if that doesn't work. */
+/* Both steps of a commit. */
+static inline int changes_commit_some(const struct changes_layer *layer, char *const *paths, unsigned flags,
+                                      const struct changes_filter *filter, struct changes_report *ret,
+                                      struct nsrun_error *err) {
+        struct changes_commit *k = NULL;
+        int r = changes_prepare(layer, paths, flags, filter, ret, &k, err);
+
+        if (r >= 0)
+                r = changes_finish(k);
+        (void)changes_commit_free(k);
+        return r;
+}
+
+static inline int changes_commit(const struct changes_layer *layer, char *const *paths, unsigned flags,
+                                 struct changes_report *ret, struct nsrun_error *err) {
+        return changes_commit_some(layer, paths, flags, NULL, ret, err);
+}
+
 /* As a session's commit and discard do it afterwards (layers_look_anew()). */
 static inline void layer_look_anew(const struct layer *y) {
         char byte = 0;
@@ -240,6 +257,7 @@ static inline void layer_look_anew(const struct layer *y) {
                 fail_msg("%sthe overlay isn't looked at anew", layer_context);
 }
 
+/* Commits one path, or all if `path` is NULL, and fails the test if that doesn't work. */
 static inline void layer_commit(const struct layer *y, const char *path) {
         _cleanup_changes_report_ struct changes_report report = {0};
         struct nsrun_error err = {0};

@@ -2,7 +2,7 @@
 /* Where in a JSON text things stand, and what is no text of which that can be said. */
 #include "scratch.h"
 
-#include "base/json_map.h"
+#include "base/json.h"
 #include "base/str.h"
 
 TEST(places_are_lines_and_characters) {

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "macro.h"
+#include "base/macro.h"
 
 enum fault_state {
         FAULT_WAITING, /* the Nth call has not been made yet; at the end of a run: it made fewer than N calls

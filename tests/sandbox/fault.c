@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "sys.h"
+#include "base/sys.h"
 
 #define PAGE_SIZE 4096U
 

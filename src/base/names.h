@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernel's resource limits by name.  Only the names: which values are allowed
- * is policy/'s, and setting them launch/'s. */
+/* What the kernel has numbers for, by name: capabilities, signals, resource limits.  Only the names: which
+ * limits are allowed is policy/'s, and setting them launch/'s. */
 #pragma once
 
 #include "macro.h"
+
+/* The number of "kill" (CAP_KILL), in any case; -1: there is none of that name. */
+int capability_find(const char *name);
+/* The number of "TERM", "SIGTERM" (in any case) or "15"; 0: there is none. */
+int signal_parse(const char *text);
 
 #define RLIMITS_COUNT 16
 

@@ -2,7 +2,7 @@
 /* Copying between the caller's release of a public struct and the library's own. */
 #include "sized.h"
 
-#include "error.h"
+#include "base/error.h"
 
 /* No struct will be larger, and no uninitialised size is likely to be smaller. */
 #define MOST_BYTES 4096U

@@ -4,7 +4,7 @@
  * it.  No format for others: that is JSON's. */
 #pragma once
 
-#include "str.h"
+#include "base/str.h"
 
 struct store {
         bool is_reading;
