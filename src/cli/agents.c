@@ -8,13 +8,7 @@ struct agents_options {
         bool is_json;
 };
 
-static int cli_agents_apply_json(void *target, nsrun_unused const struct option_spec *spec,
-                                 nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct agents_options *options = target;
-
-        options->is_json = true;
-        return 0;
-}
+OPTION_FLAG(cli_agents_apply_json, struct agents_options, is_json);
 
 const struct option_spec agents_options[] = {
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", cli_agents_apply_json},
@@ -136,12 +130,15 @@ static int each_agent(const struct nsrun_policy *p, int (*found)(void *data, con
         return r;
 }
 
-static int print_agents(const struct agents_options *options, struct nsrun_error *err) {
+static int print_agents(struct invocation *i, struct nsrun_error *err) {
+        const struct agents_options *options = i->options;
         struct nsrun_policy *policy = NULL;
         _cleanup_free_ char *text = NULL;
         struct rows_json j = {0};
-        int r;
+        int r = command_refuse_words(i, "no argument is expected", err);
 
+        if (r < 0)
+                return r;
         if (nsrun_policy_new(&policy) < 0)
                 return error_oom(err);
         r = nsrun_policy_find_config(policy, err);
@@ -163,18 +160,7 @@ static int print_agents(const struct agents_options *options, struct nsrun_error
 
 int agents_main(const struct command *command, char **argv) {
         struct agents_options options = {0};
-        struct common_options common = {0};
-        void *const targets[] = {&options, &common};
-        struct nsrun_error err = {0};
-        size_t first = 0;
-        int r;
 
-        r = option_parse(command, argv, targets, &first, &err);
-        if (r > 0)
-                return help_answer(command, &common);
-        if (r == 0 && argv[first])
-                r = option_usage_error(command, argv[first], "no argument is expected", &err);
-        if (r == 0)
-                r = print_agents(&options, &err);
-        return r < 0 ? option_fail(&err) : option_close_stdout();
+        return command_main(&(struct invocation){
+                .command = command, .argv = argv, .options = &options, .run = print_agents});
 }

@@ -195,19 +195,6 @@ int option_parse(const struct command *command, char **argv, void *const *target
         return r;
 }
 
-int option_parse_command(const struct command *command, char **argv, void *const *targets,
-                         struct nsrun_error *err) {
-        size_t first = 0;
-        int r;
-
-        r = option_parse(command, argv, targets, &first, err);
-        if (r == 0 && !argv[first])
-                r = option_usage_error(command, NULL, "no command", err);
-        if (r == 0)
-                r = nsrun_policy_set_command(targets[0], (const char *const *)&argv[first], err);
-        return r;
-}
-
 /* Each run of options, and between them the words: `words` gets these, or *ret_word the first. */
 static int parse_between_words(const struct command *command, char **argv, void *const *targets,
                                enum option_turn turn, char **words, const char **ret_word,
@@ -242,19 +229,6 @@ int option_parse_words(const struct command *command, char **argv, void *const *
         return r < 0 ? r : parse_between_words(command, argv, targets, OPTION_TURN_LAST, words, NULL, err);
 }
 
-bool option_parse_common(const struct command *command, char **argv, size_t *ret_first, int *ret_status) {
-        struct common_options common = {0};
-        void *const targets[] = {&common};
-        struct nsrun_error err = {0};
-        int r;
-
-        r = option_parse(command, argv, targets, ret_first, &err);
-        if (r == 0)
-                return true;
-        *ret_status = r > 0 ? help_answer(command, &common) : option_fail(&err);
-        return false;
-}
-
 int option_fail(const struct nsrun_error *err) {
         const struct cause *cause = error_find_cause(err);
         char *line = nsrun_error_format(err);
@@ -275,4 +249,59 @@ int option_close_stdout(void) {
                 return 0;
         (void)error_set(&err, NSRUN_STAGE_USAGE, -errno, NULL, "the output can't be written", NULL);
         return option_fail(&err);
+}
+
+int command_refuse_words(const struct invocation *i, const char *what, struct nsrun_error *err) {
+        return *i->words ? option_usage_error(i->command, *i->words, what, err) : 0;
+}
+
+int command_set(const struct invocation *i, struct nsrun_error *err) {
+        return *i->words ? nsrun_policy_set_command(i->policy, (const char *const *)i->words, err)
+                         : option_usage_error(i->command, NULL, "no command", err);
+}
+
+/* What each of the tables fills. */
+static int read_command_line(struct invocation *i, struct common_options *common, char **words,
+                             struct nsrun_error *err) {
+        void *targets[MOST_TABLES] = {NULL};
+        size_t first = 0;
+        int r;
+
+        for (size_t t = 0; t < MOST_TABLES; t++)
+                targets[t] = i->command->tables[t].specs == policy_options   ? (void *)i->policy
+                             : i->command->tables[t].specs == common_options ? (void *)common
+                                                                             : i->options;
+        if (i->is_mixed)
+                return option_parse_words(i->command, i->argv, targets, i->configured, words, err);
+        r = option_parse(i->command, i->argv, targets, &first, err);
+        if (r == 0)
+                i->words = i->argv + first;
+        return r;
+}
+
+int command_main(struct invocation *i) {
+        _cleanup_free_ char **words = calloc(strv_length(i->argv) + 1, sizeof(char *));
+        struct common_options common = {0};
+        struct nsrun_error err = {0};
+        int r = 0, status;
+
+        i->words = words;
+        if (!words || (i->command->tables[0].specs == policy_options && nsrun_policy_new(&i->policy) < 0))
+                r = error_oom(&err);
+        else if (i->prepare)
+                i->prepare(i->policy);
+        if (r == 0) {
+                r = read_command_line(i, &common, words, &err);
+                if (r == 0)
+                        r = i->run(i, &err);
+                else if (r < 0 && i->failed)
+                        r = i->failed(i, &err);
+        }
+        i->policy = nsrun_policy_free(i->policy);
+        if (r >= 0 && (common.wants_help || common.wants_version))
+                return help_answer(i->command, &common);
+        status = r < 0 ? option_fail(&err) : option_close_stdout();
+        if (r < 0 && i->failed_status != 0)
+                return i->failed_status;
+        return status != 0 ? status : i->status;
 }
