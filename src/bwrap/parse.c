@@ -66,11 +66,8 @@ static int parse_option(struct bwrap_parser *p, struct bwrap_args *args, const c
                                             option->flags & BWRAP_SAYS_ONE ? "one" : numbers[n],
                                             n > 1 ? "s" : "");
         }
-        /* The first argument of some is a descriptor or a mode. */
-        for (size_t i = startswith(option->arguments ? option->arguments : "", "FD ") ||
-                        option->kind == BWRAP_CHMOD;
-             i < n && (option->flags & BWRAP_WANTS_PATHS); i++)
-                if (!*values[i])
+        for (size_t i = 0; i < n && (option->flags & BWRAP_WANTS_PATHS); i++)
+                if (!*values[i] && (i > 0 || !(option->flags & (BWRAP_HAS_FD | BWRAP_HAS_MODE))))
                         return bwrap_refuse(p, -EINVAL, "%s does not take an empty path argument",
                                             option->name);
         r = option->read(p, option, values);
@@ -137,7 +134,7 @@ static int check_command(struct bwrap_parser *p) {
         return 0;
 }
 
-static int bwrap_bwrap_parse(struct bwrap_parser *p, char *const *words) {
+static int parse_command_line(struct bwrap_parser *p, char *const *words) {
         struct bwrap_args args = {.words = words};
         int r;
 
@@ -160,7 +157,7 @@ int bwrap_parse(int argc, char *const *argv, struct bwrap_config *config, struct
         struct bwrap_parser p = {.config = config, .err = err};
         int r;
 
-        r = argc > 0 ? bwrap_bwrap_parse(&p, argv + 1) : bwrap_bwrap_parse(&p, argv);
+        r = parse_command_line(&p, argv + (argc > 0));
         strv_free(p.lowers);
         strv_free(p.overlay_options);
         return r == -ENOMEM ? error_oom(err) : r;
