@@ -4,7 +4,7 @@
 #pragma once
 
 #include "confirmer.h"
-#include "contained.h"
+#include "command.h"
 
 struct bash_params {
         const struct nsrun_bash_options *options; /* NULL: the defaults */
