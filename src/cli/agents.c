@@ -133,7 +133,6 @@ static int each_agent(const struct nsrun_policy *p, int (*found)(void *data, con
 static int print_agents(struct invocation *i, struct nsrun_error *err) {
         const struct agents_options *options = i->options;
         struct nsrun_policy *policy = NULL;
-        _cleanup_free_ char *text = NULL;
         struct rows_json j = {0};
         int r = command_refuse_words(i, "no argument is expected", err);
 
@@ -149,9 +148,7 @@ static int print_agents(struct invocation *i, struct nsrun_error *err) {
                 j.rows = json_add_array(&j.d, j.d.root, "agents");
                 r = each_agent(policy, add_json_row, &j) < 0 ? error_oom(err) : 0;
                 if (r >= 0)
-                        r = json_finish(&j.d, true, &text, err);
-                if (r >= 0)
-                        (void)printf("%s\n", text);
+                        r = option_print_json(&j.d, true, err);
                 json_close(&j.d);
         }
         (void)nsrun_policy_free(policy);

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "confirm.h"
+#include "learned_file.h"
 #include "option.h"
 #include "plan/plan.h"
 #include "proposal.h"
@@ -54,20 +55,6 @@ static int read_text(const char *file, char **ret, struct nsrun_error *err) {
                             : r;
 }
 
-/* Makes the folder, and those above it, for the user alone. */
-static int make_config_folders(const char *folder) {
-        _cleanup_free_ char *above = NULL;
-
-        if (mkdir(folder, 0700) == 0 || errno == EEXIST)
-                return 0;
-        if (errno != ENOENT)
-                return -errno;
-        above = path_parent(folder);
-        if (!above || streq(above, folder))
-                return -ENOENT;
-        return make_config_folders(above) < 0 || (mkdir(folder, 0700) < 0 && errno != EEXIST) ? -errno : 0;
-}
-
 /* A copy of mode 0600, which the rename gives to the file, too: a configuration is nobody else's business.
  */
 static int make_copy(struct edit *e, struct nsrun_error *err) {
@@ -76,7 +63,7 @@ static int make_copy(struct edit *e, struct nsrun_error *err) {
         _cleanup_close_ int fd = -EBADF;
         int r;
 
-        r = folder ? make_config_folders(folder) : -ENOMEM;
+        r = folder ? learned_file_make_folders(e->file) : -ENOMEM;
         if (r < 0)
                 return fail_edit(err, r, folder, "the configuration's folder can't be made", NULL);
         if (asprintf(&e->copy, "%s/edited-XXXXXX.json", folder) < 0) {
@@ -234,7 +221,6 @@ static int print_shown(const struct policy_said *said, size_t n, struct nsrun_er
 
 static int print_shown_json(const struct policy_said *said, size_t n, struct nsrun_error *err) {
         _cleanup_json_ struct json_document document = {0};
-        _cleanup_free_ char *text = NULL;
         struct json_value *settings;
         int r;
 
@@ -250,10 +236,7 @@ static int print_shown_json(const struct policy_said *said, size_t n, struct nsr
                 json_add_string(&document, setting, "value", said[i].value);
                 json_add_string(&document, setting, "from", said[i].from);
         }
-        r = json_finish(&document, true, &text, err);
-        if (r >= 0)
-                (void)printf("%s\n", text);
-        return r;
+        return option_print_json(&document, true, err);
 }
 
 static int config_show(const struct nsrun_policy *policy, bool is_json, struct nsrun_error *err) {

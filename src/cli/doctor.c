@@ -50,7 +50,6 @@ static int doctor_print_text(const struct doctor *d, struct nsrun_error *err) {
 
 static int doctor_print_json(const struct doctor *d, struct nsrun_error *err) {
         _cleanup_json_ struct json_document document = {0};
-        _cleanup_free_ char *text = NULL;
         struct json_value *checks;
         int r;
 
@@ -70,10 +69,7 @@ static int doctor_print_json(const struct doctor *d, struct nsrun_error *err) {
         json_add_bool(&document, document.root, "works", d->works);
         json_add_bool(&document, document.root, "weaker", d->is_weaker);
         json_add_strings(&document, document.root, "options", d->options);
-        r = json_finish(&document, true, &text, err);
-        if (r >= 0)
-                (void)printf("%s\n", text);
-        return r;
+        return option_print_json(&document, true, err);
 }
 
 static int apply_words(void *data, struct nsrun_policy *policy, struct nsrun_error *err) {

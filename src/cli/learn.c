@@ -25,12 +25,8 @@ OPTION_TEXT(apply_update, struct learn_options, update);
 static int cli_learn_apply_timeout(void *target, const struct option_spec *spec, const char *value,
                                    struct nsrun_error *err) {
         struct learn_options *options = target;
-        int r = option_seconds(&options->timeout, spec, value, err);
 
-        if (r < 0 || options->timeout >= 1)
-                return r;
-        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, NULL,
-                          "timeout must be >= 1, got %d", options->timeout);
+        return option_long_timeout(&options->timeout, spec, value, err);
 }
 
 const struct option_spec learn_options[] = {

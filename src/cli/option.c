@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/causes.h"
+#include "base/str.h"
 #include "run/supervise.h"
 
 char *program_arguments;
@@ -50,27 +51,33 @@ int option_usage_error(const struct command *command, const char *word, const ch
         return r;
 }
 
+int option_fd(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err) {
+        uint64_t fd;
+
+        if (str_parse_number(value, false, &fd) < 0 || fd > INT32_MAX)
+                return option_refuse(spec, value, "not the number of a file descriptor", NULL, err);
+        *to = (int)fd;
+        return 0;
+}
+
 int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const char *value,
                    struct nsrun_error *err) {
-        char *end;
-        long fd;
+        int fd, r = option_fd(&fd, spec, value, err);
 
-        errno = 0;
-        fd = strtol(value, &end, 10);
-        if (errno != 0 || *value < '0' || *value > '9' || *end || fd > INT32_MAX)
-                return option_refuse(spec, value, "not the number of a file descriptor", NULL, err);
+        if (r < 0)
+                return r;
         if (fd <= 2)
                 return option_refuse(spec, value, "the command has descriptors 0, 1 and 2 anyway", NULL,
                                      err);
         /* Also in what nsrun itself may execute before the command. */
-        if (fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+        if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
                 return option_refuse(spec, value, "no such file descriptor is open", NULL, err);
         for (size_t i = 0; i < to->n; i++)
                 if (to->fds[i] == fd)
                         return 0;
         if (ARRAY_GROW(to->fds, to->n) < 0)
                 return error_oom(err);
-        to->fds[to->n++] = (int)fd;
+        to->fds[to->n++] = fd;
         return 0;
 }
 
@@ -86,6 +93,15 @@ int option_seconds(int *to, const struct option_spec *spec, const char *value, s
                 return option_refuse(spec, value, "not a whole number of seconds", NULL, err);
         *to = (int)seconds;
         return 0;
+}
+
+int option_long_timeout(int *to, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        int r = option_seconds(to, spec, value, err);
+
+        return r < 0 || *to >= 1 ? r
+                                 : error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, NULL,
+                                              "timeout must be >= 1, got %d", *to);
 }
 
 /* The spec that `word` names ("--ro", "--ro=x", "-v") and its target. */
@@ -240,6 +256,15 @@ int option_fail(const struct nsrun_error *err) {
                 (void)fputs("nsrun: see nsrun doctor\n", stderr);
         free(line);
         return supervise_failure_status(err);
+}
+
+int option_print_json(struct json_document *d, bool is_indented, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        int r = json_finish(d, is_indented, &text, err);
+
+        if (r >= 0)
+                (void)printf("%s\n", text);
+        return r;
 }
 
 int option_close_stdout(void) {

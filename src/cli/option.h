@@ -2,6 +2,7 @@
 /* The subcommands and their option tables, and the one parser of them. */
 #pragma once
 
+#include "base/json.h"
 #include "policy/options.h"
 
 /* What nsrun exits with when it failed itself. */
@@ -140,8 +141,15 @@ struct passed_fds {
 int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const char *value,
                    struct nsrun_error *err);
 
-/* --timeout of both: any whole number of seconds. */
+/* The number of a descriptor. */
+int option_fd(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
+
+/* --timeout where a command may take days, and where it may not: any whole number of seconds. */
+int option_long_timeout(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
 int option_seconds(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
+
+/* Prints a document and a newline. */
+int option_print_json(struct json_document *d, bool is_indented, struct nsrun_error *err);
 
 /* Flushes stdout. Returns 0, or the exit status after saying what went wrong. */
 int option_close_stdout(void);

@@ -60,7 +60,6 @@ static void add_row(struct json_document *d, struct json_value *array, const str
 static int ps_print_list(const struct sandbox_process *list, size_t n, bool wants_json,
                          struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *text = NULL;
         _cleanup_(known_sessions_free) struct known_sessions known = {0};
         struct json_value *array = NULL;
         int r = known_sessions_read(&known, err);
@@ -87,10 +86,7 @@ static int ps_print_list(const struct sandbox_process *list, size_t n, bool want
         }
         if (r < 0)
                 return error_oom(err);
-        r = wants_json ? json_finish(&d, false, &text, err) : 0;
-        if (text)
-                (void)printf("%s\n", text);
-        return r;
+        return wants_json ? option_print_json(&d, false, err) : 0;
 }
 
 /* ------------------------------------------------------------------- one of them */
@@ -265,17 +261,13 @@ static int inspect_session(const char *id, bool wants_json, struct nsrun_error *
 /* The plan of a bubblewrap command line is that line. */
 static int inspect_bwrap(const struct sandbox_process *p, bool wants_json, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *text = NULL;
         int r = wants_json ? json_open(&d, err) : 0;
 
         if (r < 0)
                 return r;
         if (wants_json) {
                 json_add_strings(&d, d.root, "arguments", p->argv);
-                r = json_finish(&d, true, &text, err);
-                if (r >= 0)
-                        (void)puts(text);
-                return r;
+                return option_print_json(&d, true, err);
         }
         for (char *const *word = p->argv; word && *word; word++) {
                 _cleanup_free_ char *quoted = str_shell_quote(*word), *visible = NULL;

@@ -17,21 +17,17 @@
 
 static int apply_descriptor(int *to, const struct option_spec *spec, const char *value,
                             struct nsrun_error *err) {
-        int flags;
-        char *end;
-        long fd;
+        int fd, flags, r = option_fd(&fd, spec, value, err);
 
-        errno = 0;
-        fd = strtol(value, &end, 10);
-        if (errno != 0 || *value < '0' || *value > '9' || *end || fd > INT32_MAX)
-                return option_refuse(spec, value, "not the number of a file descriptor", NULL, err);
-        flags = fcntl((int)fd, F_GETFL);
+        if (r < 0)
+                return r;
+        flags = fcntl(fd, F_GETFL);
         if (flags >= 0 && ((flags & FILE_ACCESS) == O_RDONLY || (flags & O_PATH)))
                 return option_refuse(spec, value, "this file descriptor is not open for writing", NULL, err);
         /* The status descriptor is nsrun's own: close-on-exec keeps it from the command. */
-        if (fd > 2 && fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+        if (fd > 2 && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
                 return option_refuse(spec, value, "no such file descriptor is open", NULL, err);
-        *to = (int)fd;
+        *to = fd;
         return 0;
 }
 
@@ -82,12 +78,8 @@ static int cli_run_apply_pass_fd(void *target, const struct option_spec *spec, c
 static int cli_run_apply_timeout(void *target, const struct option_spec *spec, const char *value,
                                  struct nsrun_error *err) {
         struct run_options *options = target;
-        int r = option_seconds(&options->timeout, spec, value, err);
 
-        if (r < 0 || options->timeout >= 1)
-                return r;
-        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, NULL,
-                          "timeout must be >= 1, got %d", options->timeout);
+        return option_long_timeout(&options->timeout, spec, value, err);
 }
 
 OPTION_FLAG(apply_pty, struct run_options, wants_terminal);

@@ -175,15 +175,6 @@ static void add_info(struct json_document *d, struct json_value *o, const struct
         session_add_usage(d, o, info, usage);
 }
 
-static int cli_session_print_json(struct json_document *d, struct nsrun_error *err) {
-        _cleanup_free_ char *text = NULL;
-        int r = json_finish(d, false, &text, err);
-
-        if (r >= 0)
-                (void)printf("%s\n", text);
-        return r;
-}
-
 /* What a session takes; a session that is ending takes nothing. */
 static struct nsrun_session_usage usage_of(const char *id) {
         struct nsrun_session_usage usage = NSRUN_SESSION_USAGE_INIT;
@@ -223,7 +214,7 @@ static int list_sessions(struct session_cli *cli, nsrun_unused char **words, str
                         session_print_row(info, &usage);
                 (void)nsrun_session_info_free(info);
         }
-        return cli->wants_json ? cli_session_print_json(&d, err) : 0;
+        return cli->wants_json ? option_print_json(&d, false, err) : 0;
 }
 
 static int show_session(struct session_cli *cli, char **words, struct nsrun_error *err) {
@@ -246,7 +237,7 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
                         add_info(&d, d.root, info, &usage);
                         json_add_strings(&d, d.root, "published", ports);
                         json_add_strings(&d, d.root, "answers", answers);
-                        r = cli_session_print_json(&d, err);
+                        r = option_print_json(&d, false, err);
                 }
         } else {
                 _cleanup_free_ char *project = str_visible(info->project ? info->project : "none");

@@ -88,7 +88,6 @@ static void add_toolchain_object(struct json_document *d, struct json_value *to,
 
 static int cli_toolchains_print_json(const struct resolved *s, bool wants_all, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *text = NULL;
         struct json_value *entries;
         int r;
 
@@ -102,10 +101,7 @@ static int cli_toolchains_print_json(const struct resolved *s, bool wants_all, s
         entries = wants_all ? json_add_array(&d, d.root, "table") : NULL;
         for (size_t i = 0; wants_all && i < n_toolchain_entries; i++)
                 add_table_row(&d, entries, &toolchain_entries[i]);
-        r = json_finish(&d, true, &text, err);
-        if (r >= 0)
-                (void)printf("%s\n", text);
-        return r;
+        return option_print_json(&d, true, err);
 }
 
 /* Resolves what `nsrun run` would have here; where the current folder can be no project, what it would
