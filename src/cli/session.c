@@ -433,7 +433,7 @@ static int discard(struct session_cli *cli, char **words, struct nsrun_error *er
 struct action {
         const char *name;
         size_t fewest, most; /* words that follow */
-        bool takes_json, takes_form, takes_force;
+        bool takes_json;
         int (*run)(struct session_cli *cli, char **words, struct nsrun_error *err);
 };
 
@@ -448,8 +448,8 @@ static const struct action actions[] = {
         {"publish", 1, SIZE_MAX, .run = publish},
         {"ask", 1, 1, .run = ask_here},
         {"logs", 1, 2, .takes_json = true, .run = logs},
-        {"diff", 1, SIZE_MAX, .takes_json = true, .takes_form = true, .run = diff},
-        {"commit", 1, SIZE_MAX, .takes_force = true, .run = commit},
+        {"diff", 1, SIZE_MAX, .takes_json = true, .run = diff},
+        {"commit", 1, SIZE_MAX, .run = commit},
         {"discard", 1, SIZE_MAX, .run = discard},
 };
 
@@ -458,30 +458,29 @@ static const struct action actions[] = {
 /* What an action has no use for is a mistake: `commit --stat` would commit. */
 static int check_options(const struct command *command, const struct action *action, size_t n_words,
                          const struct session_cli *cli, struct nsrun_error *err) {
-        if (action->run != cli_start_session && (cli->has_start_options || cli->policy->given))
-                return option_usage_error(command, action->name,
-                                          "options of a policy are for 'session start' alone", err);
-        if (cli->output && streq(cli->output, "json") && !action->takes_json)
-                return option_usage_error(command, action->name,
-                                          "--json is for list, show, ps, logs and diff alone", err);
-        if (cli->output && !streq(cli->output, "json") && !action->takes_form)
-                return option_usage_error(command, action->name, "--stat and --patch are for diff alone",
-                                          err);
-        if (cli->is_forced && !action->takes_force)
-                return option_usage_error(command, action->name, "--force is for commit alone", err);
-        if (cli->with_ignored && action->run != diff && action->run != commit)
-                return option_usage_error(command, action->name, "--ignored is for diff and commit alone",
-                                          err);
-        if (cli->wants_digest && action->run != diff)
-                return option_usage_error(command, action->name, "--digest is for diff alone", err);
-        /* 'session kill ID' ends the session, and a PID that is an empty variable's is none. */
-        if (cli->signal > 0 && (action->run != kill_session || n_words < 2))
-                return option_usage_error(command, action->name,
-                                          "--signal is for 'session kill ID PID|NAME' alone", err);
-        if (cli->follows && action->run != logs)
-                return option_usage_error(command, action->name, "--follow is for logs alone", err);
-        if (cli->expected && action->run != commit)
-                return option_usage_error(command, action->name, "--expect is for commit alone", err);
+        bool is_diff = action->run == diff, is_commit = action->run == commit;
+        bool is_json = cli->output && streq(cli->output, "json");
+        const struct {
+                bool is_mistake;
+                const char *why;
+        } all[] = {
+                {action->run != cli_start_session && (cli->has_start_options || cli->policy->given),
+                 "options of a policy are for 'session start' alone"},
+                {is_json && !action->takes_json, "--json is for list, show, ps, logs and diff alone"},
+                {cli->output && !is_json && !is_diff, "--stat and --patch are for diff alone"},
+                {cli->is_forced && !is_commit, "--force is for commit alone"},
+                {cli->with_ignored && !is_diff && !is_commit, "--ignored is for diff and commit alone"},
+                {cli->wants_digest && !is_diff, "--digest is for diff alone"},
+                /* 'session kill ID' ends the session, and a PID that is an empty variable's is none. */
+                {cli->signal > 0 && (action->run != kill_session || n_words < 2),
+                 "--signal is for 'session kill ID PID|NAME' alone"},
+                {cli->follows && action->run != logs, "--follow is for logs alone"},
+                {cli->expected && !is_commit, "--expect is for commit alone"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+                if (all[i].is_mistake)
+                        return option_usage_error(command, action->name, all[i].why, err);
         return 0;
 }
 
