@@ -132,15 +132,12 @@ static int each_agent(const struct nsrun_policy *p, int (*found)(void *data, con
 
 static int print_agents(struct invocation *i, struct nsrun_error *err) {
         const struct agents_options *options = i->options;
-        struct nsrun_policy *policy = NULL;
+        struct nsrun_policy *policy = i->policy;
         struct rows_json j = {0};
         int r = command_refuse_words(i, "no argument is expected", err);
 
-        if (r < 0)
-                return r;
-        if (nsrun_policy_new(&policy) < 0)
-                return error_oom(err);
-        r = nsrun_policy_find_config(policy, err);
+        if (r >= 0)
+                r = nsrun_policy_find_config(policy, err);
         if (r >= 0 && !options->is_json) {
                 r = each_agent(policy, print_text_row, NULL) < 0 ? error_oom(err) : 0;
         } else if (r >= 0 && (r = json_open(&j.d, err)) >= 0) {
@@ -151,7 +148,6 @@ static int print_agents(struct invocation *i, struct nsrun_error *err) {
                         r = option_print_json(&j.d, true, err);
                 json_close(&j.d);
         }
-        (void)nsrun_policy_free(policy);
         return r;
 }
 

@@ -311,7 +311,7 @@ int command_main(struct invocation *i) {
         int r = 0, status;
 
         i->words = words;
-        if (!words || (i->command->tables[0].specs == policy_options && nsrun_policy_new(&i->policy) < 0))
+        if (!words || nsrun_policy_new(&i->policy) < 0)
                 r = error_oom(&err);
         else if (i->prepare)
                 i->prepare(i->policy);

@@ -102,7 +102,7 @@ struct invocation {
          */
         int (*failed)(struct invocation *i, struct nsrun_error *err);
         /* What command_main() has for run() and failed(): */
-        struct nsrun_policy *policy; /* where the options are a policy's, too */
+        struct nsrun_policy *policy; /* filled where the options are a policy's, too */
         char **words;                /* behind the options; none for failed() */
         int status;                  /* to be exited with */
         int failed_status;           /* the same where run() fails; 0: the one that fits the error */

@@ -115,13 +115,10 @@ static bool is_session_name(const char *id) {
 }
 
 static bool is_unknown_session(const char *id) {
-        struct record_folder folder = RECORD_FOLDER_INIT;
-        struct plan_record record = {0};
-        int r = session_read(id, &folder, &record, NULL);
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
 
-        record_clear(&record);
-        records_close(&folder);
-        return r == -ENOENT;
+        return session_read(id, &folder, &record, NULL) == -ENOENT;
 }
 
 /* The processes to be ended, each by a descriptor of what was looked at. */
@@ -241,8 +238,8 @@ static int print_plan_of(const struct nsrun_plan *plan, char *const *degraded, b
 }
 
 static int inspect_session(const char *id, bool wants_json, struct nsrun_error *err) {
-        struct record_folder folder = RECORD_FOLDER_INIT;
-        struct plan_record record = {0};
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
         _cleanup_strv_ char **answers = NULL;
         int r = session_read(id, &folder, &record, err);
 
@@ -251,11 +248,7 @@ static int inspect_session(const char *id, bool wants_json, struct nsrun_error *
                 (void)nsrun_session_answers(id, &answers, NULL);
         STRV_FOREACH (answer, answers)
                 (void)printf("answered: %s\n", *answer);
-        if (r >= 0)
-                r = print_plan_of(record.plan, record.plan->degraded, wants_json, err);
-        record_clear(&record);
-        records_close(&folder);
-        return r;
+        return r < 0 ? r : print_plan_of(record.plan, record.plan->degraded, wants_json, err);
 }
 
 /* The plan of a bubblewrap command line is that line. */

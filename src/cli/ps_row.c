@@ -63,8 +63,8 @@ static int known_sessions_add(char *const *ids, struct known_sessions *known) {
         int r = 0;
 
         STRV_FOREACH (id, ids) {
-                struct record_folder folder = RECORD_FOLDER_INIT;
-                struct plan_record record = {0};
+                _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+                _cleanup_record_ struct plan_record record = {0};
 
                 if (session_read(*id, &folder, &record, NULL) >= 0) {
                         struct known_session one = {.init = record.init.pid, .net = record.plan->net};
@@ -82,8 +82,6 @@ static int known_sessions_add(char *const *ids, struct known_sessions *known) {
                                 free(one.project);
                         }
                 }
-                record_clear(&record);
-                records_close(&folder);
                 if (r < 0)
                         return r;
         }

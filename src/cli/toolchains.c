@@ -125,7 +125,6 @@ static int resolve_here(struct nsrun_policy *policy, struct resolved *s, struct 
 static int print_toolchains(struct invocation *i, struct nsrun_error *err) {
         const struct toolchains_options *options = i->options;
         _cleanup_resolved_ struct resolved resolved = {0};
-        struct nsrun_policy *policy = NULL;
         int r = command_refuse_words(i, "no argument is expected", err);
 
         if (r < 0)
@@ -134,15 +133,11 @@ static int print_toolchains(struct invocation *i, struct nsrun_error *err) {
                 print_table();
                 return 0;
         }
-        if (nsrun_policy_new(&policy) < 0)
-                return error_oom(err);
-        r = resolve_here(policy, &resolved, err);
+        r = resolve_here(i->policy, &resolved, err);
         if (r >= 0 && options->is_json)
                 r = cli_toolchains_print_json(&resolved, options->wants_all, err);
         else if (r >= 0)
                 cli_toolchains_print_text(&resolved);
-        resolved_clear(&resolved);
-        (void)nsrun_policy_free(policy);
         return r;
 }
 
